@@ -74,7 +74,7 @@ try {
   const written = Promise.withResolvers<string>();
   const stop = await runGreeter(config, written.resolve);
 
-  // The control plane validates like a real server: this Greeting has an empty name.
+  // The control plane validates objects like a real server, so it refuses this Greeting, whose name is empty.
   const refused = await custom
     .createNamespacedCustomObject({
       ...GROUP,

@@ -71,7 +71,7 @@ const command: Command = new Command('control-plane')
       ),
   });
 
-/** Removes the value of an unknown flag, because the parser would print it, and it may be a secret. */
+/** Removes the value of an unknown flag. The parser would print the value, which may be a secret. */
 const knownOrBare = (argument: string): string => {
   const [, flag] = /^(--[^=]+)=/.exec(argument) ?? [];
   return flag === undefined || command.options.some(({ long }) => long === flag) ? argument : flag;
@@ -112,7 +112,7 @@ async function start(): Promise<ControlPlane> {
     controllers: flags.controllers,
     ...(flags.advertiseAddress === undefined ? {} : { advertiseAddress: flags.advertiseAddress }),
     ...(flags.eventTtl === undefined ? {} : { eventTtlMs: flags.eventTtl }),
-    // The controllers start after the line `ready`, because they need half of the start time.
+    // The controllers start after the line `ready` is printed, because they need half of the start time.
     controllersAfter: announced.promise,
     onControllerError: (controller, _key, error) => {
       if (controller === 'controllers') fail(error);
@@ -137,8 +137,8 @@ const plane = await start().catch((error: unknown) =>
   fail(error instanceof StoreError ? `${error.message}; name another --data-dir` : error),
 );
 
-// With many writes, V8 would let its young generation grow to 48 MB permanently, and its heap to twice the live size. These flags
-// keep the young generation at 16 MB, and start a collection at 1.5 times the live size.
+// With many writes, V8 would let its young generation grow to 48 MB permanently, and its heap to twice the live size. These
+// flags keep the young generation at 16 MB, and start a collection at 1.5 times the live size.
 setFlagsFromString('--semi-space-growth-factor=1');
 setFlagsFromString('--heap-growing-percent=50');
 

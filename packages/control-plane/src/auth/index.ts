@@ -14,14 +14,14 @@ import { installPolicy } from './rbac/install.ts';
 import { registerReviews } from './reviews/index.ts';
 import { tokenReview } from './reviews/token.ts';
 
-/** Authorization and the tokens of service accounts. It is created before the registry, which uses it. */
+/** Authorization and the tokens of service accounts. It is created before the registry, because the registry uses it. */
 export interface Authority {
   readonly authorize: Authorizer;
   readonly tokens: ServiceAccountTokens;
   readonly rbac: RbacAuthorizer;
 }
 
-/** Creates the authority of a store. `serviceAccountKey` signs tokens of service accounts: a P-256 key, PEM. */
+/** Creates the authority of a store. @param serviceAccountKey signs tokens of service accounts: a P-256 key, PEM */
 export function createAccessAuthority(parts: TokenParts, serviceAccountKey: string): Authority {
   const { store } = parts;
   const rbac = new RbacAuthorizer(new BindingIndex(store));
@@ -35,7 +35,7 @@ export function createAccessAuthority(parts: TokenParts, serviceAccountKey: stri
 
 export interface AccessOptions {
   readonly adminToken: string;
-  /** Whether an in-process request without credentials has the user of the administrator. */
+  /** Whether a request from this process without credentials has the permissions of the administrator. */
   readonly trustInProcess: boolean;
 }
 

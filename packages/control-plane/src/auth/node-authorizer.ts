@@ -8,7 +8,7 @@ const NO: Verdict = { allowed: false, reason: '' };
 const YES: Verdict = { allowed: true, reason: '' };
 const refuse = (reason: string): Verdict => ({ allowed: false, reason });
 
-/** Permissions of every node without a relation to an object (the node role). */
+/** Permissions of every node that do not depend on an object (the node role). */
 const NODE_RULES: readonly PolicyRule[] = [
   { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
   {
@@ -27,10 +27,10 @@ const NODE_RULES: readonly PolicyRule[] = [
   { apiGroups: ['node.k8s.io'], resources: ['runtimeclasses'], verbs: ['get', 'list', 'watch'] },
 ];
 
-/** The pods' field that is selectable, so that the pods of a node are found without parsing all. */
+/** The selectable field of pods by which the pods of a node are found. Other pods are not parsed. */
 const NODE_FIELD = 'spec.nodeName';
 
-/** Asks whether something of the node's leads to the object. */
+/** Checks whether a pod of the node refers to the object. */
 type Related = (access: Access) => Verdict;
 
 interface NodeAccess extends Access {
@@ -38,13 +38,16 @@ interface NodeAccess extends Access {
   readonly related: Related;
 }
 
-/** Kinds of which a node gets single objects that its pods need (`authorizeGet`). */
+/** Resources of which a node may get single objects that its pods refer to (`authorizeGet`). */
 function mayGet(access: NodeAccess): Verdict {
   if (access.verb !== 'get' || access.name === '') return refuse('can only get individual resources of this type');
   return access.subresource === '' ? access.related(access) : refuse('cannot get subresource');
 }
 
-/** Kinds that a node reads, and watches one by one (`authorizeReadNamespacedObject`). */
+/**
+ * Resources that a node may get, list and watch in a namespace, if its pods refer to the object
+ * (`authorizeReadNamespacedObject`).
+ */
 function mayRead(access: NodeAccess): Verdict {
   if (!READS.has(access.verb)) return refuse('can only read resources of this type');
   if (access.subresource !== '') return refuse('cannot read subresource');
@@ -71,7 +74,7 @@ function leases({ node, verb, namespace, name }: NodeAccess): Verdict {
   if (!OWN_VERBS.has(verb)) return refuse('can only get, create, update, patch, or delete a node lease');
   if (namespace !== 'kube-node-lease')
     return refuse('can only access leases in the "kube-node-lease" system namespace');
-  // The name of a new one is looked at by admission.
+  // Admission checks the name of a new object.
   if (verb === 'create' || name === node) return YES;
   return refuse('can only access node lease with the same name as the requesting node');
 }
@@ -83,7 +86,7 @@ function csiNodes({ node, verb, subresource, name }: NodeAccess): Verdict {
   return refuse('can only access CSINode with the same name as the requesting node');
 }
 
-/** Its own node; admission checks the name. */
+/** A node may access only its own Node. Admission checks the name in writes. */
 function nodes({ node, verb, subresource, name }: NodeAccess): Verdict {
   const isWrite = verb === 'update' || verb === 'patch';
   if (subresource === 'status') return isWrite ? YES : NO;
@@ -95,7 +98,7 @@ function nodes({ node, verb, subresource, name }: NodeAccess): Verdict {
   return refuse(`node '${node}' cannot read ${whose}, only its own Node object`);
 }
 
-/** Its own pods; admission checks their node. */
+/** A node may access only its own pods. Admission checks the node of the pods. */
 function pods(access: NodeAccess): Verdict {
   const { node, verb, subresource, name, fields = [] } = access;
   if (subresource === 'status') return verb === 'update' || verb === 'patch' ? YES : NO;
@@ -110,7 +113,7 @@ function pods(access: NodeAccess): Verdict {
   return access.related(access);
 }
 
-/** Resources of which a node sees a part only, and how that is decided. */
+/** Resources of which a node may access only some objects, with the check for each. */
 const DIVIDED: Readonly<Record<string, (access: NodeAccess) => Verdict>> = {
   '/secrets': mayRead,
   '/configmaps': mayRead,
@@ -124,7 +127,10 @@ const DIVIDED: Readonly<Record<string, (access: NodeAccess) => Verdict>> = {
   'coordination.k8s.io/leases': leases,
 };
 
-/** Decides for kubelets what depends on their node; everything else is left to the others by `undefined`. */
+/**
+ * Decides on requests of kubelets that depend on their node. Returns undefined for all other requests, on which other
+ * authorizers decide.
+ */
 export function nodeVerdict(store: Store, access: Access): Verdict | undefined {
   const { user, group, resource, path } = access;
   if (!user.name.startsWith(PREFIX) || !user.groups.includes(NODES) || path !== '') return undefined;
@@ -140,7 +146,7 @@ export function nodeVerdict(store: Store, access: Access): Verdict | undefined {
   return divided({ ...access, node, related });
 }
 
-/** Whether a pod of the node names the object. */
+/** Whether a pod of the node refers to the object. */
 function isRelated(store: Store, node: string, id: string, namespace: string, name: string): boolean {
   if (id === 'storage.k8s.io/volumeattachments') {
     const record = store.get(id, '', name);

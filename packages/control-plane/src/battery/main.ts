@@ -7,12 +7,13 @@ import { controllerNames } from '../controllers/index.ts';
 import { startControlPlane } from '../plane.ts';
 
 /**
- * `pnpm battery`: replays the recorded answers of a real kube-apiserver. Without `--server`, `--kubeconfig` or `--handler` it starts the
- * embedded plane and sends the requests over HTTPS. All other flags are for the runner (`--cases`, `--filter`, …).
+ * `pnpm battery`: sends recorded requests, and compares the answers with those of a real kube-apiserver. Without `--server`,
+ * `--kubeconfig` or `--handler`, it starts the embedded plane and sends the requests over HTTPS. It passes all other flags
+ * to the runner (`--cases`, `--filter`, …).
  */
 const RUNNER = fileURLToPath(new URL('../../testdata/battery/replay.mjs', import.meta.url));
 
-/** The recording had a controller manager and no scheduler. */
+/** The recorded cluster had a controller manager, but no scheduler. */
 const controllers = controllerNames.filter((name) => name !== 'scheduler');
 
 function replay(args: readonly string[]): Promise<number> {

@@ -24,7 +24,7 @@ export interface KeyPair {
   readonly certificate: string;
 }
 
-/** The subject of a certificate; in Kubernetes, the name and groups of a user. */
+/** The subject of a certificate. Kubernetes uses it as the name and the groups of a user. */
 interface Subject {
   readonly commonName: string;
   readonly organizations?: readonly string[];
@@ -32,11 +32,11 @@ interface Subject {
 
 /** The certificate authority of the control plane. */
 export interface CertificateAuthority extends KeyPair {
-  /** A server certificate for these host names and IPv4 addresses, valid for a year. */
+  /** Issues a server certificate for these host names and IPv4 addresses, valid for a year. */
   issueServer(hosts: readonly string[]): KeyPair;
-  /** A certificate for the given key and purpose. */
+  /** Issues a certificate for the given key and purpose. */
   issue(leaf: Leaf): string;
-  /** A client certificate with a key of its own, valid for a year. */
+  /** Issues a client certificate with a new key, valid for a year. */
   issueClientPair(subject: Subject): KeyPair;
 }
 
@@ -46,7 +46,7 @@ interface Leaf {
   readonly publicKey: KeyObject;
   readonly notBefore: Date;
   readonly notAfter: Date;
-  /** The allowed uses of the key. */
+  /** What the key may be used for. */
   readonly keyUsages: readonly KeyUsage[];
   readonly extendedKeyUsages: readonly ExtendedKeyUsage[];
   /** Host names and IP addresses. */
@@ -76,7 +76,7 @@ const nameOf = ({ commonName, organizations = [] }: Subject): Buffer =>
 const extension = (id: string, critical: boolean, content: Buffer): Buffer =>
   der.sequence(der.oid(id), ...(critical ? [der.boolean(true)] : []), der.octets(content));
 
-/** Bits of KeyUsage from the left (RFC 5280, 4.2.1.3). */
+/** Numbers of the bits in KeyUsage, from the left (RFC 5280, 4.2.1.3). */
 const KEY_USAGE_BITS = {
   digitalSignature: 0,
   contentCommitment: 1,
@@ -156,7 +156,7 @@ const exportKey = (key: KeyObject): string => key.export({ type: 'pkcs8', format
 
 function serial(): Buffer {
   const bytes = randomBytes(16);
-  // Positive, and without a leading zero byte.
+  // The serial number is positive, and has no leading zero byte.
   bytes[0] = ((bytes[0] ?? 0) & 0x7f) | 0x01;
   return bytes;
 }
@@ -177,7 +177,10 @@ function issue(signer: KeyObject, { subject, publicKey, notBefore, notAfter, ext
 
 const generate = () => generateKeyPairSync('ec', { namedCurve: 'P-256' });
 
-/** An authority from a stored key and certificate. `now`: the start of the validity of its certificates. */
+/**
+ * Opens an authority with a stored key and certificate. @param now the start of the validity of the certificates that it
+ * issues
+ */
 export function openAuthority(pair: KeyPair, now: Date): CertificateAuthority {
   const signer = createPrivateKey(pair.key);
   const begin = new Date(now.getTime() - DAY_MS);
@@ -210,7 +213,7 @@ export function openAuthority(pair: KeyPair, now: Date): CertificateAuthority {
           ...(extendedKeyUsages.length === 0
             ? []
             : [extendedKeyUsage(...extendedKeyUsages.map((usage) => EXTENDED_KEY_USAGES[usage]))]),
-          // The certificate is not a CA, independent of its key usages.
+          // This extension marks the certificate as not a CA, independent of its key usages.
           extension(OID.basicConstraints, true, der.sequence()),
           ...(hosts.length + emails.length + uris.length === 0 ? [] : [alternativeNames({ hosts, emails, uris })]),
         ],
@@ -222,7 +225,7 @@ export function openAuthority(pair: KeyPair, now: Date): CertificateAuthority {
   };
 }
 
-/** A new authority, valid for ten years. */
+/** Creates a new authority, valid for ten years. */
 export function createAuthority(now: Date): CertificateAuthority {
   const { privateKey, publicKey } = generate();
   const certificate = issue(privateKey, {
@@ -235,5 +238,5 @@ export function createAuthority(now: Date): CertificateAuthority {
   return openAuthority({ key: exportKey(privateKey), certificate }, now);
 }
 
-/** A fresh P-256 key, PEM. */
+/** Creates a new P-256 key, PEM. */
 export const createKey = (): string => exportKey(generate().privateKey);

@@ -1,7 +1,7 @@
-/** One value of DER (ITU-T X.690): its tag, its whole encoding, and its content. */
+/** A value in DER (ITU-T X.690): its tag, its encoding, and its content. */
 export interface DerValue {
   readonly tag: number;
-  /** Header and content. */
+  /** The header and the content. */
   readonly bytes: Buffer;
   readonly content: Buffer;
 }
@@ -11,7 +11,7 @@ export class DerError extends Error {
   override readonly name = 'DerError';
 }
 
-/** The value at the start of `bytes`. @throws DerError */
+/** Reads the value at the start of `bytes`. @throws DerError */
 export function readValue(bytes: Buffer): DerValue {
   const [tag, first] = bytes;
   if (tag === undefined || first === undefined) throw new DerError('asn1: syntax error: data truncated');
@@ -28,7 +28,7 @@ export function readValue(bytes: Buffer): DerValue {
   return { tag, bytes: bytes.subarray(0, end), content: bytes.subarray(start, end) };
 }
 
-/** The values inside a SEQUENCE, a SET or any other constructed value. @throws DerError */
+/** Reads the values in a SEQUENCE, a SET or any other constructed value. @throws DerError */
 export function readAll(content: Buffer): DerValue[] {
   const values: DerValue[] = [];
   for (let rest = content; rest.length > 0; ) {
@@ -39,7 +39,7 @@ export function readAll(content: Buffer): DerValue[] {
   return values;
 }
 
-/** `1.2.840.10045.4.3.2` of an OBJECT IDENTIFIER. @throws DerError */
+/** Reads an OBJECT IDENTIFIER, such as `1.2.840.10045.4.3.2`. @throws DerError */
 export function readOid({ tag, content }: DerValue): string {
   const [first] = content;
   if (tag !== 0x06 || first === undefined) throw new DerError('asn1: structure error: no object identifier');
@@ -56,7 +56,7 @@ export function readOid({ tag, content }: DerValue): string {
   return arcs.join('.');
 }
 
-/** The text of a string type: UTF8String, PrintableString, IA5String, BMPString. */
+/** Reads the text of a string type: UTF8String, PrintableString, IA5String or BMPString. */
 export function readText({ tag, content }: DerValue): string {
   if (tag !== 0x1e) return content.toString('utf8');
   const swapped = Buffer.from(content);

@@ -1,4 +1,4 @@
-/** A writer of DER (ITU-T X.690), as far as certificates need it. */
+/** Writes DER (ITU-T X.690). It supports only the types that certificates need. */
 
 const header = (tag: number, length: number): Buffer => {
   if (length < 0x80) return Buffer.from([tag, length]);
@@ -18,18 +18,18 @@ export const octets = (bytes: Uint8Array): Buffer => value(0x04, bytes);
 export const bits = (bytes: Uint8Array, unused = 0): Buffer => value(0x03, Buffer.from([unused]), bytes);
 export const utf8 = (text: string): Buffer => value(0x0c, Buffer.from(text));
 export const boolean = (yes: boolean): Buffer => value(0x01, Buffer.from([yes ? 0xff : 0]));
-/** `[n]` around whole values. */
+/** Writes values with the explicit tag `[n]`. */
 export const explicit = (tag: number, ...items: Uint8Array[]): Buffer => value(0xa0 | tag, ...items);
-/** `[n]` in place of a primitive value's own tag. */
+/** Writes a primitive value with the implicit tag `[n]`, which replaces its own tag. */
 export const implicit = (tag: number, bytes: Uint8Array): Buffer => value(0x80 | tag, bytes);
 
-/** A positive integer, big endian. */
+/** Writes a positive integer, big endian. */
 export function integer(bytes: Uint8Array | number): Buffer {
   const raw = typeof bytes === 'number' ? Buffer.from([bytes]) : Buffer.from(bytes);
   return (raw[0] ?? 0) & 0x80 ? value(0x02, Buffer.from([0]), raw) : value(0x02, raw);
 }
 
-/** `1.2.840.10045.4.3.2` */
+/** Writes an OBJECT IDENTIFIER, such as `1.2.840.10045.4.3.2`. */
 export function oid(dotted: string): Buffer {
   const [first = 0, second = 0, ...rest] = dotted.split('.').map(Number);
   const bytes = [first * 40 + second];
@@ -42,7 +42,7 @@ export function oid(dotted: string): Buffer {
   return value(0x06, Buffer.from(bytes));
 }
 
-/** A time; from 2050 on certificates need the longer form. */
+/** Writes a time. From 2050 on, certificates use the longer form. */
 export function time(date: Date): Buffer {
   const digits = date.toISOString().replace(/[-:T]/g, '').slice(0, 14);
   return date.getUTCFullYear() < 2050

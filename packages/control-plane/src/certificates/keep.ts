@@ -11,7 +11,9 @@ const ACCOUNT_KEY = 'service-account.key';
 
 const write = (path: string, text: string): void => writeFileSync(path, text, { mode: 0o600, flag: 'wx' });
 
-/** Checks a stored authority. Clients would reject certificates of an invalid one, and the server would not log a reason. */
+/**
+ * Checks a stored authority. Clients would reject certificates of an invalid one, and the server would not log the reason.
+ */
 function mustBeOfUse({ key, certificate }: KeyPair, now: Date): void {
   const parsed = new X509Certificate(certificate);
   const hint = 'remove both files. A new authority is then created, and kubeconfigs must be written again';
@@ -24,11 +26,14 @@ function mustBeOfUse({ key, certificate }: KeyPair, now: Date): void {
     );
 }
 
-/** The authority of a data folder, created at its first start. @throws Error in one sentence when it cannot be read or written */
+/**
+ * The authority in a data folder. It is created at the first start. @throws Error in one sentence if it cannot be read or
+ * written
+ */
 export function keepAuthority(dir: string, now: Date): CertificateAuthority {
   const [keyPath, certificatePath] = [join(dir, CA_KEY), join(dir, CA_CERTIFICATE)];
   try {
-    // The key is written first, so a certificate always has its key.
+    // The key is written before the certificate. So if the certificate exists, its key exists too.
     if (existsSync(keyPath) && existsSync(certificatePath)) {
       const pair = { key: readFileSync(keyPath, 'utf8'), certificate: readFileSync(certificatePath, 'utf8') };
       mustBeOfUse(pair, now);
@@ -45,10 +50,10 @@ export function keepAuthority(dir: string, now: Date): CertificateAuthority {
   }
 }
 
-/** The token of the administrator in a data folder, created at its first start. */
+/** The token of the administrator in a data folder. It is created at the first start. */
 export const keepToken = (dir: string, fresh: () => string): string => keepSecret(dir, TOKEN, fresh);
 
-/** The key that signs tokens of service accounts. */
+/** The key in a data folder that signs tokens of service accounts. It is created at the first start. */
 export const keepServiceAccountKey = (dir: string): string => keepSecret(dir, ACCOUNT_KEY, createKey);
 
 function keepSecret(dir: string, name: string, fresh: () => string): string {

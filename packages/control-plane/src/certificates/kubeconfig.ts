@@ -5,9 +5,9 @@ export interface KubeconfigFacts {
   readonly token: string;
   /** PEM. */
   readonly caCertificate: string | undefined;
-  /** A client certificate for the same user. */
+  /** A client certificate of the user, in addition to its token. */
   readonly client?: KeyPair | undefined;
-  /** Name of cluster, user and context; default `mcm`. */
+  /** Name of the cluster, the user and the context; default `mcm`. */
   readonly name?: string;
 }
 
@@ -15,7 +15,7 @@ export interface KubeconfigFacts {
 export function renderKubeconfig({ server, token, caCertificate, client, name = 'mcm' }: KubeconfigFacts): string {
   const line = (field: string, pem: string | undefined): string =>
     pem === undefined ? '' : `      ${field}: ${Buffer.from(pem).toString('base64')}\n`;
-  // JSON is YAML; by hand because the library would be loaded for this alone.
+  // JSON is valid YAML, so the YAML library is not loaded for this text.
   const text = JSON.stringify;
   return `apiVersion: v1
 kind: Config

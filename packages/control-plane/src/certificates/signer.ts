@@ -13,13 +13,13 @@ export interface RequestSpec {
 
 /** Signs approved requests. */
 export interface Signer {
-  /** Whether it signs for this name. */
+  /** Whether the signer signs requests with this signer name. */
   serves(signerName: string): boolean;
-  /** PEM. @throws RefusedRequest when the request breaks the rules of its signer */
+  /** Returns the certificate, PEM. @throws RefusedRequest when the request breaks the rules of its signer */
   sign(spec: RequestSpec): string;
 }
 
-/** A request breaks a rule of its signer. The message names the rule. */
+/** A request breaks a rule of its signer. The message states the rule. */
 export class RefusedRequest extends Error {
   override readonly name = 'RefusedRequest';
 }
@@ -35,9 +35,9 @@ const NODE_USER_PREFIX = 'system:node:';
 /** The default and maximum lifetime of certificates (`--cluster-signing-duration`). */
 const DEFAULT_SECONDS = 365 * 24 * 60 * 60;
 const SHORTEST_SECONDS = 600;
-/** A tolerance for the clocks of clients. */
+/** The validity of a certificate starts this much earlier, because the clocks of clients may be slow. */
 const BACKDATE_MS = 5 * 60 * 1000;
-/** Certificates with a shorter lifetime get it in full from now on. */
+/** A certificate with a shorter lifetime than this gets its whole lifetime from now on. */
 const SHORT_MS = 8 * 60 * 60 * 1000;
 
 function refuse(broken: boolean, why: string): void {
@@ -113,7 +113,7 @@ const KEY_USAGES: Readonly<Record<string, KeyUsage>> = {
   'decipher only': 'decipherOnly',
 };
 
-/** Purposes, in their order in certificates. */
+/** Purposes, in the order in which certificates contain them. */
 const EXTENDED_KEY_USAGES: Readonly<Record<string, ExtendedKeyUsage>> = {
   any: 'any',
   'server auth': 'serverAuth',
@@ -139,8 +139,8 @@ const pick = <T>(usages: readonly string[], table: Readonly<Record<string, T>>):
 ];
 
 /**
- * The end of a certificate: after the requested duration, at least ten minutes and at most a year. For a certificate of eight
- * hours or longer, the duration includes the backdating.
+ * The end of a certificate: the requested duration, from ten minutes up to a year. If the duration is eight hours or longer,
+ * it includes the backdating.
  */
 function endOf(now: number, seconds = DEFAULT_SECONDS): Date {
   const ms = Math.max(SHORTEST_SECONDS, Math.min(seconds, DEFAULT_SECONDS)) * 1000;

@@ -37,7 +37,7 @@ const USAGES = [
 const SHORTEST_SECONDS = 600;
 /** Final conditions of a request, which cannot be removed. */
 const FINAL = ['Approved', 'Denied', 'Failed'];
-/** The signer of requests without a signer name, which v1beta1 allowed. */
+/** The signer of requests that have no signer name. The version v1beta1 allowed them. */
 const LEGACY = 'kubernetes.io/legacy-unknown';
 const SIGNER_NAME =
   /^([a-z0-9]([-a-z0-9]*[a-z0-9])?\.)+[a-z0-9]([-a-z0-9]*[a-z0-9])?\/[A-Za-z0-9]([-A-Za-z0-9.]*[A-Za-z0-9])?$/;
@@ -136,7 +136,7 @@ const causesOf = (object: ApiObject): StatusCause[] => {
 const withType = (object: ApiObject, type: string): Plain[] =>
   items(look(object, 'status'), 'conditions').filter((condition) => condition.type === type);
 
-/** Final conditions remain, and only the approval subresource may change the approval. */
+/** The errors of a change. Final conditions must remain, and only the subresource `approval` may change the approval. */
 function transitionCauses(object: ApiObject, old: ApiObject, { subresource }: StrategyContext): StatusCause[] {
   const forbid = (why: string) => [forbiddenValue('status.conditions', why)];
   const removed = FINAL.flatMap((type) =>
@@ -154,7 +154,10 @@ function transitionCauses(object: ApiObject, old: ApiObject, { subresource }: St
   return [...removed, ...touched];
 }
 
-/** A write of the status keeps the approval if the number of conditions is equal (`preserveConditionInstances`). Mutates. */
+/**
+ * A write of the status keeps the approval conditions if their number does not change (`preserveConditionInstances`).
+ * Mutates.
+ */
 function keepApproval(object: ApiObject, old: ApiObject): void {
   const conditions = look(object, 'status').conditions;
   if (!Array.isArray(conditions)) return;
@@ -180,7 +183,7 @@ function stampConditions(object: ApiObject, old: ApiObject, now: Date): void {
 
 type Strategy = Pick<KindDefinition, 'prepareForCreate' | 'prepareForUpdate' | 'validate' | 'validateUpdate'>;
 
-/** CertificateSigningRequests: the spec is immutable; approval and status are separate subresources. */
+/** CertificateSigningRequests. The spec is immutable. The approval and the status are separate subresources. */
 export const certificateRequestStrategy: Strategy = {
   prepareForCreate(object) {
     object.status = {};

@@ -36,7 +36,7 @@ import { statefulSetController } from './workloads/stateful-set/index.ts';
 export type { ControllerEnvironment } from './runtime/controller.ts';
 export type { EvictionRules } from './runtime/eviction-rules.ts';
 
-/** All controllers. Controllers that watch every kind are last, because they share the caches of the others. */
+/** All controllers. Controllers that watch every kind are the last ones, because they share the caches of the others. */
 const CONTROLLERS: readonly Controller[] = [
   disruption,
   scheduler,
@@ -76,10 +76,13 @@ const CONTROLLERS: readonly Controller[] = [
   garbageCollector,
 ];
 
-/** The names for the selection of controllers. */
+/** The names by which users select controllers. */
 export const controllerNames: readonly string[] = CONTROLLERS.map(({ name }) => name);
 
-/** Names of `--controllers` in kube-controller-manager that differ from the names here; old and new ones. */
+/**
+ * Names of controllers in `--controllers` of kube-controller-manager that differ from the names here. They include older
+ * names.
+ */
 const UPSTREAM_NAMES: Readonly<Record<string, string>> = {
   'endpoints-controller': 'endpoint',
   'pod-garbage-collector-controller': 'pod-garbage-collector',
@@ -102,17 +105,17 @@ const UPSTREAM_NAMES: Readonly<Record<string, string>> = {
   'kube-scheduler': 'scheduler',
 };
 
-/** The name here for a name of kube-controller-manager. */
+/** Translates a name of kube-controller-manager into the name used here. */
 function ownName(name: string): string {
   if (controllerNames.includes(name)) return name;
   const short = name.replace(/-controller$/, '');
   return UPSTREAM_NAMES[name] ?? (controllerNames.includes(short) ? short : name);
 }
 
-/** Selected controllers that are not started yet. */
+/** The selected controllers, before they start. */
 export interface Controllers {
   readonly names: readonly string[];
-  /** Runs them until the signal aborts. Resolves when they have processed all existing objects. */
+  /** Runs the controllers until the signal aborts. Resolves when they have processed all existing objects. */
   start(signal: AbortSignal): Promise<void>;
 }
 
@@ -122,7 +125,7 @@ function namesOf(chosen: boolean | readonly string[]): readonly string[] {
   const wanted = chosen
     .filter((name) => !name.startsWith('-'))
     .flatMap((name) => (name === '*' ? controllerNames : [ownName(name)]));
-  // An unknown name is reported, also if it is in the list of excluded controllers.
+  // An unknown name is an error, even if it is excluded.
   const unknown = [...left].filter((name) => !controllerNames.includes(name));
   return [...new Set(wanted)].filter((name) => !left.has(name)).concat(unknown);
 }

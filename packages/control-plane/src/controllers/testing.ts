@@ -3,7 +3,7 @@ import type { ApiObject } from '../apimachinery/objects/object.ts';
 import { FIRST_SERVICE_ADDRESS } from '../kinds/core/service-ports.ts';
 import { type ControlPlane, startControlPlane } from '../plane.ts';
 
-/** A manual clock. */
+/** A clock that tests advance. */
 export class TestClock implements Clock {
   #now: number;
   readonly #timers = new Set<{ readonly at: number; readonly fn: () => void }>();
@@ -22,7 +22,7 @@ export class TestClock implements Clock {
     return { cancel: () => this.#timers.delete(timer) };
   }
 
-  /** Moves on by `ms`, firing timers on the way, each followed by all that comes of it. */
+  /** Advances the clock by `ms`. Fires the timers in order, and after each one waits for all resulting work. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms;
     for (;;) {
@@ -43,11 +43,11 @@ export async function settle(): Promise<void> {
   for (let turn = 0; turn < 60; turn++) await new Promise<void>((resolve) => setImmediate(resolve));
 }
 
-/** A control plane on a manual clock, with some of its controllers, and helpers for its API. */
+/** A control plane with a test clock and some of its controllers, and helpers for its API. */
 export class TestPlane {
   readonly clock: TestClock;
   readonly #plane: ControlPlane;
-  /** Work of controllers that failed. */
+  /** The errors of failed work of controllers. */
   readonly errors: string[];
 
   private constructor(clock: TestClock, plane: ControlPlane, errors: string[]) {
@@ -73,7 +73,7 @@ export class TestPlane {
     return new TestPlane(clock, plane, errors);
   }
 
-  /** The parsed answer and its code. */
+  /** Sends a request. Returns the parsed answer and its status code. */
   async send(
     method: string,
     path: string,
@@ -89,7 +89,7 @@ export class TestPlane {
     return { code: response.status, body: (await response.json()) as ApiObject };
   }
 
-  /** A request that must succeed; waits until the controllers have done what follows from it. */
+  /** Sends a request that must succeed, and waits until the controllers have processed it. */
   async must(method: string, path: string, body?: unknown, contentType?: string): Promise<ApiObject> {
     const answer = await this.send(method, path, body, contentType);
     if (answer.code >= 300) throw new Error(`${method} ${path}: ${answer.code} ${JSON.stringify(answer.body)}`);
@@ -101,7 +101,7 @@ export class TestPlane {
     return this.must('PATCH', path, patch, 'application/merge-patch+json');
   }
 
-  /** The objects of a list, without the objects of the Service `default/kubernetes`, which every cluster has. */
+  /** The objects of a list, without those of the Service `default/kubernetes`, which every cluster has. */
   async list(path: string): Promise<ApiObject[]> {
     const all = (await this.must('GET', path)).items as ApiObject[];
     return all.filter(
@@ -114,7 +114,7 @@ export class TestPlane {
     return (await this.send('GET', path)).code === 200;
   }
 
-  /** A raw request, for watches. */
+  /** Sends a request and returns the raw answer, for watches. */
   fetch(path: string): Promise<Response> {
     return this.#plane.fetch(new Request(`http://plane${path}`));
   }

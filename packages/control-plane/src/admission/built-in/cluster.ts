@@ -5,7 +5,7 @@ import { lookupMarked, markedBy } from './lookup.ts';
 
 const NOT_READY = 'node.kubernetes.io/not-ready';
 
-/** TaintNodesByCondition: nothing is placed on a new node before it has said that it is ready. */
+/** TaintNodesByCondition: taints a new node as not ready, so that no pod is scheduled to it before it reports Ready. */
 export const nodeTaintAdmission: AdmissionPlugin = {
   name: 'TaintNodesByCondition',
   admit({ operation, served, subresource, object: node }) {
@@ -26,7 +26,9 @@ const PROTECTION: Readonly<Record<string, string>> = {
   'storage.k8s.io/volumeattributesclasses': 'kubernetes.io/vac-protection',
 };
 
-/** StorageObjectInUseProtection: volumes and claims do not go while something uses them. */
+/**
+ * StorageObjectInUseProtection: adds a finalizer to volumes and claims, so that they are not deleted while they are in use.
+ */
 export const storageProtectionAdmission: AdmissionPlugin = {
   name: 'StorageObjectInUseProtection',
   admit({ operation, served, subresource, object }) {
@@ -43,7 +45,7 @@ export const storageProtectionAdmission: AdmissionPlugin = {
 const DEFAULT_CLASS = 'storageclass.kubernetes.io/is-default-class';
 const IS_DEFAULT_CLASS = markedBy(({ metadata }) => metadata.annotations?.[DEFAULT_CLASS] === 'true');
 
-/** DefaultStorageClass: a claim that names no class gets the newest of the default ones. */
+/** DefaultStorageClass: a claim without a class gets the newest default class. */
 export const defaultStorageClassAdmission = (registry: Registry): AdmissionPlugin => ({
   name: 'DefaultStorageClass',
   admit({ operation, served, subresource, object: claim }) {

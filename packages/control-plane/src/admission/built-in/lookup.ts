@@ -2,7 +2,7 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import type { Registry } from '../../resources/registry.ts';
 import type { Words } from '../../store/word-index.ts';
 
-/** One object of a kind, as stored. */
+/** Returns the stored object of a kind with this name; undefined if there is none. */
 export function lookup(
   registry: Registry,
   apiVersion: string,

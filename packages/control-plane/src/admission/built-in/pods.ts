@@ -9,13 +9,13 @@ import { lookup, lookupMarked, markedBy } from './lookup.ts';
 
 const PODS = '/pods';
 
-/** A write of a pod itself: not of its status or another subresource. */
+/** Whether the request writes a pod, and not a subresource such as its status. */
 const isPod = ({ served, subresource, operation }: AdmissionAttributes, ...operations: string[]): boolean =>
   served.resource === PODS && subresource === '' && operations.includes(operation);
 
 const MIRROR = 'kubernetes.io/config.mirror';
 const TOKEN_PATH = '/var/run/secrets/kubernetes.io/serviceaccount';
-/** An hour and seven seconds. The real server marks tokens that may live longer with this number. */
+/** One hour and seven seconds. The real server uses this number for tokens whose lifetime may be extended. */
 const TOKEN_SECONDS = 3607;
 const SUFFIX_LETTERS = 'bcdfghjklmnpqrstvwxz2456789';
 
@@ -50,7 +50,7 @@ function mountToken(spec: Plain, random: () => number): void {
   if (name !== undefined) spec.volumes = [...items(spec, 'volumes'), tokenVolume(name)];
 }
 
-/** The first forbidden field of a mirror pod. Its node runs a static pod without the API. */
+/** The first field of a mirror pod that is forbidden, because its node runs a static pod without the API. */
 function mirrorProblem(pod: ApiObject): string | undefined {
   const spec = look(pod, 'spec');
   if (text(spec, 'serviceAccountName') !== '') return 'a mirror pod may not reference service accounts';
@@ -62,8 +62,9 @@ function mirrorProblem(pod: ApiObject): string | undefined {
 }
 
 /**
- * ServiceAccount: a pod runs as an account of its namespace (by default `default`) and gets its token. In a new namespace, the
- * default account may be missing, because the real plugin waits for it.
+ * ServiceAccount: a pod runs as a service account of its namespace (by default `default`) and gets its token. In a new
+ * namespace, the default account may not exist yet. The plugin accepts the pod, because the real plugin waits for the
+ * account.
  */
 export const serviceAccountAdmission = (registry: Registry): AdmissionPlugin => ({
   name: 'ServiceAccount',
@@ -128,7 +129,7 @@ function namedPriority(registry: Registry, name: string): Priority | undefined {
   return value === undefined ? undefined : { name, value, preemptionPolicy: DEFAULT_PREEMPTION };
 }
 
-/** Priority: a pod's number comes from its class, and from nowhere else. */
+/** Priority: sets the priority of a pod from its class. A pod cannot set another number. */
 export const priorityAdmission = (registry: Registry): AdmissionPlugin => ({
   name: 'Priority',
   admit(attributes) {
@@ -173,7 +174,10 @@ function covers(toleration: Plain, key: string): boolean {
   return (own === key || own === '') && (effect === 'NoExecute' || effect === '');
 }
 
-/** DefaultTolerationSeconds: a pod stays five minutes on a node that is lost, unless it says otherwise. */
+/**
+ * DefaultTolerationSeconds: adds tolerations to a pod, so that it stays on a lost node for five minutes. Tolerations of the
+ * pod for the same taints take precedence.
+ */
 export const tolerationAdmission: AdmissionPlugin = {
   name: 'DefaultTolerationSeconds',
   admit(attributes) {

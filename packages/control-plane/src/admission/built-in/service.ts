@@ -9,20 +9,20 @@ import type { Registry } from '../../resources/registry.ts';
 
 const SERVICES = '/services';
 const IP_ADDRESSES = 'networking.k8s.io/ipaddresses';
-/** How long a claim is valid before its service is stored, in milliseconds. It is longer than the timeout of webhooks. */
+/** How long a claim is valid before its service is stored, in milliseconds. This is longer than the timeout of webhooks. */
 const PENDING_MS = 60_000;
 
 interface Claim {
   readonly namespace: string;
   readonly name: string;
   readonly at: number;
-  /** The service is stored. From then on, the stored service decides whether it has the address or port. */
+  /** Whether the service is stored. If so, the stored service decides whether it still has the address or port. */
   stored: boolean;
 }
 
 /**
- * The owners of addresses and node ports. Claims are not removed when a service changes. Instead, the next claim checks
- * whether the service still has the address or port.
+ * The services that own each address and node port. Claims are not removed when a service changes. Instead, the next claim
+ * checks whether the service still has the address or port.
  */
 class Claims {
   readonly #registry: Registry;
@@ -43,7 +43,10 @@ class Claims {
     });
   }
 
-  /** Claims an address or port for a service, unless another service has it. With `isTrial` it only checks. */
+  /**
+   * Claims an address or port for a service, unless another service has it. With `isTrial`, the method only checks whether
+   * it is free.
+   */
   claim(thing: string, service: ApiObject, isTrial: boolean): boolean {
     const now = this.#registry.now().getTime();
     const claim = this.#claims.get(thing);
@@ -55,7 +58,7 @@ class Claims {
     return true;
   }
 
-  /** Whether an IPAddress reserves the address for another object than a service. */
+  /** Whether an IPAddress reserves the address for an object other than a service. */
   #isForeign(thing: string): boolean {
     const record = this.#registry.store.get(IP_ADDRESSES, '', thing);
     if (record === undefined) return false;
@@ -75,7 +78,7 @@ class Claims {
 
 const portThing = (port: number): string => `port ${port}`;
 
-/** The addresses and node ports of a service, each of which only one service may have. */
+/** The addresses and node ports of a service. Only one service may have each of them. */
 function held(service: ApiObject): string[] {
   const spec = look(service, 'spec');
   const addresses = strings(spec, 'clusterIPs').filter((address) => address !== '' && address !== 'None');
@@ -83,7 +86,7 @@ function held(service: ApiObject): string[] {
   return [...addresses, ...ports.filter((port) => port !== 0).map(portThing)];
 }
 
-/** The first free choice of the server. @throws StatusError 500 when no choice is free */
+/** Returns the first free value of those that the server proposes. @throws StatusError 500 when none is free */
 function firstFree<T>(choices: (attempt: number) => T | undefined, isFree: (choice: T) => boolean, what: string): T {
   for (let attempt = 0; ; attempt++) {
     const choice = choices(attempt);
@@ -93,8 +96,9 @@ function firstFree<T>(choices: (attempt: number) => T | undefined, isFree: (choi
 }
 
 /**
- * Prevents that two services share an address or a node port. A conflict with a choice of the server leads to another choice,
- * and a conflict with a requested value to a refusal. It runs between mutating and validating admission, as in the real server.
+ * Prevents that two services share an address or a node port. If the server chose the value, a conflict leads to another
+ * choice. If the client requested it, the request is refused. The plugin runs between mutating and validating admission, as
+ * in the real server.
  */
 export function serviceAddresses(registry: Registry): AdmissionPlugin {
   let claims: Claims | undefined;
@@ -123,11 +127,13 @@ export function serviceAddresses(registry: Registry): AdmissionPlugin {
   };
 }
 
-/** Whether the server may have picked this node port of a service. */
+/** Whether the server, and not the client, may have chosen this node port. */
 const isPicked = (uid: string, index: number, ports: number, given: number): boolean =>
   Array.from({ length: ports + 2 }, (_, attempt) => nodePort(uid, index, attempt)).includes(given);
 
-/** Claims the node ports of a service. If another service has a picked address or port, the server picks another one. */
+/**
+ * Claims the node ports of a service. If another service has a port that the server chose, the server chooses another one.
+ */
 function claimPorts(kind: KindDefinition, service: ApiObject, name: string, isFree: (thing: string) => boolean): void {
   const spec = look(service, 'spec');
   const { uid = '' } = service.metadata;

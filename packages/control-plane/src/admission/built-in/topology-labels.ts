@@ -5,7 +5,9 @@ import type { Registry } from '../../resources/registry.ts';
 /** The topology labels of a node, which are copied to its pods. */
 const TOPOLOGY = ['topology.kubernetes.io/zone', 'topology.kubernetes.io/region'];
 
-/** PodTopologyLabels: a pod, or its Binding, gets the topology labels of its node, which replace its own ones. */
+/**
+ * PodTopologyLabels: copies the topology labels of a node to its pods and their Bindings. They replace labels of the pod.
+ */
 export const topologyLabels = (registry: Registry): AdmissionPlugin => ({
   name: 'PodTopologyLabels',
   admit({ served, subresource, operation, object }) {

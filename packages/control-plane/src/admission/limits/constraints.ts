@@ -46,7 +46,7 @@ function* broken(type: string, item: Plain, usage: Usage): Generator<string> {
   yield* ratios(type, item, usage);
 }
 
-/** The violations of a limit range by a pod, in the words of LimitRanger. */
+/** The violations of a limit range by a pod, with the messages of LimitRanger. */
 export function* podProblems(pod: ApiObject, range: ApiObject): Generator<string> {
   const spec = look(pod, 'spec');
   for (const item of items(look(range, 'spec'), 'limits')) {

@@ -53,7 +53,7 @@ function applyDefaults(pod: ApiObject, ranges: readonly ApiObject[]): void {
   };
 }
 
-/** The limits apply to the creation of pods and to all writes of claims. */
+/** Whether limits apply to a request: the creation of a pod, or any write of a claim. */
 const isLimited = ({ served, subresource, operation }: AdmissionAttributes): boolean =>
   subresource === '' &&
   ((served.resource === PODS && operation === 'CREATE') ||

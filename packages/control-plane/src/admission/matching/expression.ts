@@ -5,7 +5,7 @@ import { CelRuntimeError, isOpaque, LiteralMap, toCel } from '../../schema/cel/r
 import { CelCompileError } from '../../schema/cel/syntax/ast.ts';
 import { type CelType, DYN } from '../../schema/cel/types/types.ts';
 
-/** Variables that expressions of webhooks and policies may use, in the order in which their values are given. */
+/** Variables that expressions of webhooks and policies may use. Their values are given in this order. */
 const NAMES = [
   'object',
   'oldObject',
@@ -22,7 +22,7 @@ const TYPES: Partial<Record<(typeof NAMES)[number], CelType>> = {
 };
 const DECLARATIONS: readonly Declaration[] = NAMES.map((name) => ({ name, type: TYPES[name] ?? DYN }));
 
-/** The variables of expressions. Every part is made when an expression first asks for it. */
+/** The variables of expressions. Each value is computed when an expression first uses it. */
 export interface Scope {
   readonly object: () => unknown;
   readonly oldObject: () => unknown;
@@ -44,13 +44,13 @@ export class Expression {
   readonly source: string;
   readonly #program: Program | string;
 
-  /** `mutates`: it makes an `Object` or operations of a `JSONPatch`. */
+  /** @param mutates whether the expression returns an `Object` or the operations of a `JSONPatch` */
   constructor(source: string, mutates = false) {
     this.source = source;
     this.#program = compile(source, mutates);
   }
 
-  /** Never throws for what an expression does wrong. */
+  /** Evaluates the expression. Never throws for an error in it. */
   evaluate(scope: Scope): Outcome {
     const program = this.#program;
     if (typeof program === 'string') {
@@ -103,7 +103,7 @@ export class LazyVariables extends LiteralMap {
     if (expression === undefined) return undefined;
     let outcome = this.#outcomes.get(name);
     if (outcome === undefined) {
-      // A variable that uses itself finds this.
+      // The error of a variable that uses itself.
       const why = `variable ${JSON.stringify(name)} depends on itself`;
       this.#outcomes.set(name, { error: why, why });
       outcome = expression.evaluate(this.#scope);
@@ -115,7 +115,7 @@ export class LazyVariables extends LiteralMap {
   }
 }
 
-/** The result of match conditions for a request: all are true, one is false, or an error. */
+/** The result of match conditions for a request: true if all are true, false if one is false, or an error. */
 export function conditionsHold(conditions: readonly Expression[], scope: Scope): boolean | { readonly error: string } {
   const errors: string[] = [];
   for (const condition of conditions) {

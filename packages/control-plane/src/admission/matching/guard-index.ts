@@ -16,20 +16,20 @@ import { namespaceLabelsOf } from './match.ts';
 export interface Guard<T> {
   readonly item: T;
   readonly about: About;
-  /** The owner, for guards that are found by their owner (a binding: its policy). */
+  /** The owner, for guards that are found by it. The owner of a binding is its policy. */
   readonly owner?: string;
 }
 
 interface Entry<T> {
   readonly item: T;
   readonly name: string;
-  /** The position in its object. */
+  /** The position of the guard in its object. */
   readonly position: number;
   readonly buckets: readonly string[];
   readonly narrow: NarrowWords | undefined;
 }
 
-/** The guards for one word of owner, operation and resource. */
+/** The guards for one index word, which consists of owner, operation and resource. */
 interface Bucket<T> {
   readonly every: Set<Entry<T>>;
   readonly narrowed: Readonly<Record<Narrowing, Map<string, Set<Entry<T>>>>>;
@@ -46,7 +46,7 @@ const inOrder = (a: Entry<unknown>, b: Entry<unknown>): number =>
 const keyOf = (owner: string, word: string): string => `${owner}|${word}`;
 
 /**
- * An index of the guards in the objects of a cluster-scoped resource. A change updates only the entries of its object, and a
+ * An index of the guards in the objects of a cluster-scoped resource. A change updates only the entries of its object. A
  * request reads only the entries for its words.
  */
 export class GuardIndex<T> {
@@ -54,12 +54,12 @@ export class GuardIndex<T> {
   readonly #make: (object: ApiObject) => readonly Guard<T>[];
   readonly #entries = new Map<string, readonly Entry<T>[]>();
   readonly #buckets = new Map<string, Bucket<T>>();
-  /** The number of entries per narrowing word, to choose the most selective one. */
+  /** The number of entries for each narrowing word. The index uses the most selective word. */
   readonly #shares = new Map<string, number>();
 
   /**
-   * @param delayMs The delay until the index shows a change. The real server reads its policies in the background, so they
-   *   take effect a moment after the write.
+   * @param delayMs The delay until the index shows a change. The real server reads its policies in the background, so a
+   * policy takes effect a moment after its write.
    */
   constructor(registry: Registry, resource: string, make: (object: ApiObject) => readonly Guard<T>[], delayMs = 0) {
     this.#registry = registry;
@@ -97,7 +97,7 @@ export class GuardIndex<T> {
       words ??= narrowWordsFor(attributes, place === 'none' ? undefined : place);
       if (name.size > 0) for (const one of words.name) add(name.get(one));
       if (object.size > 0) for (const one of words.object) add(object.get(one));
-      // Objects without a namespace match every namespace selector.
+      // An object without a namespace matches every namespace selector.
       if (place === 'none') for (const entries of namespace.values()) add(entries);
       else if (namespace.size > 0) for (const one of words.namespace) add(namespace.get(one));
     }

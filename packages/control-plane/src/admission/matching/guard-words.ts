@@ -3,9 +3,9 @@ import type { SelectorObject } from '../../selectors/label-selector.ts';
 import { wordsOfLabels, wordsOfSelector } from '../../selectors/selector-words.ts';
 import type { MatchRule } from './match.ts';
 
-/** The part of a webhook, policy or binding that selects requests. */
+/** The parts of a webhook, policy or binding that decide which requests it applies to. */
 export interface About {
-  /** None: every request. */
+  /** If there are none, every request matches. */
   readonly rules: readonly MatchRule[];
   readonly namespaceSelector?: SelectorObject | undefined;
   readonly objectSelector?: SelectorObject | undefined;
@@ -17,7 +17,10 @@ const EVERY_RULE: MatchRule = { operations: [ANY], apiGroups: [ANY], resources: 
 const word = (operation: string, group: string, resource: string, part: string): string =>
   `${operation} ${group} ${resource} ${part}`;
 
-/** The words of operation, group, resource and subresource for rules. Versions and scopes are checked later. */
+/**
+ * The index words of rules, which consist of operation, group, resource and subresource. Versions and scopes are checked
+ * later.
+ */
 export function resourceWordsOf(rules: readonly MatchRule[]): ReadonlySet<string> {
   const words = new Set<string>();
   for (const { operations = [], apiGroups = [], resources = [] } of rules.length === 0 ? [EVERY_RULE] : rules) {
@@ -31,7 +34,7 @@ export function resourceWordsOf(rules: readonly MatchRule[]): ReadonlySet<string
   return words;
 }
 
-/** The words of all rules that can match a request: each part as it is, or a wildcard. */
+/** The index words of all rules that can match a request. Each part of a word is the value of the request or a wildcard. */
 export function resourceWordsFor({ operation, served, subresource }: AdmissionAttributes): readonly string[] {
   const { group, plural } = served.kind;
   const words: string[] = [];
@@ -45,10 +48,12 @@ export function resourceWordsFor({ operation, served, subresource }: AdmissionAt
   return words;
 }
 
-/** Further properties of a request that an index can use, in addition to its resource. */
+/** Additional properties of a request by which an index can find fewer guards. */
 export type Narrowing = 'name' | 'namespace' | 'object';
 
-/** Alternative sets of words for the index; one set is sufficient. Without a set, the guard applies to every request for its resources. */
+/**
+ * Alternative sets of index words; one set is sufficient. A guard without a set applies to every request for its resources.
+ */
 export interface NarrowWords {
   readonly by: Narrowing;
   readonly words: readonly string[];
@@ -71,7 +76,7 @@ export function narrowWordsOf({ rules, namespaceSelector, objectSelector }: Abou
   ];
 }
 
-/** The words of a request for one kind of narrowing. */
+/** The index words of a request for one kind of narrowing. */
 export function narrowWordsFor(
   { name, object, old }: AdmissionAttributes,
   namespaceLabels: Readonly<Record<string, string>> | undefined,

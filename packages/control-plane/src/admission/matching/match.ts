@@ -27,7 +27,7 @@ function coversResource(patterns: readonly string[] = [], plural: string, subres
   });
 }
 
-/** Whether a rule matches the operation and kind. Names are checked separately. */
+/** Whether a rule matches the operation and the kind. Resource names are checked separately. */
 export function ruleMatches(
   rule: MatchRule,
   { kind }: ServedKind,
@@ -48,7 +48,8 @@ export const nameMatches = ({ resourceNames = [] }: MatchRule, name: string): bo
   resourceNames.length === 0 || resourceNames.includes(name);
 
 /**
- * The version of a resource that the rules match, the requested one first; `exact`: only the requested one. Undefined: none.
+ * The version of a resource that the rules match. The requested version comes first. With `exact`, only the requested
+ * version counts. Undefined if the rules match none.
  */
 export function versionNamed(
   kinds: KindRegistry,
@@ -63,7 +64,7 @@ export function versionNamed(
   return kinds.versionsOf(group, plural).find((other) => other !== served && names(other));
 }
 
-/** Undefined for a selector that matches everything. */
+/** Compiles a selector. Undefined for a selector that matches everything. */
 export function compileSelector(selector: SelectorObject): LabelSelector | undefined {
   if (selector === undefined || selector === null) return undefined;
   const { matchLabels = {}, matchExpressions = [] } = selector;
@@ -100,11 +101,14 @@ export const objectPasses = (
 ): boolean =>
   selector === undefined || [object, old].some((one) => one !== undefined && selector(one.metadata.labels ?? {}));
 
-/** Webhook and policy configurations are exempt, so that a wrong one can always be repaired. */
+/**
+ * Whether a kind is exempt from webhooks and policies. Their configurations are exempt, so that a wrong one can always be
+ * repaired.
+ */
 export const isExempt = ({ kind }: ServedKind): boolean => kind.group === 'admissionregistration.k8s.io';
 
 const REVIEW_GROUPS: ReadonlySet<string> = new Set(['authentication.k8s.io', 'authorization.k8s.io']);
 
-/** Policies also ignore reviews, because a wrong policy could break the whole cluster. */
+/** Whether a kind is exempt from policies. Reviews are exempt too, because a wrong policy could break the whole cluster. */
 export const isExemptFromPolicies = (served: ServedKind): boolean =>
   isExempt(served) || REVIEW_GROUPS.has(served.kind.group);

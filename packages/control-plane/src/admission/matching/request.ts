@@ -24,7 +24,7 @@ export function presented(
 ): ApiObject | null {
   if (object === undefined) return null;
   if (operation === 'CONNECT') {
-    // Options have no metadata.
+    // The object has no metadata if it contains options.
     const { metadata: _metadata, ...options } = object;
     return options as ApiObject;
   }

@@ -8,7 +8,7 @@ import { apiReference } from './references.ts';
 
 const MIRROR = 'kubernetes.io/config.mirror';
 
-/** Refuses with a reason. */
+/** Refuses the request with a reason. */
 export type Refuse = (why: string) => never;
 
 const nodeOf = (pod: ApiObject | undefined): string => text(look(pod, 'spec'), 'nodeName');
@@ -36,7 +36,7 @@ function checkOwner(registry: Registry, node: string, owners: readonly OwnerRefe
   if (owner.uid !== uid) refuse(`node ${node} UID mismatch: expected ${owner.uid} got ${uid}`);
 }
 
-/** A node creates only the mirrors of its static pods, which need nothing of the API. */
+/** Checks the creation of a pod. A node creates only the mirrors of its static pods, and these use no objects of the API. */
 function checkMirror(registry: Registry, node: string, pod: ApiObject, refuse: Refuse): void {
   const { annotations = {}, ownerReferences = [] } = pod.metadata;
   if (annotations[MIRROR] === undefined) {
@@ -79,7 +79,7 @@ function checkOwnership(registry: Registry, node: string, attributes: AdmissionA
   refuse(`${whose} pods with spec.nodeName set to itself`);
 }
 
-/** Permissions of a node for pods: only pods on this node. */
+/** Checks a write of a pod by a node. The node may write only pods on this node. */
 export function checkPod(registry: Registry, node: string, attributes: AdmissionAttributes, refuse: Refuse): void {
   const { subresource } = attributes;
   if (subresource === 'status') checkStatus(node, attributes, refuse);

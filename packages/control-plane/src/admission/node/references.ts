@@ -1,7 +1,7 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { isPlain, items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
 
-/** The references of the volumes of a pod, by field, in the order of the checks. */
+/** The fields of a pod's volumes that refer to other objects, in the order of the checks. */
 const VOLUMES: readonly (readonly [field: string, what: string])[] = [
   ['configMap', 'configmaps (via configmap volumes)'],
   ['secret', 'secrets (via secret volumes)'],
@@ -20,7 +20,7 @@ const PROJECTED: readonly (readonly [field: string, what: string])[] = [
   ['podCertificate', 'podcertificates'],
 ];
 
-/** Volumes that name their secret with `secretRef`. */
+/** Types of volumes that name their Secret in `secretRef`. */
 const WITH_SECRETS = ['cephfs', 'cinder', 'flexVolume', 'rbd', 'scaleIO', 'iscsi', 'storageos'];
 
 const find = (holder: Plain, fields: readonly (readonly [string, string])[]): string | undefined =>
@@ -34,7 +34,7 @@ const usesEnv = (containers: readonly Plain[], kind: 'secret' | 'configMap'): bo
       items(container, 'env').some((variable) => isPlain(look(variable, 'valueFrom')[`${kind}KeyRef`])),
   );
 
-/** The kind of objects that a pod needs from the API; undefined for none. Static pods may need no permission. */
+/** The kind of API object that a pod refers to; undefined for none. A static pod must not refer to any. */
 export function apiReference(pod: ApiObject): string | undefined {
   const spec = look(pod, 'spec');
   if (text(spec, 'serviceAccountName') !== '') return 'serviceaccounts';

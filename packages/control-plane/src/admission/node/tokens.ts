@@ -14,14 +14,17 @@ function find({ store }: Registry, group: string, singular: string, namespace: s
   return JSON.parse(record.json) as ApiObject;
 }
 
-/** The CSI driver of the volume of a claim; '' for no volume or another plugin. @throws StatusError 404 */
+/**
+ * The CSI driver of the volume that a claim is bound to; '' if there is no volume or it has another plugin. @throws
+ * StatusError 404
+ */
 function driverOfClaim(registry: Registry, namespace: string, claim: string): string {
   const { spec } = find(registry, '', 'persistentvolumeclaim', namespace, claim);
   const volume = find(registry, '', 'persistentvolume', '', text((spec ?? {}) as Plain, 'volumeName'));
   return text(look(look(volume, 'spec'), 'csi'), 'driver');
 }
 
-/** The CSI driver that mounts a volume of the pod, or ''. Volumes of migrated in-tree plugins are not translated. */
+/** The CSI driver that mounts a volume of the pod; '' for none. In-tree plugins are not translated to their CSI drivers. */
 function driverOf(registry: Registry, pod: ApiObject, volume: Plain): string {
   const { name = '', namespace = '' } = pod.metadata;
   if (isPlain(look(volume, 'ephemeral').volumeClaimTemplate)) {
@@ -59,7 +62,7 @@ function wants(
   return { found: false, why: more.length === 0 ? first : `[${[first, ...more].join(', ')}]` };
 }
 
-/** An audience that no volume of the pod names needs a permission of RBAC. */
+/** Checks the permission for an audience that no volume of the pod names. RBAC decides. */
 function checkAudience(registry: Registry, pod: ApiObject, attributes: AdmissionAttributes, refuse: Refuse): void {
   const { user, namespace, name } = attributes;
   const audiences = strings(look(attributes.object, 'spec'), 'audiences');
@@ -77,7 +80,8 @@ function checkAudience(registry: Registry, pod: ApiObject, attributes: Admission
 }
 
 /**
- * A node may request tokens that are bound to its own pods, for audiences that the pod names.
+ * Checks a token request of a node. A node may request tokens that are bound to its own pods, for audiences that the pod
+ * names.
  * @throws StatusError 403, or 404 for an unknown pod
  */
 export function checkToken(registry: Registry, node: string, attributes: AdmissionAttributes, refuse: Refuse): void {

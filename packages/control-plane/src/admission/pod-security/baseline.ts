@@ -14,7 +14,7 @@ import {
   type Violation,
 } from './words.ts';
 
-/** Checks a pod against a minor version of the standard. */
+/** Checks a pod against a minor version of the Pod Security Standards. */
 export type Check = (pod: PodLike, minor: number) => Violation | undefined;
 
 const APP_ARMOR = 'container.apparmor.security.beta.kubernetes.io/';
@@ -94,7 +94,7 @@ export const hostPorts: Check = ({ spec }) => {
   };
 };
 
-/** Hosts that the probes and hooks of a container talk to instead of its own pod. */
+/** Hosts to which the probes and hooks of a container connect, other than its own pod. */
 function hostsOf(container: Plain): string[] {
   const lifecycle = look(container, 'lifecycle');
   const handlers = [
@@ -184,7 +184,7 @@ export function badSeccomp(spec: Plain): Violation | undefined {
 
 const SECCOMP = 'seccomp.security.alpha.kubernetes.io/';
 
-/** Until 1.18 the profile was an annotation. */
+/** Up to version 1.18, the seccomp profile is an annotation. */
 function badSeccompNotes({ annotations, spec }: PodLike): Violation | undefined {
   const keys = [
     `${SECCOMP}pod`,

@@ -4,11 +4,11 @@ import type { Standard } from './level.ts';
 import * as restricted from './restricted.ts';
 import type { PodLike, Violation } from './words.ts';
 
-/** The newest version that changed a check. */
+/** The newest minor version that changed a check. */
 const NEWEST = 35;
 const ALWAYS = Number.POSITIVE_INFINITY;
 
-/** The checks of baseline in their order, and the version from which restricted has a stricter one in their place. */
+/** The checks of baseline in their order. From the given version on, the level restricted uses a stricter check instead. */
 const BASELINE: readonly (readonly [check: Check, replacedSince: number])[] = [
   [baseline.appArmorProfile, ALWAYS],
   [baseline.capabilitiesBaseline, 22],
@@ -24,7 +24,7 @@ const BASELINE: readonly (readonly [check: Check, replacedSince: number])[] = [
   [baseline.windowsHostProcess, ALWAYS],
 ];
 
-/** The additional checks of restricted, with their first version. */
+/** The additional checks of restricted. Each has the first version in which it applies. */
 const RESTRICTED: readonly (readonly [check: Check, since: number])[] = [
   [restricted.allowPrivilegeEscalation, 8],
   [restricted.capabilitiesRestricted, 22],
@@ -47,9 +47,9 @@ export function violations(pod: PodLike, { level, minor: asked }: Standard): Vio
   return checks.flatMap(([check]) => check(pod, minor) ?? []);
 }
 
-/** All of them in one line, each with its detail. */
+/** All violations in one line, with their details. */
 export const inDetail = (found: readonly Violation[]): string =>
   found.map(({ reason, detail }) => (detail === '' ? reason : `${reason} (${detail})`)).join(', ');
 
-/** All of them in one line, for many pods. */
+/** All violations in one line without details, for messages about many pods. */
 export const inShort = (found: readonly Violation[]): string => found.map(({ reason }) => reason).join(', ');

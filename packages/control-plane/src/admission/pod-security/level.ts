@@ -4,13 +4,13 @@ import type { StatusCause } from '../../apimachinery/objects/status.ts';
 const LEVELS = ['privileged', 'baseline', 'restricted'] as const;
 export type Level = (typeof LEVELS)[number];
 
-/** A level of a minor version 1.x; `latest` is newer than all. */
+/** A level of the Pod Security Standards in a minor version 1.x. `latest` is newer than all versions. */
 export interface Standard {
   readonly level: Level;
   readonly minor: number | 'latest';
 }
 
-/** The levels of a namespace. This server writes no audit log; the audit labels are only validated. */
+/** The levels of a namespace. This server writes no audit log, so it only validates the labels for audit. */
 export interface Policy {
   readonly enforce: Standard;
   readonly warn: Standard;
@@ -23,7 +23,7 @@ const NO_POLICY: Policy = { enforce: OPEN, warn: OPEN };
 
 export const strictness = (level: Level): number => LEVELS.indexOf(level);
 
-/** `restricted:latest`, `baseline:v1.30` */
+/** The text of a standard: `restricted:latest`, `baseline:v1.30`. */
 export const showStandard = ({ level, minor }: Standard): string =>
   `${level}:${minor === 'latest' ? minor : `v1.${minor}`}`;
 
@@ -36,8 +36,10 @@ function parseMinor(version: string): number | 'latest' | undefined {
 }
 
 /**
- * The policy in the labels of a namespace, and the errors in these labels. An invalid level is the strictest one for `enforce`,
- * and none for the others. An invalid version is the latest one. Without its own level, `warn` follows a stricter `enforce`.
+ * Returns the policy in the labels of a namespace, and the errors in these labels.
+ * - An invalid level of `enforce` means restricted. An invalid level of another label means privileged.
+ * - An invalid version means the latest one.
+ * - Without its own level, `warn` follows a stricter `enforce`.
  */
 export function policyOf(labels: Readonly<Record<string, string>> = {}): {
   readonly policy: Policy;

@@ -7,7 +7,7 @@ import { assessNamespace } from './namespace.ts';
 import { hasTemplate, isSignificant, podOf, templateOf } from './pods.ts';
 import type { PodLike } from './words.ts';
 
-/** Subresources that leave the pod's spec alone. */
+/** Subresources of pods that do not change the spec. */
 const IGNORED: ReadonlySet<string> = new Set('exec attach binding eviction log portforward proxy status'.split(' '));
 
 const policyIn = ({ store }: Registry, namespace: string): Policy =>
@@ -35,7 +35,7 @@ function assessPod(registry: Registry, attributes: AdmissionAttributes): void {
   warnOf(pod, warn, attributes);
 }
 
-/** Workloads are never refused, only warned of. */
+/** Checks a workload. Violations cause only warnings, and never a refusal. */
 function assessWorkload(registry: Registry, attributes: AdmissionAttributes): void {
   const { object, served, namespace, subresource } = attributes;
   if (object === undefined || subresource !== '') return;
@@ -45,7 +45,7 @@ function assessWorkload(registry: Registry, attributes: AdmissionAttributes): vo
   if (pod !== undefined) warnOf(pod, warn, attributes);
 }
 
-/** PodSecurity: holds pods to the standard that their namespace's labels name. @see KEP-2579 */
+/** PodSecurity: checks pods against the standard that the labels of their namespace name. @see KEP-2579 */
 export const podSecurity = (registry: Registry): AdmissionPlugin => ({
   name: 'PodSecurity',
   validate(attributes) {

@@ -2,7 +2,7 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { isPlain, items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
 import type { PodLike } from './words.ts';
 
-/** Where the kinds that make pods keep the pod's template. */
+/** The path of the pod template in the kinds that create pods. */
 const TEMPLATES: Readonly<Record<string, readonly string[]>> = {
   '/replicationcontrollers': ['spec', 'template'],
   '/podtemplates': ['template'],
@@ -21,7 +21,7 @@ export const podOf = (pod: Plain | ApiObject): PodLike => ({
   spec: look(pod, 'spec'),
 });
 
-/** The pod that an object makes; undefined when it says none. */
+/** The pod template of an object; undefined if it has none. */
 export function templateOf(resource: string, object: ApiObject): PodLike | undefined {
   const template = look(object, ...(TEMPLATES[resource] ?? []));
   return isPlain(template.spec) ? podOf(template) : undefined;

@@ -6,7 +6,7 @@ export interface Violation {
   readonly detail: string;
 }
 
-/** A pod, or the template of one. */
+/** A pod or a pod template. */
 export interface PodLike {
   readonly annotations: Readonly<Record<string, string>>;
   readonly spec: Plain;
@@ -19,7 +19,7 @@ export const quoted = (words: readonly string[]): string => words.map((word) => 
 /** Unique words, sorted. */
 export const sorted = (words: Iterable<string>): string[] => [...new Set(words)].sort();
 
-/** All containers, in the order of violation messages. */
+/** All containers, in the order in which violation messages list them. */
 export const containersOf = (spec: Plain): Plain[] => [
   ...items(spec, 'initContainers'),
   ...items(spec, 'containers'),
@@ -34,10 +34,10 @@ export const context = (holder: Plain): Plain => look(holder, 'securityContext')
 
 export const isWindows = (spec: Plain): boolean => text(look(spec, 'os'), 'name') === 'windows';
 
-/** Pods in their own user namespace may run as root there. */
+/** Whether a pod has its own user namespace. Such a pod may run as root in it. */
 export const hasUserNamespace = (spec: Plain): boolean => spec.hostUsers === false;
 
-/** Names the pod, the containers, or both, that violate a rule. Empty if neither does. */
+/** Text that names the pod, the containers, or both, if they violate a rule. Empty if neither does. */
 export function setters(podDoes: boolean, containers: readonly Plain[]): string {
   return [...(podDoes ? ['pod'] : []), ...(containers.length > 0 ? [named(containers)] : [])].join(' and ');
 }
@@ -45,7 +45,7 @@ export function setters(podDoes: boolean, containers: readonly Plain[]): string 
 /** Whether a field is set; Go does not distinguish null from absent. */
 export const has = (holder: Plain, field: string): boolean => holder[field] !== undefined && holder[field] !== null;
 
-/** The field `field` in the security contexts of the pod and of each container that has it. */
+/** The security contexts of the pod and of its containers that have this field. */
 export function parts(spec: Plain, field: string): { pod: Plain | undefined; containers: [Plain, Plain][] } {
   const own = context(spec)[field];
   const containers = containersOf(spec).flatMap((container): [Plain, Plain][] => {

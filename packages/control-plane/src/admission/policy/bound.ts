@@ -10,7 +10,7 @@ import { nameMatches, namespacePasses, objectPasses, ruleMatches, versionNamed }
 import { describeRequest, presented } from '../matching/request.ts';
 import { type Binding, compileBinding, type MatchResources, type PolicyBase } from './policy.ts';
 
-/** A binding of a policy that may be about a kind, and the version of it that the policy's rules name. */
+/** A binding of a policy that may apply to a kind, and the version of the kind that the policy's rules name. */
 export interface Bound<P extends PolicyBase> {
   readonly policy: P;
   readonly binding: Binding;
@@ -18,7 +18,7 @@ export interface Bound<P extends PolicyBase> {
 }
 
 const GROUP = 'admissionregistration.k8s.io';
-/** When a written policy begins to hold. */
+/** The delay after which a written policy takes effect, in milliseconds. */
 const REFRESH_MS = 100;
 
 /** Policies of one kind with their bindings, indexed by the resource of a request. */
@@ -27,12 +27,12 @@ export class BoundPolicies<P extends PolicyBase> {
   readonly #policies: GuardIndex<P>;
   readonly #bindings: GuardIndex<Binding>;
 
-  /** `sort`: `validating` or `mutating`, as their resources begin. */
+  /** @param sort `validating` or `mutating`, the start of the names of the resources */
   constructor(registry: Registry, sort: string, compile: (object: ApiObject) => P) {
     this.#registry = registry;
     const policyGuards = (object: ApiObject) => {
       const policy = compile(object);
-      // Without rules a policy is about nothing, a binding about all that its policy is about.
+      // A policy without rules applies to no request. A binding without rules applies to every request of its policy.
       return policy.matches.rules.length === 0 ? [] : [{ item: policy, about: policy.matches.about }];
     };
     const bindingGuards = (object: ApiObject) => {
@@ -43,12 +43,12 @@ export class BoundPolicies<P extends PolicyBase> {
     this.#bindings = new GuardIndex(registry, `${GROUP}/${sort}admissionpolicybindings`, bindingGuards, REFRESH_MS);
   }
 
-  /** Without a binding no policy has a say. */
+  /** Whether no policy can apply. A policy without a binding does not apply. */
   get isEmpty(): boolean {
     return this.#bindings.isEmpty;
   }
 
-  /** The webhooks or policies that match a request, in the order of their names. */
+  /** The bindings of policies that match a request, in the order of their names. */
   applicable(attributes: AdmissionAttributes): Bound<P>[] {
     return this.#about(attributes).filter(
       ({ policy, binding }) => this.#passes(policy.matches, attributes) && this.#passes(binding.matches, attributes),
@@ -71,7 +71,7 @@ export class BoundPolicies<P extends PolicyBase> {
     };
   }
 
-  /** The namespace of a request as expressions see it. */
+  /** The namespace of a request, in the form that expressions use. */
   #namespace(name: string): unknown {
     const record = name === '' ? undefined : this.#registry.store.get('/namespaces', '', name);
     return record === undefined ? null : parseJson(record.json);
@@ -86,7 +86,7 @@ export class BoundPolicies<P extends PolicyBase> {
       list.some((rule) => ruleMatches(rule, served, subresource, operation) && nameMatches(rule, name));
     if (excluded.length > 0 && about(excluded)) return false;
     const named = rules.filter(({ resourceNames = [] }) => resourceNames.length > 0);
-    // Rules without names were looked at when the policy was found.
+    // Rules without resource names were already checked when the policy was found.
     if (rules.length > 0 && named.length === rules.length && !about(rules)) return false;
     return namespacePasses(namespaceSelector, this.#registry, attributes) && objectPasses(objectSelector, attributes);
   }

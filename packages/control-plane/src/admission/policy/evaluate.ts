@@ -4,13 +4,13 @@ import type { Policy, Validation } from './policy.ts';
 /** A validation that failed, or that could not be evaluated. */
 export interface Failure {
   readonly message: string;
-  /** '' for the default. */
+  /** The reason of the validation; '' for the default. */
   readonly reason: string;
-  /** The policy itself is invalid, so the action of the binding does not matter. */
+  /** Whether the policy is invalid. Then the action of the binding does not matter. */
   readonly ofPolicy?: boolean;
 }
 
-/** The longest message that an expression may give, in bytes. */
+/** Maximum length of a message that an expression returns, in bytes. */
 const MAX_MESSAGE = 5 * 1024;
 
 function messageOf({ expression, message, messageExpression }: Validation, scope: Scope): string {
@@ -22,7 +22,10 @@ function messageOf({ expression, message, messageExpression }: Validation, scope
   return message !== '' ? message : `failed expression: ${expression.source.trim()}`;
 }
 
-/** The failures of a policy, in the order of its validations. An error counts unless the policy ignores failures. */
+/**
+ * The failures of a policy, in the order of its validations. An error counts as a failure unless the failure policy is
+ * Ignore.
+ */
 export function evaluatePolicy(policy: Policy, base: Scope): Failure[] {
   const scope: Scope = { ...base, variables: new LazyVariables(policy.variables, base) };
   const held = conditionsHold(policy.conditions, scope);

@@ -11,12 +11,12 @@ import { CelRuntimeError, isMap } from '../../schema/cel/runtime/values.ts';
 import type { Scope } from '../matching/expression.ts';
 import type { Mutation } from './policy.ts';
 
-/** Why a mutation could not be made. The failure policy decides the result. */
+/** A mutation failed. The failure policy decides the result. */
 export class MutationError extends Error {
   override readonly name = 'MutationError';
 }
 
-/** Structures must be named after the place where they stand: `Object.spec` in the field `spec` of an `Object`. */
+/** Finds structures whose type name is not their path: the field `spec` of an `Object` must contain an `Object.spec`. */
 function misnamed(value: unknown, path: string): string[] {
   const problems: string[] = [];
   if (value instanceof MessageValue) {
@@ -67,7 +67,10 @@ function applyConfiguration(object: ApiObject, value: unknown, structure: Served
   return layOver(object, configuration, kind);
 }
 
-/** By what structure a configuration is laid over an object. For subresources, the real server knows only the body of Bindings. */
+/**
+ * The kind whose schema is used to merge an apply configuration into an object. For subresources, the real server knows only
+ * the type of Bindings.
+ */
 function structureOf(of: ServedKind | CarriedKind): ServedKind['kind'] {
   if (of instanceof ServedKind) return of.kind;
   if (of.kind === CARRIED_BINDING.kind.kind) return CARRIED_BINDING.kind;
@@ -77,7 +80,7 @@ function structureOf(of: ServedKind | CarriedKind): ServedKind['kind'] {
   );
 }
 
-/** Operations one by one: a test that fails leaves the object as it was before all of them. */
+/** Applies the operations in order. If one of them fails, the given object is unchanged. */
 function applyOperations(object: ApiObject, value: unknown): ApiObject {
   if (!Array.isArray(value))
     throw new MutationError('type mismatch: JSONPatchType.expression should evaluate to array');
@@ -100,7 +103,7 @@ function applyOperations(object: ApiObject, value: unknown): ApiObject {
 }
 
 /**
- * Makes one change of a policy to an object, which stays as it is: the answer is another one.
+ * Applies one mutation of a policy to an object. Returns a new object, and does not change the given one.
  * @throws MutationError
  */
 export function mutate(

@@ -30,7 +30,7 @@ function refusal({ served, name }: AdmissionAttributes, messages: readonly strin
   });
 }
 
-/** Runs one policy with one binding for every parameter. */
+/** Runs one policy with one binding, once for every parameter. */
 function invoke(
   policies: BoundPolicies<MutatingPolicy>,
   registry: Registry,
@@ -56,7 +56,7 @@ function invoke(
         continue;
       }
       for (const mutation of policy.mutations) {
-        // Variables may depend on the object, so each step evaluates them again.
+        // Variables may depend on the object, which each step changes. So each step evaluates them again.
         const scope: Scope = { ...fixed, variables: new LazyVariables(policy.variables, fixed) };
         current =
           current === null
@@ -89,8 +89,8 @@ function taken(made: ApiObject, attributes: AdmissionAttributes, apiVersion: str
 }
 
 /**
- * MutatingAdmissionPolicy: runs the policies in order, and then those with reinvocation if later ones changed the object. The
- * changed fields have no manager in managedFields, as in the real server.
+ * MutatingAdmissionPolicy: runs the policies in order. Policies with reinvocation run again if later policies changed the
+ * object. The changed fields have no manager in managedFields, as in the real server.
  */
 export function mutatingPolicies(registry: Registry): AdmissionPlugin {
   const policies = new BoundPolicies(registry, 'mutating', compileMutatingPolicy);
@@ -101,7 +101,7 @@ export function mutatingPolicies(registry: Registry): AdmissionPlugin {
     let { object } = attributes;
     repeats.begin(object);
     for (const bound of policies.applicable(attributes)) {
-      // A policy is identified by its binding, because the list of policies is rebuilt in each round.
+      // The binding identifies a policy, because the list of policies is built again in each round.
       if (repeats.isSkipped(bound.binding)) continue;
       const seen = { ...attributes, object };
       const made = invoke(policies, registry, bound, seen, failures);

@@ -2,10 +2,10 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import type { Registry } from '../../resources/registry.ts';
 import type { Binding, PolicyBase } from './policy.ts';
 
-/** The parameters could not be had; the policy's failure policy decides. The message says why. */
+/** The parameters of a policy cannot be read. The failure policy decides the result, and the message states the reason. */
 export class ParamsError extends Error {
   override readonly name = 'ParamsError';
-  /** Whether it is the policy that is wrong, not its binding. */
+  /** Whether the error is in the policy, and not in its binding. */
   readonly ofPolicy: boolean;
 
   constructor(why: string, ofPolicy = false) {

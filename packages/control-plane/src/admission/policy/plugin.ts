@@ -41,7 +41,7 @@ function validate(policies: BoundPolicies<Policy>, registry: Registry, attribute
   let denial: StatusError | undefined;
   for (const bound of policies.applicable(attributes)) {
     for (const failure of failuresOf(policies, registry, bound, attributes)) {
-      // Every binding can warn, also after one that denies.
+      // Every binding can cause a warning, even after another binding denied the request.
       const refused = act(bound.policy, bound.binding, failure, attributes);
       denial ??= refused;
     }

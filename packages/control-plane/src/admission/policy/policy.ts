@@ -21,13 +21,13 @@ interface MatchResourcesObject {
 
 /** The requests that a policy or a binding matches. */
 export interface MatchResources {
-  /** Empty: every resource (of a binding). */
+  /** If it is empty, a binding applies to every resource. */
   readonly rules: readonly MatchRule[];
   readonly excluded: readonly MatchRule[];
   readonly namespaceSelector: LabelSelector | undefined;
   readonly objectSelector: LabelSelector | undefined;
   readonly exact: boolean;
-  /** The words for the index. */
+  /** The parts from which the index words are computed. */
   readonly about: About;
 }
 
@@ -38,7 +38,7 @@ export interface Validation {
   readonly reason: string;
 }
 
-/** The common part of both kinds of policies. */
+/** The fields that both kinds of policies have. */
 export interface PolicyBase {
   readonly name: string;
   readonly ignoresFailure: boolean;
@@ -62,7 +62,7 @@ export interface Mutation {
 /** A compiled MutatingAdmissionPolicy. */
 export interface MutatingPolicy extends PolicyBase {
   readonly mutations: readonly Mutation[];
-  /** Whether it runs again after a later policy changed the object. */
+  /** Whether the policy runs again after a later policy changed the object. */
   readonly reinvoked: boolean;
 }
 
@@ -110,7 +110,7 @@ function compileBase(object: ApiObject, spec: PolicySpec): PolicyBase {
   };
 }
 
-/** Compiles a policy once per write. */
+/** Compiles a policy. Called once for each write of the policy. */
 export function compilePolicy(object: ApiObject): Policy {
   const spec = (object['spec'] ?? {}) as PolicySpec;
   return {
@@ -124,7 +124,7 @@ export function compilePolicy(object: ApiObject): Policy {
   };
 }
 
-/** Compiles a mutating policy once per write. */
+/** Compiles a mutating policy. Called once for each write of the policy. */
 export function compileMutatingPolicy(object: ApiObject): MutatingPolicy {
   const spec = (object['spec'] ?? {}) as PolicySpec;
   return {
@@ -140,12 +140,12 @@ export function compileMutatingPolicy(object: ApiObject): MutatingPolicy {
 /** The parameter reference of a binding. */
 interface ParamRef {
   readonly name: string;
-  /** '': the namespace of the request. */
+  /** The namespace of the parameters; '' for the namespace of the request. */
   readonly namespace: string;
   readonly selector: LabelSelector | undefined;
-  /** Index words that all objects have that the selector matches. */
+  /** Index words of the selector: every object that it matches has them. */
   readonly where: readonly Demand[];
-  /** Whether a request is refused without parameters. */
+  /** Whether a request is refused if no parameter exists. */
   readonly required: boolean;
 }
 

@@ -11,7 +11,7 @@ import { counts } from './scopes.ts';
 import { sumOf, usageOf } from './usage.ts';
 
 const QUOTAS = '/resourcequotas';
-/** The requests and limits that a container must set if a quota counts them. */
+/** The requests and limits that each container must set if a quota limits them. */
 const COMPUTE: Readonly<Record<string, readonly ['requests' | 'limits', string]>> = {
   cpu: ['requests', 'cpu'],
   memory: ['requests', 'memory'],
@@ -20,14 +20,14 @@ const COMPUTE: Readonly<Record<string, readonly ['requests' | 'limits', string]>
   'limits.cpu': ['limits', 'cpu'],
   'limits.memory': ['limits', 'memory'],
 };
-/** Resources whose use an update can change. */
+/** Resources for which an update can change the quota usage. */
 const UPDATABLE = new Set(['/pods', '/services', '/persistentvolumeclaims']);
 
 /** `a=1,b=2` in the order of the names. */
 const listed = (amounts: Amounts, names: readonly string[]): string =>
   names.map((name) => `${name}=${showAmount(amounts.get(name))}`).join(',');
 
-/** The increase of the usage of a namespace by a request. Values never decrease. */
+/** The usage that a request adds to its namespace. An update that lowers the usage adds nothing. */
 function increaseOf({ operation, object, old, served: { kind } }: AdmissionAttributes): Amounts {
   if (object === undefined) return new Map();
   const usage = usageOf(kind.group, kind.plural, object);
@@ -56,7 +56,7 @@ function unsaid(pod: ApiObject, hard: Amounts): string {
   return missing.join('; ');
 }
 
-/** Quotas by each resource that they limit. */
+/** An index of quotas by the resources that they limit. */
 const BY_RESOURCE: Words = {
   of: ({ namespace, json }) => {
     const hard = Object.keys(look(JSON.parse(json) as ApiObject, 'status', 'hard'));
@@ -64,13 +64,13 @@ const BY_RESOURCE: Words = {
   },
 };
 
-/** The quotas of a namespace that limit any of these, in the order of their names. */
+/** The quotas of a namespace that limit at least one of these resources, in the order of their names. */
 const limiting = ({ store }: Registry, namespace: string, resources: Iterable<string>): readonly StoredRecord[] =>
   store
     .find(QUOTAS, BY_RESOURCE, new Set([...resources].map((resource) => `${namespace}/${resource}`)))
     .toSorted((a, b) => (a.name < b.name ? -1 : 1));
 
-/** Charges a request to the quotas of its namespace, all of them or none. @throws StatusError 403 */
+/** Charges a request to all quotas of its namespace. If one of them is exceeded, none is charged. @throws StatusError 403 */
 function charge(registry: Registry, attributes: AdmissionAttributes): void {
   const { served, namespace, name, object, dryRun, operation } = attributes;
   const { group, plural } = served.kind;
@@ -109,14 +109,14 @@ function charge(registry: Registry, attributes: AdmissionAttributes): void {
     }
     charged.push({ quota, status: { ...status, used: { ...look(status, 'used'), ...shown(after, names) } } });
   }
-  // Nothing has waited since the quotas were read, so two requests never share one allowance.
+  // The quotas were read without a wait in between, so no other request was charged meanwhile.
   if (!dryRun) for (const { quota, status } of charged) putStatus(registry, quotaKind, quota, status);
 }
 
 const shown = (amounts: Amounts, names: readonly string[]): Record<string, string> =>
   Object.fromEntries(names.map((name) => [name, showAmount(amounts.get(name))]));
 
-/** ResourceQuota: the last of all, so that only what would be written is charged. */
+/** ResourceQuota: runs as the last plugin, so that refused requests are not charged. */
 export const resourceQuota = (registry: Registry): AdmissionPlugin => ({
   name: 'ResourceQuota',
   validate(attributes) {

@@ -2,7 +2,7 @@ import { type Amounts, addAmount, amountsOf, podAmounts, wholeNumber } from '../
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { items, look, text } from '../../apimachinery/objects/plain.ts';
 
-/** Resources with their own names in quotas, in addition to `count/…`. */
+/** Resources that have their own quota names, in addition to `count/…`. */
 const NAMED = new Set([
   'configmaps',
   'persistentvolumeclaims',
@@ -13,10 +13,10 @@ const NAMED = new Set([
   'services',
 ]);
 
-/** Pod requests that quotas also accept without the prefix `requests.`. */
+/** Resources of pod requests that a quota may name without the prefix `requests.`. */
 const UNPREFIXED = new Set(['cpu', 'memory', 'ephemeral-storage']);
 
-/** A finished pod uses no quota. */
+/** Whether a pod has finished. A finished pod uses no quota. */
 const isOver = (pod: ApiObject): boolean => ['Succeeded', 'Failed'].includes(text(look(pod, 'status'), 'phase'));
 
 function addPod(usage: Amounts, pod: ApiObject): void {
@@ -51,7 +51,7 @@ function addClaim(usage: Amounts, claim: ApiObject): void {
   if (storage !== undefined) usage.set(`${prefix}/requests.storage`, storage);
 }
 
-/** The quota usage of one object, by the names of quotas. */
+/** The quota usage of one object, by quota name. */
 export function usageOf(group: string, plural: string, object: ApiObject): Amounts {
   const one = wholeNumber(1);
   const usage: Amounts = new Map([[`count/${plural}${group === '' ? '' : `.${group}`}`, one]]);

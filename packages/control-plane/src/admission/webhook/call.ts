@@ -11,10 +11,10 @@ import type { WebhookTransport } from './transport.ts';
 
 const GROUP = 'admission.k8s.io';
 
-/** A path as Go's client joins it with the root: without empty and relative steps, and without a final slash. */
+/** Joins a path with the root as Go's client does: without empty and relative steps, and without a final slash. */
 const joined = (path: string): string => posix.join('/', path).replace(/(.)\/$/, '$1');
 
-/** Where a webhook is, and under which address it is called. */
+/** The URL of a webhook, and the address of the connection if it is another one. */
 function locate(registry: Registry, hook: Hook): { url: URL; connectTo?: { host: string; port: number } } {
   const { url, service } = hook.clientConfig;
   if (service === undefined) {
@@ -46,7 +46,7 @@ const timeoutOf = ({ timeoutSeconds }: Hook): string => `${timeoutSeconds}s`;
 
 const post = (url: URL, why: string): string => `failed to call webhook: Post ${JSON.stringify(hrefOf(url))}: ${why}`;
 
-/** The address as the real server writes it: without the default port's omission. */
+/** The URL as the real server writes it. For a service, it always contains the port. */
 const hrefOf = (url: URL): string => {
   const name = url.hostname.endsWith('.svc') && url.port === '' ? `${url.origin}:443` : url.origin;
   return `${name}${url.pathname}${url.search}`;
@@ -68,7 +68,11 @@ function render(attributes: AdmissionAttributes, hook: Hook, as: ServedKind, uid
   });
 }
 
-/** Asks a webhook. `mutates`: it may answer with a patch. @throws WebhookFailure */
+/**
+ * Calls a webhook.
+ * @param mutates whether the answer may contain a patch
+ * @throws WebhookFailure
+ */
 export async function callWebhook(
   registry: Registry,
   transport: WebhookTransport,
@@ -109,14 +113,14 @@ export function refusalOf({ name }: Hook, status: Partial<Status> = {}): StatusE
     message: `admission webhook ${JSON.stringify(name)} denied the request${why}`,
     ...(reason === '' ? {} : { reason }),
     ...(details === undefined ? {} : { details }),
-    // Anything but a refusal would be taken for success.
+    // A lower code would be a success.
     code: Math.max(code, 400),
   });
   refusal.status.metadata = metadata ?? {};
   return refusal;
 }
 
-/** The refusal when a webhook that must be asked cannot be. */
+/** The refusal of a request if the call of a webhook failed and its failure policy is Fail. */
 export function failureOf({ name }: Hook, { message }: WebhookFailure): StatusError {
   const why = `failed calling webhook ${JSON.stringify(name)}: ${message}`;
   return new StatusError({

@@ -5,7 +5,7 @@ import { Expression } from '../matching/expression.ts';
 import type { Guard } from '../matching/guard-index.ts';
 import { compileSelector, type MatchRule } from '../matching/match.ts';
 
-/** A webhook of a configuration, with defaults. */
+/** A webhook in a configuration, after defaulting. */
 interface WebhookObject {
   readonly name: string;
   readonly clientConfig: ClientConfig;
@@ -36,26 +36,26 @@ export interface ClientConfig {
 /** A compiled webhook. */
 export interface Hook {
   readonly name: string;
-  /** Name of its configuration and position in it, which define the order of the calls. */
+  /** Name of its configuration, and the position of the webhook in it. They define the order of the calls. */
   readonly configuration: string;
   readonly position: number;
   readonly clientConfig: ClientConfig;
   readonly rules: readonly MatchRule[];
   readonly ignoresFailure: boolean;
   readonly exact: boolean;
-  /** Undefined: it matches everything. */
+  /** Undefined if it matches everything. */
   readonly namespaceSelector: LabelSelector | undefined;
   readonly objectSelector: LabelSelector | undefined;
   readonly timeoutSeconds: number;
-  /** Whether it may be called in a dry run. */
+  /** Whether the webhook may be called in a dry run. */
   readonly dryRuns: boolean;
   readonly version: 'v1' | 'v1beta1';
-  /** Whether it is called again when a later one changed the object. */
+  /** Whether the webhook is called again if a later one changed the object. */
   readonly reinvoked: boolean;
   readonly conditions: readonly Expression[];
 }
 
-/** Whether one webhook is called after another. */
+/** Whether one webhook is called later than another. */
 export const isAfter = (one: Hook, other: Hook): boolean =>
   one.configuration === other.configuration ? one.position > other.position : one.configuration > other.configuration;
 

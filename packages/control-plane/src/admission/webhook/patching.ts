@@ -14,11 +14,11 @@ import { type Verdict, WebhookFailure } from './reply.ts';
 /** The result of a patch. */
 export interface Patched {
   readonly object: ApiObject;
-  /** Whether other webhooks must be called again. */
+  /** Whether webhooks with reinvocation must be called again. */
   readonly changed: boolean;
 }
 
-/** @throws WebhookFailure for an invalid patch */
+/** Parses the operations of a patch. @throws WebhookFailure for an invalid patch */
 function operationsOf(patch: string): readonly unknown[] {
   const text = Buffer.from(patch, 'base64').toString('utf8');
   const undecodable = (why: string) => new WebhookFailure(`received undecodable patch in webhook response: ${why}`);
@@ -49,15 +49,15 @@ function applied(object: ApiObject, operations: readonly unknown[]): ApiObject {
   return document as ApiObject;
 }
 
-/** Applies the patches of one round. */
+/** Applies the patches of one round of calls. */
 export class Patching {
   readonly #fresh: boolean;
   #patched = false;
 
-  /** @param attributes at the start of the round */
+  /** @param attributes the request at the start of the round */
   constructor({ served, object, old, reinvocation }: AdmissionAttributes) {
-    // In a built-in kind, the time of a new entry in managedFields has fractions of a second until the object is written. Therefore the
-    // first patch always changes something.
+    // In a built-in kind, the time of a new entry in managedFields has fractions of a second until the object is written. So
+    // the first patch always counts as a change.
     this.#fresh =
       !served.kind.custom &&
       (reinvocation?.round ?? 0) === 0 &&

@@ -14,7 +14,7 @@ import { Patching } from './patching.ts';
 import { type Verdict, WebhookFailure } from './reply.ts';
 import type { WebhookTransport } from './transport.ts';
 
-/** The webhooks of one kind of configuration, indexed by kind and operation. */
+/** The webhooks of one kind of configuration, with an index by kind and operation. */
 class Hooks {
   readonly #registry: Registry;
   readonly #transport: WebhookTransport;
@@ -38,7 +38,10 @@ class Hooks {
     return this.#hooks.find(attributes);
   }
 
-  /** The call of a webhook for the current request. Undefined: no match. @throws StatusError 403 for a condition without a result */
+  /**
+   * The call of a webhook for this request; undefined if the webhook does not match. @throws StatusError 403 for a condition
+   * without a result
+   */
   invocation(hook: Hook, attributes: AdmissionAttributes): Invocation | undefined {
     const as = versionNamed(this.#registry.kinds, hook.rules, hook.exact, attributes);
     if (as === undefined) return undefined;
@@ -65,7 +68,7 @@ class Hooks {
       object: () => presented(object, as, attributes),
       oldObject: () => presented(old, as, attributes),
       request: () => describeRequest(attributes, as, this.#registry.uid()),
-      // Conditions may use the variable, but it is empty.
+      // The real server sets this variable to an empty object in match conditions.
       namespaceObject: () => ({}),
       ...authorizerScope(this.#registry, attributes, as),
     };
@@ -83,8 +86,8 @@ function tolerate(error: unknown, hook: Hook): void {
 }
 
 /**
- * MutatingAdmissionWebhook: calls the webhooks in order, each with the object of the previous one. A second round calls those
- * with reinvocation if a later one changed the object.
+ * MutatingAdmissionWebhook: calls the webhooks in order. Each gets the object as the previous one returned it. In a second
+ * round, webhooks with reinvocation are called again if a later one changed the object.
  */
 export function mutatingWebhooks(registry: Registry, transport: WebhookTransport): AdmissionPlugin {
   const hooks = new Hooks(registry, transport, 'mutating');
@@ -107,7 +110,7 @@ export function mutatingWebhooks(registry: Registry, transport: WebhookTransport
         if (made !== undefined) {
           changed = made.changed;
           object = made.object;
-          // Changed labels may match other webhooks.
+          // The labels of the object may have changed, so other webhooks may match.
           waiting = hooks.find({ ...attributes, object }).filter((other) => isAfter(other, current));
         }
       } catch (error) {
@@ -129,7 +132,7 @@ export function mutatingWebhooks(registry: Registry, transport: WebhookTransport
   };
 }
 
-/** ValidatingAdmissionWebhook: calls all at once, waits for all, and returns the first refusal. */
+/** ValidatingAdmissionWebhook: calls all webhooks in parallel, waits for all answers, and returns the first refusal. */
 export function validatingWebhooks(registry: Registry, transport: WebhookTransport): AdmissionPlugin {
   const hooks = new Hooks(registry, transport, 'validating');
   return {

@@ -6,7 +6,7 @@ import { parseJsonBody } from '../../registry/bodies/body.ts';
 import { parseYamlText } from '../../registry/bodies/yaml-body.ts';
 import type { WebhookReply } from './transport.ts';
 
-/** The call of a webhook failed, or its answer is invalid. The failure policy decides what follows. */
+/** The call of a webhook failed, or its answer is invalid. The failure policy decides the result. */
 export class WebhookFailure extends Error {
   override readonly name = 'WebhookFailure';
 }
@@ -21,7 +21,7 @@ export interface Verdict {
   readonly warnings: readonly string[];
 }
 
-/** The expected properties of an answer. */
+/** The properties that an answer must have. */
 export interface Expected {
   readonly version: 'v1' | 'v1beta1';
   readonly uid: string;
@@ -30,14 +30,14 @@ export interface Expected {
 
 const GROUP = 'admission.k8s.io';
 const KIND = 'AdmissionReview';
-/** The maximum part of a body in an error, in bytes. */
+/** Number of bytes of a body that an error contains. */
 const SHOWN = 2048;
 const HEAD = String.raw`struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }`;
 
 const uncalled = (why: string): WebhookFailure => new WebhookFailure(`failed to call webhook: ${why}`);
 const invalid = (why: string): WebhookFailure => new WebhookFailure(`received invalid webhook response: ${why}`);
 
-/** The texts of client-go for codes without a usable body. */
+/** The error texts of client-go for status codes whose body has no message. */
 const CODES: Readonly<Record<number, string>> = {
   400: 'the server rejected our request for an unknown reason',
   401: 'the server has asked for the client to provide credentials',
@@ -49,7 +49,7 @@ const CODES: Readonly<Record<number, string>> = {
   503: 'the server is currently unable to handle the request',
   504: 'the server was unable to return a response in the time allotted, but may still be processing the request',
 };
-/** Codes with a useful body. */
+/** Status codes whose body client-go shows. */
 const TOLD: ReadonlySet<number> = new Set([403, 406, 415]);
 
 function httpFailure({ status, body, contentType = '' }: WebhookReply): WebhookFailure {
@@ -66,7 +66,7 @@ function httpFailure({ status, body, contentType = '' }: WebhookReply): WebhookF
   );
 }
 
-/** The message of a Status with a failure. */
+/** The message in the body, if the body is a Status with a failure. */
 function statusMessage(body: string): string | undefined {
   try {
     const answer = parseJsonBody(body);

@@ -4,9 +4,9 @@ import { isIP } from 'node:net';
 /** One call of a webhook. */
 export interface WebhookCall {
   readonly url: URL;
-  /** The address of the connection, if it differs from the URL (for a service). */
+  /** The address of the connection, if it differs from the URL. This is so for services. */
   readonly connectTo?: { readonly host: string; readonly port: number };
-  /** PEM; absent: the CAs of the system. */
+  /** CAs of the webhook, PEM. Absent: the CAs of the system. */
   readonly caBundle: string | undefined;
   readonly body: string;
   readonly signal: AbortSignal;
@@ -15,14 +15,14 @@ export interface WebhookCall {
 export interface WebhookReply {
   readonly status: number;
   readonly body: string;
-  /** The value of the header. */
+  /** The value of the header Content-Type. */
   readonly contentType?: string;
 }
 
 /** Sends calls to webhooks. @throws Error with the text of the network library of the real server */
 export type WebhookTransport = (call: WebhookCall) => Promise<WebhookReply>;
 
-/** The maximum size of an answer. */
+/** The maximum size of an answer, in bytes. */
 const REPLY_LIMIT = 10 * 1024 * 1024;
 
 const agents = new Map<string, Agent>();
@@ -31,7 +31,7 @@ const agents = new Map<string, Agent>();
 const trusting = (caBundle: string | undefined) =>
   caBundle === undefined ? {} : { ca: caBundle, allowPartialTrustChain: true };
 
-/** Connections are kept per CA, and only a few of them. */
+/** Returns the connections for a CA bundle. The function keeps them for only a few bundles. */
 function agentFor(caBundle: string | undefined): Agent {
   const key = caBundle ?? '';
   let agent = agents.get(key);
@@ -69,10 +69,11 @@ function inGoWords(error: NodeJS.ErrnoException, host: string, port: number): st
 const CLOSED = new Set(['ECONNRESET', 'EPIPE']);
 
 /**
- * Sends calls over HTTPS. A call is repeated once on a new connection if its kept connection was closed before an answer.
+ * Sends calls over HTTPS. If the webhook closed a kept connection before its answer, the call is repeated once on a new
+ * connection.
  *
- * Go's client notices such a close while the connection is idle. Here the event may still be in the queue. A webhook may
- * therefore receive a call twice, which webhooks must support, because clients also repeat requests.
+ * Go's client notices such a close while the connection is idle. In Node.js, the event may still be in the queue. So a
+ * webhook may receive a call twice. Webhooks must support this, because clients also repeat requests.
  */
 export const httpsTransport: WebhookTransport = (call) => send(call, true);
 

@@ -8,7 +8,7 @@ const PATH_RULE = "Invalid path (regex used for validation is '[A-Za-z0-9/\\-._~
 
 export const NOT_NEGATIVE = 'must be greater than or equal to 0';
 
-/** Collects the causes of one object, in the order in which its rules are gone through. */
+/** Collects the causes of one object, in the order in which its rules are checked. */
 export class Findings {
   readonly causes: StatusCause[] = [];
 
@@ -40,19 +40,19 @@ export class Findings {
     this.causes.push(tooLong(field, limit));
   }
 
-  /** Several problems of one value. */
+  /** Adds several problems of one value. */
   problems(field: string, value: unknown, problems: readonly string[]): void {
     for (const problem of problems) this.invalid(field, value, problem);
   }
 
-  /** A value that must be one of these. `needed`: an empty one is reported as missing. */
+  /** Checks that a value is one of the supported ones. With `needed`, an empty value is reported as missing. */
   oneOf(field: string, value: unknown, supported: readonly string[], needed = false): void {
     if (typeof value === 'string' && supported.includes(value)) return;
     if (needed && (value === '' || value === undefined)) this.required(field);
     else this.causes.push(unsupportedValue(field, value === undefined ? '' : value, supported));
   }
 
-  /** A number of zero or more, where there is one. */
+  /** Checks that a number, if it is set, is not negative. */
   notNegative(field: string, value: unknown): void {
     if ((typeof value === 'number' || typeof value === 'bigint') && value < 0) this.invalid(field, value, NOT_NEGATIVE);
   }
@@ -65,7 +65,7 @@ export class Findings {
     this.problems(field, value, qualifiedNameProblems(value));
   }
 
-  /** A name below a domain, `example.dev/thing`; of an invalid name, only the invalid part is reported. */
+  /** Checks a name of the form `example.dev/thing`. If the name is invalid, only the invalid part is reported. */
   domainPath(field: string, name: string): void {
     if (name === '') {
       this.required(field);

@@ -32,7 +32,7 @@ export function labelProblems(name: string): string[] {
   return problems;
 }
 
-/** The errors of a name that only has to fit into a path. */
+/** The errors of a name that is only used as a segment of a path. */
 export function pathSegmentProblems(name: string): string[] {
   if (name === '.' || name === '..') return [`may not be '${name}'`];
   return ['/', '%']

@@ -22,14 +22,17 @@ export function goQuote(text: string): string {
   return `${out}"`;
 }
 
-/** A number in the format of `%v` in Go: integers, and floats with an exponent below -4 or above 5. */
+/**
+ * Prints a number as Go's `%v` does: integers as they are, and floats in scientific notation if the exponent is below -4 or
+ * above 5.
+ */
 export function goFloat(value: number): string {
   const magnitude = Math.abs(value);
   if (Number.isSafeInteger(value) || (magnitude >= 1e-4 && magnitude < 1e6)) return String(value);
   return value.toExponential().replace(/e([+-])(\d)$/, 'e$10$2');
 }
 
-/** An invalid value as a message of `field.Error` prints it. */
+/** Prints an invalid value as Go's `field.Error` does. */
 function goValue(value: unknown): string {
   if (typeof value === 'string') return goQuote(value);
   if (typeof value === 'number') return goFloat(value);
@@ -44,7 +47,7 @@ export const required = (field: string, detail = ''): StatusCause => ({
   field,
 });
 
-/** Invalid, without the value: structures are not shown. */
+/** A cause "Invalid value" without the value, for structures. */
 export const invalidWhole = (field: string, detail: string): StatusCause => ({
   reason: 'FieldValueInvalid',
   message: `Invalid value: ${detail}`,
@@ -93,5 +96,5 @@ export const tooMany = (field: string, actual: number, max: number): StatusCause
   field,
 });
 
-/** How a cause that belongs to no field names it (Go prints a nil path so). */
+/** The field name of a cause that belongs to no field. Go prints a nil path like this. */
 export const NO_FIELD = '<nil>';

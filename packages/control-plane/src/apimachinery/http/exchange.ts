@@ -1,35 +1,38 @@
 /** A request, independent of its transport. */
 export interface ServerRequest {
   readonly method: string;
-  /** The path as it was sent, still escaped, without the query. */
+  /** The path as the client sent it: still escaped, without the query. */
   readonly path: string;
   readonly query: URLSearchParams;
   header(name: string): string | undefined;
-  /** All values of a header, one for each time that it was sent. Values from `fetch` are split at commas, because `fetch` joins them. */
+  /**
+   * All values of a header. A client may send a header several times. `fetch` joins such values, so they are split at
+   * commas.
+   */
   headerValues(name: string): readonly string[];
-  /** Names of headers (in lower case) that begin so. */
+  /** Names of the headers that start with the prefix, in lower case. */
   headerNames(prefix: string): string[];
-  /** The whole body. @throws StatusError 413 beyond 3 MiB */
+  /** Reads the whole body. @throws StatusError 413 if it is larger than 3 MiB */
   body(): Promise<Uint8Array>;
-  /** Aborted when the client disconnects. */
+  /** The signal aborts when the client disconnects. */
   readonly signal: AbortSignal;
   /** A request from this process. Without credentials, it has the rights of the administrator. */
   readonly trusted: boolean;
-  /** The user in a TLS client certificate of this CA. */
+  /** The user in the client certificate, if this CA signed it. */
   readonly certificate?: { readonly commonName: string; readonly organizations: readonly string[] } | undefined;
 }
 
-/** Where a stream writes to. */
+/** The receiver of a streamed answer. */
 export interface Sink {
-  /** False: wait for `onDrain` before the next. */
+  /** Writes a chunk. If the result is false, the caller must wait for `onDrain` before the next chunk. */
   write(chunk: Uint8Array): boolean;
   onDrain(listener: () => void): void;
-  /** The client is gone, or the stream has ended. */
+  /** Calls the listener when the client has disconnected or the stream has ended. */
   onClose(listener: () => void): void;
   end(): void;
 }
 
-/** An answer: a text, bytes, or a stream that continues. */
+/** An answer. Its body is a text, bytes, or a stream. */
 export interface ServerResponse {
   readonly status: number;
   readonly headers: Record<string, string>;
@@ -37,5 +40,5 @@ export interface ServerResponse {
   readonly body: string | Uint8Array | ((sink: Sink) => void);
 }
 
-/** The largest body that is read, in bytes. */
+/** Maximum size of a request body, in bytes. */
 export const BODY_LIMIT = 3 * 1024 * 1024;

@@ -2,12 +2,12 @@ import type { ServerRequest, ServerResponse, Sink } from './exchange.ts';
 import { splitValues } from './header-text.ts';
 import { queryOf } from './query.ts';
 
-/** A request of the process to itself. */
+/** A request from this process to its own handler. */
 export interface InProcessRequest {
   readonly method: string;
-  /** Escaped, with its query. */
+  /** The escaped path, with its query. */
   readonly target: string;
-  /** In lower case. */
+  /** Names are in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -16,8 +16,8 @@ export interface InProcessRequest {
 const NEVER = new AbortController().signal;
 
 /**
- * The request as the handler reads it. Controllers ask the plane as often as all clients do: through `fetch` and its streams each
- * question would cost as much again as its answer.
+ * The request in the form that the handler reads. Controllers send as many requests as all clients together. With `fetch`
+ * and its streams, each request would cost twice as much.
  */
 export function inProcess({ method, target, headers, body = '', signal = NEVER }: InProcessRequest): ServerRequest {
   const mark = target.indexOf('?');
@@ -37,15 +37,15 @@ export function inProcess({ method, target, headers, body = '', signal = NEVER }
 
 const decoder = new TextDecoder();
 
-/** The text of an answer that ends. @throws TypeError for a stream */
+/** The text of an answer. @throws TypeError if the answer is a stream */
 export function textOf({ body }: ServerResponse): string {
   if (typeof body === 'function') throw new TypeError('the answer is a stream');
   return typeof body === 'string' ? body : decoder.decode(body);
 }
 
 /**
- * The pieces of a streamed answer, as they were written: a watch writes one event at a time. Ends with the stream; the end of the
- * loop, or the signal, ends the stream.
+ * The chunks of a streamed answer, as they were written. A watch writes one event in each chunk. The loop ends with the
+ * stream. If the loop ends earlier, or the signal aborts, the stream ends.
  * @throws TypeError for an answer that is not a stream; reads throw the reason of an aborted signal
  */
 export function piecesOf({ body }: ServerResponse, signal: AbortSignal): AsyncIterableIterator<Uint8Array> {
@@ -53,7 +53,7 @@ export function piecesOf({ body }: ServerResponse, signal: AbortSignal): AsyncIt
   return new Pieces(body, signal);
 }
 
-/** How many bytes wait for their reader before the writer must wait. */
+/** Maximum number of bytes that wait for the reader. Beyond it, the writer must wait. */
 const HIGH_WATER_MARK = 256 * 1024;
 
 const DONE = { done: true, value: undefined } as const;
@@ -61,7 +61,7 @@ const DONE = { done: true, value: undefined } as const;
 class Pieces implements AsyncIterableIterator<Uint8Array> {
   readonly #signal: AbortSignal;
   #ready: Uint8Array[] = [];
-  /** Of `#ready`. */
+  /** Number of entries of `#ready` that the reader has taken. */
   #read = 0;
   #waitingBytes = 0;
   #ended = false;

@@ -9,11 +9,11 @@ type MediaType = (typeof MEDIA_TYPES)[number];
 export interface Format {
   readonly mediaType: MediaType;
   readonly pretty: boolean;
-  /** Indented and without a final line break: used when no format was negotiated. */
+  /** JSON that is indented and has no final line break. Used if no format was negotiated. */
   readonly bare?: boolean;
-  /** The conversion to a table or to metadata; undefined: none. */
+  /** The form of the answer: a table, or metadata only. Undefined: whole objects. */
   readonly as: 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList' | undefined;
-  /** `v1` or `v1beta1` of `meta.k8s.io`. */
+  /** Version of `meta.k8s.io` for the converted answer. */
   readonly version: 'v1' | 'v1beta1';
 }
 
@@ -23,13 +23,13 @@ interface Clause {
   readonly quality: number;
 }
 
-/** Go's order of clauses: higher quality first, then types without a wildcard. */
+/** Whether a clause comes before another in Go's order: higher quality first, then types without a wildcard. */
 const precedes = (a: Clause, b: Clause): boolean =>
   a.quality > b.quality ||
   (!a.type.startsWith('*') && b.type.startsWith('*')) ||
   (!a.type.endsWith('*') && b.type.endsWith('*'));
 
-/** A cache, because clients send the same few headers. */
+/** Parsed headers are cached, because clients send the same few headers. */
 const parsedHeaders = new Map<string, readonly Clause[]>();
 
 function parseAccept(header: string): readonly Clause[] {
@@ -56,7 +56,7 @@ function parseAccept(header: string): readonly Clause[] {
 const REPRESENTATIONS = MEDIA_TYPES.join(', ');
 const STREAMS = 'application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch';
 
-/** 406 of a watch in a format without streams. */
+/** The 406 of a watch in a format that cannot be streamed. */
 export const noStream = (): StatusError =>
   new StatusError({
     message: `only the following media types are accepted: ${STREAMS}`,
@@ -64,7 +64,7 @@ export const noStream = (): StatusError =>
     code: 406,
   });
 
-/** 406 with the text of the router (built-in kinds and discovery) or of a handler (custom kinds). */
+/** The 406 with the text of the router (built-in kinds and discovery) or of a handler (custom kinds). */
 export function notAcceptable(by: 'router' | 'handler', streams = false, available = REPRESENTATIONS): StatusError {
   const message =
     by === 'router'
@@ -78,7 +78,7 @@ export function notAcceptable(by: 'router' | 'handler', streams = false, availab
   });
 }
 
-/** 415 of the router: a patch type without a handler. */
+/** The 415 of the router, for a patch type without a handler. */
 export const unsupportedByRouter = (): StatusError =>
   new StatusError({
     message: '415: Unsupported Media Type',
@@ -87,7 +87,7 @@ export const unsupportedByRouter = (): StatusError =>
     code: 415,
   });
 
-/** 415 of a handler. */
+/** The 415 of a handler. */
 export const unsupportedBody = (accepted: readonly string[]): StatusError =>
   new StatusError({
     message: `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`,
@@ -95,7 +95,10 @@ export const unsupportedBody = (accepted: readonly string[]): StatusError =>
     code: 415,
   });
 
-/** The query parameter `pretty`; without it, browsers and command line tools get indented JSON. */
+/**
+ * Whether the answer is indented. The query parameter `pretty` decides. Without it, browsers and command line tools get
+ * indented JSON.
+ */
 function isPretty(request: ServerRequest): boolean {
   const pretty = request.query.get('pretty');
   if (pretty !== null) return pretty === 'true' || pretty === '1' || pretty === '';
@@ -103,13 +106,13 @@ function isPretty(request: ServerRequest): boolean {
 }
 
 export interface NegotiateOptions {
-  /** The component that refuses: the router checks the media type first, a handler only its conversions. */
+  /** The component that sends the refusal. The router checks the media type first. A handler checks only its conversions. */
   readonly by: 'router' | 'handler';
-  /** The available conversions. */
+  /** The conversions that the path supports. */
   readonly as: readonly NonNullable<Format['as']>[];
-  /** Whether the path also serves streams (lists). */
+  /** Whether the path also serves streams. This is so for lists. */
   readonly streams: boolean;
-  /** Whether whole objects have a protobuf form; their metadata always has one. Default: yes. */
+  /** Whether whole objects can be sent as protobuf. Default: yes. Their metadata always can. */
   readonly protobuf?: boolean;
 }
 
@@ -117,7 +120,7 @@ export interface NegotiateOptions {
 const typesOf = (clause: string): readonly MediaType[] =>
   MEDIA_TYPES.filter((type) => clause === type || clause === 'application/*' || clause === '*/*' || clause === '*');
 
-/** The format of errors: any format that the client accepts, else JSON. Never refuses. */
+/** The format of an error: any format that the client accepts, or else JSON. Never throws. */
 export function plainFormat(request: ServerRequest): Format {
   for (const { type, parameters } of parseAccept(request.header('accept') ?? '*/*')) {
     const [mediaType] = typesOf(type);
@@ -132,7 +135,7 @@ export function plainFormat(request: ServerRequest): Format {
 
 type Conversion = Pick<Format, 'as' | 'version'>;
 
-/** The conversion of a clause for one media type; undefined if it is not supported. */
+/** The conversion that a clause requests for a media type; undefined if it is not supported. */
 function conversionOf(parameters: Clause['parameters'], type: MediaType, options: NegotiateOptions) {
   const stream = parameters.get('stream') ?? '';
   if (stream !== '' && (stream !== 'watch' || type === 'application/yaml')) return undefined;
@@ -149,7 +152,7 @@ function conversionOf(parameters: Clause['parameters'], type: MediaType, options
   return converted;
 }
 
-/** The types that the router of built-in kinds accepts; it does not support `application/*`. */
+/** Whether the router of built-in kinds accepts one of the types. It does not support `application/*`. */
 const passesRouter = (clauses: readonly Clause[]): boolean =>
   clauses.some(({ type }) => type === '*/*' || MEDIA_TYPES.some((one) => one === type));
 
@@ -161,7 +164,7 @@ const acceptOf = (request: ServerRequest): readonly Clause[] => {
 /** Whether the router of built-in kinds finds a handler for the accepted types. */
 export const reachesHandler = (request: ServerRequest): boolean => passesRouter(acceptOf(request));
 
-/** The first acceptable format. @throws StatusError 406 */
+/** Returns the first acceptable format. @throws StatusError 406 */
 export function negotiate(request: ServerRequest, options: NegotiateOptions): Format {
   const clauses = acceptOf(request);
   if (options.by === 'router' && !passesRouter(clauses)) throw notAcceptable('router', options.streams);
@@ -174,7 +177,10 @@ export function negotiate(request: ServerRequest, options: NegotiateOptions): Fo
   throw notAcceptable('handler');
 }
 
-/** The first accepted media type of a path, by the order of the client, then of the path. Undefined: none. */
+/**
+ * The first media type of a path that the client accepts; undefined if there is none. The order of the client counts first,
+ * then that of the path.
+ */
 export function pickMediaType<T extends string>(request: ServerRequest, offered: readonly T[]): T | undefined {
   for (const { type } of acceptOf(request)) {
     const [main = '', sub = '*'] = type.split('/');
@@ -189,7 +195,10 @@ export function pickMediaType<T extends string>(request: ServerRequest, offered:
 
 const PARAMETER = /^\s*[^\s;=]+\s*=\s*(?:"[^"]*"|[^\s;"]*)\s*$/;
 
-/** The media type of a body without parameters. An invalid type or invalid parameters give a type that no handler supports. */
+/**
+ * The media type of a body without its parameters. If the type or a parameter is invalid, the result is a type that no
+ * handler supports.
+ */
 export function bodyType(request: ServerRequest): string {
   const header = request.header('content-type') ?? '';
   const [type = '', ...parameters] = header.split(';');
@@ -197,5 +206,5 @@ export function bodyType(request: ServerRequest): string {
   return isSound ? type.trim().toLowerCase() : header;
 }
 
-/** A media type without its parameters, unchanged. */
+/** Removes the parameters of a media type. The type itself stays unchanged. */
 export const typeAlone = (header: string): string => header.split(';')[0]?.trim() ?? '';

@@ -1,7 +1,8 @@
 const BAD_ESCAPE = /%(?![0-9A-Fa-f]{2})/;
 
 /**
- * Parses the query of a request target like Go's `url.ParseQuery`: it omits a parameter with an invalid escape or a semicolon.
+ * Parses the query of a request target as Go's `url.ParseQuery` does: a parameter with an invalid escape or a semicolon is
+ * omitted.
  */
 export function queryOf(target: string): URLSearchParams {
   const mark = target.indexOf('?');

@@ -1,19 +1,22 @@
-/** Runes of all warnings beyond which each is cut short. */
+/** Maximum number of runes of all warnings. Beyond it, each warning is shortened. */
 const LIMIT = 4096;
-/** Runes that are left of one then. */
+/** Number of runes of a shortened warning. */
 const CUT = 256;
 
 const runes = (text: string): number => [...text].length;
 const cut = (text: string): string => (text.length > CUT ? [...text].slice(0, CUT).join('') : text);
 
-/** The warnings of one answer: each once, none that is empty or holds control characters, and all of them within bounds. */
+/**
+ * The warnings of one answer. Each appears once. Warnings that are empty or have control characters are omitted. If their
+ * total length exceeds the limit, all are shortened.
+ */
 export class Warnings {
   readonly #seen = new Set<string>();
   readonly #out: string[];
   #written = 0;
   #cutting = false;
 
-  /** `out` always contains the warnings of the answer. */
+  /** @param out the list of the answer's warnings, which is always up to date */
   constructor(out: string[]) {
     this.#out = out;
   }
@@ -35,6 +38,9 @@ export class Warnings {
   };
 }
 
-/** A warning as its header carries it (RFC 7234, code 299, no agent): UTF-8, each byte of it a character. */
+/**
+ * The value of the Warning header for a text (RFC 7234, code 299, no agent). The text is in UTF-8, and each byte becomes a
+ * character.
+ */
 export const warningHeader = (text: string): string =>
   Buffer.from(`299 - "${text.replace(/[\\"]/g, '\\$&')}"`).toString('latin1');

@@ -2,7 +2,7 @@ import type { ApiObject } from './object.ts';
 import { isPlain, items, look, type Plain, text } from './plain.ts';
 import { formatQuantity, parseQuantity, type Quantity } from './quantity.ts';
 
-/** Quantities by the name of their resource. */
+/** Quantities by resource name. */
 export type Amounts = Map<string, Quantity>;
 
 /** Parses a `ResourceList`. Omits values that are not quantities. */
@@ -19,7 +19,7 @@ export const wholeNumber = (count: number): Quantity => ({ nanos: BigInt(count) 
 
 const ZERO: Quantity = { nanos: 0n, format: 'decimal' };
 
-/** Adds to a sum. The sum keeps the format of its first quantity. */
+/** Adds a quantity to a sum. The sum keeps the format of its first quantity. */
 export function addAmount(to: Amounts, name: string, { nanos, format }: Quantity): void {
   const before = to.get(name);
   to.set(name, {
@@ -30,7 +30,7 @@ export function addAmount(to: Amounts, name: string, { nanos, format }: Quantity
 
 export const isMore = (a: Quantity, b: Quantity): boolean => a.nanos > b.nanos;
 
-/** The canonical form of a quantity; `0` if it is absent. */
+/** The canonical text of a quantity; `0` if it is absent. */
 export const showAmount = (quantity: Quantity | undefined): string => formatQuantity(quantity ?? ZERO);
 
 /** The amounts as a `ResourceList`. */
@@ -41,7 +41,7 @@ function addAll(to: Amounts, amounts: Amounts): void {
   for (const [name, quantity] of amounts) addAmount(to, name, quantity);
 }
 
-/** Raises the sum to the amounts of containers that run before the others. */
+/** Raises each value of the sum to the amount of an init container, if that is larger. */
 function raiseTo(sum: Amounts, amounts: Amounts): void {
   for (const [name, quantity] of amounts) {
     const before = sum.get(name);
@@ -50,8 +50,8 @@ function raiseTo(sum: Amounts, amounts: Amounts): void {
 }
 
 /**
- * The requests or limits of the containers of a pod spec. An init container runs together with the restartable init containers
- * before it. All other containers run together.
+ * The sum of the requests or limits of the containers in a pod spec. All normal containers run together. An init container
+ * runs together with the restartable init containers before it, so the larger sum counts.
  */
 function containerAmounts(spec: Plain, field: 'requests' | 'limits'): Amounts {
   const of = (container: Plain): Amounts => amountsOf(look(container, 'resources', field));
@@ -76,7 +76,10 @@ function containerAmounts(spec: Plain, field: 'requests' | 'limits'): Amounts {
 
 const isPodLevel = (name: string): boolean => name === 'cpu' || name === 'memory' || name.startsWith('hugepages-');
 
-/** The requests or limits of a pod: its own resources, else those of its containers, plus its overhead. */
+/**
+ * The requests or limits of a pod. Those of the pod itself come first, or else those of its containers. The overhead is
+ * added.
+ */
 export function podAmounts(pod: ApiObject, field: 'requests' | 'limits'): Amounts {
   const spec = look(pod, 'spec');
   const sum = containerAmounts(spec, field);
@@ -84,15 +87,15 @@ export function podAmounts(pod: ApiObject, field: 'requests' | 'limits'): Amount
     if (isPodLevel(name)) sum.set(name, quantity);
   }
   for (const [name, quantity] of amountsOf(look(spec, 'overhead'))) {
-    // Overhead is added to an existing limit only.
+    // The overhead is added to limits only if there is a limit.
     if (field === 'requests' || (sum.get(name)?.nanos ?? 0n) !== 0n) addAmount(sum, name, quantity);
   }
   return sum;
 }
 
 /**
- * Completes the resources of a pod: huge pages from the limits of its containers, and requests from its containers or its own
- * limits (`defaultHugePagePodLimits`, `defaultPodRequests`). Mutates the pod.
+ * Sets resources of a pod as `defaultHugePagePodLimits` and `defaultPodRequests` do. Limits for huge pages come from its
+ * containers. Requests come from its containers or from its own limits. Mutates the pod.
  */
 export function defaultPodResources(spec: Plain): void {
   const { resources } = spec;

@@ -1,16 +1,16 @@
-/** A timer that can be called off. Calling it off twice, or after it fired, does nothing. */
+/** A timer that can be stopped. Stopping it twice, or after it fired, has no effect. */
 export interface Timer {
   cancel(): void;
 }
 
-/** Time as an argument. Everything below a binary's `main` takes its time from one of these. */
+/** A source of time. All code below the `main` of a program gets its clock as an argument. */
 export interface Clock {
   now(): Date;
   /** Calls `fn` once, `ms` milliseconds from now. */
   setTimeout(fn: () => void, ms: number): Timer;
 }
 
-/** The clock on the wall. Its timers do not keep the process running. */
+/** The clock of the system. Its timers do not keep the process alive. */
 export const realClock: Clock = {
   now: () => new Date(),
   setTimeout(fn, ms) {
@@ -20,7 +20,7 @@ export const realClock: Clock = {
   },
 };
 
-/** Resolves `ms` milliseconds from now on the given clock, or at once when the signal is aborted. Never rejects. */
+/** Waits for `ms` milliseconds of the clock, or until the signal aborts. Never rejects. */
 export const sleep = (clock: Clock, ms: number, signal?: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (signal?.aborted) {

@@ -2,10 +2,10 @@ import { cloneJson, isRecord } from './json-value.ts';
 import type { Plain } from './plain.ts';
 
 /**
- * Fields of a body that were given as an empty list or map, by their object. The stored form omits empty fields, as the types of the real
- * server do. During a request, the server distinguishes `[]` and `{}` from absent fields: refusals print them, and
- * some defaults do not replace them. They are kept outside of the objects, so that no other code reads them. Only kinds with these fields
- * have an entry, so other bodies have no extra cost.
+ * Fields of a body that were given as an empty list or map, by their object. The stored form omits empty fields, as the
+ * types of the real server do. During a request, the server distinguishes `[]` and `{}` from absent fields: error messages
+ * print them, and some defaults do not replace them. The record is separate from the objects, so that no other code reads
+ * it. Only kinds with such fields have entries, so other bodies have no extra cost.
  */
 const noted = new WeakMap<Plain, Readonly<Plain>>();
 
@@ -14,7 +14,7 @@ const NONE: Readonly<Plain> = {};
 /** The fields of an object that were given as an empty list or map. */
 export const emptiesOf = (record: Plain): Readonly<Plain> => noted.get(record) ?? NONE;
 
-/** Records that this field was given as this empty list or map. */
+/** Records that the body had this field as an empty list or map. */
 export function noteEmpty(record: Plain, field: string, empty: unknown): void {
   noted.set(record, { ...noted.get(record), [field]: empty });
 }
@@ -27,18 +27,21 @@ export function forgetEmpty(record: Plain, field: string): void {
   noted.set(record, rest);
 }
 
-/** The value of a field: `[]` or `{}` if the body had it, and null if the body had none. */
+/**
+ * The value of a field. It is `[]` or `{}` if the body had an empty list or map, and null if the body did not have the
+ * field.
+ */
 export const given = (record: unknown, field: string): unknown =>
   isRecord(record) ? (record[field] ?? emptiesOf(record)[field] ?? null) : null;
 
-/** Copies the records of an object to its shallow copy. */
+/** Copies the records of an object to a shallow copy of it. */
 export function keepEmpties<T extends Plain>(copy: T, source: Plain): T {
   const notes = noted.get(source);
   if (notes !== undefined) noted.set(copy, notes);
   return copy;
 }
 
-/** A deep copy with the records. */
+/** A deep copy of a value, with its records. */
 export function copyWithEmpties<T>(value: T): T {
   const copy = cloneJson(value);
   carryNotes(value, copy);

@@ -1,15 +1,15 @@
 /** A time in UTC. */
 export interface GoTime {
-  /** `2026-01-02T03:04:05`. */
+  /** Date and time to the second, such as `2026-01-02T03:04:05`. */
   readonly seconds: string;
-  /** Below a second; whole nanoseconds. */
+  /** The fraction of a second, in whole nanoseconds. */
   readonly nanos: number;
 }
 
 const SECONDS = '2006-01-02T15:04:05Z07:00';
 const MICROS = '2006-01-02T15:04:05.000000Z07:00';
 
-/** Text as Go's package `time` quotes it: anything beyond printable ASCII byte by byte. */
+/** Quotes a text as Go's package `time` does: every byte outside of printable ASCII is escaped. */
 function quote(text: string): string {
   let quoted = '"';
   for (const character of text) {
@@ -20,9 +20,9 @@ function quote(text: string): string {
   return `${quoted}"`;
 }
 
-/** Thrown at the invalid part of the text, and converted to a message with the whole text. */
+/** The text does not match the layout. Thrown at the invalid part, and then converted to a message with the whole text. */
 class Misfit extends Error {
-  /** The part of the layout that was expected here; absent: the text fits, and its value is not possible. */
+  /** The part of the layout that was expected here. Absent if the text matches the layout, but its value is impossible. */
   readonly part: string | undefined;
 
   constructor(message: string, part?: string) {
@@ -35,7 +35,7 @@ const isLeap = (year: number): boolean => year % 4 === 0 && (year % 100 !== 0 ||
 const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 const daysIn = (month: number, year: number): number => (month === 2 && isLeap(year) ? 29 : (DAYS[month - 1] ?? 0));
 
-/** Reads a text from its beginning, part by part. */
+/** Reads a text part by part, from its start. */
 class Reader {
   rest: string;
 
@@ -48,7 +48,7 @@ class Reader {
     this.rest = this.rest.slice(1);
   }
 
-  /** Two digits, or one where the layout leaves that open. */
+  /** Reads two digits, or one digit if `atLeast` is 1. */
   number(part: string, name: string, low: number, high: number, atLeast: 1 | 2 = 2): number {
     const digits = (atLeast === 2 ? /^\d\d/ : /^\d\d?/).exec(this.rest)?.[0];
     if (digits === undefined) throw new Misfit(this.rest, part);
@@ -65,7 +65,10 @@ class Reader {
     return Number(digits);
   }
 
-  /** A fraction of a second that the layout does not ask for: any number of digits, of which nine count. */
+  /**
+   * Reads a fraction of a second that the layout does not contain. It may have any number of digits, and the first nine
+   * count.
+   */
   anyFraction(): number {
     const digits = /^[.,](\d+)/.exec(this.rest)?.[1];
     if (digits === undefined) return 0;
@@ -73,7 +76,7 @@ class Reader {
     return Number(digits.slice(0, 9).padEnd(9, '0'));
   }
 
-  /** Six digits; the first may be a sign, as Go reads a number here. */
+  /** Reads six digits. The first may be a sign, because Go reads a number here. */
   micros(): number {
     const digits = /^[.,]([-+]?\d+)$/.exec(this.rest.slice(0, 7))?.[1];
     if (digits === undefined || Buffer.byteLength(this.rest) < 7 || digits.length !== 6) {
@@ -85,7 +88,7 @@ class Reader {
     return value * 1000;
   }
 
-  /** Minutes east of UTC. */
+  /** Reads a zone. Returns minutes east of UTC. */
   zone(): number {
     if (this.rest.startsWith('Z')) {
       this.rest = this.rest.slice(1);
@@ -107,7 +110,7 @@ function read(text: string, micro: boolean): GoTime {
   reader.literal('-');
   const month = reader.number('01', 'month', 1, 12);
   reader.literal('-');
-  // The existence of the day is checked at the end.
+  // A later check finds a day that does not exist in its month.
   const day = reader.number('02', 'day', 0, 99);
   reader.literal('T');
   const hour = reader.number('15', 'hour', 0, 23, 1);
@@ -126,8 +129,9 @@ function read(text: string, micro: boolean): GoTime {
 }
 
 /**
- * Reads a time as Go's `time.Parse` does: to the second (RFC 3339, a fraction is allowed), or with exactly six digits of a fraction.
- * @throws RangeError in the words of Go
+ * Reads a time as Go's `time.Parse` does. The layout is RFC 3339 to the second, where a fraction is allowed. With `micro`,
+ * the fraction must have exactly six digits.
+ * @throws RangeError with the message of Go
  */
 export function parseGoTime(text: string, micro: boolean): GoTime {
   try {

@@ -2,11 +2,11 @@
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** An own property, so that `constructor` or `__proto__` of an untrusted object never reach the prototype. */
+/** Reads an own property. So `constructor` or `__proto__` of an untrusted object is never read from the prototype. */
 export const own = (object: Record<string, unknown>, key: string): unknown =>
   Object.hasOwn(object, key) ? object[key] : undefined;
 
-/** Sets an own property even when it is named `__proto__`. */
+/** Sets an own property, even if its name is `__proto__`. */
 export const put = (object: Record<string, unknown>, key: string, value: unknown): void => {
   if (key === '__proto__') {
     Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
@@ -24,7 +24,7 @@ export function cloneJson<T>(value: T): T {
   return copy as T;
 }
 
-/** A large integer may stand as a bigint, or as a double where it was written as one. */
+/** Compares two numbers. A large integer is a bigint, or a double if it was written as a double. */
 const sameNumber = (a: unknown, b: unknown): boolean => {
   const [large, other] = typeof a === 'bigint' ? [a, b] : [b, a];
   return typeof other === 'number' && Number.isInteger(other) && BigInt(other) === large;
@@ -58,11 +58,11 @@ export function sortedJson(value: unknown): string {
   return `{${parts.join(',')}}`;
 }
 
-/** JSON as Go's encoder writes it: sorted keys and `<`, `>`, `&` escaped. */
+/** JSON in the format of Go's encoder: sorted keys, with `<`, `>` and `&` escaped. */
 export const goJson = (value: unknown): string =>
   sortedJson(value).replace(/[<>&\u2028\u2029]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
-/** How many bytes `goJson` of a value has in UTF-8, for less work than writing it. */
+/** The number of UTF-8 bytes of `goJson(value)`. This is cheaper than creating the text. */
 export function goJsonBytes(value: unknown): number {
   if (typeof value === 'string') return Buffer.byteLength(goJson(value));
   if (Array.isArray(value)) {

@@ -1,24 +1,33 @@
 declare global {
   interface JSON {
-    /** Node.js has it; the types of TypeScript do not. */
+    /** Node.js has this function, but the types of TypeScript do not. */
     rawJSON(text: string): unknown;
   }
 }
 
 const { rawJSON } = JSON;
 
-/** Digits enough to be an integer that a double cannot hold, where a number may begin: the few texts that need a closer look. */
+/**
+ * Finds texts that may contain an integer beyond 2^53: at least 16 digits at a position where a number may start. Only these
+ * few texts need the slower parser.
+ */
 const MAYBE_LARGE = /[:[,\s-]\d{16}/;
 const INTEGER = /^-?\d+$/;
 const MAX_INT64 = 2n ** 63n - 1n;
 const MIN_INT64 = -(2n ** 63n);
-/** Of a 64-bit integer with its sign: more are not worth a bigint, whose making is dear for a million of them. */
+/**
+ * Maximum number of characters of a 64-bit integer, with its sign. A longer number becomes a double, because the creation of
+ * large bigints is slow.
+ */
 const MAX_DIGITS = 20;
 
-/** Whether a text may hold integers beyond 2^53. */
+/** Whether a JSON text may contain integers beyond 2^53. */
 export const mayHoldLarge = (text: string): boolean => MAYBE_LARGE.test(text);
 
-/** An integer as the server holds it: a bigint beyond 2^53, a double beyond 64 bits (as Go reads untyped JSON). */
+/**
+ * Returns an integer in the form that the server uses: a bigint beyond 2^53, and a double beyond 64 bits. Go reads untyped
+ * JSON the same way.
+ */
 export function exactInteger(digits: string, rounded: number): number | bigint {
   if (Number.isSafeInteger(rounded) || digits.length > MAX_DIGITS) return rounded;
   const value = BigInt(digits);
@@ -32,7 +41,7 @@ function exact(_key: string, value: unknown, context?: { readonly source?: strin
 }
 
 /**
- * `JSON.parse` that loses no digit of a 64-bit integer: one beyond 2^53 becomes a bigint.
+ * Like `JSON.parse`, but keeps all digits of 64-bit integers: an integer beyond 2^53 becomes a bigint.
  * @throws SyntaxError
  */
 export const parseJson = (text: string): unknown =>
@@ -41,12 +50,13 @@ export const parseJson = (text: string): unknown =>
 const writeExact = (_key: string, value: unknown): unknown =>
   typeof value === 'bigint' ? rawJSON(value.toString()) : value;
 
-/** `JSON.stringify` of what `parseJson` gives. */
+/** Like `JSON.stringify`, for values that {@link parseJson} returns. */
 export function stringifyJson(value: unknown, indent?: number): string {
   try {
     return JSON.stringify(value, null, indent);
   } catch (error) {
-    // Only a bigint makes plain JSON unwritable; asking for it beforehand would cost every other object a walk.
+    // `JSON.stringify` throws for a bigint. This is detected afterwards, because a check before would visit every value of
+    // every object.
     if (!(error instanceof TypeError && /BigInt/.test(error.message))) throw error;
     return JSON.stringify(value, writeExact, indent);
   }

@@ -6,9 +6,9 @@ import type { StatusCause } from './status.ts';
  * Built-in kinds use the same dialect. For strategic merge patches they also have `x-kubernetes-patch-merge-key` and
  * `x-kubernetes-patch-strategy`.
  *
- * Built-in schemas are graphs. A shared definition (`io.k8s.api.core.v1.PodSpec`) is one object with its name as `$id`. It may
- * contain itself, as JSONSchemaProps does. Walk along the data, or memoise by identity. In a document with references, write
- * `$id` as a reference.
+ * Built-in schemas are graphs. A shared definition (`io.k8s.api.core.v1.PodSpec`) is one object with its name as `$id`. A
+ * definition may contain itself, as JSONSchemaProps does. So visit a schema only as deep as the data, or cache results by
+ * schema object. In a document with references, write `$id` as a reference.
  */
 export interface JsonSchema {
   /** Name of a shared definition, e.g. `io.k8s.api.core.v1.PodSpec`. */
@@ -26,9 +26,9 @@ export interface JsonSchema {
   [keyword: string]: unknown;
 }
 
-/** A column of `kubectl get`: a JSON path for custom kinds, a function for built-in ones. */
+/** A column of `kubectl get`. Custom kinds have a JSON path, and built-in kinds a function. */
 export interface PrinterColumn {
-  /** The rows have the cell, but the Table has no definition of the column, as in the real server. */
+  /** The rows have a cell for this column, but the Table does not define the column. The real server does the same. */
   readonly hidden?: boolean;
   readonly name: string;
   readonly type: 'string' | 'integer' | 'number' | 'boolean' | 'date';
@@ -36,7 +36,10 @@ export interface PrinterColumn {
   readonly description?: string;
   readonly priority?: number;
   readonly jsonPath?: string;
-  /** For built-in kinds. A `date` column returns an RFC 3339 time, which the table printer converts to an age. */
+  /**
+   * Returns the value of the cell, for built-in kinds. A `date` column returns an RFC 3339 time, which the table printer
+   * converts to an age.
+   */
   readonly value?: (object: ApiObject, now: Date) => string | number | bigint | boolean | null;
 }
 
@@ -46,17 +49,17 @@ export interface StrategyContext {
   /** '' for the main resource, else for example `status`. */
   readonly subresource: string;
   readonly userName: string;
-  /** Nothing is stored. */
+  /** Whether the request is a dry run, which stores nothing. */
   readonly dryRun?: boolean;
   /** The stored objects of a resource, such as `networking.k8s.io/servicecidrs`. */
   readonly stored?: (resource: string) => readonly ApiObject[];
-  /** A new random uid. */
+  /** Returns a new random UID. */
   readonly newUid: () => string;
 }
 
 /**
- * The rules of one kind as data: its names, its schema, and how its objects are prepared and validated.
- * Each built-in kind, or small family of kinds, has a file with this value. A CRD version is converted to one.
+ * The definition of one kind: its names, its schema, and the functions that prepare and validate its objects. Each built-in
+ * kind, or small family of kinds, has a file with this value. A CRD version is converted to one.
  */
 export interface KindDefinition {
   readonly group: string;
@@ -71,19 +74,25 @@ export interface KindDefinition {
   /** Verbs of the main resource; default: create, delete, deletecollection, get, list, patch, update, watch. */
   readonly verbs?: readonly string[];
   /**
-   * Schema of the whole object. Absent: the kind has no schema, and everything is kept. Custom kinds are validated against it.
-   * For built-in kinds it defines only fields, merge keys and list types. `setDefaults`, `validate` and `validateUpdate` check
-   * the values.
+   * Schema of the whole object. Absent: the kind has no schema, and all fields are kept. Custom kinds are validated against
+   * it. For built-in kinds it defines only fields, merge keys and list types. `setDefaults`, `validate` and `validateUpdate`
+   * check the values.
    */
   readonly schema?: JsonSchema;
-  /** Built-in kinds: name of the client model behind the schema, e.g. `V1Pod`. */
+  /** Built-in kinds: name of the client model from which the schema was generated, e.g. `V1Pod`. */
   readonly model?: string;
-  /** Custom kinds prune unknown fields by schema and answer some requests differently from built-in ones. */
+  /**
+   * Whether this is a custom kind. Unknown fields of custom kinds are pruned by the schema, and some answers differ from
+   * those for built-in kinds.
+   */
   readonly custom: boolean;
-  /** `metadata.generation` is set, and incremented when the spec (everything except metadata and status) changes. */
+  /**
+   * Whether the server sets `metadata.generation`, and increments it when the spec (everything except metadata and status)
+   * changes.
+   */
   readonly hasGeneration?: boolean;
   readonly subresources?: {
-    /** Writes to the main resource do not change `status`, and vice versa. */
+    /** Whether the kind has a status subresource. Writes to the main resource do not change `status`, and vice versa. */
     readonly status?: boolean;
     readonly scale?: {
       readonly specReplicasPath: string;
@@ -91,24 +100,31 @@ export interface KindDefinition {
       readonly labelSelectorPath?: string;
     };
   };
-  /** A change between an empty and an absent list or map changes the generation (`reflect.DeepEqual` in Kubernetes). */
+  /**
+   * Whether a change between an empty and an absent list or map increments the generation (`reflect.DeepEqual` in
+   * Kubernetes).
+   */
   readonly generationTellsEmpty?: boolean;
-  /** For kinds with a generation: a change of these also changes the generation (deployments, endpoint slices). */
+  /** Metadata whose change also increments the generation (for deployments and endpoint slices). */
   readonly generationCounts?: 'annotations' | 'labels';
   /** Other subresources by name (binding, eviction, token, approval, …): see registry/subresources/find.ts. */
   readonly otherSubresources?: readonly string[];
   readonly columns?: readonly PrinterColumn[];
   /** Annotations that are fields in the internal form of the object. Tables and metadata-only answers omit them. */
   readonly innerAnnotations?: readonly string[];
-  /** Conditions of an object's row in a Table; absent or []: none. */
+  /** Conditions of an object's row in a Table. Absent or []: the row has none. */
   readonly rowConditions?: (object: ApiObject) => readonly JsonObject[];
-  /** Field selectors beyond `metadata.name` and `metadata.namespace`: path → value of an object. */
+  /** Functions that return the value of a field, for field selectors other than `metadata.name` and `metadata.namespace`. */
   readonly selectableFields?: Readonly<Record<string, (object: ApiObject) => string>>;
-  /** Selectable fields of other versions of the kind. They are stored with each object, and are not selectable in this version. */
+  /**
+   * Selectable fields of other versions of the kind. They are stored with each object, but this version has no field
+   * selectors for them.
+   */
   readonly otherFields?: Readonly<Record<string, (object: ApiObject) => string>>;
   /**
-   * For a kind that is a view of another one (`events.k8s.io` Events are core Events): the resource of the stored objects, and
-   * the conversions. Both take and return a whole object, and may mutate it.
+   * The stored form of a kind that is a view of another one. For example, the Events of `events.k8s.io` are core Events. It
+   * has the resource of the stored objects, and the conversions. Both conversions take and return a whole object, and may
+   * mutate it.
    */
   readonly storedAs?: {
     readonly resource: string;
@@ -121,44 +137,54 @@ export interface KindDefinition {
   readonly versions?: readonly string[];
   /** The storage version of a custom kind, if it is a different one. */
   readonly storageVersion?: string;
-  /** PUT without a resourceVersion is refused (custom kinds, leases). */
+  /** Whether a PUT without a resourceVersion is refused (custom kinds, leases). */
   readonly requiresResourceVersion?: boolean;
-  /** PUT of an absent object creates it (leases). */
+  /** Whether a PUT of an absent object creates it (leases). */
   readonly createOnUpdate?: boolean;
-  /** The default grace period of a delete in seconds; 0: deleted at once (pods have 30 or their own). */
+  /**
+   * The default grace period of a delete in seconds. With 0, the object is deleted at once. Pods have 30, or their own
+   * value.
+   */
   readonly gracePeriodSeconds?: (object: ApiObject) => number;
   /**
-   * Replaces the usual mark of the first delete of one object (a CRD: finalizer and condition). The object remains until a
-   * controller finalizes it. A delete of a collection does not call it. Mutates.
+   * Marks an object at its first delete, instead of the usual mark. A CRD gets a finalizer and a condition, and remains
+   * until a controller finalizes it. A delete of a collection does not call this function. Mutates.
    */
   readonly markForDeletion?: (object: ApiObject, now: Date) => void;
-  /** For custom kinds: the CRD is being deleted, so no object may be created. */
+  /** For custom kinds: whether the CRD is being deleted. Then no object may be created. */
   readonly terminating?: boolean;
   /** The warning for a delete without a propagationPolicy. */
   readonly propagationWarning?: string;
-  /** The default propagationPolicy for dependents. Default `Background`. `Unsupported`: the kind has no dependents. */
+  /** The default propagationPolicy for dependents; `Background` if absent. `Unsupported`: the kind has no dependents. */
   readonly defaultPropagation?: 'Background' | 'Foreground' | 'Orphan' | 'Unsupported';
   /**
-   * Adds defaults that depend on other fields; the schema contains the structural ones. Built-in kinds first convert the object
-   * to the form of the types of the real server (see `shape.ts`): quantities are canonical, and nulls are removed. Mutates.
+   * Sets defaults that depend on other fields. The schema contains the other defaults. Built-in kinds first convert the
+   * object to the form of the types of the real server (see `shape.ts`): quantities become canonical, and nulls are removed.
+   * Mutates.
    * @throws DecodeError (a StatusError 400) for a built-in kind when a value has the wrong type
    */
   readonly setDefaults?: (object: ApiObject) => void;
-  /** Changes the stored text of an object for its readers. A write starts from the stored text. */
+  /** Changes the stored text of an object before readers get it. A write starts from the stored text. */
   readonly shownAs?: (text: string) => string;
-  /** Defaults that apply only when an object is stored and read. Validation does not see them. Mutates. Returns whether it added one. */
+  /**
+   * Sets defaults that apply only when an object is stored and read. Validation does not see them. Mutates. Returns whether
+   * it set one.
+   */
   readonly defaultsOnRead?: (object: ApiObject) => boolean;
-  /** Removes fields that a client may not set (status on create, …) and sets fields of the server. Mutates. */
+  /**
+   * Prepares an object for its creation: removes fields that a client may not set, such as the status, and sets fields of
+   * the server. Mutates.
+   */
   readonly prepareForCreate?: (object: ApiObject, context: StrategyContext) => void;
   readonly prepareForUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => void;
   /** Causes of a 422 in addition to those of the schema; [] for none. */
   readonly validate?: (object: ApiObject, context: StrategyContext) => StatusCause[];
-  /** All validation errors of an update: those in the new object and those in the change. */
+  /** All validation errors of an update: those of the new object, and those of the change. */
   readonly validateUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => StatusCause[];
   /** Texts of `Warning` headers for a valid object; `old` is absent for a creation. */
   readonly warnings?: (object: ApiObject, old: ApiObject | undefined) => string[];
   readonly validateName?: (name: string) => string[];
-  /** Only the general rules validate the metadata of a new object, and only if `validate` finds no cause. */
+  /** Whether the metadata of a new object is validated only by the general rules, and only if `validate` finds no cause. */
   readonly assessesMetaLast?: boolean;
 }
 

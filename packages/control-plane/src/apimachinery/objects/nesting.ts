@@ -1,13 +1,16 @@
 import { yaml } from './yaml.ts';
 
-/** How deep a body may nest. Every walk over an object recurses, and the stack of a process ends far above it. */
+/**
+ * Maximum depth of a body. The functions that visit an object are recursive. At this depth, they are far from the limit of
+ * the stack.
+ */
 export const MAX_DEPTH = 1000;
-/** The most aliases of a YAML text: each costs a look at all anchors, and as a merge a copy of all keys. */
+/** Maximum number of aliases of a YAML text. Each alias causes a search of all anchors, and a merge copies all keys. */
 export const MAX_ALIASES = 200;
 
 const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_MAP, CLOSE_MAP] = [...'"\\[]{}'].map((c) => c.charCodeAt(0));
 
-/** The bracket of a JSON text that nests deeper than a body may; nothing where none does. */
+/** The bracket of a JSON text that exceeds the maximum depth; undefined if there is none. */
 export function deepestBracket(text: string): string | undefined {
   if (text.length <= MAX_DEPTH) return undefined;
   let depth = 0;
@@ -24,25 +27,27 @@ export function deepestBracket(text: string): string | undefined {
   return undefined;
 }
 
-/** The start of another level of a block on the same line. */
+/** Tokens that start another level of a block on the same line. */
 const NESTING: ReadonlySet<string> = new Set(['-', '?']);
 const TAB = 9;
 const BLANK = 32;
 const BYTE_ORDER_MARK = 0xfeff;
 
-/** A token of the lexer that says nothing of the structure: a mark of a document, of a plain text or of an empty place. */
+/**
+ * Whether a token of the lexer does not affect the structure: a mark of a document, of a plain text, or of an empty value.
+ */
 function isMark(token: string): boolean {
   const code = token.charCodeAt(0);
   return (code < BLANK && code !== TAB) || code === BYTE_ORDER_MARK;
 }
 
-/** How deep the tokens of a YAML text nest, as far as they have been read. */
+/** Computes the depth of a YAML text from the tokens that have been read so far. */
 class Levels {
-  /** The columns where the blocks around the current place begin. */
+  /** The columns at which the blocks around the current position start. */
   readonly #columns: number[] = [];
   #flow = 0;
   #column = 0;
-  /** A block may begin here: only indentation, or signs of lists and keys, stand before. */
+  /** Whether a block may start here: before this position, the line has only indentation or signs of lists and keys. */
   #fresh = true;
 
   get depth(): number {
@@ -68,7 +73,10 @@ class Levels {
   }
 }
 
-/** Go's words for a YAML text that costs too much to read; nothing for others. Only the lexer reads it, in linear time. */
+/**
+ * Go's error for a YAML text that is too expensive to parse; undefined for other texts. Only the lexer reads the text, in
+ * linear time.
+ */
 export function yamlExcess(text: string): string | undefined {
   if (text.length <= MAX_DEPTH) return undefined;
   const { Lexer } = yaml();

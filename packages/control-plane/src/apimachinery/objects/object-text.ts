@@ -29,7 +29,7 @@ const isEmpty = (value: unknown): boolean =>
   (Array.isArray(value) && value.length === 0) ||
   (typeof value === 'object' && Object.keys(value).length === 0);
 
-/** Metadata with the known fields only, in their order; empty ones are left out as `omitempty` does. */
+/** Metadata with only the known fields, in their order. Empty fields are omitted, as `omitempty` does. */
 export function tidyMeta(meta: ObjectMeta): ObjectMeta {
   const tidy: Record<string, unknown> = {};
   for (const field of META_ORDER) {
@@ -39,7 +39,7 @@ export function tidyMeta(meta: ObjectMeta): ObjectMeta {
   return tidy as ObjectMeta;
 }
 
-/** The text of an object as the store keeps it: apiVersion, kind and metadata first, under the given revision. */
+/** The text of an object in the store: apiVersion, kind and metadata come first. The metadata has the given revision. */
 export function renderObject(object: ApiObject, revision: number | undefined): string {
   const { apiVersion, kind, metadata, ...body } = object;
   const resourceVersion = revision === undefined ? metadata.resourceVersion : String(revision);
@@ -47,7 +47,7 @@ export function renderObject(object: ApiObject, revision: number | undefined): s
   return stringifyJson({ apiVersion, kind, metadata: meta, ...body });
 }
 
-/** Structural equality of plain JSON; `undefined` members count as absent. */
+/** Whether two values of plain JSON are equal. A member with the value `undefined` counts as absent. */
 export function jsonEquals(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
@@ -71,5 +71,5 @@ export function jsonEquals(a: unknown, b: unknown): boolean {
 /** A deep copy of plain JSON. */
 export const copyJson = <T>(value: T): T => (value === undefined ? value : (parseJson(stringifyJson(value)) as T));
 
-/** An object's time: RFC 3339 in whole seconds. */
+/** A time in the format of objects: RFC 3339 in whole seconds. */
 export const formatTime = (date: Date): string => `${date.toISOString().slice(0, 19)}Z`;

@@ -1,7 +1,7 @@
-/** A JSON value as it travels over the wire. */
+/** A JSON value, as sent in requests and answers. */
 export type Json = null | boolean | number | string | Json[] | JsonObject;
 
-/** A JSON object. Code that builds one from user input must make it safe against prototype-named keys. */
+/** A JSON object. Code that creates one from user input must protect it against keys such as `__proto__`. */
 export interface JsonObject {
   [key: string]: Json;
 }
@@ -27,7 +27,7 @@ export interface OwnerReference {
   blockOwnerDeletion?: boolean;
 }
 
-/** The metadata that every object carries. */
+/** The metadata of an object. */
 export interface ObjectMeta {
   name?: string;
   generateName?: string;
@@ -46,7 +46,10 @@ export interface ObjectMeta {
   selfLink?: string;
 }
 
-/** Any Kubernetes object. Everything except the metadata is plain JSON, and only the schema of its kind types it. */
+/**
+ * Any Kubernetes object. Everything except the metadata is plain JSON without a TypeScript type. The schema of the kind
+ * defines it.
+ */
 export interface ApiObject {
   apiVersion: string;
   kind: string;

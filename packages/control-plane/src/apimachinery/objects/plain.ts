@@ -1,12 +1,12 @@
 import type { ApiObject } from './object.ts';
 
-/** A JSON object whose fields are checked one by one. */
+/** A JSON object whose fields have unknown types. */
 export type Plain = Record<string, unknown>;
 
 export const isPlain = (value: unknown): value is Plain =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The object in this field, made when it is not there. */
+/** The object in this field. If the field is absent, an empty object is added to the parent. */
 export function child(parent: Plain | ApiObject, field: string): Plain {
   const holder = parent as Plain;
   const value = holder[field];
@@ -16,7 +16,7 @@ export function child(parent: Plain | ApiObject, field: string): Plain {
   return made;
 }
 
-/** The object at this path for reading; an empty one when it is not there. */
+/** The object at this path, for reading. If the path is absent, a new empty object. */
 export function look(parent: unknown, ...path: readonly string[]): Plain {
   let value: unknown = parent;
   for (const field of path) value = isPlain(value) ? value[field] : undefined;
@@ -41,7 +41,7 @@ export function text(parent: unknown, field: string): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** The number in this field. */
+/** The number in this field; undefined if it is absent. */
 export function number(parent: unknown, field: string): number | undefined {
   const value = isPlain(parent) ? parent[field] : undefined;
   return typeof value === 'number' ? value : undefined;

@@ -1,7 +1,7 @@
-/** How a quantity was written, which decides how it is written back. */
+/** The format of a quantity. It is printed in the format in which it was written. */
 type QuantityFormat = 'binary' | 'decimal' | 'exponent';
 
-/** A quantity: an integer number of nanos, which is the finest step there is. */
+/** A quantity, as an integer number of nanos, the smallest unit. */
 export interface Quantity {
   readonly nanos: bigint;
   readonly format: QuantityFormat;
@@ -17,7 +17,7 @@ const SUFFIX = new Map(Object.entries(DECIMAL).map(([suffix, exponent]) => [expo
 export const QUANTITY_ERROR =
   "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 
-/** Rounds away from zero, as quantities finer than a nano are. */
+/** Divides and rounds away from zero, as the original does for quantities below a nano. */
 function divideUp(value: bigint, by: bigint): bigint {
   const quotient = value / by;
   return value % by === 0n ? quotient : quotient + 1n;
@@ -61,7 +61,7 @@ function formatDecimal(nanos: bigint, format: QuantityFormat): string {
   return `${mantissa}${SUFFIX.get(exponent) ?? ''}`;
 }
 
-/** A quantity in its canonical form: no fraction, and the greatest suffix that needs none. */
+/** The canonical text of a quantity. It has no fraction, and the largest suffix that needs no fraction. */
 export function formatQuantity({ nanos, format }: Quantity): string {
   const whole = nanos / NANO;
   const small = whole > -1024n && whole < 1024n;
@@ -79,7 +79,7 @@ export function formatQuantity({ nanos, format }: Quantity): string {
 
 const canonical = new Map<string, string>();
 
-/** The canonical form of a quantity's text; undefined if it is invalid. The few texts that occur are remembered. */
+/** The canonical text of a quantity; undefined if it is invalid. Results are cached, because few different texts occur. */
 export function canonicalQuantity(text: string): string | undefined {
   const known = canonical.get(text);
   if (known !== undefined) return known;
@@ -90,13 +90,13 @@ export function canonicalQuantity(text: string): string | undefined {
   return written;
 }
 
-/** Nanos of a quantity; 0 for an invalid text. */
+/** The nanos of a quantity; 0 for an invalid text. */
 export const quantityNanos = (text: unknown): bigint =>
   (typeof text === 'number' || typeof text === 'string' ? parseQuantity(String(text))?.nanos : undefined) ?? 0n;
 
 const MICRO = 1_000_000n;
 
-/** Amounts of resources are kept to the thousandth, rounded up. Mutates. */
+/** Rounds amounts of resources up to thousandths. Mutates. */
 export function roundAmounts(amounts: unknown): void {
   if (typeof amounts !== 'object' || amounts === null) return;
   const list = amounts as Record<string, unknown>;

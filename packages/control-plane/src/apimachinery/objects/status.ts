@@ -5,7 +5,7 @@ export interface StatusCause {
   field?: string;
 }
 
-/** The body of every failed answer: a `v1` `Status`. */
+/** The body of every error answer: a `v1` `Status`. */
 export interface Status {
   kind: 'Status';
   apiVersion: 'v1';
@@ -24,7 +24,10 @@ export interface Status {
   code?: number;
 }
 
-/** A refusal. Thrown anywhere below the handler and answered as its `Status`, with the code as HTTP status. */
+/**
+ * The error answer for a request. Code below the handler throws it. The handler sends its `Status`, and its code as the HTTP
+ * status.
+ */
 export class StatusError extends Error {
   override readonly name = 'StatusError';
   readonly status: Status;

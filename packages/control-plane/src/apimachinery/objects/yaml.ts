@@ -5,14 +5,14 @@ type Yaml = typeof import('yaml');
 
 let loaded: Yaml | undefined;
 
-/** The YAML library, loaded at its first use, because its seventy modules take a tenth of the start time. */
+/** Returns the YAML library. It is loaded at its first use, because its seventy modules take a tenth of the start time. */
 export function yaml(): Yaml {
   loaded ??= createRequire(import.meta.url)('yaml') as Yaml;
   return loaded;
 }
 
 const CORE = 'tag:yaml.org,2002:';
-/** Tags that Go's library does not support: times, dates, sets and ordered maps. Their values are read without the tag. */
+/** Tags that Go's library does not support: times, sets, ordered maps and pairs. Their values are read without the tag. */
 const UNKNOWN: ReadonlySet<string> = new Set(['timestamp', 'set', 'omap', 'pairs', 'binary'].map((tag) => CORE + tag));
 
 const octal: ScalarTag = {
@@ -22,13 +22,15 @@ const octal: ScalarTag = {
   resolve: (text) => Number(text.replace(/^[-+]/, '')) * (text.startsWith('-') ? -1 : 1),
 };
 
-/** The content of a binary value, as text. */
+/** Reads the content of a binary value as a text. */
 const binary: ScalarTag = {
   tag: `${CORE}binary`,
   resolve: (text) => Buffer.from(text, 'base64').toString('utf8'),
 };
 
-/** The tags of YAML 1.1 that Go's library supports: `12:30` and `2020-01-01` are texts, `0o7` is a number. */
+/**
+ * The tags of YAML 1.1 that Go's library supports. For example, `12:30` and `2020-01-01` are texts, and `0o7` is a number.
+ */
 export const goTags = (tags: Tags): Tags => [
   octal,
   ...tags.filter(

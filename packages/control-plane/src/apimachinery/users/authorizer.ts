@@ -1,11 +1,11 @@
 import type { UserInfo } from './user.ts';
 import { MASTERS } from './user.ts';
 
-/** One access that a user requests. */
+/** A request for access, which an authorizer decides on. */
 export interface Access {
   readonly user: UserInfo;
   readonly verb: string;
-  /** A path outside of the resources, e.g. `/healthz`; '' for a resource. */
+  /** The path of a request that has no resource, e.g. `/healthz`; '' for a resource. */
   readonly path: string;
   readonly group: string;
   readonly version?: string;
@@ -13,18 +13,18 @@ export interface Access {
   readonly subresource: string;
   readonly namespace: string;
   readonly name: string;
-  /** The field requirements of a list, watch or deletecollection; absent: none. */
+  /** The field selector of a list, watch or deletecollection; absent: none. */
   readonly fields?: readonly FieldDemand[];
 }
 
-/** A field that must (or, with `equal: false`, must not) have a value. */
+/** A requirement of a field selector: the field has this value, or (with `equal: false`) has another value. */
 export interface FieldDemand {
   readonly field: string;
   readonly equal: boolean;
   readonly value: string;
 }
 
-/** `reason`: shown after the refusal. */
+/** The decision about an access. The error of a refusal shows the reason. */
 export interface Verdict {
   readonly allowed: boolean;
   readonly reason: string;
@@ -33,14 +33,17 @@ export interface Verdict {
 /** Decides whether an access is allowed. */
 export type Authorizer = (access: Access) => Verdict;
 
-/** Says nothing about an access, or allows it, or (with a reason) has no opinion that allows it. */
+/** Allows an access, or has no opinion. An authorizer without an opinion returns undefined, or a verdict with a reason. */
 export type PartialAuthorizer = (access: Access) => Verdict | undefined;
 
-/** Members of the group of masters may do everything. No other authorizer can deny it. */
+/** Allows everything for members of the group `system:masters`. No other authorizer can deny it. */
 export const mastersMay: PartialAuthorizer = ({ user }) =>
   user.groups.includes(MASTERS) ? { allowed: true, reason: '' } : undefined;
 
-/** Asks one after another; the first that allows decides. The reasons of the others are shown together. */
+/**
+ * Calls the authorizers in order. The first one that allows the access decides. If none does, the refusal has the reasons of
+ * all.
+ */
 export function anyOf(...parts: readonly PartialAuthorizer[]): Authorizer {
   return (access) => {
     let reason = '';

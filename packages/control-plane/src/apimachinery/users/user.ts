@@ -1,4 +1,4 @@
-/** The user that sends a request, as `authentication.k8s.io` `UserInfo` has it. */
+/** The user of a request, in the form of `UserInfo` of `authentication.k8s.io`. */
 export interface UserInfo {
   readonly name: string;
   readonly uid?: string;
@@ -12,7 +12,7 @@ export const BOOTSTRAPPERS = 'system:bootstrappers';
 export const NODES = 'system:nodes';
 export const UNAUTHENTICATED = 'system:unauthenticated';
 
-/** The administrator of the plane: may do everything. */
+/** The administrator of the plane, with all permissions. */
 export const administrator: UserInfo = { name: 'kubernetes-admin', groups: [MASTERS, AUTHENTICATED] };
 
 /** The user of a request without credentials. */

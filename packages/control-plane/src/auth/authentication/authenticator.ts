@@ -3,12 +3,12 @@ import { unauthorized } from '../../apimachinery/errors/errors.ts';
 import type { ServerRequest } from '../../apimachinery/http/exchange.ts';
 import { AUTHENTICATED, administrator, anonymous, type UserInfo } from '../../apimachinery/users/user.ts';
 
-/** Returns the user of a bearer token; undefined: an unknown token. */
+/** Returns the user of a bearer token; undefined if the token is unknown. */
 export type TokenReader = (token: string) => UserInfo | undefined;
 
 const digest = (text: string): Buffer => hash('sha256', text, 'buffer');
 
-/** Reads fixed tokens. */
+/** Returns a reader of fixed tokens. */
 export function staticTokens(tokens: ReadonlyMap<string, UserInfo>): TokenReader {
   const known = [...tokens].map(([token, user]) => ({ hash: digest(token), user }));
   return (token) => {
@@ -17,16 +17,22 @@ export function staticTokens(tokens: ReadonlyMap<string, UserInfo>): TokenReader
   };
 }
 
-/** The token of an `Authorization` header: the word after `Bearer`. Undefined without one, and also after two spaces. */
+/**
+ * The token of an `Authorization` header: the word after `Bearer`. Undefined if there is none, or if two spaces follow
+ * `Bearer`.
+ */
 export function bearerToken(header: string): string | undefined {
   const [scheme = '', token = ''] = header.trim().split(' ');
   return scheme.toLowerCase() === 'bearer' && token !== '' ? token : undefined;
 }
 
-/** Finds the user of a request: by client certificate, bearer token, or in-process call. As in kube-apiserver, a valid certificate comes first. */
+/**
+ * Finds the user of a request by its client certificate or bearer token. A request from this process may have neither. As in
+ * kube-apiserver, a valid certificate takes precedence.
+ */
 export class Authenticator {
   readonly #readers: TokenReader[];
-  /** Whether an in-process request without credentials has the user of the administrator. */
+  /** Whether a request from this process without credentials has the permissions of the administrator. */
   readonly #trustInside: boolean;
 
   constructor(readers: TokenReader[], trustInside: boolean) {
@@ -34,7 +40,7 @@ export class Authenticator {
     this.#trustInside = trustInside;
   }
 
-  /** @throws StatusError 401 for an unknown token without a valid certificate */
+  /** Returns the user of a request. @throws StatusError 401 for an unknown token without a valid certificate */
   authenticate(request: ServerRequest): UserInfo {
     const { certificate } = request;
     if (certificate !== undefined && certificate.commonName !== '') {

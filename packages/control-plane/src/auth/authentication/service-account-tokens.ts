@@ -6,7 +6,7 @@ import { AUTHENTICATED, type UserInfo } from '../../apimachinery/users/user.ts';
 import type { BoundObject, TokenFacts, TokenSigner } from '../../resources/registry.ts';
 import type { Store } from '../../store/store.ts';
 
-/** Issuer and default audience. */
+/** Issuer and default audience of the tokens. */
 export const ISSUER = 'https://kubernetes.default.svc';
 
 interface Reference {
@@ -57,7 +57,7 @@ function boundClaims(bound: BoundObject | undefined): Pick<Claims['kubernetes.io
   return { ...(node === undefined ? {} : { node }), pod: reference };
 }
 
-/** Accounts and objects are read from the store, ids of tokens are random, and their times are times of the clock. */
+/** Accounts and objects are read from the store. IDs of tokens come from the random source, and times from the clock. */
 export interface TokenParts {
   readonly store: Store;
   readonly clock: Clock;
@@ -74,7 +74,7 @@ export class ServiceAccountTokens implements TokenSigner {
   readonly #keyId: string;
   readonly #genuine = new Map<string, Claims>();
 
-  /** `key`: a P-256 key, PEM. */
+  /** @param key a P-256 key, PEM */
   constructor({ store, clock, random }: TokenParts, key: string) {
     this.#store = store;
     this.#clock = clock;
@@ -103,19 +103,22 @@ export class ServiceAccountTokens implements TokenSigner {
     return `${head}.${signature.toString('base64url')}`;
   }
 
-  /** The user of a token for one of these audiences; undefined: a foreign or invalid token, or other audiences. */
+  /**
+   * The user of a token with one of these audiences. Undefined for a token of another issuer, an invalid token, or other
+   * audiences.
+   */
   read(token: string, audiences: readonly string[] = [ISSUER]): UserInfo | undefined {
     const claims = this.#claimsOf(token);
     if (claims === undefined || !claims.aud.some((audience) => audiences.includes(audience))) return undefined;
     return this.#problemOf(claims) === undefined ? userOf(claims) : undefined;
   }
 
-  /** The audiences of a genuine token; undefined: a foreign token. */
+  /** The audiences of a token with our signature; undefined for other tokens. */
   audiencesOf(token: string): readonly string[] | undefined {
     return this.#claimsOf(token)?.aud;
   }
 
-  /** Why a genuine token is invalid; undefined: it is valid, or foreign. */
+  /** Why a token with our signature is invalid. Undefined if it is valid, or has another signature. */
   problemOf(token: string): string | undefined {
     const claims = this.#claimsOf(token);
     return claims === undefined ? undefined : this.#problemOf(claims);
@@ -132,7 +135,7 @@ export class ServiceAccountTokens implements TokenSigner {
     return (
       this.#boundProblem('/secrets', namespace, secret, 'secret') ??
       this.#boundProblem('/pods', namespace, pod, 'pod') ??
-      // For a pod, the node is only informative and does not end the token.
+      // In the token of a pod, the node is only informative, so its deletion does not invalidate the token.
       (pod === undefined ? this.#boundProblem('/nodes', '', node, 'node') : undefined)
     );
   }
@@ -173,12 +176,15 @@ export class ServiceAccountTokens implements TokenSigner {
     return claims;
   }
 
-  /** The state of an object. Its own uid is the first in its JSON text, before the owner references. Deleted, but with finalizers. */
+  /**
+   * The UID of a stored object, and whether its deletion makes a token invalid. The UID of the object comes first in its
+   * JSON text, before those in the owner references. A deleted object with finalizers is still stored.
+   */
   #stateOf(resource: string, namespace: string, name: string): { uid: string; isDead: boolean } | undefined {
     const json = this.#store.get(resource, namespace, name)?.json;
     if (json === undefined) return undefined;
     const uid = /"uid":"([^"]*)"/.exec(json)?.[1] ?? '';
-    // A cheap check: only an object in deletion contains the word.
+    // A fast check: only an object that is being deleted contains this word.
     if (!json.includes('"deletionTimestamp"')) return { uid, isDead: false };
     const { metadata } = JSON.parse(json) as ApiObject;
     const end = Date.parse(metadata.deletionTimestamp ?? '') + LEEWAY_SECONDS * 1000;

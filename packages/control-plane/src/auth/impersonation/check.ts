@@ -6,7 +6,7 @@ import type { Access, Authorizer } from '../../apimachinery/users/authorizer.ts'
 import { MASTERS, type UserInfo } from '../../apimachinery/users/user.ts';
 import { accountOf, nodeOf, type Wanted } from './wanted.ts';
 
-/** From this number of values on, a permission for all values is checked first. */
+/** From this number of groups on, the permission for all groups is checked first. */
 const MANY = 4;
 const AUTHENTICATION = 'authentication.k8s.io';
 
@@ -28,13 +28,16 @@ export function denial(access: Access, authorize: Authorizer): StatusError | und
   return allowed ? undefined : refusal(access, reason);
 }
 
-/** Checks the parts of a user with the verb of a mode. `isConstrained`: with the rules of the constrained modes. */
+/**
+ * Checks the permissions for the parts of a user, with the verb of a mode. `isConstrained` applies the rules of the
+ * constrained modes.
+ */
 export interface Checks {
   readonly requestor: UserInfo;
   readonly verb: string;
   readonly isConstrained: boolean;
   readonly authorize: Authorizer;
-  /** The node name for the check, if it is not the name of the wanted node. */
+  /** The node name to check. Absent: the name of the requested node. */
   readonly nodeName?: string;
 }
 
@@ -97,7 +100,7 @@ function firstOf<T>(list: readonly T[], ask: (one: T) => StatusError | undefined
   return undefined;
 }
 
-/** Checks all parts of a user: its name, UID, groups and extras. Returns the first refusal, or undefined. */
+/** Checks all parts of a user: its name, UID, groups and extras. Returns the first refusal; undefined if there is none. */
 export function partsDenial(checks: Checks, wanted: Wanted): StatusError | undefined {
   const { authorize } = checks;
   return (

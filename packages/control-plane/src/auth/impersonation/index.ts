@@ -14,7 +14,7 @@ const NODE_NAME = 'authentication.kubernetes.io/node-name';
 type Mode = 'associated-node' | 'arbitrary-node' | 'serviceaccount' | 'user-info' | 'legacy';
 const MODES: readonly Mode[] = ['associated-node', 'arbitrary-node', 'serviceaccount', 'user-info', 'legacy'];
 
-/** Whether a mode applies to the wanted user. */
+/** Whether a mode can apply to the requested user. */
 function isFor(mode: Mode, wanted: Wanted, requestor: UserInfo): boolean {
   const node = nodeOf(wanted.name);
   switch (mode) {
@@ -66,8 +66,8 @@ function groupsOf(mode: Mode, wanted: Wanted): string[] {
 export type Impersonate = (request: ServerRequest, user: UserInfo, access: Omit<Access, 'user'>) => UserInfo;
 
 /**
- * Allows users to impersonate others. A constrained mode needs a verb for the user and one for the request; the legacy mode
- * needs only the verb `impersonate`. The last used mode of a user is tried first, so its refusal is the one in the answer.
+ * Allows users to impersonate others. A constrained mode needs a permission for the user and one for the request. The legacy
+ * mode needs only the verb `impersonate`. The last mode that a user used is tried first, so the answer has its refusal.
  * @see https://kep.k8s.io/5284
  * @throws StatusError (from the returned function) 400 for groups without a user, 403 without permission
  */

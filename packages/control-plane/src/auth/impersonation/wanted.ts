@@ -5,14 +5,14 @@ import type { ServerRequest } from '../../apimachinery/http/exchange.ts';
 const SERVICE_ACCOUNT = /^system:serviceaccount:([^:]+):([^:]+)$/;
 const NODE_PREFIX = 'system:node:';
 
-/** The service account of a user name; undefined for a name that is not valid for one. */
+/** The service account that a user name names; undefined if it is not the name of a service account. */
 export function accountOf(user: string): { namespace: string; name: string } | undefined {
   const [, namespace = '', name = ''] = SERVICE_ACCOUNT.exec(user) ?? [];
   if (namespace === '' || labelProblems(namespace).length > 0 || subdomainProblems(name).length > 0) return undefined;
   return { namespace, name };
 }
 
-/** The node of a user name; undefined for a name that is not valid for one. */
+/** The node that a user name names; undefined if it is not the name of a node. */
 export function nodeOf(user: string): string | undefined {
   if (!user.startsWith(NODE_PREFIX)) return undefined;
   const name = user.slice(NODE_PREFIX.length);
@@ -54,8 +54,8 @@ function unescaped(key: string): string {
 const EXTRA = 'impersonate-extra-';
 
 /**
- * Parses the headers of impersonation; undefined without any. A repeated header has several values. An empty header counts for
- * groups and extras.
+ * Parses the headers of impersonation; undefined if there are none. A repeated header has several values. For groups and
+ * extras, an empty header counts as a value.
  * @throws StatusError 400 for other parts without a user name
  */
 export function wantedOf(request: ServerRequest): Wanted | undefined {

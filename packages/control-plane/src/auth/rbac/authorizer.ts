@@ -4,7 +4,7 @@ import type { BindingIndex, Grant } from './bindings.ts';
 import { type PolicyRule, ruleAllows } from './rules.ts';
 import { showSubject } from './subjects.ts';
 
-/** `RBAC: allowed by RoleBinding "r/default" of Role "r" to ServiceAccount "bot/default"` */
+/** The reason of a decision: `RBAC: allowed by RoleBinding "r/default" of Role "r" to ServiceAccount "bot/default"`. */
 function allowedBy({ binding, subject }: Grant): string {
   const { kind, namespace, name, role } = binding;
   const place = namespace === '' ? name : `${name}/${namespace}`;
@@ -14,19 +14,19 @@ function allowedBy({ binding, subject }: Grant): string {
 const missingRole = ({ binding: { role } }: Grant): string =>
   `${role.kind.toLowerCase()}.rbac.authorization.k8s.io ${JSON.stringify(role.name)} not found`;
 
-/** Several errors in one line, as the field's aggregate shows them. */
+/** Joins several errors into one line, as Go's aggregate of errors does. */
 export function joinErrors(errors: readonly string[]): string {
   const distinct = [...new Set(errors)];
   return distinct.length === 1 ? (distinct[0] ?? '') : `[${distinct.join(', ')}]`;
 }
 
-/** The rules of a user, with the roles that could not be found. */
+/** The rules of a user, and errors for roles that do not exist. */
 export interface OwnedRules {
   readonly rules: readonly PolicyRule[];
   readonly errors: readonly string[];
 }
 
-/** Decides by roles and bindings. */
+/** Decides by Roles, ClusterRoles and their bindings. */
 export class RbacAuthorizer {
   readonly #index: BindingIndex;
 

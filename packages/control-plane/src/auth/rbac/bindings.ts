@@ -7,10 +7,10 @@ import { keysOf, type Subject, subjectKey } from './subjects.ts';
 
 const GROUP = 'rbac.authorization.k8s.io';
 
-/** A binding, parsed for decisions. */
+/** A binding in parsed form. */
 export interface Binding {
   readonly kind: 'ClusterRoleBinding' | 'RoleBinding';
-  /** '' for ClusterRoleBindings. */
+  /** The namespace; '' for ClusterRoleBindings. */
   readonly namespace: string;
   readonly name: string;
   readonly role: { readonly kind: string; readonly name: string };
@@ -25,12 +25,12 @@ export interface Grant {
 
 const placeOf = (namespace: string, name: string): string => `${namespace}/${name}`;
 
-/** Roles and bindings of a cluster, indexed by their subjects. They follow the store. */
+/** Roles and bindings of a cluster, with an index by subject. The index follows the changes of the store. */
 export class BindingIndex {
-  /** By namespace and name; ClusterRoles in the namespace ''. */
+  /** Rules by namespace and name of the role. ClusterRoles have the namespace ''. */
   readonly #roles = new Map<string, readonly PolicyRule[]>();
   readonly #bindings = new Map<string, Binding>();
-  /** By namespace ('' for the cluster) and subject. */
+  /** Grants by namespace ('' for the cluster) and subject. */
   readonly #grants = new Map<string, Map<string, Grant[]>>();
 
   constructor(store: Store) {

@@ -17,7 +17,7 @@ interface Security {
 
 const quoted = (list: readonly string[] = []): string => `[${list.map((item) => JSON.stringify(item)).join(' ')}]`;
 
-/** Formats a rule like Go: `{APIGroups:[""], Resources:["pods"], Verbs:["get" "list"]}`. */
+/** Formats a rule as Go does: `{APIGroups:[""], Resources:["pods"], Verbs:["get" "list"]}`. */
 function showRule({
   apiGroups = [],
   resources = [],
@@ -86,7 +86,7 @@ function uncovered(security: Security, user: UserInfo, namespace: string, rules:
   return rules.flatMap((rule) => [...breakDown(rule)]).filter((part) => !isCovered(owned, part));
 }
 
-/** Whether the user has the verb that skips the check: `escalate` for roles, `bind` for bindings. */
+/** Whether the user has the permission to skip the check: the verb `escalate` for roles, or `bind` for bindings. */
 function mayAnyway(attributes: AdmissionAttributes, security: Security): boolean {
   const { object, user, namespace, name } = attributes;
   const about = isRole(attributes)

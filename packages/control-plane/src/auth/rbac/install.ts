@@ -4,8 +4,8 @@ import type { Registry } from '../../resources/registry.ts';
 import { bootstrapPolicy } from './policy.ts';
 
 /**
- * Writes the roles and bindings that every cluster has, unless they are there already. They are written directly to the store, because
- * they are valid and many are written at every start.
+ * Creates the roles and bindings that every cluster has, unless they exist. They are written directly to the store, because
+ * they are valid, and there are many at every start.
  */
 export function installPolicy(registry: Registry): void {
   const creationTimestamp = formatTime(registry.now());

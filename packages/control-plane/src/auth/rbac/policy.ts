@@ -9,7 +9,7 @@ const API_VERSION = `${RBAC_GROUP}/v1`;
 const CONTROLLER_PREFIX = 'system:controller:';
 const AGGREGATE_LABEL = 'rbac.authorization.k8s.io/aggregate-to-';
 
-/** `get,list core: pods [a,b]` or `get /healthz,/version` */
+/** Parses a rule: `get,list core: pods [a,b]` or `get /healthz,/version`. */
 function parseRule(line: string): PolicyRule {
   const [verbs = '', group = '', resources = '', names = ''] = line.split(' ');
   const list = (text: string): string[] => text.split(',');
@@ -34,9 +34,9 @@ function metadataOf(place: string, labels: Record<string, string> = {}): ApiObje
 
 interface RoleText {
   readonly place: string;
-  /** The role that this one is a part of. */
+  /** The role that contains the rules of this one by aggregation. */
   readonly partOf: string | undefined;
-  /** The role that this one collects the parts of. */
+  /** The role whose parts this role contains by aggregation. */
   readonly collects: string | undefined;
   readonly rules: PolicyRule[];
 }
@@ -55,7 +55,7 @@ function parseRoles(text: string, prefix = ''): RoleText[] {
   return roles;
 }
 
-/** The rules of a role that collects others, without repetitions. A part may collect others itself. */
+/** The rules of an aggregating role, without duplicates. Its parts may be aggregating roles too. */
 function collect(role: RoleText, all: readonly RoleText[]): PolicyRule[] {
   if (role.collects === undefined) return role.rules;
   const parts = all.filter(({ partOf }) => partOf === role.collects).sort((a, b) => (a.place < b.place ? -1 : 1));
@@ -108,7 +108,7 @@ const parseBindings = (text: string): ApiObject[] =>
 
 let policy: readonly ApiObject[] | undefined;
 
-/** The roles and bindings that every cluster has from the start, the same in each of a process. */
+/** The roles and bindings that every cluster has from the start. They are the same for all planes of a process. */
 export function bootstrapPolicy(): readonly ApiObject[] {
   policy ??= makePolicy();
   return policy;

@@ -25,13 +25,13 @@ export function subjectKey({ kind, name, namespace = '' }: Subject, bindingNames
   }
 }
 
-/** The keys of a user: its name and every group. */
+/** The index keys of a user: its name and each of its groups. */
 export function* keysOf(user: UserInfo): Generator<string> {
   yield `u:${user.name}`;
   for (const group of user.groups) yield `g:${group}`;
 }
 
-/** A subject in the reason of a decision, such as `ServiceAccount "bot/default"`. */
+/** Formats a subject for the reason of a decision: `ServiceAccount "bot/default"`. */
 export function showSubject({ kind, name, namespace = '' }: Subject, bindingNamespace: string): string {
   if (kind !== 'ServiceAccount') return `${kind} ${JSON.stringify(name)}`;
   return `${kind} ${JSON.stringify(`${name}/${namespace === '' ? bindingNamespace : namespace}`)}`;

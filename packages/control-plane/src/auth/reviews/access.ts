@@ -12,7 +12,7 @@ import { fieldDemands, parseTerms } from '../../selectors/field-selector.ts';
 import { labelDemands } from '../../selectors/label-selector.ts';
 import { answered, invalidReview } from './answer.ts';
 
-/** The path attributes in a refusal, as a Go structure. */
+/** The path attributes in a refusal, with the field names of the Go structure. */
 const shownPath = (attributes: Plain): Plain => ({ Path: text(attributes, 'path'), Verb: text(attributes, 'verb') });
 
 function attributeCauses(spec: Plain): StatusCause[] {
@@ -82,7 +82,7 @@ function subjectCauses(spec: Plain): StatusCause[] {
   return [invalidValue('spec.user', '', 'at least one of user or group must be specified')];
 }
 
-/** The metadata may only contain managed fields, and in a local review its namespace. */
+/** Checks the metadata of a review. It may contain only managed fields, and in a local review its namespace. */
 function metadataCauses({ metadata }: ApiObject, namespaced: boolean): StatusCause[] {
   const { managedFields: _managed, namespace, ...rest } = metadata;
   const others = tidyMeta(namespaced ? rest : { ...rest, ...(namespace === undefined ? {} : { namespace }) });
@@ -105,7 +105,9 @@ function localCauses({ metadata }: ApiObject, spec: Plain): StatusCause[] {
   return causes;
 }
 
-/** The field selector of a review: text, or requirements with one value each. */
+/**
+ * The requirements of the field selector in a review. The selector is a text, or a list of requirements with one value each.
+ */
 function fieldsOf(selector: Plain): { fields?: readonly FieldDemand[] } {
   const raw = text(selector, 'rawSelector');
   const fields =
@@ -150,7 +152,7 @@ const KNOWN_OPERATORS: Readonly<Record<string, readonly string[]>> = {
   labelSelector: [...WITH_VALUES, ...WITHOUT_VALUES],
 };
 
-/** How many of the requirements of a selector can be evaluated, and whether others exist. */
+/** Whether some requirements of a selector can be evaluated, and whether all can. */
 function readable(selector: Plain, field: string): { readonly some: boolean; readonly all: boolean } {
   const raw = text(selector, 'rawSelector');
   if (raw !== '') {
@@ -177,7 +179,7 @@ function parses(raw: string, field: string): boolean {
   }
 }
 
-/** The selectors that are not evaluated as a whole. */
+/** The errors for selectors that cannot be evaluated completely. */
 function selectorProblems(attributes: Plain): string[] {
   return ['fieldSelector', 'labelSelector'].flatMap((field) => {
     if (!isPlain(attributes[field])) return [];
@@ -187,7 +189,7 @@ function selectorProblems(attributes: Plain): string[] {
   });
 }
 
-/** Reviews for the caller itself, or for the subject in the spec. */
+/** Handles access reviews: for the user of the request, or for the subject in the spec. */
 export function accessReview(authorize: Authorizer, about: 'self' | 'subject' | 'local'): ReviewHandler {
   return ({ object, call }) => {
     const spec = look(object, 'spec');

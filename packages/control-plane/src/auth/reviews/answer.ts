@@ -6,7 +6,7 @@ import type { UserInfo } from '../../apimachinery/users/user.ts';
 
 const GROUP = 'authorization.k8s.io';
 
-/** 422 of a review; the real server does not name the kind there. */
+/** The 422 for an invalid review. The real server does not name the kind. */
 export const invalidReview = (causes: readonly StatusCause[]): StatusError =>
   new StatusError({
     message: `.${GROUP} "" is invalid: ${joinCauses(causes)}`,
@@ -23,7 +23,7 @@ export const answered = (object: ApiObject, parts: { spec?: unknown; status: unk
   ...parts,
 });
 
-/** `UserInfo` as it travels. */
+/** A user in the JSON form of `UserInfo`. */
 export const showUser = ({ name, uid = '', groups, extra }: UserInfo): Record<string, unknown> => ({
   username: name,
   ...(uid === '' ? {} : { uid }),

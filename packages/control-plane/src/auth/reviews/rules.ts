@@ -14,7 +14,9 @@ const resourceRule = ({ verbs, apiGroups, resources, resourceNames }: PolicyRule
   ...(resourceNames === undefined ? {} : { resourceNames }),
 });
 
-/** SelfSubjectRulesReview: all permissions of the roles of the user in a namespace. The answer has no spec and metadata. */
+/**
+ * SelfSubjectRulesReview: all permissions of a user in a namespace, from its roles. The answer has no spec and no metadata.
+ */
 export const rulesReview =
   (rbac: RbacAuthorizer): ReviewHandler =>
   ({ object, call }) => {
@@ -26,7 +28,7 @@ export const rulesReview =
     const status = {
       resourceRules,
       nonResourceRules,
-      // Missing roles are reported in `evaluationError`; everything else is complete.
+      // Roles that do not exist are reported in `evaluationError`. All other rules are complete.
       incomplete: false,
       ...(errors.length === 0 ? {} : { evaluationError: joinErrors(errors) }),
     };

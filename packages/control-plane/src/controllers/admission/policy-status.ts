@@ -18,10 +18,10 @@ const POLICIES: Resource = {
   namespaced: false,
 };
 
-/** Types that a policy is checked for at most; a policy for more of them is written with wildcards in mind. */
+/** Maximum number of types for which a policy is checked. A policy that names more types usually has wildcards. */
 const MAX_TYPES = 10;
 
-/** The kinds that the rules of a policy name one by one. Resources in wildcards are not checked. */
+/** The kinds that the rules of a policy name. Resources in wildcards are not checked. */
 function kindsOf(policy: ApiObject, kinds: readonly KindDefinition[]): KindDefinition[] {
   const rules = items(look(policy, 'spec', 'matchConstraints'), 'resourceRules');
   const found = rules.flatMap((rule) =>
@@ -35,7 +35,7 @@ function kindsOf(policy: ApiObject, kinds: readonly KindDefinition[]): KindDefin
   return [...new Set(found)].slice(0, MAX_TYPES);
 }
 
-/** The variables of a policy's expressions, `object` being of this kind. */
+/** The variables of a policy's expressions. `object` has this kind. */
 function declarationsFor(kind: KindDefinition): Declaration[] {
   const node = nodeOf(kind.schema ?? {});
   const type = kind.schema === undefined ? DYN : typeOfNode(node, kind.kind, false);
@@ -44,7 +44,7 @@ function declarationsFor(kind: KindDefinition): Declaration[] {
   return [...object, ...others.map((name) => ({ name, type: DYN }))];
 }
 
-/** Every expression of a policy that is checked, by its field. */
+/** The expressions of a policy that are checked, with their fields. */
 function expressionsOf(policy: ApiObject): [field: string, expression: string][] {
   return items(look(policy, 'spec'), 'validations').flatMap((validation, index) =>
     ['expression', 'messageExpression']

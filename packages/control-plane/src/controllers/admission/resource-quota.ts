@@ -13,10 +13,13 @@ import { PODS } from '../runtime/resources.ts';
 
 const QUOTAS: Resource = { group: '', version: 'v1', plural: 'resourcequotas', namespaced: true };
 
-/** The interval at which quotas are counted without a trigger. A create that fails after it was charged leaves the usage too high. */
+/**
+ * The interval at which quotas are counted without an event. If a create fails after it was charged, the usage is too high
+ * until then.
+ */
 const RESYNC_MS = 5 * 60 * 1000;
 
-/** The resource, as `plural` or `plural.group`, whose objects a name of a quota counts. */
+/** The resource, as `plural` or `plural.group`, that a name in a quota counts. */
 function countedBy(name: string): string {
   if (name.startsWith('count/')) return name.slice('count/'.length);
   if (name.startsWith('services')) return 'services';
@@ -51,7 +54,8 @@ function setup({ api, directory, informer, metadataInformer, queue }: Controller
   const work = queue(async (key) => {
     if (quotas.get(key) === undefined) return;
     work.addAfter(key, RESYNC_MS);
-    // Read before the objects are counted. A charge in between causes a conflict and another count.
+    // The quota is read before the objects are counted. If another write charges the quota in between, the result is a
+    // conflict and another count.
     const quota = await allowing(api.get(QUOTAS, splitKey(key)), 404);
     if (quota === undefined) return;
     const hard = Object.fromEntries(
@@ -61,7 +65,8 @@ function setup({ api, directory, informer, metadataInformer, queue }: Controller
     const status = { hard, used };
     if (jsonEquals(status, quota['status'])) return;
     await allowing(api.update(QUOTAS, { ...quota, status }, 'status'), 404);
-    // The server charges objects from here on. The objects that existed before this status were not charged, so count them now.
+    // From now on, the server charges new objects to this quota. It did not charge objects that existed before, so they are
+    // counted now.
     if (!jsonEquals(hard, look(quota, 'status', 'hard'))) work.add(key);
   });
 
@@ -92,5 +97,5 @@ function setup({ api, directory, informer, metadataInformer, queue }: Controller
   });
 }
 
-/** Counts what quotas limit. @see kubernetes pkg/controller/resourcequota */
+/** Counts the usage of resources that quotas limit. @see kubernetes pkg/controller/resourcequota */
 export const resourceQuotaController: Controller = { name: 'resourcequota', setup };

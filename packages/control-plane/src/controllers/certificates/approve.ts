@@ -6,7 +6,7 @@ import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import { CERTIFICATE_REQUESTS } from '../runtime/resources.ts';
 import { addCondition, hasCondition, isIssued, specOf } from './request.ts';
 
-/** The subresource that the authorizer checks for an approval, and the message of the resulting condition. */
+/** The permission that allows an automatic approval, and the message of the resulting condition. */
 interface Recognizer {
   readonly subresource: string;
   readonly message: string;
@@ -26,7 +26,7 @@ const RECOGNIZERS: readonly Recognizer[] = [
   },
 ];
 
-/** The parsed request if it is for the client certificate of a kubelet. Any other request waits for a user to approve it. */
+/** The parsed request, if it is for the client certificate of a kubelet. Other requests wait for a user to approve them. */
 function kubeletRequest(request: ApiObject): SigningRequest | undefined {
   const { signerName, usages, request: pem } = specOf(request);
   if (signerName !== KUBELET_CLIENT) return undefined;
@@ -35,7 +35,7 @@ function kubeletRequest(request: ApiObject): SigningRequest | undefined {
     checkKubeletClient(parsed, usages);
     return parsed;
   } catch {
-    // An invalid request is not approved automatically. The signer reports the error of the request.
+    // An invalid request is not approved automatically. The signer reports its error.
     return undefined;
   }
 }
@@ -86,7 +86,7 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
 }
 
 /**
- * Approves the certificates of kubelets whose users may have them by RBAC.
+ * Approves the certificates of kubelets if RBAC allows the user to have them.
  * @see kubernetes pkg/controller/certificates/approver
  */
 export const certificateApprover: Controller = { name: 'csrapproving', setup };

@@ -7,22 +7,29 @@ import { CERTIFICATE_REQUESTS } from '../runtime/resources.ts';
 import { hasCondition, isIssued } from './request.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
-/** An approved or denied request is deleted after an hour. A request without a decision or without a signature is deleted after a day. */
+/**
+ * A request with an answer is deleted after an hour. A request without a decision or without a signature is deleted after a
+ * day.
+ */
 const ANSWERED_MS = HOUR_MS;
 const PENDING_MS = 24 * HOUR_MS;
 
-/** Expiry of the certificate of a request in milliseconds since the epoch; Infinity without a readable certificate. */
+/** Expiry of the certificate in a request, in milliseconds since the epoch; Infinity if the certificate cannot be read. */
 function endOfCertificate(request: ApiObject): number {
   const pem = Buffer.from(text(look(request, 'status'), 'certificate'), 'base64');
   try {
     return Date.parse(new X509Certificate(pem).validTo);
   } catch {
-    // A signer of another name may write an invalid certificate. A request without a valid certificate is deleted only by its age.
+    // The signer of another signer name may have written an invalid certificate. Such a request is deleted only because of
+    // its age.
     return Number.POSITIVE_INFINITY;
   }
 }
 
-/** When a request is of no more use, in milliseconds since the epoch: the earliest of what its conditions say. */
+/**
+ * When a request can be deleted, in milliseconds since the epoch. Each condition defines a time, and the earliest one
+ * counts.
+ */
 export function expires(request: ApiObject): number {
   const conditions = items(look(request, 'status'), 'conditions');
   if (conditions.length === 0) return Date.parse(request.metadata.creationTimestamp ?? '') + PENDING_MS;
@@ -55,7 +62,7 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
 }
 
 /**
- * Deletes certificate requests that are done with.
+ * Deletes old certificate requests.
  * @see kubernetes pkg/controller/certificates/cleaner
  */
 export const certificateCleaner: Controller = { name: 'csrcleaning', setup };

@@ -23,7 +23,10 @@ export function specOf(request: ApiObject): RequestSpec {
   };
 }
 
-/** Adds a condition; another writer's change meanwhile brings the request back by itself. */
+/**
+ * Adds a condition. If another client changed the request in between, nothing is written, because its event triggers another
+ * sync.
+ */
 export async function addCondition(
   api: Api,
   request: ApiObject,

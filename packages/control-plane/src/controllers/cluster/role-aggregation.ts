@@ -8,7 +8,7 @@ import { CLUSTER_ROLES } from '../runtime/resources.ts';
 
 type SelectorSpec = Parameters<typeof selectorOf>[0];
 
-/** The rules of all roles that an aggregating role selects, each once, in the order of the roles' names. */
+/** The rules of all roles that an aggregating role selects, without duplicates, in the order of the roles' names. */
 function aggregatedRules(role: ApiObject, roles: readonly ApiObject[]): unknown[] {
   const rules: unknown[] = [];
   const byName = [...roles].sort((a, b) => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1));
@@ -37,5 +37,5 @@ function setup({ api, informer, queue }: ControllerContext): void {
   });
 }
 
-/** Fills in the rules of aggregating ClusterRoles. @see kubernetes pkg/controller/clusterroleaggregation */
+/** Writes the rules of aggregating ClusterRoles. @see kubernetes pkg/controller/clusterroleaggregation */
 export const roleAggregation: Controller = { name: 'clusterrole-aggregation', setup };

@@ -28,7 +28,10 @@ function expirationOf(secret: ApiObject): number {
   return Number.isNaN(time) ? Number.NEGATIVE_INFINITY : time;
 }
 
-/** The token in a Secret that may sign: one that is named after its id, whole, not ended, and meant for it. */
+/**
+ * The token in a Secret, if it may sign. The Secret must be named after the token's ID, contain all parts of the token, be
+ * valid, and allow signing.
+ */
 function signingToken(secret: ApiObject, now: Date): { id: string; secret: string } | undefined {
   const id = dataOf(secret, 'token-id');
   const value = dataOf(secret, 'token-secret');
@@ -53,12 +56,12 @@ function setupCleaner({ api, clock, informer, queue }: ControllerContext): void 
   });
 }
 
-/** Deletes bootstrap tokens that have ended. @see kubernetes pkg/controller/bootstrap/tokencleaner.go */
+/** Deletes expired bootstrap tokens. @see kubernetes pkg/controller/bootstrap/tokencleaner.go */
 export const tokenCleaner: Controller = { name: 'token-cleaner', setup: setupCleaner };
 
 const base64url = (value: string | Buffer): string => Buffer.from(value).toString('base64url');
 
-/** A detached JWS of the kubeconfig, keyed with the token. A client that has the token can trust the kubeconfig. */
+/** A detached JWS of the kubeconfig, signed with the token. A client with the token can verify the kubeconfig. */
 function detachedSignature(content: string, tokenId: string, tokenSecret: string): string {
   const header = base64url(JSON.stringify({ alg: 'HS256', kid: tokenId }));
   const signed = `${header}.${base64url(content)}`;

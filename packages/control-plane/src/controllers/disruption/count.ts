@@ -3,15 +3,15 @@ import { formatTime } from '../../apimachinery/objects/object-text.ts';
 import { isPlain, items, look, type Plain } from '../../apimachinery/objects/plain.ts';
 import { isDying, isReady, scaled } from '../runtime/objects.ts';
 
-/** How long an evicted pod may take to begin its deletion before the budget gets its disruption back. */
+/** If the deletion of an evicted pod does not start within this time, the budget gets its disruption back. */
 const DELETION_TIMEOUT_MS = 2 * 60 * 1000;
 
 /** The inputs for the status of a budget. */
 export interface BudgetView {
   readonly budget: ApiObject;
-  /** All pods that its selector matches. */
+  /** All pods that the selector of the budget matches. */
   readonly pods: readonly ApiObject[];
-  /** How many pods the owners of these pods want in all; undefined when the budget does not ask. */
+  /** The total number of pods that the owners of these pods want. Undefined if the budget does not depend on it. */
   readonly scale: number | undefined;
   readonly now: Date;
 }
@@ -22,13 +22,13 @@ export interface BudgetCount {
   readonly currentHealthy: number;
   readonly disruptionsAllowed: number;
   readonly disruptedPods: Readonly<Record<string, string>>;
-  /** Pods whose deletion should have begun and did not. */
+  /** Evicted pods whose deletion did not start in time. */
   readonly overdue: readonly ApiObject[];
-  /** When a disrupted pod will be overdue. */
+  /** The time at which the next evicted pod will be overdue. */
   readonly lookAgainAt: Date | undefined;
 }
 
-/** Whether the budget's limits depend on how many pods the owners want. */
+/** Whether the limits of the budget depend on the number of pods that the owners want. */
 export function needsScale(budget: ApiObject): boolean {
   const { maxUnavailable, minAvailable } = look(budget, 'spec');
   return maxUnavailable !== undefined || typeof minAvailable === 'string';
@@ -50,7 +50,7 @@ interface Disrupted {
   until: Date | undefined;
 }
 
-/** Evicted pods that are not being deleted yet. */
+/** Evicted pods whose deletion has not started yet. */
 function stillDisrupted({ budget, pods, now }: BudgetView): Disrupted {
   const known = look(budget, 'status', 'disruptedPods');
   const found: Disrupted = { kept: {}, overdue: [], until: undefined };
@@ -90,7 +90,7 @@ export function countBudget(view: BudgetView): BudgetCount {
 const conditionIn = (budget: ApiObject): Plain | undefined =>
   items(look(budget, 'status'), 'conditions').find(({ type }) => type === 'DisruptionAllowed');
 
-/** The condition that tells whether a disruption is allowed. */
+/** The condition that states whether a disruption is allowed. */
 function disruptionCondition(budget: ApiObject, allowed: boolean, now: Date): Plain {
   const status = allowed ? 'True' : 'False';
   const old = conditionIn(budget);
@@ -105,8 +105,8 @@ function disruptionCondition(budget: ApiObject, allowed: boolean, now: Date): Pl
 }
 
 /**
- * The status of a budget that cannot be counted: nothing may be disrupted, and the condition says why (`failSafe` of the disruption
- * controller). Undefined if it already exists.
+ * The status of a budget whose pods cannot be counted. It allows no disruption, and its condition states the reason
+ * (`failSafe` of the disruption controller). Undefined if the budget already has this status.
  */
 export function failedPatch(budget: ApiObject, why: string, now: Date): Plain | undefined {
   const status = look(budget, 'status');
@@ -124,7 +124,7 @@ export function failedPatch(budget: ApiObject, why: string, now: Date): Plain | 
   return { disruptionsAllowed: 0, conditions: [...others, condition] };
 }
 
-/** The status that these counts make, as a merge patch; undefined when it stands already. */
+/** The status for these counts, as a merge patch. Undefined if the budget already has this status. */
 export function statusPatch(budget: ApiObject, count: BudgetCount, now: Date): Plain | undefined {
   const status = look(budget, 'status');
   const { expectedPods, desiredHealthy, currentHealthy, disruptionsAllowed, disruptedPods } = count;

@@ -13,12 +13,12 @@ import { clearAt, clearedConditions } from './stale.ts';
 import { budgetTerms, podTerms } from './terms.ts';
 import { tooManyMessage, unmanagedMessage } from './words.ts';
 
-/** The reporter of its events. */
+/** The component in its events. */
 const COMPONENT = 'controllermanager';
 
 const selectors = new WeakMap<ApiObject, LabelSelector>();
 
-/** A budget's selector, compiled once a version. */
+/** Whether a budget selects a pod. The selector is compiled once for each version of the budget. */
 function selects(budget: ApiObject, pod: ApiObject): boolean {
   let selector = selectors.get(budget);
   if (selector === undefined) {
@@ -28,14 +28,14 @@ function selects(budget: ApiObject, pod: ApiObject): boolean {
   return selector(pod.metadata.labels ?? {});
 }
 
-/** Whether a pod's change can change a count. */
+/** Whether two states of a pod are equal for all counts. */
 const countsAlike = (pod: ApiObject, old: ApiObject): boolean =>
   isReady(pod) === isReady(old) &&
   isDying(pod) === isDying(old) &&
   JSON.stringify(pod.metadata.labels) === JSON.stringify(old.metadata.labels) &&
   JSON.stringify(pod.metadata.ownerReferences) === JSON.stringify(old.metadata.ownerReferences);
 
-/** Keeps the status of budgets. */
+/** Keeps the status of budgets up to date. */
 class BudgetKeeper {
   readonly #api: Api;
   readonly #tell: Recorder;
@@ -47,7 +47,10 @@ class BudgetKeeper {
     this.#scales = scales;
   }
 
-  /** Counts the matching pods and writes the status. Returns when the count changes without an event; undefined: never. */
+  /**
+   * Counts the matching pods and writes the status. Returns the time at which the count changes without an event; undefined
+   * if there is none.
+   */
   async sync(budget: ApiObject, matching: readonly ApiObject[], now: Date): Promise<Date | undefined> {
     if (matching.length === 0) this.#tell(budget, 'Normal', 'NoPods', 'No matching pods found');
     let scale: TotalScale | undefined;
@@ -107,7 +110,7 @@ function setup({ api, clock, directory, informer, queue, recorder }: ControllerC
   const work = queue(async (key) => {
     const budget = budgets.get(key);
     if (budget === undefined || isDying(budget)) return;
-    // A pod has one value of a label, so it is under one of the terms only.
+    // A pod has one value of a label, so only one of the terms finds it.
     const matching = budgetTerms(budget)
       .flatMap(podsUnder)
       .filter((pod) => selects(budget, pod));
@@ -151,7 +154,8 @@ function setup({ api, clock, directory, informer, queue, recorder }: ControllerC
 }
 
 /**
- * Keeps the status of PodDisruptionBudgets, and takes back the mark of a disruption that came to nothing.
+ * Keeps the status of PodDisruptionBudgets up to date. Removes the disruption condition of pods whose deletion did not
+ * start.
  * @see kubernetes pkg/controller/disruption
  */
 export const disruption: Controller = { name: 'disruption', setup };

@@ -10,7 +10,7 @@ interface Scale {
   readonly replicas: number;
 }
 
-/** Caches of the workloads that are read most often. */
+/** Caches of the workloads that this controller reads most often. */
 export interface WorkloadCaches {
   readonly replicaSets: Informer;
   readonly deployments: Informer;
@@ -22,18 +22,18 @@ const scaleOf = (owner: ApiObject): Scale => ({
   replicas: number(look(owner, 'spec'), 'replicas') ?? 1,
 });
 
-/** The error of a budget that cannot be counted. It is written to the status and retried after the next change. */
+/** The pods of a budget cannot be counted. The error is written to the status. The next change triggers another count. */
 export class UncountableBudget extends Error {
   override readonly name = 'UncountableBudget';
 }
 
-/** How many pods the owners of some pods want in all, and whether some of these pods have no owner. */
+/** The total number of pods that the owners of some pods want, and whether some of these pods have no owner. */
 export interface TotalScale {
   readonly total: number;
   readonly unmanaged: boolean;
 }
 
-/** Finds how many pods the owners of some pods want. */
+/** Finds the number of pods that the owners of some pods want. */
 export class ScaleFinder {
   readonly #api: Api;
   readonly #directory: Directory;
@@ -46,7 +46,7 @@ export class ScaleFinder {
   }
 
   /**
-   * The sum over the distinct owners of these pods. Pods without an owner are not counted.
+   * The sum over the different owners of these pods. Pods without an owner are not counted.
    * @throws UncountableBudget for a pod whose owner does not exist or has no scale
    */
   async total(pods: readonly ApiObject[]): Promise<TotalScale> {
@@ -78,14 +78,14 @@ export class ScaleFinder {
     if (!isOf(owner, 'apps', 'ReplicaSet')) return undefined;
     const set = replicaSets.get(key);
     if (set === undefined || set.metadata.uid !== owner.uid) return undefined;
-    // A deployment's replica sets change under a rollout; what counts is the deployment.
+    // The sizes of a deployment's replica sets change during a rollout, so the size of the deployment counts.
     const above = controllerOf(set);
     if (above?.kind !== 'Deployment') return scaleOf(set);
     if (!isOf(above, 'apps', 'Deployment')) return undefined;
     return scaleIfSame(deployments.get(`${namespace}/${above.name}`), above);
   }
 
-  /** Any other kind answers through its scale subresource. */
+  /** Reads the scale subresource of an owner of another kind. */
   async #ask(namespace: string, owner: OwnerReference): Promise<Scale | undefined> {
     const resource = this.#directory.find(owner.apiVersion, owner.kind);
     if (resource === undefined) {

@@ -4,13 +4,15 @@ import { items, look, type Plain } from '../../apimachinery/objects/plain.ts';
 import { conditionOf, isDying, isTerminal, observedOf } from '../runtime/objects.ts';
 
 const TYPE = 'DisruptionTarget';
-/** How long a pod may be marked for a disruption without its deletion having begun. */
+/** The deletion of a pod must start within this time after the pod got the disruption condition. */
 const STALE_MS = 2 * 60 * 1000;
 
 /**
- * When the controller removes the disruption condition from a pod: two minutes after it was set.
- * Undefined for a pod without the condition, and for a pod that is being deleted or has ended. Also undefined for a condition of the
- * kubelet, which has no time limit.
+ * The time at which the controller removes the disruption condition from a pod, two minutes after it was set. Undefined for:
+ *
+ * - a pod without the condition,
+ * - a pod that is being deleted or has ended,
+ * - a condition of the kubelet, which has no time limit.
  */
 export function clearAt(pod: ApiObject): Date | undefined {
   const mark = conditionOf(pod, TYPE);
@@ -21,7 +23,7 @@ export function clearAt(pod: ApiObject): Date | undefined {
   return new Date((Number.isNaN(since) ? 0 : since) + STALE_MS);
 }
 
-/** The pod's conditions with the mark taken back. */
+/** The conditions of the pod, with the disruption condition set to False. */
 export const clearedConditions = (pod: ApiObject, now: Date): Plain[] =>
   items(look(pod, 'status'), 'conditions').map((condition) =>
     condition.type === TYPE

@@ -8,29 +8,29 @@ import { describes, FOREGROUND, type Graph, type GraphNode, isElsewhere, ORPHAN,
 interface Owners {
   readonly solid: readonly OwnerReference[];
   readonly dangling: readonly OwnerReference[];
-  /** Being deleted in the foreground: waiting for this object. */
+  /** Owners that are being deleted in the foreground. They wait for this object. */
   readonly waiting: readonly OwnerReference[];
 }
 
-/** The change of an object's metadata; undefined: none. */
+/** Returns the change of an object's metadata; undefined if there is none. */
 type PatchOf = (object: ApiObject) => Record<string, unknown> | undefined;
 
 type Propagation = 'Background' | 'Foreground' | 'Orphan';
 
-/** How often a change is tried while others write the same object. */
+/** Maximum number of attempts for a change, if other clients write the same object. */
 const ATTEMPTS = 5;
-/** How many absent owners are remembered. */
+/** Maximum number of absent owners that are cached. */
 const REMEMBERED = 500;
 
 const placeOf = ({ namespace, name }: GraphNode) => ({ namespace, name });
 
-/** Processes one object at a time, according to its owners and its deletion. */
+/** Processes one object at a time. It decides by the owners of the object and by its deletion. */
 export class Collector {
   readonly #api: Api;
   readonly #graph: Graph;
   readonly #directory: Directory;
   readonly #enqueue: (uid: string) => void;
-  /** Owners that are not there, by all that refers to them. */
+  /** Owners that do not exist. The key contains all fields of the reference. */
   readonly #absent = new Set<string>();
   /** Objects with an owner of a kind that is not served. */
   readonly #unresolved = new Set<string>();
@@ -42,7 +42,7 @@ export class Collector {
     this.#enqueue = enqueue;
   }
 
-  /** @throws ApiError when it should be tried again */
+  /** Checks an object. @throws ApiError if the check must be retried */
   async look(uid: string): Promise<void> {
     const node = this.#graph.get(uid);
     if (node === undefined) return;
@@ -52,7 +52,7 @@ export class Collector {
     await this.#assess(node);
   }
 
-  /** Dependents lose their reference, then the object its finalizer. */
+  /** Removes the owner reference from all dependents, and then the finalizer from the object. */
   async #orphan(node: GraphNode): Promise<void> {
     for (const dependent of this.#graph.dependentsOf(node.uid)) {
       await this.#dropOwners(dependent, new Set([node.uid]));
@@ -60,7 +60,7 @@ export class Collector {
     await this.#dropFinalizer(node, ORPHAN);
   }
 
-  /** The object goes when no dependent holds it; until then its dependents are deleted. */
+  /** Deletes the dependents of the object. If no dependent blocks the object, its finalizer is removed. */
   async #deleteDependents(node: GraphNode): Promise<void> {
     const blocking = this.#graph
       .dependentsOf(node.uid)
@@ -71,7 +71,7 @@ export class Collector {
     for (const dependent of blocking) if (!dependent.dying) this.#enqueue(dependent.uid);
   }
 
-  /** Decides by the object as it is now, not as it was when it was queued. */
+  /** Decides by the present state of the object. It may have changed after it was added to the queue. */
   async #assess(node: GraphNode): Promise<void> {
     const latest = await allowing(this.#api.get(node.resource, placeOf(node)), 404);
     if (latest === undefined || latest.metadata.uid !== node.uid) return;
@@ -121,18 +121,18 @@ export class Collector {
     const { apiVersion, kind, name, uid } = reference;
     const resource = this.#directory.find(apiVersion, kind);
     if (resource === undefined) {
-      // Of a kind that is not served nothing can be said until it is.
+      // While a kind is not served, the state of its objects is unknown.
       this.#unresolved.add(node.uid);
       return 'unknown';
     }
-    // A cluster-scoped object cannot have an owner in a namespace; it is left alone.
+    // A cluster-scoped object cannot have an owner in a namespace, so the object is not deleted.
     if (resource.namespaced && node.namespace === '') return 'unknown';
     const namespace = resource.namespaced ? node.namespace : '';
     const key = JSON.stringify([apiVersion, kind, namespace, name, uid]);
     if (this.#absent.has(key)) return 'absent';
     const owner = await allowing(this.#api.get(resource, { namespace, name }), 404);
     if (owner !== undefined && owner.metadata.uid === uid) return owner;
-    // UIDs are never reused, so the next dependent needs no request.
+    // UIDs are never reused, so the next dependent of this owner needs no request.
     if (this.#absent.size >= REMEMBERED) this.#absent.clear();
     this.#absent.add(key);
     return 'absent';
@@ -174,8 +174,9 @@ export class Collector {
   }
 
   /**
-   * Patches the metadata of the very object that was read; an object that has gone or been replaced needs nothing. The resulting state.
-   * @throws ApiError when others write it again and again; it is tried later then
+   * Patches the metadata of the object that was read. A deleted or replaced object is not patched. Returns the resulting
+   * state.
+   * @throws ApiError if other clients write the object again and again; the queue retries later
    */
   async #change(node: GraphNode, patchOf: PatchOf): Promise<ApiObject | undefined> {
     for (let attempt = 1; ; attempt++) {
@@ -193,7 +194,10 @@ export class Collector {
     }
   }
 
-  /** Deletes an object that still has the owners by which that was decided. @throws ApiError 409 when it has others now */
+  /**
+   * Deletes an object if it still has the owners on which the decision was based. @throws ApiError 409 if its owners have
+   * changed
+   */
   async #delete(node: GraphNode, assessed: ApiObject, propagationPolicy: Propagation): Promise<void> {
     const { resourceVersion = '', ownerReferences } = assessed.metadata;
     const uid = node.uid;

@@ -12,7 +12,7 @@ import {
   waitsForDependents,
 } from './graph.ts';
 
-/** Updates the graph of owners after changes, and adds the objects to the queue that the collector must check. */
+/** Updates the graph of owners after changes. It adds the objects that the collector must check to the queue. */
 export class GraphUpdates {
   readonly #graph: Graph;
   readonly #add: (uid: string) => void;
@@ -24,7 +24,7 @@ export class GraphUpdates {
     this.#tell = tell;
   }
 
-  /** An object is gone: its dependents may have lost their last owner, and its owners may have waited for it. */
+  /** Handles a deleted object. Its dependents may have lost their last owner, and its owners may have waited for it. */
   removed(uid: string): void {
     const owners = this.#graph.remove(uid);
     this.#addDependents(uid);
@@ -53,7 +53,7 @@ export class GraphUpdates {
     for (const uid of former) this.#addWaiting(uid);
     if (this.#hasDoubtfulOwner(node, former) && !node.dying) this.#add(node.uid);
     if (!node.dying) return;
-    // Dependents that do not block the deletion of their owner are deleted before it.
+    // Dependents that do not block the deletion of their owner are deleted before the owner.
     const began = before?.deletionTimestamp === undefined || before.finalizers?.includes(FOREGROUND) !== true;
     if (waitsForDependents(node) && began) this.#addDependents(node.uid);
     if (waitsForDependents(node) || node.finalizers.includes(ORPHAN)) this.#add(node.uid);
@@ -63,13 +63,15 @@ export class GraphUpdates {
     for (const dependent of this.#graph.dependentsOf(uid)) this.#add(dependent.uid);
   }
 
-  /** Adds an owner that waits for the deletion of its dependents. */
+  /** Adds an owner to the queue if it waits for the deletion of its dependents. */
   #addWaiting(uid: string): void {
     const owner = this.#graph.get(uid);
     if (owner !== undefined && waitsForDependents(owner)) this.#add(uid);
   }
 
-  /** An object that is seen for the first time may not be the one that its dependents refer to. */
+  /**
+   * Checks the dependents of an object that is new in the graph. Their references may name another object with this UID.
+   */
   #checkDependents(owner: GraphNode): void {
     for (const dependent of this.#graph.dependentsOf(owner.uid)) {
       const elsewhere = isElsewhere(owner, dependent);
@@ -79,7 +81,10 @@ export class GraphUpdates {
     }
   }
 
-  /** Whether an owner is absent, is another object than the reference describes, or is being deleted. Reports the first owner elsewhere. */
+  /**
+   * Whether one of the owners is absent, differs from its reference, or is being deleted. Reports the first owner in another
+   * namespace.
+   */
   #hasDoubtfulOwner(node: GraphNode, former: ReadonlySet<string>): boolean {
     let isDoubtful = false;
     for (const reference of node.owners) {

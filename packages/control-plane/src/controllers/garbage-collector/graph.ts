@@ -2,14 +2,14 @@ import type { ApiObject, OwnerReference } from '../../apimachinery/objects/objec
 import type { ServedResource } from '../runtime/directory.ts';
 import type { EventSubject } from '../runtime/events.ts';
 
-/** One object as the collector sees it. */
+/** One object in the graph of the collector. */
 export interface GraphNode {
   readonly uid: string;
   readonly resource: ServedResource;
   readonly namespace: string;
   readonly name: string;
   owners: readonly OwnerReference[];
-  /** Whether its deletion has begun. */
+  /** Whether the deletion of the object has started. */
   dying: boolean;
   finalizers: readonly string[];
 }
@@ -17,16 +17,19 @@ export interface GraphNode {
 export const FOREGROUND = 'foregroundDeletion';
 export const ORPHAN = 'orphan';
 
-/** Waits for its dependents before its deletion. */
+/** Whether the object is being deleted, and waits until its dependents are deleted. */
 export const waitsForDependents = (node: GraphNode): boolean => node.dying && node.finalizers.includes(FOREGROUND);
 
 const apiVersionOf = ({ group, version }: ServedResource): string => (group === '' ? version : `${group}/${version}`);
 
-/** Whether an object is in a namespace from which an object of another one cannot be owned. */
+/** Whether an object cannot be the owner of another one, because they are in different namespaces. */
 export const isElsewhere = (owner: GraphNode, dependent: GraphNode): boolean =>
   owner.namespace !== '' && owner.namespace !== dependent.namespace;
 
-/** Whether a reference matches the identity of an owner. A reference with the same uid may have another name or version. */
+/**
+ * Whether a reference names the resource and name of an owner. A reference with the same UID may have another name or
+ * version.
+ */
 export const describes = (reference: OwnerReference, { resource, name }: GraphNode): boolean =>
   reference.kind === resource.kind && reference.name === name && reference.apiVersion === apiVersionOf(resource);
 
@@ -39,7 +42,7 @@ export const subjectOf = ({ resource, namespace, name, uid }: GraphNode): EventS
   uid,
 });
 
-/** Every object by uid, and the dependents of every owner, known or not. */
+/** All objects by UID, and the dependents of each owner. The owner itself may be unknown. */
 export class Graph {
   readonly #nodes = new Map<string, GraphNode>();
   readonly #dependents = new Map<string, Set<GraphNode>>();
@@ -52,7 +55,7 @@ export class Graph {
     return [...(this.#dependents.get(uid) ?? [])];
   }
 
-  /** Takes an object in, or its new state. */
+  /** Adds an object, or updates its state. */
   put(object: ApiObject, resource: ServedResource): GraphNode {
     const {
       uid = '',
@@ -73,7 +76,7 @@ export class Graph {
     return node;
   }
 
-  /** Takes an object out; the owners that it had. */
+  /** Removes an object. Returns the owners that it had. */
   remove(uid: string): readonly OwnerReference[] {
     const node = this.#nodes.get(uid);
     if (node === undefined) return [];
@@ -83,7 +86,7 @@ export class Graph {
     return owners;
   }
 
-  /** All nodes of a resource, for when it is no longer served. */
+  /** All nodes of a resource. Used when the resource is no longer served. */
   of(resource: ServedResource): GraphNode[] {
     return [...this.#nodes.values()].filter(
       (node) => node.resource.group === resource.group && node.resource.plural === resource.plural,

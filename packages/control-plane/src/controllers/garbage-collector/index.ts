@@ -5,7 +5,7 @@ import { Collector } from './collector.ts';
 import { Graph } from './graph.ts';
 import { GraphUpdates } from './graph-updates.ts';
 
-/** Resources whose objects change too often and have no owners. The real collector also ignores them. */
+/** Resources whose objects change often and have no owners. The real collector also ignores them. */
 const IGNORED = new Set(['/events', 'events.k8s.io/events']);
 
 function setup({ api, directory, metadataInformer, drop, queue, recorder }: ControllerContext): void {
@@ -42,7 +42,7 @@ function setup({ api, directory, metadataInformer, drop, queue, recorder }: Cont
 }
 
 /**
- * Deletes what lost its last owner, and carries out foreground and orphaning deletions.
+ * Deletes objects that have lost their last owner. Performs foreground and orphaning deletions.
  * @see kubernetes pkg/controller/garbagecollector
  */
 export const garbageCollector: Controller = { name: 'garbage-collector', setup };

@@ -23,7 +23,7 @@ function setup({ api, caCertificate, accountToken, informer, queue }: Controller
     const secret = secrets.get(key);
     if (secret === undefined || isDying(secret) || !isToken(secret)) return;
     const { namespace, name } = splitKey(key);
-    // Reads the server, not the cache: the cache may lack an account that was created together with its secret.
+    // The server is read instead of the cache. The cache may lack an account that was created together with its Secret.
     const account = await allowing(api.get(SERVICE_ACCOUNTS, { namespace, name: accountOf(secret) }), 404);
     const known = secret.metadata.annotations?.[ACCOUNT_UID];
     const isGone = account === undefined || (known !== undefined && known !== account.metadata.uid);
@@ -57,7 +57,7 @@ function setup({ api, caCertificate, accountToken, informer, queue }: Controller
 }
 
 /**
- * Fills Secrets that ask for the token of a service account, and takes them away with it.
+ * Writes tokens to Secrets that request the token of a service account, and deletes these Secrets with the account.
  * @see kubernetes pkg/controller/serviceaccount/tokens_controller.go
  */
 export const accountTokens: Controller = { name: 'serviceaccount-token', setup };

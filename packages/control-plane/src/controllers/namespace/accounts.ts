@@ -26,7 +26,7 @@ function setupAccounts({ api, informer, queue }: ControllerContext): void {
   });
 }
 
-/** Creates the account `default` in every namespace. @see kubernetes pkg/controller/serviceaccount */
+/** Creates the service account `default` in every namespace. @see kubernetes pkg/controller/serviceaccount */
 export const serviceAccounts: Controller = { name: 'serviceaccount', setup: setupAccounts };
 
 function setupRootCa({ api, caCertificate, informer, queue }: ControllerContext): void {

@@ -10,7 +10,10 @@ import { type Content, terminationConditions } from './conditions.ts';
 
 const FINALIZER = 'kubernetes';
 
-/** While there are pods, only pods are deleted, because they may need the other objects for a graceful end. */
+/**
+ * The content to delete next. While pods exist, only pods are deleted, because they may need the other objects until they
+ * end.
+ */
 function firstOf(content: readonly Content[]): readonly Content[] {
   const pods = content.filter(({ resource }) => resource.group === '' && resource.plural === 'pods');
   return pods.length > 0 ? pods : content;
@@ -26,7 +29,10 @@ export class NamespaceWriter {
     this.#clock = clock;
   }
 
-  /** Continues the deletion of a namespace. `content` is the cached content, and `resources` are all kinds with content. */
+  /**
+   * Continues the deletion of a namespace. `content` is the content in the caches, and `resources` are all resources that
+   * may have content.
+   */
   async sync(namespace: ApiObject, content: readonly Content[], resources: readonly ServedResource[]): Promise<void> {
     if (!isDying(namespace) || !strings(look(namespace, 'spec'), 'finalizers').includes(FINALIZER)) return;
     const { name = '' } = namespace.metadata;
@@ -44,7 +50,7 @@ export class NamespaceWriter {
     if (failures[0] !== undefined) throw failures[0];
   }
 
-  /** Reads the server, not the cache, because the deletion of the namespace is final. */
+  /** The server is read instead of the caches, because the deletion of the namespace is final. */
   async #isEmpty(name: string, resources: readonly ServedResource[]): Promise<boolean> {
     for (const resource of resources) {
       const path = `${pathOf(resource, { namespace: name })}?limit=1`;
@@ -73,14 +79,17 @@ export class NamespaceWriter {
     return failures;
   }
 
-  /** Removes the finalizer of this controller from the namespace. The server deletes the namespace with the last one. */
+  /**
+   * Removes the finalizer of this controller from the namespace. The server deletes the namespace when its last finalizer is
+   * removed.
+   */
   async #finalize(namespace: ApiObject): Promise<void> {
     const finalizers = strings(look(namespace, 'spec'), 'finalizers').filter((finalizer) => finalizer !== FINALIZER);
     const path = pathOf(NAMESPACES, { name: namespace.metadata.name ?? '', subresource: 'finalize' });
     await allowing(this.#api.call<ApiObject>(path, 'PUT', { ...namespace, spec: { finalizers } }), 404, 409);
   }
 
-  /** Writes the conditions. Returns the new namespace, or undefined if it was changed or deleted in between. */
+  /** Writes the conditions. Returns the new namespace; undefined if another client changed or deleted it in between. */
   async #report(
     namespace: ApiObject,
     content: readonly Content[],

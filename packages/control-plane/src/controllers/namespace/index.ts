@@ -8,8 +8,8 @@ import { NamespaceWriter } from './apply.ts';
 import type { Content } from './conditions.ts';
 
 /**
- * The delay before the content of a namespace is deleted, so that clients can see the state right after its deletion.
- * Kubernetes waits five seconds for other API servers to notice it; here is only one.
+ * The delay before the content of a namespace is deleted, so that clients can observe the state right after the delete
+ * request. Kubernetes waits five seconds, until all API servers know of the deletion. Here, there is only one API server.
  */
 const FIRST_LOOK_MS = 300;
 const IGNORED = new Set(['events.k8s.io/events']);
@@ -58,7 +58,7 @@ function setup({ api, clock, directory, informer, metadataInformer, queue }: Con
 }
 
 /**
- * Deletes the content of a namespace in deletion, and then its finalizer.
+ * Deletes the content of a namespace that is being deleted, and then removes its finalizer.
  * @see kubernetes pkg/controller/namespace
  */
 export const namespaceController: Controller = { name: 'namespace', setup };

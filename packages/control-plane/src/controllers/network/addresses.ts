@@ -6,14 +6,14 @@ import { isDying, namespaceOf } from '../runtime/objects.ts';
 import { IP_ADDRESSES, SERVICES } from '../runtime/resources.ts';
 
 export const MANAGED_BY = 'ipaddress.kubernetes.io/managed-by';
-/** The value of that label on addresses of services. */
+/** The value of the managed-by label on the IPAddress objects of services. */
 export const ALLOCATOR = 'ipallocator.k8s.io';
 
 /** The addresses that a service has. */
 const addressesOf = (service: ApiObject): string[] =>
   strings(look(service, 'spec'), 'clusterIPs').filter((address) => address !== '' && address !== 'None');
 
-/** The IPAddress object, which contains the owner of an address. */
+/** The IPAddress object of an address. It names the service as the owner. */
 const addressObject = (address: string, service: ApiObject): object => ({
   apiVersion: 'networking.k8s.io/v1',
   kind: 'IPAddress',

@@ -3,17 +3,17 @@ import { items, look, number, type Plain, strings, text } from '../../apimachine
 import { selectorOf } from '../../selectors/label-selector.ts';
 import { isDying, isReady, isTerminal, namespaceOf, nodeNameOf } from '../runtime/objects.ts';
 
-/** A service whose endpoints are maintained by a controller: it has a selector and is not of type ExternalName. */
+/** Whether a controller writes the endpoints of a service: the service has a selector and its type is not ExternalName. */
 export const selectsPods = (service: ApiObject): boolean =>
   look(service, 'spec').type !== 'ExternalName' && Object.keys(look(service, 'spec', 'selector')).length > 0;
 
-/** The pods that a service selects. */
+/** The pods that the selector of a service matches. */
 export function podsSelected(service: ApiObject, pods: readonly ApiObject[]): ApiObject[] {
   const selects = selectorOf({ matchLabels: look(service, 'spec', 'selector') as Record<string, string> });
   return pods.filter((pod) => selects(pod.metadata.labels ?? {}));
 }
 
-/** The pods that a service sends to, with an address. */
+/** The pods that the selector of a service matches and that have an address. */
 export const podsBehind = (service: ApiObject, pods: readonly ApiObject[]): ApiObject[] =>
   podsSelected(service, pods).filter((pod) => !isTerminal(pod) && addressesOf(pod).length > 0);
 
@@ -31,7 +31,9 @@ export const familiesOf = (service: ApiObject): string[] => {
 
 export const isOfFamily = (address: string, family: string): boolean => address.includes(':') === (family === 'IPv6');
 
-/** The number of a service's port on a pod; undefined when the pod has no port of that name. */
+/**
+ * The port number of a pod to which a port of the service sends traffic. Undefined if the pod has no port with this name.
+ */
 function targetOf(port: Plain, pod: ApiObject): number | undefined {
   const target = port.targetPort;
   if (typeof target === 'number') return target === 0 ? number(port, 'port') : target;
@@ -44,7 +46,7 @@ function targetOf(port: Plain, pod: ApiObject): number | undefined {
   return undefined;
 }
 
-/** The ports of a service as a pod has them. */
+/** The ports of a service, with their port numbers on this pod. */
 export function portsOn(service: ApiObject, pod: ApiObject): Plain[] {
   return items(look(service, 'spec'), 'ports').flatMap((port) => {
     const target = targetOf(port, pod);
@@ -62,17 +64,17 @@ export const targetRefOf = (pod: ApiObject): Plain => ({
   uid: pod.metadata.uid,
 });
 
-/** A pod that names the service as its subdomain is known by its hostname below it. */
+/** The hostname of a pod for DNS, if the pod names the service as its subdomain. */
 export function hostnameOf(service: ApiObject, pod: ApiObject): string | undefined {
   const spec = look(pod, 'spec');
   const hostname = text(spec, 'hostname');
   return hostname !== '' && text(spec, 'subdomain') === service.metadata.name ? hostname : undefined;
 }
 
-/** Traffic distributions for which endpoints have topology hints. */
+/** Traffic distributions for which endpoints get topology hints. */
 const NEAR = new Set(['PreferClose', 'PreferSameZone', 'PreferSameNode']);
 
-/** The hints of a ready endpoint, by the traffic distribution of its service: its zone, and with PreferSameNode also its node. */
+/** The hints of a ready endpoint. They contain its zone, and with PreferSameNode also its node. */
 function hintsOf(service: ApiObject, zone: string | undefined, nodeName: string): Plain | undefined {
   const distribution = text(look(service, 'spec'), 'trafficDistribution');
   if (!NEAR.has(distribution)) return undefined;

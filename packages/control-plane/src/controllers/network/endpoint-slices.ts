@@ -26,7 +26,7 @@ const MANAGED_BY = 'endpointslice.kubernetes.io/managed-by';
 const SELF = 'endpointslice-controller.k8s.io';
 const HEADLESS = 'service.kubernetes.io/headless';
 
-/** The groups of a service's endpoints: pods that have its ports at the same numbers together. */
+/** Groups the endpoints of a service. Pods with the same port numbers are in the same group. */
 function sliceGroups(
   service: ApiObject,
   pods: readonly ApiObject[],
@@ -43,7 +43,7 @@ function sliceGroups(
       groups.set(id, group);
       group.endpoints.push(endpointOf(service, pod, family, nodeOf(pod)));
     }
-    // A service without endpoints has an empty slice.
+    // A service without endpoints has one empty slice.
     if (groups.size === 0) contents.push({ addressType: family, ports: [], endpoints: [] });
     for (const { ports, endpoints } of groups.values()) {
       const sorted = endpoints.sort((a, b) => (JSON.stringify(a.targetRef) < JSON.stringify(b.targetRef) ? -1 : 1));
@@ -95,7 +95,7 @@ function setup({ api, informer, queue, recorder }: ControllerContext): void {
     const service = services.get(key);
     if (service === undefined) times.forget(key);
     const known = slicesOf(key).filter((slice) => !isDying(slice));
-    // Slices are deleted with their service, which owns them. If a service loses its selector, its slices stay unchanged.
+    // Slices are deleted with their service, which owns them. If a service loses its selector, its slices do not change.
     if (service === undefined || isDying(service) || !selectsPods(service)) return;
     const { namespace } = splitKey(key);
     const nodeOf = (pod: ApiObject) => nodes.get(text(look(pod, 'spec'), 'nodeName'));
@@ -135,7 +135,7 @@ function setup({ api, informer, queue, recorder }: ControllerContext): void {
 }
 
 /**
- * Writes down where the pods of every service are.
+ * Writes the EndpointSlices of every service with a selector.
  * @see kubernetes pkg/controller/endpointslice
  */
 export const endpointSliceController: Controller = { name: 'endpointslice', setup };

@@ -25,13 +25,13 @@ const MANAGED_BY = 'endpoints.kubernetes.io/managed-by';
 const SELF = 'endpoint-controller';
 const HEADLESS = 'service.kubernetes.io/headless';
 
-/** The maximum number of addresses in endpoints, and the annotation if it is exceeded. */
+/** Maximum number of addresses in an Endpoints object. If it is exceeded, the object gets an annotation. */
 const MOST = 1000;
 const OVER_CAPACITY = 'endpoints.kubernetes.io/over-capacity';
 
 /**
- * Truncates endpoints (`truncateEndpoints`): unready addresses first, and from each subset in proportion to its size, rounded up.
- * Whether anything was cut.
+ * Truncates Endpoints as `truncateEndpoints` does. Each subset loses addresses in proportion to its size, rounded up, and
+ * unready addresses are removed first. The result states whether addresses were removed.
  */
 export function truncate(subsets: readonly Plain[]): { subsets: Plain[]; isCut: boolean } {
   const count = (field: string): number => subsets.reduce((sum, subset) => sum + items(subset, field).length, 0);
@@ -53,13 +53,13 @@ export function truncate(subsets: readonly Plain[]): { subsets: Plain[]; isCut: 
 
 const byAddress = (a: Plain, b: Plain): number => (String(a.ip) < String(b.ip) ? -1 : 1);
 
-/** An address of a pod, and whether it is ready. */
+/** The address of a pod, and whether the pod is ready. */
 interface Place {
   readonly address: Plain;
   readonly isReady: boolean;
 }
 
-/** A pod as Endpoints name it; undefined: it has no address of the service's family. */
+/** The entry of a pod in Endpoints. Undefined if the pod has no address of the service's family. */
 function placeOf(service: ApiObject, pod: ApiObject, family: string, all: boolean): Place | undefined {
   const ip = addressesOf(pod).find((address) => isOfFamily(address, family));
   if (ip === undefined) return undefined;
@@ -81,8 +81,8 @@ const addressesIn = (places: readonly Place[], ready: boolean): Plain[] =>
     .sort(byAddress);
 
 /**
- * Where the pods of a service are. A pod offers each port that it has; ports that the very same pods offer share a subset, others have
- * one of their own (`RepackSubsets`).
+ * The subsets of a service as `RepackSubsets` creates them. Ports that the same pods offer share a subset. All other ports
+ * have their own subset.
  */
 export function subsetsOf(service: ApiObject, pods: readonly ApiObject[]): Plain[] {
   const [family = 'IPv4'] = familiesOf(service);
@@ -123,7 +123,7 @@ function setup({ api, informer, queue }: ControllerContext): void {
   const pods = informer(PODS);
   const podsIn = pods.index((pod) => [namespaceOf(pod)]);
   const times = new TriggerTimes();
-  /** Endpoints with a newer version are skipped, because their event triggers another sync. */
+  /** Endpoints for which a write was refused, because a newer version exists. Its event triggers another sync. */
   const refused = new Set<string>();
 
   const work = queue(async (key) => {
@@ -132,7 +132,7 @@ function setup({ api, informer, queue }: ControllerContext): void {
     const known = endpoints.get(key);
     if (service === undefined || isDying(service)) {
       times.forget(key);
-      // The service's own endpoints go with it, by name.
+      // The Endpoints with the name of the service are deleted with the service.
       if (service === undefined && known !== undefined) await allowing(api.delete(ENDPOINTS, { namespace, name }), 404);
       return;
     }
@@ -170,7 +170,8 @@ function setup({ api, informer, queue }: ControllerContext): void {
   });
 
   followPods({ services, pods, add: (service) => work.add(keyOf(service)) });
-  // Changes by other clients stay until the service or its pods change. Endpoints whose service no longer exists are deleted.
+  // Changes by other clients stay until the service or its pods change. Endpoints are deleted if their service does not
+  // exist.
   endpoints.onChange(({ type, object }) => {
     const key = keyOf(object);
     const isLeft = type === 'added' && object.metadata.labels?.[MANAGED_BY] === SELF && services.get(key) === undefined;
@@ -179,7 +180,7 @@ function setup({ api, informer, queue }: ControllerContext): void {
 }
 
 /**
- * The same in the older form, one object a service.
+ * Writes the Endpoints of every service with a selector: the older form of EndpointSlices, with one object for each service.
  * @see kubernetes pkg/controller/endpoint
  */
 export const endpointsController: Controller = { name: 'endpoint', setup };

@@ -5,7 +5,7 @@ import type { Informer } from '../runtime/informer.ts';
 import { isDying, isReady, isTerminal, namespaceOf, nodeNameOf } from '../runtime/objects.ts';
 import { addressesOf, selectsPods } from './backends.ts';
 
-/** The fields of a pod in the endpoints of its services. */
+/** The fields of a pod that its endpoints contain. */
 const facts = (pod: ApiObject): unknown => [
   pod.metadata.labels,
   addressesOf(pod),
@@ -15,7 +15,7 @@ const facts = (pod: ApiObject): unknown => [
   nodeNameOf(pod),
 ];
 
-/** Calls `add` for every service that changed, or whose pods did. */
+/** Calls `add` for every service that changed, or whose pods changed. */
 export function followPods(parts: {
   readonly services: Informer;
   readonly pods: Informer;

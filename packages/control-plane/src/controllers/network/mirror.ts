@@ -18,10 +18,10 @@ const SELF = 'endpointslicemirroring-controller.k8s.io';
 const SKIP = 'endpointslice.kubernetes.io/skip-mirror';
 const LEADER = 'control-plane.alpha.kubernetes.io/leader';
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
-/** How many addresses of a subset are mirrored. */
+/** Maximum number of addresses of a subset that are mirrored. */
 const MOST = 1000;
 
-/** Endpoints as slices: the content of each, and addresses that could not be copied. */
+/** The slices for an Endpoints object: the content of each, and the number of addresses that were not copied. */
 export interface Mirrored {
   readonly contents: readonly SliceContent[];
   readonly invalid: number;
@@ -43,7 +43,10 @@ const endpointOf = ({ ip, hostname, nodeName, targetRef }: Plain, ready: boolean
   ...(targetRef === undefined ? {} : { targetRef }),
 });
 
-/** One slice for each family of addresses and list of ports; of each list only so many addresses, ready ones first (`reconcile`). */
+/**
+ * Creates one slice for each address family and list of ports. Each list has a maximum number of addresses, and ready ones
+ * come first (`reconcile`).
+ */
 export function mirror(endpoints: ApiObject): Mirrored {
   const portsOf = (subset: Plain | undefined): Plain[] => orderSlicePorts(items(subset, 'ports').map(portOf));
   const byPorts = Map.groupBy(items(endpoints, 'subsets'), (subset) => JSON.stringify(portsOf(subset)));
@@ -92,7 +95,7 @@ const isOwn = (slice: ApiObject): boolean => slice.metadata.labels?.[MANAGED_BY]
 const sorted = (list: readonly Plain[]): string[] =>
   list.map((one) => JSON.stringify(Object.entries(one).sort())).sort();
 
-/** Whether a slice says all that it should. */
+/** Whether a slice already has the wanted content and metadata. */
 function isSame(slice: ApiObject, endpoints: ApiObject, content: SliceContent): boolean {
   const { labels, annotations } = metadataOf(endpoints);
   return (
@@ -104,7 +107,10 @@ function isSame(slice: ApiObject, endpoints: ApiObject, content: SliceContent): 
   );
 }
 
-/** Takes the slice for a content out of `free`: one of its family with the same ports, or any of its family. */
+/**
+ * Removes a slice for a content from `free`, and returns it. A slice of the same family with the same ports is preferred to
+ * other slices of the family.
+ */
 function claim(free: ApiObject[], { addressType, ports }: SliceContent): ApiObject | undefined {
   const alike = free.findIndex((one) => one.addressType === addressType && jsonEquals(items(one, 'ports'), ports));
   const at = alike !== -1 ? alike : free.findIndex((one) => one.addressType === addressType);
@@ -188,7 +194,7 @@ function setup({ api, informer, queue, recorder }: ControllerContext): void {
 }
 
 /**
- * Mirrors Endpoints that people keep themselves, for services that select no pods, into EndpointSlices.
+ * Mirrors Endpoints to EndpointSlices, for services without a selector, whose Endpoints users write.
  * @see kubernetes pkg/controller/endpointslicemirroring
  */
 export const sliceMirroring: Controller = { name: 'endpointslicemirroring', setup };

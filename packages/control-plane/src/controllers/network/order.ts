@@ -6,12 +6,13 @@ const BASIS = [0x6295c58d, 0x62b82175, 0x07bb0142, 0x6c62272e] as const;
 const FACTOR = 0x13b;
 const WORD = 2 ** 32;
 
-/** FNV-1a of 128 bits, as hexadecimal digits. */
+/** The 128-bit FNV-1a hash, as hexadecimal digits. */
 export function fnv128a(value: string): string {
   let [a, b, c, d]: [number, number, number, number] = [...BASIS];
   for (const byte of new TextEncoder().encode(value)) {
     a = (a ^ byte) >>> 0;
-    // Multiply by the factor, word by word, and add the product shifted by 88 bits, which is two words and 24 bits.
+    // Multiplies by the prime: multiplies each word by the factor, and adds the value shifted by 88 bits, which is two words
+    // and 24 bits.
     const low = a * FACTOR;
     const second = b * FACTOR + Math.floor(low / WORD);
     const third = c * FACTOR + Math.floor(second / WORD) + ((a << 24) >>> 0);
@@ -21,7 +22,7 @@ export function fnv128a(value: string): string {
   return [d, c, b, a].map((word) => word.toString(16).padStart(8, '0')).join('');
 }
 
-/** A Go pointer to a text, in the dump that is hashed. */
+/** Formats a Go pointer to a text, as in the dump that is hashed. */
 const pointer = (value: unknown, type = 'string'): string =>
   `(*${type})${value === undefined || value === null ? '<nil>' : String(value)}`;
 
@@ -69,7 +70,7 @@ function dumpSubset(subset: Plain): string {
   return `{${fields.join(' ')}}`;
 }
 
-/** The items in the order of their hashes; equal ones keep their order. */
+/** Sorts the items by their hashes. Items with the same hash keep their order. */
 function byHash(list: readonly Plain[], type: string, dump: (item: Plain) => string): Plain[] {
   if (list.length < 2) return [...list];
   const hashed = list.map((item) => ({ item, hash: fnv128a(`(v1.${type})${dump(item)}`) }));

@@ -2,17 +2,17 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
 import { items, type Plain } from '../../apimachinery/objects/plain.ts';
 
-/** Endpoints of one slice at most. */
+/** Maximum number of endpoints in one slice. */
 const MOST = 100;
 
-/** The desired content of a slice. A group contains all endpoints with the same ports and numbers. */
+/** The wanted content of a slice. A group contains all endpoints with the same port names and numbers. */
 export interface SliceContent {
   readonly addressType: string;
   readonly ports: readonly Plain[];
   readonly endpoints: readonly Plain[];
 }
 
-/** The required changes. Correct slices are not listed. */
+/** The changes to make. Slices that are correct are not included. */
 export interface SlicePlan {
   readonly create: readonly SliceContent[];
   readonly update: readonly { readonly slice: ApiObject; readonly content: SliceContent }[];
@@ -29,7 +29,7 @@ interface Draft {
 const groupId = (addressType: unknown, ports: readonly Plain[]): string => JSON.stringify([addressType, ports]);
 const idOf = ({ addresses, targetRef }: Plain): string => JSON.stringify([addresses, targetRef]);
 
-/** The current endpoints that a slice keeps. They are removed from the endpoints to place. */
+/** The endpoints that a slice keeps. They are removed from `left`, the endpoints that need a slice. */
 function draftOf(slice: ApiObject, left: Map<string, Plain>, hasLabels: boolean): Draft {
   let isChanged = !hasLabels;
   const endpoints: Plain[] = [];
@@ -98,7 +98,7 @@ export function planSlices(
     create.push(...planGroup(group, drafts, left));
     let stands = false;
     for (const { slice, endpoints, isChanged } of drafts) {
-      // A group without endpoints has one empty slice.
+      // A group without endpoints has one empty slice, and no second one.
       if (endpoints.length === 0 && (!isEmpty || stands)) continue;
       stands = true;
       free.delete(slice);

@@ -2,7 +2,7 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { items, look, type Plain } from '../../apimachinery/objects/plain.ts';
 import { conditionOf } from '../runtime/objects.ts';
 
-/** The conditions that a kubelet reports, without `NetworkUnavailable`. */
+/** The conditions that a kubelet reports. A kubelet does not report `NetworkUnavailable`. */
 const WATCHED_CONDITIONS = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'];
 
 /** Status of the condition `Ready` of a node. Undefined if the kubelet has never reported it. */
@@ -11,7 +11,10 @@ export function readyOf(node: ApiObject): string | undefined {
   return condition === undefined ? undefined : String(condition.status);
 }
 
-/** The conditions of a node whose kubelet no longer reports. Undefined if `Ready` is already `Unknown`. `now`: RFC 3339. */
+/**
+ * The new conditions of a node whose kubelet no longer reports. Undefined if `Ready` is already `Unknown`. @param now RFC
+ * 3339
+ */
 export function lostConditions(node: ApiObject, now: string): Plain[] | undefined {
   if (readyOf(node) === 'Unknown') return undefined;
   const next = [...items(look(node, 'status'), 'conditions')];
@@ -40,7 +43,7 @@ const statuses = (node: ApiObject): string =>
     .map(({ type, status }) => `${type}=${status}`)
     .join();
 
-/** Whether nothing that the controller goes by has changed: conditions, taints, cordon, labels. */
+/** Whether a change of a node does not matter to the controller: conditions, taints, cordon and labels are equal. */
 export const looksAlike = (node: ApiObject, old: ApiObject): boolean =>
   statuses(node) === statuses(old) &&
   JSON.stringify(node.spec) === JSON.stringify(old.spec) &&

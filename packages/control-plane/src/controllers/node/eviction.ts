@@ -12,8 +12,9 @@ const expelling = (node: ApiObject | undefined): Plain[] =>
   items(look(node, 'spec'), 'taints').filter(({ effect }) => effect === 'NoExecute');
 
 /**
- * The time when a pod must leave its node because of taints. It is `now` for a taint that the pod does not tolerate, and later
- * for a limited toleration. Undefined if the pod may stay. A taint without `timeAdded` counts from the time when it was `seen`.
+ * The time at which a pod must leave its node because of taints. For a taint that the pod does not tolerate, this is `now`.
+ * For a toleration with a duration, it is later. Undefined if the pod may stay. If a taint has no `timeAdded`, the time at
+ * which it was `seen` counts.
  */
 function leavesAt(pod: ApiObject, taints: readonly Plain[], now: Date, seen: Date = now): Date | undefined {
   const tolerations = items(look(pod, 'spec'), 'tolerations');
@@ -64,7 +65,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
     await allowing(api.delete(PODS, place, { preconditions: { uid: pod.metadata.uid ?? '' } }), 404, 409);
   };
 
-  /** Pods that will have to leave, with the time when this was detected. */
+  /** Pods that must leave their node, with the time at which this was detected. */
   const waiting = new Map<string, Date>();
 
   const work = queue(async (key) => {
@@ -98,7 +99,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
 }
 
 /**
- * Deletes pods that do not tolerate a NoExecute taint of their node, or no longer do.
+ * Deletes pods that do not tolerate a NoExecute taint of their node, and pods whose toleration has expired.
  * @see kubernetes pkg/controller/tainteviction
  */
 export const taintEviction: Controller = { name: 'taint-eviction', setup };

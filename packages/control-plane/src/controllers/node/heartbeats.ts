@@ -1,31 +1,31 @@
-/** Without a sign of life for this long a node counts as lost (`--node-monitor-grace-period`). */
+/** A node counts as lost if it sends no heartbeat for this time (`--node-monitor-grace-period`). */
 const GRACE_MS = 50_000;
-/** A node that has never reported gets a little longer (`--node-startup-grace-period`). */
+/** The same time for a node that has never sent a heartbeat (`--node-startup-grace-period`). */
 const STARTUP_GRACE_MS = 60_000;
 
 /**
- * Stores when each node last sent a heartbeat, by the clock of the controller and not by the times that nodes write.
- * Each node is in the round of the deadline that it had when it was added. So it is examined once per grace period, independent of the
- * number of heartbeats and nodes.
+ * Stores when each node last sent a heartbeat. The time is that of the controller's clock, and not the one that nodes write.
+ * When a node is added, it gets the round in which its deadline has passed. It is checked in this round. So each node is
+ * checked once per grace period, independent of the number of heartbeats.
  */
 export class Heartbeats {
   readonly #seen = new Map<string, number>();
   readonly #rounds = new Map<number, Set<string>>();
   readonly #roundOf = new Map<string, number>();
   readonly #roundMs: number;
-  /** When all nodes were taken to be alive last. */
+  /** The last time at which all nodes were treated as if they had sent a heartbeat. */
   #amnesty = Number.NEGATIVE_INFINITY;
 
   constructor(roundMs: number) {
     this.#roundMs = roundMs;
   }
 
-  /** A heartbeat. `at`: milliseconds since the epoch. */
+  /** Records a heartbeat of a node. @param at milliseconds since the epoch */
   beat(node: string, at: number): void {
     this.#seen.set(node, at);
   }
 
-  /** A heartbeat of all nodes. */
+  /** Records a heartbeat for all nodes. */
   beatAll(at: number): void {
     this.#amnesty = at;
   }
@@ -39,13 +39,13 @@ export class Heartbeats {
     this.#leaveRound(node);
   }
 
-  /** When a node will be overdue, in milliseconds since the epoch. */
+  /** The time at which a node will be overdue, in milliseconds since the epoch. */
   deadline(node: string, hasReported: boolean): number {
     const seen = Math.max(this.#seen.get(node) ?? Number.NEGATIVE_INFINITY, this.#amnesty);
     return seen + (hasReported ? GRACE_MS : STARTUP_GRACE_MS);
   }
 
-  /** Puts a node into the round in which its deadline has passed. */
+  /** Adds a node to the first round after its deadline. */
   watch(node: string, deadline: number): void {
     const round = Math.floor(deadline / this.#roundMs) + 1;
     if (this.#roundOf.get(node) === round) return;
@@ -56,10 +56,10 @@ export class Heartbeats {
     else nodes.add(node);
   }
 
-  /** Removes and returns the nodes whose round is due. */
+  /** Removes the nodes of all rounds that are due, and returns them. */
   due(now: number): readonly string[] {
     const due: string[] = [];
-    // At most the number of rounds in a grace period.
+    // The map has at most as many entries as there are rounds in a grace period.
     for (const [round, nodes] of this.#rounds) {
       if (round * this.#roundMs > now) continue;
       due.push(...nodes);
@@ -69,7 +69,7 @@ export class Heartbeats {
     return due;
   }
 
-  /** The time of the next round, or undefined. */
+  /** The time of the next round; undefined if there is none. */
   next(): number | undefined {
     if (this.#rounds.size === 0) return undefined;
     return Math.min(...this.#rounds.keys()) * this.#roundMs;

@@ -28,7 +28,7 @@ const isNew = (node: ApiObject, now: Date): boolean =>
 
 const heartbeatOf = (node: ApiObject): unknown => conditionOf(node, 'Ready')?.lastHeartbeatTime;
 
-/** The deprecated labels that a node lacks, or whose values are wrong. */
+/** The deprecated labels that a node lacks or whose values are wrong, with the right values. */
 function oldLabels({ metadata: { labels = {} } }: ApiObject): Record<string, string> {
   const missing: Record<string, string> = {};
   for (const [current, old] of OLD_LABELS) {
@@ -45,7 +45,7 @@ function setup(context: ControllerContext): void {
   const podsOn = pods.index((pod) => [nodeNameOf(pod)]);
   const tell = recorder('node-controller');
 
-  /** A pod on a node that is not ready becomes unready, so that no service sends traffic to it. */
+  /** Marks a pod as unready if its node is not ready, so that no service sends traffic to it. */
   const podWork = queue(async (key) => {
     const pod = pods.get(key);
     if (pod === undefined || !isReady(pod)) return;
@@ -90,14 +90,14 @@ function setup(context: ControllerContext): void {
       metadata: { resourceVersion, ...(hasLabels ? { labels } : {}) },
       ...(taints === undefined ? {} : { spec: { taints: taints.length === 0 ? null : taints } }),
     };
-    // A conflict means that the node has changed: its event brings it back here.
+    // A conflict means that the node has changed. Its event adds the node to the queue again.
     await allowing(api.patch(NODES, { name }, patch), 404, 409);
   });
 
   follow(context, { monitor, nodeWork, podWork });
 }
 
-/** Passes changes to the monitor, and adds nodes and pods to their queues. */
+/** Passes changes of nodes to the monitor, and adds nodes and pods to their queues. */
 function follow(
   { clock, informer, recorder }: ControllerContext,
   { monitor, nodeWork, podWork }: { monitor: NodeMonitor; nodeWork: WorkQueue; podWork: WorkQueue },
@@ -116,7 +116,7 @@ function follow(
     if (type === 'added' && isNew(object, clock.now())) {
       tell(about, 'Normal', 'RegisteredNode', `Node ${name} event: Registered Node ${name} in Controller`);
     }
-    // A changed status is a heartbeat too, unless this controller wrote it.
+    // A changed status counts as a heartbeat, unless this controller wrote it.
     const speaks = old !== undefined && readyOf(object) !== readyOf(old) && readyOf(object) !== 'Unknown';
     if (old !== undefined && (heartbeatOf(object) !== heartbeatOf(old) || speaks)) monitor.beat(name);
     if (old !== undefined && looksAlike(object, old)) return;
@@ -136,8 +136,8 @@ function follow(
 }
 
 /**
- * Monitors the health of nodes. A node whose Lease is not renewed becomes `Unknown`.
- * Conditions and cordons become taints. Taints that evict pods are added at the rate of the node's zone.
+ * Monitors the health of nodes. A node whose Lease is not renewed becomes `Unknown`. The controller adds taints for
+ * conditions and cordons. It adds taints that evict pods at the rate of the node's zone.
  * @see kubernetes pkg/controller/nodelifecycle
  */
 export const nodeLifecycle: Controller = { name: 'node-lifecycle', setup };

@@ -13,7 +13,7 @@ import { assessZones, countsInZone, EVICTION_RULES, type ZoneCount, type ZoneSta
 
 /** Nodes are checked in rounds (`--node-monitor-period`), so that nodes that fail at the same time are found together. */
 const ROUND_MS = 5_000;
-/** The number of nodes that are checked concurrently. */
+/** The number of nodes that are checked in parallel. */
 const AT_ONCE = 16;
 
 interface Known {
@@ -30,9 +30,9 @@ interface Hooks {
 type Context = Pick<ControllerContext, 'api' | 'clock' | 'queue' | 'evictionRules'>;
 
 /**
- * Finds unreachable nodes, and taints nodes that are not ready, so that their pods are evicted. The rate of taints depends on the
- * state of the zone, and is zero when every zone is unreachable. A round checks only nodes that changed or are overdue. Without nodes of
- * this kind no rounds run.
+ * Finds unreachable nodes, and taints nodes that are not ready, so that their pods are evicted. The rate of taints depends
+ * on the state of the zone. It is zero if every zone is unreachable. A round checks only nodes that changed or are overdue.
+ * If there are no such nodes, no round runs.
  */
 export class NodeMonitor {
   readonly #context: Context;
@@ -59,12 +59,12 @@ export class NodeMonitor {
     this.#expulsions = context.queue((name) => this.#expel(name));
   }
 
-  /** The status of the Ready condition of a node. This controller may know it before the cache. */
+  /** The status of the Ready condition of a node. This controller may know the status earlier than the cache. */
   ready(name: string): string | undefined {
     return this.#known.get(name)?.ready;
   }
 
-  /** Records a heartbeat. */
+  /** Records a heartbeat of a node. */
   beat(name: string): void {
     this.#heartbeats.beat(name, this.#now());
   }
@@ -98,7 +98,7 @@ export class NodeMonitor {
     return this.#context.clock.now().getTime();
   }
 
-  /** Sets the timer for the next round with work. */
+  /** Sets the timer for the next round in which a node is due. */
   #arm(): void {
     const hasWork = this.#pending.size > 0 || this.#reassess;
     const next = hasWork ? (Math.floor(this.#now() / ROUND_MS) + 1) * ROUND_MS : this.#heartbeats.next();
@@ -131,7 +131,7 @@ export class NodeMonitor {
       if (queue.isEmpty && !this.#counts.has(zone)) this.#queues.delete(zone);
     }
     this.#arm();
-    // The queue retries before the next round, and reports the failure.
+    // The queue retries failed nodes before the next round, and reports the failure.
     if (failures.length > 0) throw failures[0];
   }
 
@@ -159,12 +159,15 @@ export class NodeMonitor {
     if (conditions === undefined) return 'reported';
     const patch = { metadata: { resourceVersion }, status: { conditions } };
     const reported = await allowing(this.#context.api.patch(NODES, { name, subresource: 'status' }, patch), 404, 409);
-    // The event of the change adds the node again, and the next round checks it in any case.
+    // The event of the change usually adds the node again. The next round checks it in any case.
     if (reported === undefined) this.#pending.add(name ?? '');
     return reported === undefined ? 'conflict' : 'reported';
   }
 
-  /** Removes the taint of a ready node, and exchanges a wrong taint at once. Other nodes wait for the rate limit. */
+  /**
+   * Removes the taint of a ready node immediately, and replaces a wrong taint immediately. Other nodes wait until the rate
+   * limit allows a taint.
+   */
   async #markForExpulsion(node: ApiObject, ready: string): Promise<void> {
     const { name = '' } = node.metadata;
     const queue = this.#queueOf(zoneOf(node));
@@ -176,12 +179,12 @@ export class NodeMonitor {
     else queue.add(name);
   }
 
-  /** Taints a node when the rate limit allows it. */
+  /** Taints a node after the rate limit allowed it. */
   async #expel(name: string): Promise<void> {
     const node = this.#nodes.get(name);
     if (node === undefined) return;
     const wanted = expellingKeyFor(readyOf(node) ?? '');
-    // The node may have become ready again.
+    // The node may be ready again by now.
     if (wanted !== undefined) await this.#taint(node, wanted);
   }
 
@@ -201,7 +204,7 @@ export class NodeMonitor {
     for (const [zone, rate] of rates) this.#queueOf(zone).setRate(rate);
     if (change === 'leave') this.#heartbeats.beatAll(this.#now());
     if (change !== 'enter') return;
-    // If all zones are disrupted, this control plane is probably disconnected. So it removes the taints, and pending evictions wait.
+    // If all zones are disrupted, this control plane is probably disconnected. So it removes the taints, and evictions wait.
     for (const node of this.#nodes.all()) {
       const { name = '' } = node.metadata;
       const ready = this.ready(name);
@@ -220,7 +223,7 @@ export class NodeMonitor {
     return queue;
   }
 
-  /** Updates the numbers of ready nodes per zone. */
+  /** Updates the number of ready nodes of a zone. */
   #count(name: string, next: Known | undefined): void {
     const old = this.#known.get(name);
     if (old !== undefined && old.zone !== next?.zone) this.#queues.get(old.zone)?.remove(name);

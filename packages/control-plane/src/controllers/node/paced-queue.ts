@@ -10,11 +10,11 @@ export class PacedQueue {
   readonly #next: (name: string) => void;
   readonly #waiting = new Set<string>();
   #rate: number;
-  /** When the next one may come, in milliseconds since the epoch. */
+  /** The time at which the next name may be released, in milliseconds since the epoch. */
   #freeAt = Number.NEGATIVE_INFINITY;
   #timer: Timer | undefined;
 
-  /** `next` is called with each released name. */
+  /** @param next called with each released name */
   constructor(clock: Clock, rate: number, next: (name: string) => void) {
     this.#clock = clock;
     this.#rate = rate;
@@ -33,7 +33,9 @@ export class PacedQueue {
     return this.#waiting.size === 0;
   }
 
-  /** After a change no item is released earlier than the old rate or the new rate allows. */
+  /**
+   * Changes the rate. The next release is not earlier than the old rate allows, and not earlier than the new rate allows.
+   */
   setRate(rate: number): void {
     if (rate === this.#rate) return;
     const now = this.#clock.now().getTime();

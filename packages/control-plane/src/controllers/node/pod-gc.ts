@@ -8,14 +8,14 @@ import { conditionOf, isDying, isTerminal, nodeNameOf, observedOf } from '../run
 import { NODES, PODS } from '../runtime/resources.ts';
 import { isOutOfService } from '../volumes/attach/attachments.ts';
 
-/** How long a node may be missing before its pods go: it may have been replaced by one of the same name. */
+/** The pods of a missing node are deleted after this time. A new node may replace it under the same name before that. */
 const QUARANTINE_MS = 40_000;
 
-/** Pods that have ended and may stay; upstream looks at them every so often. */
+/** Maximum number of ended pods. The real controller checks the number at an interval. */
 const MOST_ENDED = 12_500;
 const SWEEP_MS = 20_000;
 
-/** Evicted pods first, then the oldest. */
+/** The order in which ended pods are deleted: evicted pods first, then the oldest. */
 function byUselessness(a: ApiObject, b: ApiObject): number {
   const evicted = (pod: ApiObject): number => (look(pod, 'status').reason === 'Evicted' ? 0 : 1);
   const made = ({ metadata }: ApiObject): string => metadata.creationTimestamp ?? '';
@@ -23,11 +23,11 @@ function byUselessness(a: ApiObject, b: ApiObject): number {
   return evicted(a) - evicted(b) || (order(a) < order(b) ? -1 : 1);
 }
 
-/** Which of the pods that have ended are too many. */
+/** The ended pods beyond the maximum. */
 export const surplusEnded = (pods: readonly ApiObject[], most = MOST_ENDED): ApiObject[] =>
   pods.toSorted(byUselessness).slice(0, Math.max(0, pods.length - most));
 
-/** The status of a pod that no kubelet can end: the pod has failed for the reason in the condition. */
+/** The status of a pod that no kubelet can end. The pod has failed for the reason in the condition. */
 function failedStatus(pod: ApiObject, condition: Plain | undefined): Plain | undefined {
   const phase = isTerminal(pod) ? {} : { phase: 'Failed', ...observedOf(pod) };
   if (condition === undefined) return isTerminal(pod) ? undefined : phase;
@@ -35,7 +35,7 @@ function failedStatus(pod: ApiObject, condition: Plain | undefined): Plain | und
   return { ...phase, conditions: [...others, condition] };
 }
 
-/** A node that is not ready and said to be out of service: its kubelet will end no pod any more. */
+/** Whether a node is not ready and marked as out of service. Its kubelet will end no pod any more. */
 const isExpelled = (node: ApiObject | undefined): boolean =>
   node !== undefined && isOutOfService(node) && conditionOf(node, 'Ready')?.status !== 'True';
 
@@ -43,10 +43,10 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
   const nodes = informer(NODES);
   const pods = informer(PODS);
   const podsOn = pods.index((pod) => [nodeNameOf(pod)]);
-  /** Since when a node is known to be missing. */
+  /** The time at which each missing node was first missed. */
   const missing = new Map<string, number>();
 
-  /** Pods that have ended. */
+  /** Keys of pods that have ended. */
   const ended = new Set<string>();
 
   /** Marks a pod as failed, and deletes it. */
@@ -65,14 +65,14 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
     const pod = pods.get(key);
     if (pod === undefined) return;
     const node = nodeNameOf(pod);
-    // No kubelet has a pod that never came to a node.
+    // If a pod never had a node, no kubelet knows it.
     if (isDying(pod) && (node === '' || isExpelled(nodes.get(node)))) return remove(key, pod);
     if (node === '' || nodes.get(node) !== undefined) return;
     const now = clock.now().getTime();
     const since = missing.get(node) ?? now;
     missing.set(node, since);
     if (now < since + QUARANTINE_MS) return work.addAt(key, new Date(since + QUARANTINE_MS));
-    // The cache alone is not sufficient, because the node may have just been created.
+    // The node may have just been created, so the cache alone is not sufficient.
     if ((await allowing(api.get(NODES, { name: node }), 404)) !== undefined) return;
     await remove(key, pod, {
       type: 'DisruptionTarget',
@@ -118,8 +118,8 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
 }
 
 /**
- * Deletes orphaned pods whose node is gone, and terminating pods on nodes that are out of service or without a node.
- * If too many pods have ended, deletes the oldest of them.
+ * Deletes pods whose node is gone, and terminating pods that have no node or whose node is out of service. If too many pods
+ * have ended, it deletes the oldest of them.
  * @see kubernetes pkg/controller/podgc
  */
 export const podGarbageCollector: Controller = { name: 'pod-garbage-collector', setup };

@@ -6,7 +6,7 @@ const NOT_READY = `${PREFIX}/not-ready`;
 const UNREACHABLE = `${PREFIX}/unreachable`;
 const UNSCHEDULABLE = `${PREFIX}/unschedulable`;
 
-/** Taints that a condition with a status brings. */
+/** The taint for each condition and status. */
 const BY_CONDITION: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   Ready: { False: NOT_READY, Unknown: UNREACHABLE },
   MemoryPressure: { True: `${PREFIX}/memory-pressure` },
@@ -16,12 +16,12 @@ const BY_CONDITION: Readonly<Record<string, Readonly<Record<string, string>>>> =
 };
 
 const OWN_NO_SCHEDULE = new Set([UNSCHEDULABLE, ...Object.values(BY_CONDITION).flatMap((keys) => Object.values(keys))]);
-/** The taints that expel pods; a node has at most one of them. */
+/** The taints that evict pods. A node has at most one of them. */
 const EXPELLING: readonly string[] = [NOT_READY, UNREACHABLE];
 
 const taintsOf = (node: ApiObject): Plain[] => items(look(node, 'spec'), 'taints');
 
-/** The keys of the taints that a node's conditions and its cordon ask for. */
+/** The keys of the taints that a node must have because of its conditions and its cordon. */
 function wantedKeys(node: ApiObject): Set<string> {
   const wanted = new Set<string>();
   for (const { type, status } of items(look(node, 'status'), 'conditions')) {
@@ -32,7 +32,7 @@ function wantedKeys(node: ApiObject): Set<string> {
   return wanted;
 }
 
-/** The taints of a node after removals and additions. The other taints keep their order; undefined: no change. */
+/** Removes taints of a node and adds others. The remaining taints keep their order. Undefined if nothing changes. */
 function changed(
   node: ApiObject,
   isKept: (taint: Plain) => boolean,
@@ -48,8 +48,8 @@ function changed(
 }
 
 /**
- * The taints of a node including the NoSchedule taints for its conditions and its cordon; undefined if the node already has them.
- * `now`: RFC 3339, for the time at which a taint was added.
+ * The taints of a node, with the NoSchedule taints for its conditions and its cordon. Undefined if the node already has
+ * them. @param now RFC 3339; the time at which a taint was added
  */
 export function scheduleTaints(node: ApiObject, now: string): Plain[] | undefined {
   const wanted = wantedKeys(node);
@@ -58,16 +58,16 @@ export function scheduleTaints(node: ApiObject, now: string): Plain[] | undefine
   return changed(node, isKept, 'NoSchedule', wanted, now);
 }
 
-/** The taints with `key` as the only NoExecute taint of this group, or without one; undefined: no change. */
+/** Sets `key` as the only taint that evicts pods, or removes all such taints. Undefined if nothing changes. */
 export function expellingTaints(node: ApiObject, key: string | undefined, now: string): Plain[] | undefined {
   const isKept = (taint: Plain): boolean =>
     taint.effect !== 'NoExecute' || !EXPELLING.includes(String(taint.key)) || taint.key === key;
   return changed(node, isKept, 'NoExecute', key === undefined ? [] : [key], now);
 }
 
-/** The key of the taint that expels the pods of a node now. */
+/** The key of the taint that evicts the pods of a node now; undefined if there is none. */
 export const expellingKey = (node: ApiObject): string | undefined =>
   EXPELLING.find((key) => taintsOf(node).some((taint) => taint.effect === 'NoExecute' && taint.key === key));
 
-/** The key of the taint that belongs to a Ready condition with this status. */
+/** The key of the taint for a Ready condition with this status; undefined for True. */
 export const expellingKeyFor = (ready: string): string | undefined => BY_CONDITION.Ready?.[ready];

@@ -8,13 +8,13 @@ export const EVICTION_RULES: EvictionRules = {
   unhealthyZoneThreshold: 0.55,
 };
 
-/** Up to this many lost nodes are never much of a zone. */
+/** A zone with at most this number of lost nodes counts as normal. */
 const FEW = 2;
 const EXCLUDED = 'node.kubernetes.io/exclude-disruption';
 const ZONE_LABELS = ['failure-domain.beta.kubernetes.io/zone', 'topology.kubernetes.io/zone'];
 const REGION_LABELS = ['failure-domain.beta.kubernetes.io/region', 'topology.kubernetes.io/region'];
 
-/** Region and zone of a node in one; '' for a node that is in none. */
+/** The region and zone of a node as one text; '' if it has neither. */
 export function zoneOf({ metadata: { labels = {} } }: ApiObject): string {
   const first = (keys: readonly string[]): string => labels[keys.find((key) => labels[key] !== undefined) ?? ''] ?? '';
   const [region, zone] = [first(REGION_LABELS), first(ZONE_LABELS)];
@@ -26,7 +26,7 @@ export const countsInZone = ({ metadata }: ApiObject): boolean => metadata.label
 
 export type ZoneState = 'Initial' | 'Normal' | 'PartialDisruption' | 'FullDisruption';
 
-/** How many nodes of a zone are ready, and how many are not. */
+/** The number of ready nodes in a zone, and the number of others. */
 export interface ZoneCount {
   readonly ready: number;
   readonly notReady: number;
@@ -38,22 +38,24 @@ export function zoneState({ ready, notReady }: ZoneCount, { unhealthyZoneThresho
   return isMuch ? 'PartialDisruption' : 'Normal';
 }
 
-/** Nodes a second that may be tainted in a zone of this state. */
+/** The number of nodes per second that may be tainted in a zone with this state. */
 export function evictionRate(state: ZoneState, { ready, notReady }: ZoneCount, rules: EvictionRules): number {
   if (state !== 'PartialDisruption') return rules.nodeEvictionRate;
   return ready + notReady > rules.largeClusterSizeThreshold ? rules.secondaryNodeEvictionRate : 0;
 }
 
-/** The resulting rates of all zones. */
+/** The result of the assessment of all zones. */
 export interface Disruption {
-  /** `enter`: all zones are lost, so the network of the controller is the likely cause; `leave`: some zones recovered. */
+  /**
+   * `enter`: all zones are lost now, so the network of the controller is the likely cause. `leave`: some zones recovered.
+   */
   readonly change: 'enter' | 'leave' | 'none';
   readonly states: ReadonlyMap<string, ZoneState>;
-  /** The new rate of zones whose state has changed. */
+  /** The new rates of zones whose state changed. */
   readonly rates: ReadonlyMap<string, number>;
 }
 
-/** Determines the state of each zone after its nodes were counted. `before`: the previous states. */
+/** Determines the state of each zone from the numbers of its nodes. @param before the previous states */
 export function assessZones(
   counts: ReadonlyMap<string, ZoneCount>,
   before: ReadonlyMap<string, ZoneState>,

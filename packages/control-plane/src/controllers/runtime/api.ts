@@ -5,12 +5,12 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { isPlain } from '../../apimachinery/objects/plain.ts';
 import type { Status } from '../../apimachinery/objects/status.ts';
 
-/** The access of the controllers to the control plane: its handler with administrator rights. */
+/** The access of the controllers to the control plane: its handler, with the permissions of the administrator. */
 export interface PlaneClient {
   handle(request: ServerRequest): Promise<ServerResponse>;
 }
 
-/** A served resource, by the parts of its path. */
+/** A served resource, as the parts of its path. */
 export interface Resource {
   readonly group: string;
   readonly version: string;
@@ -31,17 +31,17 @@ export class ApiError extends Error {
   }
 }
 
-/** Whether an error is a refusal with this code, e.g. 404 or 409. */
+/** Whether an error is an answer of the plane with this code, e.g. 404 or 409. */
 export const hasCode = (error: unknown, code: number): boolean => error instanceof ApiError && error.code === code;
 
-/** An object's place: its resource, namespace ('' for cluster-scoped ones) and name. */
+/** The location of an object: its resource, its namespace ('' if cluster-scoped) and its name. */
 export interface Place {
   readonly namespace?: string | undefined;
   readonly name?: string | undefined;
   readonly subresource?: string | undefined;
 }
 
-/** `/apis/apps/v1/namespaces/ns/deployments/web/status`. */
+/** The path of an object: `/apis/apps/v1/namespaces/ns/deployments/web/status`. */
 export function pathOf(resource: Resource, place: Place = {}): string {
   const root = resource.group === '' ? `/api/${resource.version}` : `/apis/${resource.group}/${resource.version}`;
   const namespace =
@@ -60,8 +60,8 @@ export const resourceKey = (resource: Pick<Resource, 'group' | 'plural'>): strin
 export const succeeded = ({ status }: ServerResponse): boolean => status >= 200 && status < 300;
 
 /**
- * The same value without its empty lists. In a patch, `null` removes them.
- * Upstream's controllers send protobuf, which cannot express an empty list, so no field manager owns one.
+ * A copy of a value without its empty lists. In a patch, `null` replaces them, which removes the field. The real controllers
+ * send protobuf, which cannot express an empty list, so no field manager owns one.
  */
 function withoutEmptyLists(value: unknown, instead?: null): unknown {
   if (Array.isArray(value)) return value.length === 0 ? instead : value.map((item) => withoutEmptyLists(item));
@@ -69,14 +69,14 @@ function withoutEmptyLists(value: unknown, instead?: null): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withoutEmptyLists(item, instead)]));
 }
 
-/** Options of a delete, as its body has them. */
+/** Options of a delete request, in the form of its body. */
 export interface DeleteOptions {
   readonly propagationPolicy?: 'Background' | 'Foreground' | 'Orphan';
   readonly gracePeriodSeconds?: number;
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
 }
 
-/** The plane's API with plain verbs, over its in-process handler. */
+/** A client of the plane's API with one method for each verb. It uses the handler in this process. */
 export class Api {
   readonly #client: PlaneClient;
   readonly #userAgent: string;
@@ -86,12 +86,12 @@ export class Api {
     this.#userAgent = userAgent;
   }
 
-  /** The same API with the user agent of another program, which then owns the written fields. */
+  /** The same client with the user agent of another program. This program becomes the manager of the written fields. */
   as(userAgent: string): Api {
     return new Api(this.#client, userAgent);
   }
 
-  /** Sends a request; the body is JSON unless a content type says otherwise. */
+  /** Sends a request. The body is JSON unless `contentType` names another type. */
   send(
     path: string,
     method = 'GET',
@@ -106,7 +106,7 @@ export class Api {
     return this.#client.handle(inProcess({ method, target: path, headers, body: text, signal }));
   }
 
-  /** @throws ApiError if the request fails */
+  /** Sends a request and returns the parsed answer. @throws ApiError if the request fails */
   async call<T>(path: string, method = 'GET', body?: unknown, contentType?: string): Promise<T> {
     const response = await this.send(path, method, body, contentType);
     const answer: unknown = parseJson(textOf(response));
@@ -127,17 +127,22 @@ export class Api {
     return this.call(pathOf(resource, { namespace, name, subresource }), 'PUT', withoutEmptyLists(object));
   }
 
-  /** A JSON merge patch. */
+  /** Sends a JSON merge patch. */
   patch(resource: Resource, place: Place, patch: unknown): Promise<ApiObject> {
     return this.call(pathOf(resource, place), 'PATCH', withoutEmptyLists(patch, null), 'application/merge-patch+json');
   }
 
-  /** A strategic merge patch, for built-in kinds. It merges lists of objects by their key, so items of other clients are kept. */
+  /**
+   * Sends a strategic merge patch, for built-in kinds. It merges lists of objects by their key, so items of other clients
+   * stay.
+   */
   merge(resource: Resource, place: Place, patch: unknown): Promise<ApiObject> {
     return this.call(pathOf(resource, place), 'PATCH', patch, 'application/strategic-merge-patch+json');
   }
 
-  /** Server-side apply with `force`: takes the fields of the object from their current managers. */
+  /**
+   * Sends a server-side apply with `force`: the field manager takes the fields of the object from their current managers.
+   */
   apply(resource: Resource, object: ApiObject, fieldManager: string, subresource?: string): Promise<ApiObject> {
     const { namespace, name } = object.metadata;
     const path = `${pathOf(resource, { namespace, name, subresource })}?force=true&fieldManager=${encodeURIComponent(fieldManager)}`;
@@ -149,7 +154,7 @@ export class Api {
   }
 }
 
-/** Runs a call and lets the given refusals pass, e.g. 404 of a delete. */
+/** Waits for a call, and returns undefined if it is refused with one of these codes, e.g. 404 for a delete. */
 export async function allowing<T>(call: Promise<T>, ...codes: number[]): Promise<T | undefined> {
   try {
     return await call;

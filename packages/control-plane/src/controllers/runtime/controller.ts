@@ -10,28 +10,28 @@ import { Informer, metadataOnly, type Projection, slimNode, slimPod, withoutMana
 import { WorkQueue } from './queue.ts';
 import { CUSTOM_RESOURCE_DEFINITIONS, NODES, PODS } from './resources.ts';
 
-/** Makes a token of a service account that lasts as long as the object that it is bound to. */
+/** Creates a token of a service account. The token is valid as long as the object that it is bound to exists. */
 type AccountTokenMaker = (account: ApiObject, bound: BoundObject) => string | undefined;
 
 /** The environment of the controllers. */
 export interface ControllerEnvironment {
   readonly client: PlaneClient;
   readonly clock: Clock;
-  /** A number in [0, 1), for names of pods. */
+  /** Returns a number in [0, 1), for the names of pods. */
   readonly random: () => number;
-  /** Certificate of the cluster's authority (PEM), for the config map that every namespace gets. */
+  /** Certificate of the cluster's CA (PEM). Every namespace gets a ConfigMap with it. */
   readonly caCertificate?: string | undefined;
   /** Signs certificates; absent: no certificates are signed. */
   readonly signer?: Signer | undefined;
-  /** Makes tokens of service accounts; absent: Secrets that ask for one stay without. */
+  /** Creates tokens of service accounts. Absent: Secrets that request a token get none. */
   readonly accountToken?: AccountTokenMaker | undefined;
-  /** How lost nodes are expelled, where it is not as kube-controller-manager does by default. */
+  /** Rules for the eviction of pods from lost nodes that differ from the defaults of kube-controller-manager. */
   readonly evictionRules?: Partial<EvictionRules> | undefined;
-  /** Receives each failure of work that will be retried. */
+  /** Called with each failure. The work is retried. */
   readonly onError?: (controller: string, key: string, error: unknown) => void;
 }
 
-/** The inputs of one controller: the API, shared caches, and queues that stop with the control plane. */
+/** The inputs of one controller: the API, shared caches, and queues. They stop with the control plane. */
 export interface ControllerContext {
   readonly api: Api;
   readonly clock: Clock;
@@ -41,34 +41,40 @@ export interface ControllerContext {
   readonly accountToken: AccountTokenMaker | undefined;
   readonly evictionRules: Partial<EvictionRules> | undefined;
   readonly signal: AbortSignal;
-  /** The shared cache of a resource. It starts after all controllers are set up. */
+  /** The shared cache of a resource. It starts after the setup of all controllers. */
   readonly informer: (resource: Resource) => Informer;
-  /** A shared cache of metadata only, where no controller needs more. Controllers may request it at any time. */
+  /**
+   * A shared cache with only the metadata, for resources of which controllers read nothing else. A controller may request it
+   * at any time.
+   */
   readonly metadataInformer: (resource: Resource) => Informer;
-  /** Ends a shared cache whose resource is no longer served. */
+  /** Stops a shared cache whose resource is no longer served. */
   readonly drop: (resource: Resource) => void;
   /** The served resources, including custom resources. */
   readonly directory: Directory;
   readonly queue: (work: (key: string) => Promise<void>) => WorkQueue;
-  /** Tells events in the name of a component, e.g. `replicaset-controller`. */
+  /** Creates a recorder, which writes events of a component, e.g. `replicaset-controller`. */
   readonly recorder: (component: string) => Recorder;
-  /** The same by `events.k8s.io`; the events belong to the program `userAgent`. */
+  /** Creates a recorder for events of `events.k8s.io`. The program `userAgent` manages their fields. */
   readonly announcer: (component: string, userAgent: string) => Announcer;
 }
 
-/** One controller: `setup` asks for its caches and wires handlers to queues. The queues do not run before all caches are filled. */
+/**
+ * One controller. `setup` requests its caches, and connects event handlers with queues. The queues do not run before all
+ * caches are filled.
+ */
 export interface Controller {
   readonly name: string;
   readonly setup: (context: ControllerContext) => void;
 }
 
-/** The cached parts of the most frequent kinds. */
+/** The parts of the most frequent kinds that the caches store. */
 const PROJECTIONS: ReadonlyMap<Resource, Projection> = new Map([
   [PODS, slimPod],
   [NODES, slimNode],
 ]);
 
-/** A queue that holds its keys back until it is opened. */
+/** A queue that does not process its keys before it is opened. */
 class GatedQueue extends WorkQueue {
   #open = false;
   readonly #held = new Set<string>();
@@ -85,7 +91,7 @@ class GatedQueue extends WorkQueue {
   }
 }
 
-/** Runs controllers over one set of shared caches until the signal ends them. Resolves when all caches are filled. */
+/** Runs controllers with one set of shared caches until the signal aborts. Resolves when all caches are filled. */
 export async function runControllers(
   controllers: readonly Controller[],
   environment: ControllerEnvironment,
@@ -147,7 +153,7 @@ export async function runControllers(
   await directory.refresh();
   await Promise.all([...informers.values()].map((informer) => informer.start(signal)));
   started = true;
-  // Starts the caches that controllers requested in the meantime.
+  // Starts the caches that controllers requested during the setup.
   for (const informer of informers.values()) void informer.start(signal);
   for (const queue of queues) queue.open();
 }

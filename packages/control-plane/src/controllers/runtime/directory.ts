@@ -30,7 +30,7 @@ interface Discovered {
 
 const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json';
 
-/** How a CRD's names became known: only these make another directory. */
+/** The names that a CRD serves. The directory is read again only if they change. */
 const servedNames = (crd: ApiObject | undefined): string => {
   if (crd === undefined) return '';
   const status = crd.status as { conditions?: { type: string; status: string }[] } | undefined;
@@ -40,7 +40,7 @@ const servedNames = (crd: ApiObject | undefined): string => {
   return `${crd.metadata.uid} ${established} ${versions}`;
 };
 
-/** Which resources are served. Read at the start, and again after a CRD is created, changed or deleted. */
+/** The served resources. They are read at the start, and again after a CRD is created, changed or deleted. */
 export class Directory {
   readonly #api: Api;
   readonly #clock: Clock;
@@ -54,12 +54,12 @@ export class Directory {
     this.#clock = clock;
   }
 
-  /** Every resource, in each of its versions; the preferred version of a group comes first. */
+  /** All resources in all their versions. The preferred version of a group comes first. */
   all(): readonly ServedResource[] {
     return this.#resources;
   }
 
-  /** The resource of a kind, as owner references and scale targets name it. */
+  /** The resource of a kind. Owner references and scale targets name a kind. */
   find(apiVersion: string, kind: string): ServedResource | undefined {
     return this.#resources.find((resource) => {
       const { group, version } = resource;
@@ -67,7 +67,7 @@ export class Directory {
     });
   }
 
-  /** The resource in the group's preferred version, by the group and kind. */
+  /** The resource of a kind in the group's preferred version. */
   preferred(group: string, kind: string): ServedResource | undefined {
     return this.#resources.find((resource) => resource.group === group && resource.kind === kind);
   }
@@ -104,7 +104,7 @@ export class Directory {
     try {
       await this.#reading;
     } catch {
-      // The next change or this timer triggers another read. Until then, the known list stays.
+      // The next change or this timer triggers another read. Until then, the last list is used.
       this.#clock.setTimeout(() => void this.refresh(), 1000);
     } finally {
       this.#reading = undefined;

@@ -5,7 +5,7 @@ import type { Plain } from '../../apimachinery/objects/plain.ts';
 import { type Api, allowing } from './api.ts';
 import { EVENTS, NEW_EVENTS } from './resources.ts';
 
-/** The object of an event; its uid and other fields may be unknown. */
+/** The object of an event. Its UID and other fields may be unknown. */
 export interface EventSubject {
   readonly apiVersion: string;
   readonly kind: string;
@@ -26,17 +26,17 @@ const subjectOf = ({ apiVersion, kind, metadata }: ApiObject): EventSubject => (
   resourceVersion: metadata.resourceVersion,
 });
 
-/** The number of events of one type and object that may be written at once, and the time until one more is allowed. */
+/** Number of events of one type and object that may be written at once, and the time after which one more is allowed. */
 const BURST = 25;
 const REFILL_MS = 300_000;
-/** This number of events that differ only in their message are combined within this time. */
+/** If this number of events differ only in their messages within the time, they are combined. */
 const SIMILAR = 10;
 const SIMILAR_MS = 600_000;
-/** The number of cached events and subjects. */
+/** Maximum number of cached events and subjects. */
 const REMEMBERED = 4096;
 const COMBINED = '(combined from similar events): ';
 
-/** A reported event, written or not: its name, its first time, and its count. */
+/** A reported event: its name, its first time, and its count. It may be unwritten. */
 interface Observed {
   readonly namespace: string;
   readonly name: string;
@@ -49,7 +49,7 @@ interface Group {
   last: number;
 }
 
-/** A map with a limited size, which removes the entry that was set first. */
+/** A map with a limited size. It removes the oldest entry. */
 class Recent<V> extends Map<string, V> {
   override set(key: string, value: V): this {
     this.delete(key);
@@ -65,10 +65,10 @@ class Recent<V> extends Map<string, V> {
 
 /**
  * Writes the events of controllers, as client-go's recorder does:
- * - A repeated event raises its count.
+ * - A repeated event increments its count.
  * - Many events that differ only in their message become one event.
- * - A subject gets at most one burst of events of each type. The surplus raises counts but is not written.
- * A rejected event is reported to `onError` and not retried.
+ * - A subject gets a limited number of events of each type. Events beyond it increment counts, but are not written.
+ * - A rejected event is reported to `onError` and is not retried.
  * @see client-go tools/record
  */
 export class EventWriter {
@@ -107,11 +107,11 @@ export class EventWriter {
       lastTimestamp: now,
       count,
       type,
-      // Upstream creates combined events without this field.
+      // The real recorder creates combined events without this field.
       reportingComponent: combined ? '' : component,
       reportingInstance: '',
     };
-    // Events are written sequentially, because the count is increased on an existing event.
+    // Events are written one after another, because a count is incremented on an existing event.
     this.#last = this.#last
       .then(() => this.#write(event))
       .catch((error: unknown) => this.#onError(`${subject.namespace}/${subject.name}`, error));
@@ -146,7 +146,7 @@ export class EventWriter {
       .catch((error: unknown) => this.#onError(`${subject.namespace}/${subject.name}`, error));
   }
 
-  /** Counts an event, whether it is written or not. */
+  /** Counts an event, even if it will not be written. */
   #observe(key: string, subject: EventSubject, now: string): Observed {
     const known = this.#observed.get(key) ?? {
       namespace: subject.namespace === '' ? 'default' : subject.namespace,
@@ -165,17 +165,20 @@ export class EventWriter {
       const raised = await allowing(this.#api.patch(EVENTS, metadata, { count, lastTimestamp, message }), 404);
       if (raised !== undefined) return;
     }
-    // A terminating namespace accepts no events, and the name of an object may be invalid for an event.
+    // A terminating namespace accepts no events. The name of an object may also be invalid for an event.
     await allowing(this.#api.create(EVENTS, event, { namespace: metadata.namespace }), 403, 404, 422);
   }
 
-  /** Sixteen hexadecimal digits of the time in nanoseconds, as in Kubernetes; here the last ones are a counter. */
+  /**
+   * The suffix of an event's name: sixteen hexadecimal digits of the time in nanoseconds, as in Kubernetes. Here, the last
+   * digits are a counter.
+   */
   #suffix(): string {
     const nanos = BigInt(this.#clock.now().getTime()) * 1_000_000n + BigInt(this.#number++ % 1_000_000);
     return nanos.toString(16);
   }
 
-  /** Whether the reason has too many different messages. */
+  /** Whether events with this reason have too many different messages. */
   #isOneOfMany(key: string, message: string): boolean {
     const now = this.#clock.now().getTime();
     const group = this.#groups.get(key);
@@ -186,7 +189,7 @@ export class EventWriter {
     group.last = now;
     group.messages.add(message);
     if (group.messages.size < SIMILAR) return false;
-    // Messages that had their own event before the limit keep it.
+    // Messages that got their own event before the limit keep it.
     group.messages.delete(message);
     return true;
   }
@@ -207,13 +210,13 @@ export class EventWriter {
 /** Writes events of one component. */
 export type Recorder = (subject: EventSubject | ApiObject, type: EventType, reason: string, message: string) => void;
 
-/** A recorder of one component. */
+/** Returns the recorder of one component. */
 export const recorderOf =
   (writer: EventWriter, component: string): Recorder =>
   (subject, type, reason, message) =>
     writer.record(component, 'metadata' in subject ? subjectOf(subject) : subject, type, reason, message);
 
-/** Writes events of `events.k8s.io` of one component, with the field `action`. */
+/** Writes events of `events.k8s.io` for one component, with the field `action`. */
 export type Announcer = (
   subject: EventSubject | ApiObject,
   type: EventType,
@@ -222,7 +225,7 @@ export type Announcer = (
   note: string,
 ) => void;
 
-/** An announcer of one component. */
+/** Returns the announcer of one component. */
 export const announcerOf =
   (writer: EventWriter, component: string): Announcer =>
   (subject, type, reason, action, note) =>

@@ -1,11 +1,14 @@
-/** How lost nodes are expelled, as kube-controller-manager's flags have it. */
+/** The rates at which pods are evicted from lost nodes, as the flags of kube-controller-manager define them. */
 export interface EvictionRules {
-  /** Nodes a second that are tainted in a zone (`--node-eviction-rate`). */
+  /** Nodes per second that are tainted in a zone (`--node-eviction-rate`). */
   readonly nodeEvictionRate: number;
-  /** The same for a large zone of which much is lost (`--secondary-node-eviction-rate`); in a smaller one none are. */
+  /**
+   * The rate in a large zone if many of its nodes are lost (`--secondary-node-eviction-rate`). In a smaller zone, the rate
+   * is then zero.
+   */
   readonly secondaryNodeEvictionRate: number;
-  /** Zones with more nodes are large (`--large-cluster-size-threshold`). */
+  /** Zones with more nodes than this are large (`--large-cluster-size-threshold`). */
   readonly largeClusterSizeThreshold: number;
-  /** The share of a zone's nodes from which much of it is lost (`--unhealthy-zone-threshold`). */
+  /** If this share of a zone's nodes is lost, its rate changes (`--unhealthy-zone-threshold`). */
   readonly unhealthyZoneThreshold: number;
 }

@@ -4,7 +4,7 @@ import { parseJson } from '../../apimachinery/objects/json.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { type Api, ApiError, pathOf, type Resource, succeeded } from './api.ts';
 
-/** The type of a change of an object. `old` is the state before, where there was one. */
+/** The type of a change of an object. `old` is the previous state, if there was one. */
 export interface Change {
   readonly type: 'added' | 'updated' | 'deleted';
   readonly object: ApiObject;
@@ -13,13 +13,13 @@ export interface Change {
 
 export type ChangeHandler = (change: Change) => void;
 
-/** `namespace/name`, or `name` of a cluster-scoped object. */
+/** The key of an object: `namespace/name`, or `name` if it is cluster-scoped. */
 export const keyOf = (object: Pick<ApiObject, 'metadata'>): string => {
   const { namespace, name = '' } = object.metadata;
   return namespace === undefined || namespace === '' ? name : `${namespace}/${name}`;
 };
 
-/** The two parts of a key. */
+/** The namespace and the name in a key. */
 export function splitKey(key: string): { namespace: string; name: string } {
   const slash = key.indexOf('/');
   return slash === -1 ? { namespace: '', name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
@@ -37,13 +37,13 @@ interface WatchEvent {
   readonly object: ApiObject & { readonly code?: number };
 }
 
-/** How long after a failed list or watch the next one starts. */
+/** The delay before a failed list or watch is repeated. */
 const RETRY_MS = 1000;
 
 /** The parts of an object that an informer stores. */
 export type Projection = (object: ApiObject) => ApiObject;
 
-/** Everything but the metadata is forgotten: enough for owners and finalizers. */
+/** Keeps only the metadata, which is sufficient for owners and finalizers. */
 export const metadataOnly: Projection = ({ apiVersion, kind, metadata }) => {
   const { managedFields: _managedFields, annotations: _annotations, labels: _labels, ...rest } = metadata;
   return { apiVersion, kind, metadata: rest };
@@ -55,7 +55,7 @@ export const withoutManagedFields: Projection = (object) => {
   return object;
 };
 
-/** The fields of a container for scheduling and quotas. */
+/** The fields of a container that the scheduler and quotas need. */
 const slimContainer = ({
   name,
   ports,
@@ -68,7 +68,7 @@ const slimContainer = ({
   ...(restartPolicy === undefined ? {} : { restartPolicy }),
 });
 
-/** A pod without what only a kubelet needs: its containers are most of it, and there are more pods than anything else. */
+/** Removes the fields of a pod that only a kubelet needs. Most of a pod are its containers, and most objects are pods. */
 export const slimPod: Projection = (pod) => {
   delete pod.metadata.managedFields;
   const spec = pod['spec'] as Record<string, unknown> | undefined;
@@ -79,7 +79,7 @@ export const slimPod: Projection = (pod) => {
   return pod;
 };
 
-/** A node without fields for users, such as the list of pulled images. */
+/** Removes the fields of a node that only users need, such as the list of pulled images. */
 export const slimNode: Projection = (node) => {
   delete node.metadata.managedFields;
   const status = node['status'] as Record<string, unknown> | undefined;
@@ -90,7 +90,10 @@ export const slimNode: Projection = (node) => {
 
 const decoder = new TextDecoder();
 
-/** A cache of one resource, kept by a list and a watch. Handlers get all existing objects first, and then every change. */
+/**
+ * A cache of one resource. It lists the objects and then watches them. Handlers get all existing objects first, and then
+ * every change.
+ */
 export class Informer {
   readonly resource: Resource;
   readonly #api: Api;
@@ -121,14 +124,14 @@ export class Informer {
     return this.#objects.size;
   }
 
-  /** Calls `handler` for all that is there and for every later change. Returns the way out. */
+  /** Calls `handler` for all existing objects and for every later change. Returns a function that ends the calls. */
   onChange(handler: ChangeHandler): () => void {
     this.#handlers.add(handler);
     for (const object of this.#objects.values()) handler({ type: 'added', object, old: undefined });
     return () => this.#handlers.delete(handler);
   }
 
-  /** An index: the objects under a word, e.g. the pods of a node. */
+  /** Creates an index. Returns a function that finds the objects with a word, e.g. the pods of a node. */
   index(of: (object: ApiObject) => readonly string[]): (word: string) => ApiObject[] {
     const index = { of, keys: new Map<string, Set<string>>() };
     for (const object of this.#objects.values()) enter(index, object);
@@ -143,7 +146,7 @@ export class Informer {
     };
   }
 
-  /** Starts once; resolves when the first list is in the cache. */
+  /** Starts the informer, once. Resolves when the first list is in the cache. */
   start(signal: AbortSignal): Promise<void> {
     this.#synced ??= new Promise((resolve) => {
       void this.#run(AbortSignal.any([signal, this.#stopped.signal]), resolve);
@@ -165,7 +168,7 @@ export class Informer {
         version = await this.#watch(version, signal);
       } catch (error) {
         if (signal.aborted) break;
-        // 410: the version is too old to watch from; anything else passes with a new list as well.
+        // After a 410, the version is too old for a watch. After any other error, a new list works too.
         version = undefined;
         if (!(error instanceof ApiError && error.code === 410)) await sleep(this.#clock, RETRY_MS, signal);
       }
@@ -176,7 +179,7 @@ export class Informer {
   async #list(): Promise<string> {
     const answer = await this.#api.call<ListAnswer>(pathOf(this.resource));
     const seen = new Set<string>();
-    // Items of a list have no kind, but events and owner references need it.
+    // The items of a list have no kind and apiVersion, but events and owner references need them.
     const { apiVersion } = answer;
     const kind = answer.kind.replace(/List$/, '');
     for (const listed of answer.items) {
@@ -190,7 +193,7 @@ export class Informer {
 
   /** Follows changes until the stream ends. Returns the resourceVersion from which the next watch continues. */
   async #watch(from: string, signal: AbortSignal): Promise<string> {
-    // No bookmarks: sixty watches would wake every minute for them, and a list in process costs little.
+    // The watch requests no bookmarks. They would wake sixty watches every minute, and a list within the process is cheap.
     const path = `${pathOf(this.resource)}?watch=true&resourceVersion=${from}`;
     const response = await this.#api.send(path, 'GET', undefined, undefined, signal);
     if (!succeeded(response)) throw new ApiError(response.status, {});
@@ -210,7 +213,7 @@ export class Informer {
     const old = this.#objects.get(key);
     if (old !== undefined && old.metadata.resourceVersion === item.metadata.resourceVersion) return;
     const object = this.#project(item);
-    // The name now belongs to another object: the one before was deleted between two lists.
+    // The name now belongs to another object. The previous one was deleted between two lists.
     if (old !== undefined && old.metadata.uid !== object.metadata.uid) this.#remove(key, old);
     const before = this.#objects.get(key);
     if (before !== undefined) for (const index of this.#indexes) leave(index, before);

@@ -1,7 +1,7 @@
 import type { ApiObject, OwnerReference } from '../../apimachinery/objects/object.ts';
 import { items, look, text } from '../../apimachinery/objects/plain.ts';
 
-/** The reference to the controller that made an object. */
+/** The reference to the controller that owns an object; undefined if there is none. */
 export const controllerOf = (object: ApiObject): OwnerReference | undefined =>
   object.metadata.ownerReferences?.find(({ controller }) => controller === true);
 
@@ -10,23 +10,23 @@ export const isDying = (object: ApiObject): boolean => object.metadata.deletionT
 
 export const phaseOf = (object: ApiObject): string => text(look(object, 'status'), 'phase');
 
-/** A condition of a status by its type. */
+/** The condition of a status with this type; undefined if there is none. */
 export const conditionOf = (object: ApiObject, type: string): Record<string, unknown> | undefined =>
   items(look(object, 'status'), 'conditions').find((condition) => condition.type === type);
 
 export const isReady = (pod: ApiObject): boolean => conditionOf(pod, 'Ready')?.status === 'True';
 
-/** Which generation of a pod a condition that is set now is about. */
+/** The generation of a pod for which a condition is set now, as the field `observedGeneration`. */
 export const observedOf = ({ metadata: { generation } }: ApiObject): { observedGeneration?: number } =>
   generation === undefined ? {} : { observedGeneration: generation };
 
-/** Whether a pod has ended, well or not. */
+/** Whether a pod has ended, with success or failure. */
 export const isTerminal = (pod: ApiObject): boolean => phaseOf(pod) === 'Succeeded' || phaseOf(pod) === 'Failed';
 
-/** Whether a pod runs or will run: neither ended nor being deleted. */
+/** Whether a pod runs or will run: it has not ended, and is not being deleted. */
 export const isActive = (pod: ApiObject): boolean => !isTerminal(pod) && !isDying(pod);
 
-/** The last transition time of a condition, or undefined. */
+/** The last transition time of a condition; undefined if there is none. */
 export function transitionOf(object: ApiObject, type: string): Date | undefined {
   const time = conditionOf(object, type)?.lastTransitionTime;
   return typeof time === 'string' ? new Date(time) : undefined;
@@ -36,7 +36,7 @@ export const namespaceOf = (object: ApiObject): string => object.metadata.namesp
 
 export const nodeNameOf = (pod: ApiObject): string => text(look(pod, 'spec'), 'nodeName');
 
-/** The value of a number or a percentage of `total`. */
+/** The value of a number, or of a percentage of `total`. */
 export function scaled(value: unknown, total: number, roundUp: boolean): number {
   if (typeof value === 'number') return value;
   if (typeof value !== 'string' || !/^\d+%$/.test(value)) return 0;
@@ -54,7 +54,7 @@ export const ownerReference = (owner: ApiObject): OwnerReference => ({
   blockOwnerDeletion: true,
 });
 
-/** Labels as a merge patch, which removes unwanted labels. */
+/** A merge patch of labels. It also removes labels that are not wanted. */
 export const labelPatch = (
   known: Readonly<Record<string, string>> | undefined,
   wanted: Readonly<Record<string, string>>,

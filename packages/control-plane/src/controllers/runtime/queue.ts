@@ -2,14 +2,14 @@ import type { Clock, Timer } from '../../apimachinery/objects/clock.ts';
 
 const FIRST_RETRY_MS = 5;
 const LAST_RETRY_MS = 30_000;
-/** The longest delay of a platform timer (31 bits). */
+/** Maximum delay of a timer in Node.js (31 bits). */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
-/** The number of keys that are processed concurrently. */
+/** The number of keys that are processed in parallel. */
 const WORKERS = 16;
 
 /**
- * A queue of keys. A waiting key is in the queue once. One worker processes it at a time. After a failure, it is retried with a
- * growing delay.
+ * A queue of keys. A key is at most once in the queue, and one worker at a time processes it. After a failure, the key is
+ * retried with a growing delay.
  */
 export class WorkQueue {
   readonly #clock: Clock;
@@ -38,7 +38,7 @@ export class WorkQueue {
     this.#schedule();
   }
 
-  /** Adds the key at this time, unless it is already due earlier. */
+  /** Adds the key at this time, unless it will be added earlier. */
   addAt(key: string, at: Date): void {
     if (this.#stopped) return;
     const time = at.getTime();
@@ -50,7 +50,7 @@ export class WorkQueue {
         this.#timers.delete(key);
         this.add(key);
       },
-      // A timer that fires early is harmless: the work only examines its key again.
+      // A timer that fires early is harmless: the worker checks its key and adds it again.
       Math.min(Math.max(0, time - this.#clock.now().getTime()), LONGEST_TIMER_MS),
     );
     this.#timers.set(key, { at: time, timer });

@@ -10,7 +10,7 @@ import { BindingWriter, promisePatch } from '../volumes/binder/bind.ts';
 import { SELECTED_NODE } from '../volumes/binder/claims.ts';
 import type { VolumePlan } from './volumes.ts';
 
-/** Items of a list do not say their kind. */
+/** The items of a list have no kind. */
 const aboutPod = (pod: ApiObject): ApiObject => ({ ...pod, apiVersion: 'v1', kind: 'Pod' });
 
 /** Writes the decisions of the scheduler. */
@@ -27,7 +27,7 @@ export class SchedulerWriter {
     this.#volumes = new BindingWriter(api);
   }
 
-  /** Reports in an event and in the status why a pod has no node. The same reason is reported once. */
+  /** Reports in an event and in the status why a pod has no node. The same reason is reported only once. */
   async unschedulable(pod: ApiObject, message: string): Promise<void> {
     const old = conditionOf(pod, 'PodScheduled');
     if (old?.status === 'False' && old.reason === 'Unschedulable' && old.message === message) return;
@@ -47,7 +47,9 @@ export class SchedulerWriter {
     await allowing(this.#api.patch(PODS, { namespace, name, subresource: 'status' }, patch), 404, 409);
   }
 
-  /** Binds a pod to a node. @throws ApiError unless the pod is gone or has a node: then nothing happens */
+  /**
+   * Binds a pod to a node. If the pod is gone or already has a node, nothing happens. @throws ApiError for other refusals
+   */
   async bind(pod: ApiObject, node: string): Promise<void> {
     const { name = '', uid = '' } = pod.metadata;
     const namespace = namespaceOf(pod);
@@ -62,7 +64,7 @@ export class SchedulerWriter {
     this.#tell(aboutPod(pod), 'Normal', 'Scheduled', 'Binding', message);
   }
 
-  /** Promises volumes to claims, or asks for new volumes on the node. */
+  /** Reserves volumes for claims, and requests new volumes on the node. */
   async prepareVolumes({ bindings, provisions }: VolumePlan, node: string): Promise<void> {
     for (const { volume, claim } of bindings) {
       const promise = promisePatch(volume, claim);

@@ -6,22 +6,22 @@ import { crowded, final, type Refusal, unschedulableMessage } from './refusal.ts
 import type { Usage } from './resources.ts';
 import { reachesVolumes } from './volumes.ts';
 
-/** The node of a pod, or the reason why no node fits. */
+/** The node for a pod, or the reason why no node is suitable. */
 export type Decision = { readonly node: ApiObject } | { readonly why: string };
 
 const TAKEN =
   'node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod';
 
-/** The effect of the unbound claims of a pod on the choice of its node. */
+/** How the unbound claims of a pod limit the choice of its node. */
 export interface VolumeChoice {
-  /** Another pod has a claim that only one may have. */
+  /** Whether another pod uses a claim that only one pod may use. */
   readonly isTaken?: boolean;
-  /** The node for which the volumes were prepared, or the nominated node of the pod. */
+  /** The node for which volumes were prepared, or else the nominated node of the pod. */
   readonly node?: string | undefined;
   readonly canBind?: (node: ApiObject) => boolean;
 }
 
-/** The feasible node with the fewest pods. */
+/** Returns the suitable node with the fewest pods, or the reasons if there is none. */
 export function chooseNode(
   pod: ApiObject,
   nodes: Iterable<ApiObject>,

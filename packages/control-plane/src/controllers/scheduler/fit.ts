@@ -4,7 +4,10 @@ import { isNamed, isTolerated } from './node-match.ts';
 import { crowded, final, type Refusal } from './refusal.ts';
 import { allocatableOf, requestsOf, type Usage } from './resources.ts';
 
-/** The resources that the node lacks. If the request exceeds the capacity, the removal of other pods cannot help. */
+/**
+ * The resources that a node lacks for a pod. If the request exceeds the capacity of the node, the removal of other pods
+ * cannot help.
+ */
 function lacking(pod: ApiObject, node: ApiObject, usage: Usage): Refusal | undefined {
   const allocatable = allocatableOf(node);
   if (allocatable.size === 0) return undefined;
@@ -20,7 +23,10 @@ function lacking(pod: ApiObject, node: ApiObject, usage: Usage): Refusal | undef
   return reasons.length === 0 ? undefined : { reasons, isFinal };
 }
 
-/** Why a pod cannot go to a node, in the scheduler's words and by the first of its filters; undefined when it can. */
+/**
+ * Why a node does not accept a pod, with the message of the first filter of kube-scheduler that fails. Undefined if the node
+ * accepts it.
+ */
 export function obstacle(pod: ApiObject, node: ApiObject, usage: Usage): Refusal | undefined {
   if (look(node, 'spec').unschedulable === true && !isTolerated(pod, node)) return final('node(s) were unschedulable');
   if (!isTolerated(pod, node)) return final('node(s) had untolerated taint(s)');

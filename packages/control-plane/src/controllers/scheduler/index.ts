@@ -37,11 +37,14 @@ interface Memory {
   readonly usage: Usage;
   /** The keys of pods without a suitable node. They are scheduled again after changes that may help. */
   readonly waiting: Set<string>;
-  /** The nodes to which pods go when their claims have volumes there, by the key of the pod. */
+  /** The nodes for pods whose claims have or will have volumes there, by the key of the pod. */
   readonly reserved: Map<string, string>;
 }
 
-/** The outcome for a pod. `prepare`: its claims are bound for this node first, and their events trigger the next decision. */
+/**
+ * The result for a pod. `prepare`: the claims of the pod are bound for this node first. Their events trigger the next
+ * decision.
+ */
 type Outcome =
   | { readonly kind: 'unschedulable'; readonly why: string }
   | { readonly kind: 'bind'; readonly node: string }
@@ -62,7 +65,7 @@ function setup({ api: shared, clock, informer, queue, announcer }: ControllerCon
   const usersOf = pods.index((pod) => claimNamesOf(pod).map((name) => `${namespaceOf(pod)}/${name}`));
   const hasPlace = (pod: ApiObject): boolean =>
     !isTerminal(pod) && (nodeNameOf(pod) !== '' || usage.nodeOf(pod.metadata.uid ?? '') !== undefined);
-  /** Whether another pod uses a claim of the pod that is for a single pod. */
+  /** Whether another pod uses a claim that only one pod may use. */
   const isTaken = (pod: ApiObject): boolean =>
     claimNamesOf(pod).some((name) => {
       const key = `${namespaceOf(pod)}/${name}`;
@@ -77,7 +80,7 @@ function setup({ api: shared, clock, informer, queue, announcer }: ControllerCon
     if (needs.blocked !== undefined) return blocked(needs.blocked);
     const plan = (node: ApiObject): VolumePlan | undefined => planVolumes(needs.waiting, node, { volumes, classes });
     const canBind = (node: ApiObject): boolean => needs.waiting.length === 0 || plan(node) !== undefined;
-    // A client may have nominated a node. It is used if it is suitable.
+    // A client may have nominated a node. The scheduler uses it if it is suitable.
     const preferred = reserved.get(keyOf(pod)) ?? text(look(pod, 'status'), 'nominatedNodeName');
     const choice = { node: preferred, canBind, isTaken: isTaken(pod) };
     const decision = chooseNode(pod, nodes.all(), needs.volumes, usage, labelsOf, choice);
@@ -106,7 +109,7 @@ function setup({ api: shared, clock, informer, queue, announcer }: ControllerCon
         usage.remove(pod.metadata.uid ?? '');
         throw error;
       });
-      // The pod is gone, or another client bound it.
+      // In these cases, the pod is gone or another client bound it.
       await allowing(bound, 404, 409);
     }
   });
@@ -119,14 +122,17 @@ function setup({ api: shared, clock, informer, queue, announcer }: ControllerCon
   for (const cache of [claims, volumes, classes]) cache.onChange(retryAll);
 }
 
-/** Adds all waiting pods to the queue. The highest priority comes first. Among equals, the pod that waited longest comes first. */
+/**
+ * Adds all waiting pods to the queue, those with the highest priority first. Among equals, the pod that has waited longest
+ * comes first.
+ */
 function retry(pods: Informer, waiting: ReadonlySet<string>, work: WorkQueue): void {
   const priorityOf = (key: string): number => number(look(pods.get(key), 'spec'), 'priority') ?? 0;
   const keys = [...waiting].map((key) => ({ key, priority: priorityOf(key) }));
   for (const { key } of keys.sort((one, other) => other.priority - one.priority)) work.add(key);
 }
 
-/** Follows the changes of pods. */
+/** Updates the state of the scheduler after changes of pods. */
 function follow(pods: Informer, { usage, waiting, reserved }: Memory, work: WorkQueue): void {
   const retryAttracted = (): void => {
     for (const key of waiting) {
@@ -146,15 +152,16 @@ function follow(pods: Informer, { usage, waiting, reserved }: Memory, work: Work
       if (had) retry(pods, waiting, work);
     } else if (node !== '') {
       const relabelled = old !== undefined && !jsonEquals(object.metadata.labels, old.metadata.labels);
-      // The pod counts as terminating from now on. It triggers no retry, because its resources are not free yet.
+      // The deletion of the pod starts. From now on it counts as terminating. It triggers no retry, because its resources
+      // are not free yet.
       const goes = old !== undefined && isDying(object) && !isDying(old);
       if (relabelled || goes || (usage.nodeOf(uid) !== undefined && usage.nodeOf(uid) !== node)) usage.remove(uid);
       usage.put(object, node);
-      // A pod with matching labels may satisfy the pod affinity of a waiting pod.
+      // A pod with new labels, or a new pod on a node, may satisfy the pod affinity of a waiting pod.
       if (relabelled || old === undefined || nodeNameOf(old) === '') retryAttracted();
       waiting.delete(keyOf(object));
     } else if (isPending(object)) {
-      // Its own status alone gives a waiting pod no better chance.
+      // If only its own status changed, the result for a waiting pod is the same.
       const changed = old === undefined || !jsonEquals(object.spec, old.spec);
       if (changed || !waiting.has(keyOf(object))) work.add(keyOf(object));
     }
@@ -162,8 +169,8 @@ function follow(pods: Informer, { usage, waiting, reserved }: Memory, work: Work
 }
 
 /**
- * Assigns pending pods to nodes. It checks taints, selectors, affinity to nodes and pods, topology spread, resources and volumes.
- * Of the suitable nodes it selects the one with the fewest pods. It does not preempt pods.
+ * Assigns pending pods to nodes. It checks taints, selectors, affinity to nodes and pods, topology spread, resources and
+ * volumes. It selects the suitable node with the fewest pods. It does not preempt pods.
  * @see kubernetes pkg/scheduler
  */
 export const scheduler: Controller = { name: 'scheduler', setup };

@@ -8,7 +8,10 @@ import { crowded, final, type Refusal } from './refusal.ts';
 type Counts = Map<string, number>;
 type NamespaceLabels = (namespace: string) => Readonly<Record<string, string>>;
 
-/** Numbers of pods per node, for similar pods (namespace, labels, termination) or for one anti-affinity term. */
+/**
+ * Numbers of pods per node. The pods of a group have the same namespace, labels and termination state, or the same
+ * anti-affinity term.
+ */
 interface Group<T> {
   readonly of: T;
   readonly nodes: Counts;
@@ -31,7 +34,7 @@ interface OwnedTerm {
   readonly term: Plain;
 }
 
-/** Why other pods exclude a node; undefined if they do not. */
+/** Checks whether other pods exclude a node. Returns the reason; undefined if they do not. */
 export type NeighbourCheck = (node: ApiObject) => Refusal | undefined;
 
 const REQUIRED = 'requiredDuringSchedulingIgnoredDuringExecution';
@@ -55,8 +58,8 @@ function count(counts: Counts, key: string, by: number): void {
 }
 
 /**
- * Whether labels match a term. Without a selector nothing matches. The selector already contains the labels that the term takes
- * from its own pod (`matchLabelKeys`), because they are added at the creation of the pod.
+ * Returns a check whether labels match a term. A term without a selector matches nothing. The selector already contains the
+ * labels from `matchLabelKeys`, because they were added when the pod was created.
  */
 function labelMatcher(term: Plain): (labels: Readonly<Record<string, string>>) => boolean {
   if (!isPlain(term.labelSelector)) return () => false;
@@ -85,16 +88,19 @@ function termMatcher({ owner, term }: OwnedTerm, namespaceLabels: NamespaceLabel
 
 const SPREAD = "node(s) didn't match pod topology spread constraints";
 
-/** Whether a constraint applies to a node. */
+/** Whether a constraint counts the pods on a node. */
 const countsFor = (constraint: Plain, pod: ApiObject, node: ApiObject): boolean =>
   (constraint.nodeAffinityPolicy === 'Ignore' || isNamed(pod, node)) &&
   (constraint.nodeTaintsPolicy !== 'Honor' || isTolerated(pod, node));
 
-/** The numbers of similar pods per node. A decision reads groups of pods, not single pods. */
+/** Numbers of pods per node, in groups of similar pods. A decision reads groups instead of single pods, which is faster. */
 export class Neighbours {
   readonly #alike = new Map<string, Group<Alike>>();
   readonly #repelling = new Map<string, Group<OwnedTerm>>();
-  /** The place of each counted pod by uid, because the cache may contain many thousand pods. */
+  /**
+   * The group and node of each counted pod, by UID. The objects are not stored, because the cache may contain many thousand
+   * pods.
+   */
   readonly #pods = new Map<string, Place>();
 
   put(pod: ApiObject, node: string): void {
@@ -117,7 +123,10 @@ export class Neighbours {
     for (const key of known.repelling) leave(this.#repelling, key, known.node);
   }
 
-  /** The check of nodes for a pod, because of other pods. `namespaceLabels` is used for terms that select namespaces. */
+  /**
+   * Returns the check of nodes for a pod with regard to other pods. `namespaceLabels` is used for terms that select
+   * namespaces.
+   */
   checkFor(pod: ApiObject, nodes: readonly ApiObject[], namespaceLabels: NamespaceLabels): NeighbourCheck {
     const checks: NeighbourCheck[] = [];
     const byName = new Map(nodes.map((node) => [node.metadata.name ?? '', node]));
@@ -156,7 +165,7 @@ export class Neighbours {
     };
   }
 
-  /** A pod counts only if all terms match it. The first pod of a group may match its own terms. */
+  /** Another pod counts only if it matches all terms. The first pod of a group may match its own terms. */
   #attracted(
     pod: ApiObject,
     terms: readonly Plain[],
@@ -183,10 +192,11 @@ export class Neighbours {
     const key = text(constraint, 'topologyKey');
     const matches = labelMatcher(constraint);
     const namespace = namespaceOf(pod);
-    // Terminating pods do not count, and a selector that matches all pods counts none.
+    // Terminating pods are not counted. A selector that matches all pods counts none.
     const counted = (pods: Alike): boolean => !pods.dying && pods.namespace === namespace && matches(pods.labels);
     const groups = selectsAll(constraint) ? [] : [...this.#matching(counted)];
-    // Only nodes that are possible for the pod count, depending on the policies of the constraint, and the pods on them.
+    // Only nodes that the pod can use are counted, with the pods on them. The policies of the constraint decide which nodes
+    // these are.
     const counts: Counts = new Map();
     for (const node of nodes) {
       if (!countsFor(constraint, pod, node)) continue;

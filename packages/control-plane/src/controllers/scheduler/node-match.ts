@@ -18,7 +18,7 @@ export function tolerates(toleration: Plain, taint: Plain): boolean {
 const toleratesAll = (tolerations: readonly Plain[], taints: readonly Plain[]): boolean =>
   taints.every((taint) => tolerations.some((toleration) => tolerates(toleration, taint)));
 
-/** Whether a label (or a node's name) meets one requirement of a node selector. */
+/** Whether the value of a label, or the name of a node, meets a requirement of a node selector. */
 function meets(requirement: Plain, value: string | undefined): boolean {
   const values = strings(requirement, 'values');
   switch (text(requirement, 'operator')) {
@@ -39,7 +39,7 @@ function meets(requirement: Plain, value: string | undefined): boolean {
   }
 }
 
-/** Whether a node meets a node selector: one of its terms in full. */
+/** Whether a node meets a node selector: all requirements of at least one of its terms. */
 export function matchesNodeSelector(selector: unknown, node: ApiObject): boolean {
   const terms = items(selector, 'nodeSelectorTerms');
   const nodeLabels = node.metadata.labels ?? {};
@@ -55,7 +55,7 @@ export function matchesNodeSelector(selector: unknown, node: ApiObject): boolean
   });
 }
 
-/** Whether a pod's node selector and required node affinity name the node. */
+/** Whether a node meets the node selector and the required node affinity of a pod. */
 export function isNamed(pod: ApiObject, node: ApiObject): boolean {
   const spec = look(pod, 'spec');
   const nodeLabels = node.metadata.labels ?? {};
@@ -77,8 +77,8 @@ export function isTolerated(pod: ApiObject, node: ApiObject): boolean {
 }
 
 /**
- * The nodes that a pod names one by one in every term of its required affinity; undefined: it leaves the choice. Empty: its terms
- * contradict themselves.
+ * The names of the nodes that every term of a pod's required affinity lists. Undefined if a term lists no names. Empty if
+ * the terms contradict each other.
  */
 export function nodesNamed(pod: ApiObject): ReadonlySet<string> | undefined {
   const required = look(pod, 'spec', 'affinity', 'nodeAffinity').requiredDuringSchedulingIgnoredDuringExecution;

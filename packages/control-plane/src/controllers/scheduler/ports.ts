@@ -11,7 +11,7 @@ interface HostPort {
 
 const known = new WeakMap<ApiObject, readonly HostPort[]>();
 
-/** Ports of the node itself that a pod's containers want. */
+/** The ports of the node that the containers of a pod request. */
 export function hostPortsOf(pod: ApiObject): readonly HostPort[] {
   const found = known.get(pod);
   if (found !== undefined) return found;
@@ -29,9 +29,9 @@ export function hostPortsOf(pod: ApiObject): readonly HostPort[] {
   return ports;
 }
 
-/** The used ports of each node, updated with each change of a pod. */
+/** The used ports of each node. They are updated with each change of a pod. */
 export class HostPorts {
-  /** By node and port: how often each address has it. */
+  /** The number of pods that use each address, by node and port. */
   readonly #taken = new Map<string, Map<string, number>>();
 
   put(node: string, ports: readonly HostPort[], sign: 1 | -1): void {
@@ -46,7 +46,7 @@ export class HostPorts {
     }
   }
 
-  /** Whether all of them are free; all addresses together collide with every single one. */
+  /** Whether all ports are free on a node. A port on all addresses conflicts with the same port on any address. */
   areFree(node: string, ports: readonly HostPort[]): boolean {
     return ports.every(({ ip, port }) => {
       const byAddress = this.#taken.get(`${node} ${port}`);

@@ -1,20 +1,23 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { look } from '../../apimachinery/objects/plain.ts';
 
-/** Why a node does not take a pod. */
+/** Why a node does not accept a pod. */
 export interface Refusal {
   readonly reasons: readonly string[];
-  /** No other pod's going would change it (`UnschedulableAndUnresolvable`). */
+  /** Whether the removal of other pods could not help (`UnschedulableAndUnresolvable`). */
   readonly isFinal: boolean;
 }
 
 /** A refusal that the removal of other pods cannot change. */
 export const final = (...reasons: string[]): Refusal => ({ reasons, isFinal: true });
 
-/** A refusal because of what other pods take. */
+/** A refusal because other pods use the resources. */
 export const crowded = (...reasons: string[]): Refusal => ({ reasons, isFinal: false });
 
-/** `0/3 nodes are available: 1 Insufficient cpu, 2 node(s) were unschedulable.`: each reason with the number of its nodes. */
+/**
+ * The start of a message, with the number of nodes for each reason: `0/3 nodes are available: 1 Insufficient cpu, 2 node(s)
+ * were unschedulable.`
+ */
 function available(nodes: number, reasons: readonly string[]): string {
   const counts = new Map<string, number>();
   for (const reason of reasons) counts.set(reason, (counts.get(reason) ?? 0) + 1);
@@ -30,7 +33,9 @@ const preemption = (pod: ApiObject, nodes: number, refusals: readonly Refusal[])
   return available(nodes, outlooks);
 };
 
-/** The message of kube-scheduler for a pod that fits no node, including preemption without victims. */
+/**
+ * The message of kube-scheduler for a pod without a suitable node. Its second part reports that preemption found no victims.
+ */
 export function unschedulableMessage(pod: ApiObject, refusals: readonly Refusal[]): string {
   const nodes = refusals.length;
   if (nodes === 0) return 'no nodes available to schedule pods';
@@ -41,6 +46,6 @@ export function unschedulableMessage(pod: ApiObject, refusals: readonly Refusal[
   return `${why} no new claims to deallocate, preemption: ${preemption(pod, nodes, refusals)}`;
 }
 
-/** The message if a pod is refused before any node is checked. */
+/** The message for a pod that is refused before any node is checked. */
 export const blockedMessage = (nodes: number, why: string): string =>
   nodes === 0 ? 'no nodes available to schedule pods' : `0/${nodes} nodes are available: ${why}. not found`;

@@ -4,7 +4,7 @@ import { quantityNanos } from '../../apimachinery/objects/quantity.ts';
 import { Neighbours } from './neighbours.ts';
 import { HostPorts, hostPortsOf } from './ports.ts';
 
-/** Amounts by resource name, in thousandths (so that `100m` of CPU is a whole number). */
+/** Amounts by resource name, in thousandths. So `100m` of CPU is a whole number. */
 export type Amounts = ReadonlyMap<string, number>;
 
 const milli = (quantity: unknown): number => Number(quantityNanos(quantity) / 1_000_000n);
@@ -15,7 +15,10 @@ function add(to: Map<string, number>, amounts: Readonly<Record<string, unknown>>
 
 const known = new WeakMap<ApiObject, Amounts>();
 
-/** The requests of a pod: the sum of its containers, or its largest init container, plus overhead, and one pod. */
+/**
+ * The requests of a pod: the sum of its containers, or its largest init container if that is larger. The overhead and one
+ * pod are added.
+ */
 export function requestsOf(pod: ApiObject): Amounts {
   const found = known.get(pod);
   if (found !== undefined) return found;
@@ -24,7 +27,7 @@ export function requestsOf(pod: ApiObject): Amounts {
   for (const container of items(spec, 'containers')) add(sum, look(container, 'resources', 'requests'));
   for (const container of items(spec, 'initContainers')) {
     const requests = look(container, 'resources', 'requests');
-    // An init container that restarts always is a sidecar and stays.
+    // An init container that always restarts is a sidecar, and runs as long as the pod.
     if (text(container, 'restartPolicy') === 'Always') add(sum, requests);
     else
       for (const [name, quantity] of Object.entries(requests))
@@ -52,15 +55,15 @@ interface Place {
   readonly ports: ReturnType<typeof hostPortsOf>;
 }
 
-/** The requests for each resource on each node. Pods are added and removed as they change. */
+/** The sum of the requests on each node. It is updated when pods are added and removed. */
 export class Usage {
-  /** Equal pods, grouped by their fields. */
+  /** The pods in groups of equal pods. */
   readonly neighbours = new Neighbours();
   readonly #nodes = new Map<string, Map<string, number>>();
   readonly #pods = new Map<string, Place>();
   readonly #ports = new HostPorts();
 
-  /** A pod takes its place on a node; said again it changes nothing. */
+  /** Adds a pod to a node. A second call for the same pod changes nothing. */
   put(pod: ApiObject, node: string): void {
     const { uid = '' } = pod.metadata;
     if (this.#pods.has(uid)) return;
@@ -81,13 +84,13 @@ export class Usage {
     this.#ports.put(place.node, place.ports, -1);
   }
 
-  /** Whether the ports of the node itself that a pod wants are free there. */
+  /** Whether the ports of a node that a pod requests are free. */
   hasPorts(pod: ApiObject, node: string): boolean {
     const ports = hostPortsOf(pod);
     return ports.length === 0 || this.#ports.areFree(node, ports);
   }
 
-  /** The node on which a pod has its place. */
+  /** The node to which a pod was added. */
   nodeOf(uid: string): string | undefined {
     return this.#pods.get(uid)?.node;
   }

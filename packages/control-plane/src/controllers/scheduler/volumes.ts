@@ -6,24 +6,24 @@ import { claimNamesOf, SELECTED_NODE } from '../volumes/binder/claims.ts';
 import { classOfClaim, findVolume, hasClaimRef, isFor, requestOf } from '../volumes/binder/match.ts';
 import { matchesNodeSelector } from './node-match.ts';
 
-/** Whether a claim is for a single pod. */
+/** Whether only one pod may use a claim. */
 export const isForOnePod = (claim: ApiObject | undefined): boolean =>
   strings(look(claim, 'spec'), 'accessModes').includes('ReadWriteOncePod');
 
-/** Caches of everything about volumes. */
+/** The caches of claims, volumes and other objects about volumes. */
 export interface VolumeCaches {
   readonly claims: Informer;
   readonly volumes: Informer;
   readonly classes: Informer;
 }
 
-/** The effect of the claims of a pod on the choice of its node. */
+/** How the claims of a pod limit the choice of its node. */
 export interface VolumeNeeds {
   /** The reason why the pod cannot be scheduled yet. */
   readonly blocked: string | undefined;
-  /** Volumes whose node affinity must match. */
+  /** Volumes whose node affinity the node must meet. */
   readonly volumes: readonly ApiObject[];
-  /** Claims that are bound once a node is chosen. */
+  /** Claims that are bound after a node was chosen. */
   readonly waiting: readonly ApiObject[];
 }
 
@@ -49,25 +49,25 @@ export function volumeNeeds(pod: ApiObject, { claims, volumes, classes }: Volume
   return { blocked: undefined, volumes: bound, waiting };
 }
 
-/** Whether a volume can be reached from a node. */
+/** Whether the node affinity of a volume allows a node. */
 function reaches(volume: ApiObject, node: ApiObject): boolean {
   const required = look(volume, 'spec', 'nodeAffinity').required;
   return required === undefined || matchesNodeSelector(required, node);
 }
 
-/** Whether all volumes can be reached from a node. */
+/** Whether the node affinities of all volumes allow a node. */
 export const reachesVolumes = (volumes: readonly ApiObject[], node: ApiObject): boolean =>
   volumes.every((volume) => reaches(volume, node));
 
-/** The plan for the claims that wait for a node, if the pod is assigned to this node. */
+/** How the claims that wait for a node get volumes, if the pod is assigned to this node. */
 export interface VolumePlan {
-  /** Available volumes. */
+  /** Existing volumes, each with the claim that gets it. */
   readonly bindings: readonly { readonly volume: ApiObject; readonly claim: ApiObject }[];
-  /** Claims that need a new volume. */
+  /** Claims that need new volumes. */
   readonly provisions: readonly ApiObject[];
 }
 
-/** Classes whose volumes an administrator creates manually. */
+/** The provisioner of classes whose volumes an administrator creates. */
 const BY_HAND = 'kubernetes.io/no-provisioner';
 
 function canProvision(claim: ApiObject, node: ApiObject, classes: Informer): boolean {
@@ -83,7 +83,8 @@ function canProvision(claim: ApiObject, node: ApiObject, classes: Informer): boo
 }
 
 /**
- * How the claims of a pod would get their volumes on a node: the smallest claim chooses first. Undefined if a claim would get no volume.
+ * Plans the volumes for the claims of a pod on a node. The smallest claim chooses first. Undefined if one of the claims
+ * would get no volume.
  * @see FindPodVolumes of the scheduler's volume binder
  */
 export function planVolumes(
@@ -112,7 +113,7 @@ function matchOn(
   taken: readonly { readonly volume: ApiObject }[],
 ): ApiObject | undefined {
   const left = [...volumes.all()].filter((volume) => !taken.some((one) => one.volume === volume));
-  // A volume that is promised to the claim is the only one for it, wherever it is.
+  // If a volume is reserved for the claim, the claim can use no other one, on any node.
   const promised = left.find((volume) => hasClaimRef(volume) && isFor(volume, claim));
   if (promised !== undefined) return reaches(promised, node) ? promised : undefined;
   return findVolume(

@@ -64,7 +64,8 @@ function setup({ api, informer, queue, recorder }: ControllerContext): void {
 }
 
 /**
- * Makes the claims of volumes that live as long as their pod; the garbage collector takes them with it.
+ * Creates the claims of ephemeral volumes, which exist as long as their pod. The garbage collector deletes them with the
+ * pod.
  * @see kubernetes pkg/controller/volume/ephemeral
  */
 export const ephemeralVolumes: Controller = { name: 'ephemeral-volume', setup };

@@ -9,20 +9,20 @@ type SelectorSpec = Parameters<typeof selectorOf>[0];
 
 const NOTHING: LabelSelector = () => false;
 
-/** An owner that adopts and releases objects, with its rules. */
+/** The rules by which an owner adopts and releases objects. */
 export interface Household {
   readonly owners: Resource;
   readonly resource: Resource;
   readonly objects: Informer;
-  /** Finalizers that an object has as long as it is owned. */
+  /** Finalizers that an object has while it is owned. */
   readonly finalizers?: readonly string[];
-  /** Receives each adopted object in its current state, because the cache may see the change later. */
+  /** Called with each adopted object in its current state, because the cache may show the change later. */
   readonly taken?: (owner: ApiObject, object: ApiObject) => void;
 }
 
 /**
- * Decides which objects belong to an owner. An owner adopts objects without a controller that its selector matches. It releases those that
- * no longer match (`ControllerRefManager`).
+ * Decides which objects belong to an owner. An owner adopts matching objects that have no controller. It releases objects
+ * that no longer match (`ControllerRefManager`).
  */
 export class Adoption {
   readonly #api: Api;
@@ -42,7 +42,7 @@ export class Adoption {
     this.#orphansIn = objects.index((object) => (controllerOf(object) === undefined ? [namespaceOf(object)] : []));
   }
 
-  /** Whether an owner's selector matches an object; compiled once a version of the owner. */
+  /** Whether the selector of an owner matches an object. The selector is compiled once for each version of the owner. */
   selects(owner: ApiObject, object: ApiObject): boolean {
     let selector = this.#selectors.get(owner);
     if (selector === undefined) {
@@ -54,8 +54,9 @@ export class Adoption {
   }
 
   /**
-   * The owner's objects after taking and giving up what there is. `mayAdopt`: which orphans it wants.
-   * @throws ApiError, Error when an orphan was not to be had; it is tried again then
+   * Adopts and releases objects, and returns the objects of the owner. @param mayAdopt whether the owner may adopt this
+   * orphan
+   * @throws ApiError, Error if an orphan could not be adopted; the caller retries
    */
   async claim(owner: ApiObject, mayAdopt: (object: ApiObject) => boolean = () => true): Promise<ApiObject[]> {
     const claimed: ApiObject[] = [];
@@ -75,7 +76,10 @@ export class Adoption {
     return claimed;
   }
 
-  /** The cache may be outdated: a terminating owner adopts nothing, especially not objects that were orphaned a moment ago. */
+  /**
+   * The cache may be outdated, so the server is read. A terminating owner must not adopt anything, especially not objects
+   * that it just orphaned.
+   */
   async #checkAlive({ kind, metadata: { namespace, name, uid } }: ApiObject): Promise<void> {
     const { metadata } = await this.#api.get(this.#household.owners, { namespace, name });
     if (metadata.uid !== uid) {
@@ -102,7 +106,7 @@ export class Adoption {
     const ownerReferences = [{ $patch: 'delete', uid: owner.metadata.uid }];
     const without = finalizers && { '$deleteFromPrimitiveList/finalizers': finalizers };
     const metadata = { uid, ownerReferences, ...without };
-    // 404, 409 and 422: it has gone, or another one has its name.
+    // These codes mean that the object is gone, or that another object has its name.
     await allowing(this.#api.merge(resource, { namespace, name }, { metadata }), 404, 409, 422);
   }
 }

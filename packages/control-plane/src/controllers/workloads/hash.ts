@@ -1,7 +1,7 @@
-/** Letters that spell no words (`rand.SafeEncodeString`). */
+/** Letters that cannot form words (`rand.SafeEncodeString`). */
 const LETTERS = 'bcdfghjklmnpqrstvwxz2456789';
 
-/** A short name for a pod template: the FNV-1a hash of its JSON with sorted keys, in safe letters. */
+/** A short name for a pod template: the FNV-1a hash of its JSON with sorted keys, as letters of this list. */
 export function templateHash(template: unknown): string {
   const text = sorted(template);
   let hash = 0x811c9dc5;
@@ -11,7 +11,7 @@ export function templateHash(template: unknown): string {
 
 function sorted(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(sorted).join()}]`;
-  // An integer beyond 2^53, e.g. the seconds of a toleration.
+  // An integer beyond 2^53 is a bigint, e.g. the seconds of a toleration.
   if (typeof value === 'bigint') return value.toString();
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
   const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));

@@ -14,7 +14,7 @@ export function revisionOf({ revision }: ApiObject): bigint {
   return typeof revision === 'bigint' || Number.isSafeInteger(revision) ? BigInt(revision as bigint | number) : 0n;
 }
 
-/** The JSON number: a bigint only if a double would lose digits. */
+/** The revision as a JSON number. It is a bigint only if a double would lose digits. */
 const asJson = (revision: bigint): number | bigint => exactInteger(revision.toString(), Number(revision));
 
 const createdAt = ({ metadata }: ApiObject): number => new Date(metadata.creationTimestamp ?? 0).getTime();
@@ -29,23 +29,23 @@ const dataOf = (set: ApiObject): Plain => ({
   spec: { template: { ...look(set, 'spec', 'template'), $patch: 'replace' } },
 });
 
-/** The name of the template of a set, from its hash. Each collision produces another name. */
+/** The hash of the template of a set. Each collision changes the hash. */
 function hashOf(set: ApiObject): string {
   const collisions = number(look(set, 'status'), 'collisionCount') ?? 0;
   return templateHash(collisions === 0 ? look(set, 'spec', 'template') : [look(set, 'spec', 'template'), collisions]);
 }
 
-/** The revisions of a set as they are now. */
+/** The revisions of a set. */
 export interface Revisions {
-  /** The one of its template. */
+  /** The revision of the current template. */
   readonly current: ApiObject;
-  /** Duplicate revisions of the same template, because each template has one revision. */
+  /** Other revisions of the current template. They are removed, because each template has one revision. */
   readonly duplicates: readonly ApiObject[];
   /** Revisions of other templates, oldest first. */
   readonly old: readonly ApiObject[];
 }
 
-/** The templates that a StatefulSet or DaemonSet has had, kept as ControllerRevisions. */
+/** The templates that a StatefulSet or DaemonSet has had. They are stored as ControllerRevisions. */
 export class RevisionHistory {
   readonly #api: Api;
   readonly #owners: Resource;
@@ -53,7 +53,7 @@ export class RevisionHistory {
   readonly #revisions: Informer;
   readonly #adoption: Adoption;
 
-  /** `label`: under which a revision has its hash. */
+  /** @param label the label of a revision with its hash */
   constructor(api: Api, owners: Resource, revisions: Informer, label: string) {
     this.#api = api;
     this.#owners = owners;
@@ -63,9 +63,10 @@ export class RevisionHistory {
   }
 
   /**
-   * Ensures that the template of the set is its latest revision. A template that returns gets the next number. A revision without an owner
-   * that matches the selector is adopted.
-   * @throws ApiError when another object has the name; the set's collisions are counted first, so that the next try uses another name
+   * Ensures that the latest revision has the template of the set. If a former template returns, its revision gets the next
+   * number. A matching revision without an owner is adopted.
+   * @throws ApiError if another object has the name; the collision is counted in the set first, so that the next attempt
+   * uses another name
    */
   async keep(set: ApiObject): Promise<Revisions> {
     const all = (await this.#adoption.claim(set)).sort(byRevision);
@@ -99,7 +100,7 @@ export class RevisionHistory {
     } catch (error) {
       if (!hasCode(error, 409)) throw error;
       const there = await this.#api.get(CONTROLLER_REVISIONS, { namespace, name });
-      // Created by this controller, but not in the cache yet.
+      // This controller created the revision, but the cache does not show it yet.
       if (jsonEquals(there.data, data)) return there;
       await this.#collide(set);
       throw error;
@@ -129,5 +130,5 @@ export class RevisionHistory {
   }
 }
 
-/** How many old revisions a set keeps. */
+/** The maximum number of former revisions of a set. */
 export const historyLimit = (set: ApiObject): number => number(look(set, 'spec'), 'revisionHistoryLimit') ?? 10;

@@ -15,7 +15,7 @@ import {
 } from '../runtime/objects.ts';
 import { PODS } from '../runtime/resources.ts';
 
-/** A pod as its template describes it, made by `owner`. */
+/** Creates the pod of `owner` from a template. */
 export function podOf(owner: ApiObject, template: Plain): Plain {
   const { labels, annotations, finalizers } = look(template, 'metadata');
   return {
@@ -32,7 +32,7 @@ export function podOf(owner: ApiObject, template: Plain): Plain {
   };
 }
 
-/** Whether a pod has been ready for as long as its owner asks for, and when it will be. */
+/** Whether a pod has been ready for the time that its owner requires, or the time at which it will be. */
 export function availability(pod: ApiObject, minReadySeconds: number, now: Date): { available: boolean; at?: Date } {
   if (!isReady(pod)) return { available: false };
   if (minReadySeconds === 0) return { available: true };
@@ -44,7 +44,7 @@ export function availability(pod: ApiObject, minReadySeconds: number, now: Date)
 
 const DELETION_COST = 'controller.kubernetes.io/pod-deletion-cost';
 
-/** The deletion cost of a pod. 0 if the value is not an integer of 32 bits. */
+/** The deletion cost of a pod; 0 if the value is not a 32-bit integer. */
 function deletionCostOf(pod: ApiObject): number {
   const value = pod.metadata.annotations?.[DELETION_COST] ?? '';
   const cost = /^(0|-?[1-9]\d*)$/.test(value) ? Number(value) : 0;
@@ -54,7 +54,7 @@ function deletionCostOf(pod: ApiObject): number {
 const mostRestarts = (statuses: readonly Plain[]): number =>
   Math.max(0, ...statuses.map((one) => number(one, 'restartCount') ?? 0));
 
-/** How often one of a pod's containers was started again, and, where that says nothing, one of its sidecars. */
+/** The highest number of restarts of a container of the pod, and then of a sidecar. */
 function restartsOf(pod: ApiObject): readonly [number, number] {
   const status = look(pod, 'status');
   const sidecars = items(look(pod, 'spec'), 'initContainers').filter((one) => one.restartPolicy === 'Always');
@@ -65,7 +65,10 @@ function restartsOf(pod: ApiObject): readonly [number, number] {
 
 const PHASES = ['Pending', 'Unknown', 'Running'];
 
-/** The order of pods for deletion: the pod with the smaller value at the first difference is deleted first. `crowd`: how many of its kind a node has. */
+/**
+ * The values by which pods are ordered for deletion. At the first difference, the pod with the smaller value is deleted
+ * first. @param crowd the number of related pods on each node
+ */
 function worth(pod: ApiObject, crowd: ReadonlyMap<string, number> | undefined): readonly number[] {
   const state = [nodeNameOf(pod) === '' ? 0 : 1, PHASES.indexOf(phaseOf(pod)), isReady(pod) ? 1 : 0];
   if (crowd === undefined) return state;
@@ -73,14 +76,13 @@ function worth(pod: ApiObject, crowd: ReadonlyMap<string, number> | undefined): 
   return [...state, deletionCostOf(pod), -(crowd.get(nodeNameOf(pod)) ?? 0)];
 }
 
-/** The age of a pod in powers of two of nanoseconds: only ages of another power count. */
+/** The age of a pod as a power of two of nanoseconds. Ages with the same power count as equal. */
 const magnitude = (since: number, now: Date): number =>
   now.getTime() > since ? Math.trunc(Math.log2((now.getTime() - since) * 1e6)) : -1;
 
 /**
- * The younger pod is deleted first. Pods of about the same age are ordered by uid, so that a set which grew at once does not always lose
- * its latest pods.
- * 0: exactly the same age.
+ * Orders pods by age: the younger pod is deleted first. Pods of about the same age are ordered by UID. So a set whose pods
+ * were created together does not always lose the last ones. 0 means exactly the same age.
  */
 function byAge(a: ApiObject, b: ApiObject, timeOf: (pod: ApiObject) => number, now: Date | undefined): number {
   const [since, other] = [timeOf(a), timeOf(b)];
@@ -114,8 +116,9 @@ function sortByWorth(
 }
 
 /**
- * Pods in the order in which a set of replicas gives them up (`ActivePodsWithRanks`). `now`: ages are compared roughly, without it to
- * the second. `related`: pods that count as the same kind on a node.
+ * Pods in the order in which a set of replicas deletes them (`ActivePodsWithRanks`).
+ * @param now Ages are compared by magnitude. Without it, ages are compared to the second.
+ * @param related pods that count as the same kind on a node
  */
 export function byWorth(pods: readonly ApiObject[], now?: Date, related: readonly ApiObject[] = pods): ApiObject[] {
   const crowd = new Map<string, number>();
@@ -126,26 +129,27 @@ export function byWorth(pods: readonly ApiObject[], now?: Date, related: readonl
 /** The order in which a job deletes pods: by state and exact age, independent of other pods on the node (`ActivePods`). */
 export const byState = (pods: readonly ApiObject[]): ApiObject[] => sortByWorth(pods, undefined, undefined);
 
-/** A pod that was deleted, as the cache will have it soon. */
+/** A deleted pod, in the form that the cache will have soon. */
 const dying = (pod: ApiObject): ApiObject => ({
   ...pod,
   metadata: { ...pod.metadata, deletionTimestamp: pod.metadata.creationTimestamp ?? '' },
 });
 
 /**
- * The pods of owners: the cache, and own creations and deletions that the cache does not show yet. So no pod is made twice because a watch is late.
+ * The pods of owners: those in the cache, with the creations and deletions of this controller that the cache does not show
+ * yet. So a slow watch does not cause a second pod.
  */
 export class OwnedPods {
   readonly #api: Api;
   readonly #of: (uid: string) => ApiObject[];
   readonly #pods: Informer;
-  /** Own creations and deletions that the cache does not show yet, by owner. */
+  /** Creations and deletions of this controller that the cache does not show yet, by owner. */
   readonly #made = new Map<string, Map<string, ApiObject>>();
   readonly #deleted = new Set<string>();
 
   readonly #tell: Recorder | undefined;
 
-  /** `tell`: says of every pod on its owner that it was made or deleted, or why it was not. */
+  /** @param tell writes an event on the owner for each pod that was created or deleted, or whose request failed */
   constructor(api: Api, pods: Informer, tell?: Recorder) {
     this.#api = api;
     this.#pods = pods;
@@ -175,7 +179,7 @@ export class OwnedPods {
     return this.all(owner).filter((pod) => isActive(pod) && !this.#deleted.has(pod.metadata.uid ?? ''));
   }
 
-  /** Counts a pod that was adopted as the owner's until the cache has seen it. */
+  /** Counts an adopted pod as a pod of the owner, until the cache shows it. */
   took(owner: ApiObject, pod: ApiObject): void {
     const { namespace, name, uid = '' } = pod.metadata;
     const cached = this.#pods.get(`${namespace}/${name}`);
@@ -188,7 +192,7 @@ export class OwnedPods {
     this.#made.set(owner, known.set(uid, pod));
   }
 
-  /** Makes a pod of the owner. @throws ApiError */
+  /** Creates a pod of the owner. @throws ApiError */
   async create(owner: ApiObject, pod: Plain): Promise<ApiObject> {
     const { uid = '', namespace = '' } = owner.metadata;
     const made = await this.#api.create(PODS, pod, { namespace }).catch((error: unknown) => {
@@ -204,7 +208,7 @@ export class OwnedPods {
     return made;
   }
 
-  /** Deletes a pod, unless it was deleted or replaced. `owner`: the subject of the event. @throws ApiError */
+  /** Deletes a pod, unless it was already deleted or replaced. @param owner the subject of the event @throws ApiError */
   async delete(pod: ApiObject, owner?: ApiObject): Promise<void> {
     const { uid = '', namespace, name } = pod.metadata;
     if (this.#deleted.has(uid)) return;
@@ -225,22 +229,22 @@ export class OwnedPods {
     if (cached === undefined || cached.metadata.uid !== uid || isDying(cached)) this.#deleted.delete(uid);
   }
 
-  /** The state of a deleted owner is removed. */
+  /** Removes the state of a deleted owner. */
   forget(uid: string): void {
     this.#made.delete(uid);
   }
 }
 
-/** Whether a create was refused because its namespace is terminating. */
+/** Whether a create was refused because the namespace is terminating. */
 export const isTerminating = (error: unknown): boolean =>
   error instanceof ApiError && error.code === 403 && error.message.includes('because it is being terminated');
 
-/** The sizes of the first and the largest batch. After a namespace rejects a request, the remaining requests are not sent. */
+/** The sizes of the first and the largest batch. If the namespace is terminating, the remaining requests are not sent. */
 const FIRST_BATCH = 1;
 const BURST = 500;
 
 /**
- * Does the same thing several times, in batches that double, and stops after a batch in which one failed (`slowStartBatch`).
+ * Runs a number of equal requests, in batches that double in size. Stops after a batch with a failure (`slowStartBatch`).
  * @throws the error of the first failed request
  */
 export async function inBatches(
@@ -258,7 +262,7 @@ export async function inBatches(
   }
 }
 
-/** Counts that every set of pods reports. */
+/** The counts that every kind of set reports. */
 export function countPods(
   pods: readonly ApiObject[],
   minReadySeconds: number,

@@ -21,7 +21,7 @@ import {
 
 const REPLICA_FAILURE = 'ReplicaFailure';
 
-/** ReplicaSet or ReplicationController, which have the same logic. */
+/** The kind of a set: ReplicaSet or ReplicationController. Both have the same logic. */
 interface ReplicaKind {
   readonly resource: Resource;
   readonly kind: string;
@@ -45,7 +45,7 @@ function conditionsWith(set: ApiObject, failure: ReplicaFailure | undefined, now
   return [...others, { type: REPLICA_FAILURE, status: 'True', lastTransitionTime, ...failure }];
 }
 
-/** The status of a set with these pods, in the fields of its type. */
+/** The status of a set with these pods. */
 function replicaSetStatus(
   set: ApiObject,
   pods: readonly ApiObject[],
@@ -77,14 +77,14 @@ const saysAlready = (object: ApiObject, status: Plain): boolean => {
   );
 };
 
-/** The label selector of either kind: a ReplicationController has labels alone. */
+/** The set with a label selector. A ReplicationController has only labels. */
 const withSelector = (set: ApiObject): ApiObject => {
   const spec = look(set, 'spec');
   if (set.kind !== 'ReplicationController') return set;
   return { ...set, spec: { ...spec, selector: { matchLabels: spec.selector ?? {} } } };
 };
 
-/** Keeps the pods and the status of the sets of one kind. */
+/** Keeps the pods and the status of the sets of one kind up to date. */
 class ReplicaKeeper {
   readonly #api: Api;
   readonly #clock: Clock;
@@ -107,9 +107,12 @@ class ReplicaKeeper {
     });
   }
 
-  /** Creates and deletes pods until the set has its number. Returns the error that prevented it, and the failure for the status. */
+  /**
+   * Creates and deletes pods until the set has its size. Returns the error that prevented it, and the failure for the
+   * status.
+   */
   async scale(set: ApiObject): Promise<{ readonly error?: unknown; readonly failure?: ReplicaFailure }> {
-    // An error of an adoption is retried, and is not a failure of the pods of the set.
+    // If the adoption fails, it is retried. The failure is not reported in the status.
     await this.adoption.claim(set, isActive);
     try {
       await this.#carryOut(set, this.#activeOf(set));
@@ -120,7 +123,7 @@ class ReplicaKeeper {
     }
   }
 
-  /** Writes the status. Returns when it changes without an event; undefined: never. */
+  /** Writes the status. Returns the time at which it changes without an event; undefined if there is none. */
   async report(set: ApiObject, failure: ReplicaFailure | undefined): Promise<Date | undefined> {
     const terminating = this.#kind.countsTerminating
       ? this.#owned.all(set).filter((pod) => isDying(pod) && !isTerminal(pod) && this.adoption.selects(set, pod)).length
@@ -146,12 +149,12 @@ class ReplicaKeeper {
     await Promise.all(surplus.map((pod) => this.#owned.delete(pod, set)));
   }
 
-  /** The pods that run or will run. The cache may still have a released pod as a pod of the set. */
+  /** The pods of a set that run or will run. The cache may still show a released pod as a pod of the set. */
   #activeOf(set: ApiObject): ApiObject[] {
     return this.#owned.active(set).filter((pod) => this.adoption.selects(set, pod));
   }
 
-  /** The pods of all sets of the same deployment: a pod of a node with more of them is deleted first. */
+  /** The pods of all sets of the same deployment. A pod is deleted earlier if its node has more of these pods. */
   #related(set: ApiObject, active: readonly ApiObject[]): readonly ApiObject[] {
     const owner = controllerOf(set);
     return owner === undefined ? active : this.#siblings(owner.uid).flatMap((one) => this.#owned.active(one));
@@ -173,7 +176,7 @@ const setupOf =
       if (cached === undefined) return;
       const set = withSelector(cached);
       const { error, failure } = isDying(set) ? {} : await keeper.scale(set);
-      // A namespace in deletion takes no pods, and this set is deleted with it.
+      // A terminating namespace accepts no pods, and this set is deleted with it.
       const isExpected = isTerminating(error);
       const lookAgainAt = await keeper.report(set, isExpected ? undefined : failure);
       if (lookAgainAt !== undefined) work.addAt(key, lookAgainAt);
@@ -197,7 +200,7 @@ const setupOf =
   };
 
 /**
- * Keeps as many pods as a ReplicaSet asks for.
+ * Keeps the number of pods that a ReplicaSet requests.
  * @see kubernetes pkg/controller/replicaset
  */
 export const replicaSetController: Controller = {
@@ -211,7 +214,7 @@ export const replicaSetController: Controller = {
 };
 
 /**
- * The same for ReplicationControllers.
+ * Keeps the number of pods that a ReplicationController requests.
  * @see kubernetes pkg/controller/replication
  */
 export const replicationController: Controller = {

@@ -10,7 +10,10 @@ export const attachmentName = (handle: string, driver: string, node: string): st
 /** The unique name of a CSI volume in the status of nodes. */
 export const volumeId = (driver: string, handle: string): string => `kubernetes.io/csi/${driver}^${handle}`;
 
-/** Whether several nodes may attach a volume at the same time. A volume without access modes has no limit of nodes. */
+/**
+ * Whether several nodes may attach a volume at the same time. A volume without access modes may be attached to any number of
+ * nodes.
+ */
 export function isShared(volume: ApiObject): boolean {
   const modes = strings(look(volume, 'spec'), 'accessModes');
   return modes.length === 0 || modes.includes('ReadWriteMany') || modes.includes('ReadOnlyMany');
@@ -18,18 +21,18 @@ export function isShared(volume: ApiObject): boolean {
 
 const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
 
-/** Whether an administrator has marked the node as permanently down. */
+/** Whether an administrator has marked the node as out of service. */
 export const isOutOfService = (node: ApiObject | undefined): boolean =>
   items(look(node, 'spec'), 'taints').some(({ key }) => key === OUT_OF_SERVICE);
 
-/** The properties of a node that decide whether its volumes may be detached. */
+/** The fields of a node that decide whether its volumes may be detached, as a text for comparison. */
 export const detachView = (node: ApiObject | undefined): string => {
   const inUse = strings(look(node, 'status'), 'volumesInUse').join();
   const ready = node === undefined ? undefined : conditionOf(node, 'Ready')?.status;
   return `${inUse} ${ready} ${isOutOfService(node)}`;
 };
 
-/** The message that names the pods which use a volume for one node only. */
+/** The message for a pod whose volume is attached to another node. It names the pods that use the volume. */
 export function takenMessage(near: readonly (string | undefined)[], far: number): string {
   if (near.length + far === 0)
     return "Volume is already exclusively attached to one node and can't be attached to another";

@@ -5,7 +5,7 @@ import { isOutOfService, isShared } from './attachments.ts';
 
 /** A volume that pods of a node use. */
 export interface Wanted {
-  /** The name of its attachment. */
+  /** The name of the VolumeAttachment. */
   readonly name: string;
   readonly driver: string;
   readonly handle: string;
@@ -15,47 +15,53 @@ export interface Wanted {
   readonly holders: readonly string[];
 }
 
-/** An attachment of the node. */
+/** A VolumeAttachment of the node. */
 interface KnownAttachment {
   readonly attachment: ApiObject;
-  /** The unique name of its volume in the status of the node. */
+  /** The unique name of the volume in the status of the node. */
   readonly id: string;
-  /** Since when it is unwanted while the kubelet has its volume mounted (milliseconds); absent: it was not before. */
+  /**
+   * The time since which the attachment is unwanted although the kubelet still has its volume mounted, in milliseconds.
+   * Undefined if this was not so in the last check.
+   */
   readonly unwantedSince: number | undefined;
 }
 
 /** A node with its attachments and the volumes that its pods use. */
 export interface NodeView {
   readonly name: string;
-  /** Undefined: the node is gone. */
+  /** Undefined if the node is gone. */
   readonly node: ApiObject | undefined;
   readonly attachments: readonly KnownAttachment[];
   readonly wanted: readonly Wanted[];
-  /** Milliseconds. */
+  /** Milliseconds since the epoch. */
   readonly now: number;
 }
 
 /** The decision for a node. */
 export interface AttachPlan {
-  /** Attachments that become attached, with the use that needs them. */
+  /** Attachments to report as attached, each with the use that needs it. */
   readonly attached: readonly { readonly name: string; readonly use: Wanted | undefined }[];
   /** The names of attachments to delete. */
   readonly detach: readonly string[];
-  /** Unwanted attachments that a kubelet still has mounted, with their `unwantedSince`. */
+  /** Unwanted attachments whose volume a kubelet still has mounted, with the time since which they are unwanted. */
   readonly waiting: ReadonlyMap<string, number>;
-  /** When the first of them is detached by force; undefined: an event comes first. */
+  /** When the first of these attachments will be detached by force. Undefined if an event comes first. */
   readonly lookAgainAt: number | undefined;
   readonly create: readonly Wanted[];
-  /** Volumes for one node that another node has. */
+  /** Volumes for one node that are attached to another node. */
   readonly refuse: readonly Wanted[];
 }
 
-/** How long an unhealthy node may keep a volume that no pod of it needs any more. */
+/** How long an unhealthy node keeps a volume that none of its pods needs. */
 const FORCE_DETACH_MS = 6 * 60 * 1000;
 
 /**
- * When a volume is detached although a kubelet still has it mounted. From a node that is out of service it is immediately, and from
- * an unhealthy or deleted node after six minutes. It is never from a healthy node.
+ * The time at which a volume is detached although a kubelet still has it mounted:
+ *
+ * - immediately, if the node is out of service,
+ * - after six minutes, if the node is unhealthy or deleted,
+ * - never, if the node is healthy.
  */
 function forcedAt(node: ApiObject | undefined, since: number): number {
   if (isOutOfService(node)) return 0;
@@ -76,11 +82,11 @@ export function decide({ name: nodeName, node, attachments, wanted, now }: NodeV
     const use = uses.get(name);
     if (use !== undefined || isDying(attachment)) {
       uses.delete(name);
-      // This controller also acts as the attacher of the driver, so it reports the volume as attached immediately.
+      // This controller also acts as the external attacher of the driver, so it reports the volume as attached immediately.
       if (look(attachment, 'status').attached !== true && !isDying(attachment)) attached.push({ name, use });
       continue;
     }
-    // The mounts of a node that is gone are unknown.
+    // If the node is gone, its mounts are unknown, so the volume counts as mounted.
     const mounted = node === undefined || inUse.has(id);
     const until = mounted ? forcedAt(node, unwantedSince) : 0;
     if (now >= until) {

@@ -14,12 +14,12 @@ import { AttachCaches } from './view.ts';
 function setup({ api, clock, informer, queue, recorder }: ControllerContext): void {
   const tell = recorder('attachdetach-controller');
   const caches = new AttachCaches(informer);
-  /** The `unwantedSince` of attachments. */
+  /** The time since which each attachment is unwanted, by name. */
   const unwanted = new Map<string, number>();
-  /** Attachments of a node that another attachment prevents. Each is reported once. */
+  /** Attachments of a node that wait for a detachment from another node. Each is reported once. */
   const refused = new Map<string, Set<string>>();
 
-  /** Reports to pods that another node has their volume. Does not name pods of other namespaces. */
+  /** Reports to pods that their volume is attached to another node. Does not name pods of other namespaces. */
   const reportTaken = ({ volume, pods, holders }: Wanted): void => {
     const users = caches.usersOf(volume, holders);
     for (const pod of pods) {
@@ -82,7 +82,7 @@ async function report(api: Api, node: ApiObject, attached: readonly string[]): P
   );
 }
 
-/** Adds the nodes to the queue that a change concerns. `forget` is called with a deleted attachment. */
+/** Adds the nodes that a change affects to the queue. `forget` is called with a deleted attachment. */
 function follow(caches: AttachCaches, work: WorkQueue, forget: (attachment: string) => void): void {
   const { pods, nodes, claims, volumes, attachments } = caches;
   const enqueueClaim = (claim: ApiObject): void => {
@@ -98,7 +98,7 @@ function follow(caches: AttachCaches, work: WorkQueue, forget: (attachment: stri
   attachments.onChange(({ type, object }) => {
     if (type === 'deleted') {
       forget(object.metadata.name ?? '');
-      // Another node may wait for the volume.
+      // Another node may wait for this volume.
       const volume = text(look(object, 'spec', 'source'), 'persistentVolumeName');
       for (const claim of caches.claimsOf(volume)) enqueueClaim(claim);
     }
@@ -116,8 +116,8 @@ function follow(caches: AttachCaches, work: WorkQueue, forget: (attachment: stri
 }
 
 /**
- * Attaches CSI volumes to the nodes whose pods use them, and detaches them afterwards. It also replaces the external attachers of all
- * drivers.
+ * Attaches CSI volumes to the nodes whose pods use them, and detaches them later. It also acts as the external attacher of
+ * all drivers.
  * @see kubernetes pkg/controller/volume/attachdetach
  */
 export const attachDetach: Controller = { name: 'attachdetach', setup };

@@ -21,9 +21,9 @@ export class AttachCaches {
   readonly #podsOn: Lookup;
   readonly #podsUsing: Lookup;
   readonly #attachmentsOf: Lookup;
-  /** The attachments of a node. */
+  /** Finds the attachments of a node. */
   readonly attachmentsOn: Lookup;
-  /** The claims that are bound to a volume. */
+  /** Finds the claims that are bound to a volume. */
   readonly claimsOf: Lookup;
 
   constructor(informer: ControllerContext['informer']) {
@@ -40,7 +40,7 @@ export class AttachCaches {
     this.claimsOf = this.claims.index((claim) => [text(look(claim, 'spec'), 'volumeName')]);
   }
 
-  /** Everything about a node. `unwantedSince` is the value of `KnownAttachment`, by the name of the attachment. */
+  /** Collects the facts about a node. @param unwantedSince see `KnownAttachment`; by the name of the attachment */
   observe(name: string, unwantedSince: ReadonlyMap<string, number>, now: number): NodeView {
     const attachments = this.attachmentsOn(name).map((attachment) => ({
       attachment,
@@ -50,7 +50,7 @@ export class AttachCaches {
     return { name, node: this.nodes.get(name), attachments, wanted: [...this.#wantedOn(name).values()], now };
   }
 
-  /** The names of the volumes that are attached to a node, as in its status. */
+  /** The names of the volumes in the status of a node that are attached. */
   attachedTo(name: string): string[] {
     return this.attachmentsOn(name)
       .filter((one) => look(one, 'status').attached === true && !isDying(one))
@@ -65,7 +65,7 @@ export class AttachCaches {
       .filter((node) => node !== '');
   }
 
-  /** The pods on some nodes that use a volume. */
+  /** The pods that use a volume on one of these nodes. */
   usersOf(volume: ApiObject, nodes: readonly string[]): ApiObject[] {
     return this.claimsOf(volume.metadata.name ?? '')
       .flatMap((claim) => this.#podsUsing(keyOf(claim)))

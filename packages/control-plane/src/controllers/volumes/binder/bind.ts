@@ -23,16 +23,19 @@ export const referenceTo = (claim: ApiObject): Plain => ({
   resourceVersion: claim.metadata.resourceVersion,
 });
 
-/** The patch that promises a volume to a claim; undefined when it is so already. */
+/** The patch that reserves a volume for a claim; undefined if it is already reserved for it. */
 export function promisePatch(volume: ApiObject, claim: ApiObject): Plain | undefined {
   if (isFor(volume, claim) && text(claimRefOf(volume), 'uid') === claim.metadata.uid) return undefined;
-  // A volume that was reserved for this claim by name keeps its reservation after the claim is deleted.
+  // If the volume names this claim before the binding, a user reserved it. The reservation stays after the claim is deleted.
   const annotations = isFor(volume, claim) ? {} : { annotations: { [BOUND_BY_CONTROLLER]: 'yes' } };
   const { resourceVersion } = volume.metadata;
   return { metadata: { resourceVersion, ...annotations }, spec: { claimRef: referenceTo(claim) } };
 }
 
-/** The writes of a binding, each made only where something changes. One that another writer forestalls is made again when its event comes. */
+/**
+ * The writes of a binding. A write that changes nothing is omitted. If another client changed the object first, its event
+ * triggers the write again.
+ */
 export class BindingWriter {
   readonly #api: Api;
 
@@ -57,14 +60,14 @@ export class BindingWriter {
     return this.patchVolume(volume, { metadata: { resourceVersion }, status }, 'status');
   }
 
-  /** Whether the status was changed. A claim without a volume has neither modes nor a capacity. */
+  /** Sets the status of a claim. Returns whether it changed. A claim without a volume has neither modes nor a capacity. */
   async setClaimStatus(claim: ApiObject, phase: string, volume?: ApiObject): Promise<boolean> {
     const patch = volume === undefined ? unboundStatus(claim, phase) : boundStatus(claim, phase, volume);
     if (Object.keys(patch).length === 0) return false;
     return (await this.patchClaim(claim, { status: patch }, 'status')) !== undefined;
   }
 
-  /** Binds both to each other: the volume is written first, so that a claim never has a volume that may become another's. */
+  /** Binds a volume and a claim to each other. The volume is written first, so that no other claim can get it. */
   async bind(volume: ApiObject, claim: ApiObject): Promise<void> {
     const promise = promisePatch(volume, claim);
     const promised = promise === undefined ? volume : await this.patchVolume(volume, promise);
@@ -107,7 +110,7 @@ function boundStatus(claim: ApiObject, phase: string, volume: ApiObject): Plain 
   const status = look(claim, 'status');
   const { accessModes, capacity, volumeAttributesClassName } = look(volume, 'spec');
   const patch: Plain = jsonEquals(status.accessModes, accessModes) ? {} : { accessModes };
-  // The size of a bound claim may differ while its file system is resized.
+  // While the file system of a bound claim is resized, its size may differ.
   if (phaseOf(claim) === phase) return patch;
   const size = volume.metadata.annotations?.[PRE_RESIZE];
   patch.phase = phase;

@@ -1,7 +1,7 @@
 import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { items, look, text } from '../../../apimachinery/objects/plain.ts';
 
-/** Says to the volume binder on which node a claim's first pod goes. */
+/** The annotation of a claim with the node of its first pod. The volume binder reads it. */
 export const SELECTED_NODE = 'volume.kubernetes.io/selected-node';
 
 /** Names of the claims of the volumes of a pod, including ephemeral volumes. */

@@ -27,17 +27,19 @@ export interface BinderEvent {
   readonly message: string;
 }
 
-/** A claim with the volumes that it may get. */
+/** A claim, and the volumes that it may get. */
 export interface ClaimView {
   readonly claim: ApiObject;
-  /** The volume that the claim names. */
+  /** The volume that the claim names in its spec. */
   readonly named: ApiObject | undefined;
-  /** Volumes for a claim without a volume name: volumes with a claimRef to it, and free volumes of its class unless `delayed`. */
+  /**
+   * Volumes for a claim that names none: volumes with a claimRef to it, and, unless `delayed`, free volumes of its class.
+   */
   readonly candidates: readonly ApiObject[];
-  /** Whether the scheduler chooses the volume, because its class waits for the first pod. */
+  /** Whether the scheduler chooses the volume. This is so if the class waits for the first pod. */
   readonly delayed: boolean;
   readonly defaultClass: string | undefined;
-  /** The names of pods that use the claim and have no node. */
+  /** The names of pods that use the claim and have no node yet. */
   readonly unscheduledPods: readonly string[];
 }
 
@@ -45,7 +47,7 @@ export type ClaimStep =
   | { readonly kind: 'bind'; readonly volume: ApiObject }
   | { readonly kind: 'use class'; readonly name: string }
   | { readonly kind: 'provision' }
-  /** The phase becomes `Pending` or `Lost`. */
+  /** Set the phase to `Pending` or `Lost`. */
   | { readonly kind: 'phase'; readonly phase: 'Pending' | 'Lost'; readonly event?: BinderEvent }
   | { readonly kind: 'report'; readonly event: BinderEvent }
   | { readonly kind: 'nothing' };
@@ -56,7 +58,7 @@ export function decideClaim(view: ClaimView): ClaimStep {
   return volumeNameOf(view.claim) === '' ? decideFree(view) : decideNaming(view);
 }
 
-/** A claim that takes any volume. */
+/** Decides for a claim that names no volume. */
 function decideFree({ claim, candidates, delayed, defaultClass, unscheduledPods }: ClaimView): ClaimStep {
   const volume = findVolume(claim, candidates, delayed);
   if (volume !== undefined) return { kind: 'bind', volume };
@@ -78,7 +80,7 @@ function waitingEvent(pods: readonly string[]): BinderEvent {
   return { type: 'Normal', reason: 'WaitForPodScheduled', message };
 }
 
-/** A claim that names its volume. */
+/** Decides for a claim that names its volume. */
 function decideNaming({ claim, named }: ClaimView): ClaimStep {
   if (named === undefined) return { kind: 'phase', phase: 'Pending' };
   const name = volumeNameOf(claim);
@@ -116,7 +118,7 @@ export type VolumeStep =
   | { readonly kind: 'phase'; readonly phase: 'Available' | 'Bound' }
   | { readonly kind: 'reclaim' }
   | { readonly kind: 'unbind' }
-  /** The claim decides. */
+  /** Process the claim, because it decides. */
   | { readonly kind: 'ask claim'; readonly claim: ApiObject }
   | {
       readonly kind: 'report';
@@ -125,7 +127,7 @@ export type VolumeStep =
       readonly onClaim: BinderEvent;
     };
 
-/** Decides the next step of a volume. `claim`: the claim that its reference names. */
+/** Decides the next step of a volume. @param claim the claim that the volume refers to */
 export function decideVolume(volume: ApiObject, claim: ApiObject | undefined): VolumeStep {
   const finalizers = finalizersOf(volume);
   if (finalizers !== undefined && !isDying(volume)) return { kind: 'finalizers', finalizers };

@@ -4,7 +4,10 @@ const DEFAULT = ['storageclass.kubernetes.io/is-default-class', 'storageclass.be
 
 const isDefault = ({ metadata }: ApiObject): boolean => DEFAULT.some((key) => metadata.annotations?.[key] === 'true');
 
-/** The class of claims that name none: of several the newest, then the first by name. */
+/**
+ * The default class for claims without a class. If there are several, the newest one; if these are of the same age, the
+ * first by name.
+ */
 export function defaultClass(classes: Iterable<ApiObject>): ApiObject | undefined {
   const time = ({ metadata }: ApiObject): number => Date.parse(metadata.creationTimestamp ?? '') || 0;
   const name = ({ metadata }: ApiObject): string => metadata.name ?? '';

@@ -94,7 +94,7 @@ async function applyToVolume(
 const report = (tell: Recorder, object: ApiObject, { type, reason, message }: BinderEvent): void =>
   tell(object, type, reason, message);
 
-/** Adds the claims and volumes to their queues that a change concerns. */
+/** Adds the claims and volumes that a change affects to their queues. */
 function follow(caches: BinderCaches, claimWork: WorkQueue, volumeWork: WorkQueue): void {
   const { claims, volumes, classes, pods, promisedTo, unboundOf, naming } = caches;
   claims.onChange(({ object }) => {
@@ -128,8 +128,8 @@ function follow(caches: BinderCaches, claimWork: WorkQueue, volumeWork: WorkQueu
 }
 
 /**
- * Binds claims to volumes, makes volumes for classes of the provisioner `kubernetes.io/host-path`, and reclaims volumes of deleted
- * claims.
+ * Binds claims to volumes, creates volumes for classes of the provisioner `kubernetes.io/host-path`, and reclaims volumes of
+ * deleted claims.
  * @see kubernetes pkg/controller/volume/persistentvolume
  */
 export const volumeBinder: Controller = { name: 'persistentvolume-binder', setup };

@@ -4,7 +4,7 @@ import { quantityNanos } from '../../../apimachinery/objects/quantity.ts';
 import { selectorOf } from '../../../selectors/label-selector.ts';
 import { isDying, namespaceOf, phaseOf } from '../../runtime/objects.ts';
 
-/** Where the class stood before it had a field. */
+/** The annotation with the class, from the time before the field existed. */
 const BETA_CLASS = 'volume.beta.kubernetes.io/storage-class';
 
 const classIn = (object: ApiObject): string =>
@@ -16,7 +16,7 @@ export const classOfClaim: (claim: ApiObject) => string = classIn;
 /** The storage class of a volume; '' for none. */
 export const classOfVolume: (volume: ApiObject) => string = classIn;
 
-/** Whether a claim says which class it wants, be it none. */
+/** Whether a claim sets its class. The empty class counts as set. */
 export const asksForClass = (claim: ApiObject): boolean =>
   claim.metadata.annotations?.[BETA_CLASS] !== undefined || look(claim, 'spec').storageClassName !== undefined;
 
@@ -24,14 +24,14 @@ export const claimRefOf = (volume: ApiObject): Plain => look(volume, 'spec', 'cl
 
 export const hasClaimRef = (volume: ApiObject): boolean => look(volume, 'spec').claimRef !== undefined;
 
-/** `namespace/name` of the claim that a volume is promised to; undefined for a free one. */
+/** The claim for which a volume is reserved, as `namespace/name`; undefined for a free volume. */
 export function claimKeyOf(volume: ApiObject): string | undefined {
   if (!hasClaimRef(volume)) return undefined;
   const reference = claimRefOf(volume);
   return `${text(reference, 'namespace')}/${text(reference, 'name')}`;
 }
 
-/** Whether a volume is promised to this claim and no other. */
+/** Whether a volume is reserved for this claim. */
 export const isFor = (volume: ApiObject, claim: ApiObject): boolean => {
   if (claimKeyOf(volume) !== `${namespaceOf(claim)}/${claim.metadata.name}`) return false;
   const uid = text(claimRefOf(volume), 'uid');
@@ -54,7 +54,7 @@ const offersModes = (volume: ApiObject, claim: ApiObject): boolean => {
   return strings(look(claim, 'spec'), 'accessModes').every((mode) => offered.includes(mode));
 };
 
-/** Why a volume that a claim names is not for it; undefined when it will do. */
+/** Why a claim cannot use the volume that it names; undefined if it can. */
 export function mismatchOf(volume: ApiObject, claim: ApiObject): string | undefined {
   if (isDying(volume)) return `the volume is marked for deletion "${volume.metadata.name}"`;
   if (sizeOf(volume) < requestOf(claim)) return 'requested PV is too small';
@@ -84,7 +84,10 @@ const canHold = (volume: ApiObject, claim: ApiObject): boolean =>
   attributesOf(volume) === attributesOf(claim) &&
   offersModes(volume, claim);
 
-/** Fewest access modes first; of these the one that is promised to the claim, then the smallest. */
+/**
+ * Whether a volume is preferred to another one. Fewer access modes are better, then a reservation for the claim, then the
+ * smaller size.
+ */
 function isBetter(a: ApiObject, b: ApiObject): boolean {
   const modes = (volume: ApiObject): number => strings(look(volume, 'spec'), 'accessModes').length;
   if (modes(a) !== modes(b)) return modes(a) < modes(b);
@@ -94,8 +97,8 @@ function isBetter(a: ApiObject, b: ApiObject): boolean {
 }
 
 /**
- * The volume for a claim that names none: one that is promised to it, else the smallest free one. With `promisedOnly`, only volumes with
- * a claimRef, as for claims that wait for a pod.
+ * Finds the volume for a claim that names none: one that is reserved for it, or else the smallest suitable free one. With
+ * `promisedOnly`, only reserved volumes are found. This is used for claims that wait for a pod.
  * @see FindMatchingVolume of k8s.io/component-helpers
  */
 export function findVolume(

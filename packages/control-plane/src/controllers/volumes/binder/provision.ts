@@ -7,14 +7,14 @@ import { VOLUMES } from '../../runtime/resources.ts';
 import { type BindingWriter, BOUND_BY_CONTROLLER, referenceTo } from './bind.ts';
 import { classOfClaim } from './match.ts';
 
-/** The provisioner whose volumes are folders of the node: the only one that runs inside the controllers. */
+/** The provisioner whose volumes are directories of the node. It is the only one that these controllers implement. */
 export const HOST_PATH = 'kubernetes.io/host-path';
 export const PROVISIONED_BY = 'pv.kubernetes.io/provisioned-by';
-/** Keeps a volume of a built-in provisioner until its storage is deleted. */
+/** The finalizer that keeps a volume of a built-in provisioner until its storage is deleted. */
 export const DELETION_FINALIZER = 'kubernetes.io/pv-controller';
 const PROVISIONERS = ['volume.beta.kubernetes.io/storage-provisioner', 'volume.kubernetes.io/storage-provisioner'];
 
-/** Plugins that once ran inside the controllers, and the drivers that now do their work. */
+/** Former in-tree plugins, and the CSI drivers that replace them. */
 const MIGRATED: Readonly<Record<string, string>> = {
   'kubernetes.io/aws-ebs': 'ebs.csi.aws.com',
   'kubernetes.io/azure-disk': 'disk.csi.azure.com',
@@ -37,7 +37,7 @@ export interface Provisioning {
   readonly tell: Recorder;
 }
 
-/** Provisions a volume for a claim: a folder of the node here, or a request to the provisioner of the class. */
+/** Provisions a volume for a claim. This is a directory of the node, or a request to the provisioner of the class. */
 export async function provision({ api, writer, classes, tell }: Provisioning, claim: ApiObject): Promise<void> {
   const className = classOfClaim(claim);
   const storageClass = classes.get(className);
@@ -62,7 +62,7 @@ export async function provision({ api, writer, classes, tell }: Provisioning, cl
 const waitingFor = (provisioner: string): string =>
   `Waiting for a volume to be created either by the external provisioner '${provisioner}' or manually by the system administrator. If volume creation is delayed, please verify that the provisioner is running and correctly registered.`;
 
-/** Why no folder is made for a claim. */
+/** Why no directory can be provisioned for a claim; undefined if it can. */
 function refusalOf(claim: ApiObject, storageClass: ApiObject): string | undefined {
   const { provisioner } = storageClass;
   const spec = look(claim, 'spec');
@@ -79,7 +79,9 @@ function refusalOf(claim: ApiObject, storageClass: ApiObject): string | undefine
   return `Failed to provision volume with StorageClass "${name}": ${HOST_PATH} does not support block volume provisioning`;
 }
 
-/** Records the provisioner at the claim. Returns undefined if another client changed the claim in the meantime. */
+/**
+ * Records the provisioner in the annotations of the claim. Returns undefined if another client changed the claim in between.
+ */
 async function nameProvisioner(
   writer: BindingWriter,
   claim: ApiObject,

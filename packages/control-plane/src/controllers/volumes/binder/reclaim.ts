@@ -12,13 +12,13 @@ export interface Reclaiming {
   readonly api: Api;
   readonly writer: BindingWriter;
   readonly tell: Recorder;
-  /** Pods that still use the claim of a released volume, `namespace/name`. */
+  /** The pods that still use the claim of a released volume, as `namespace/name`. */
   readonly users: (volume: ApiObject) => readonly string[];
 }
 
 const policyOf = (volume: ApiObject): string => text(look(volume, 'spec'), 'persistentVolumeReclaimPolicy');
 
-/** Applies the reclaim policy to a volume of a deleted claim. `Retain` leaves it alone. */
+/** Applies the reclaim policy to a volume whose claim was deleted. With `Retain`, nothing happens. */
 export async function reclaim(tools: Reclaiming, volume: ApiObject): Promise<void> {
   const { writer, tell } = tools;
   const released =
@@ -35,8 +35,8 @@ export async function reclaim(tools: Reclaiming, volume: ApiObject): Promise<voi
 type Fail = (reason: string, why: string) => Promise<void>;
 
 /**
- * Frees a volume for the next claim. Upstream a pod empties the folder first; no kubelet stands behind this plane, so that it counts as
- * emptied.
+ * Frees a volume for the next claim. The real controller runs a pod that empties the directory first. This plane has no
+ * kubelet, so the volume counts as empty.
  */
 async function recycle({ writer, tell, users }: Reclaiming, volume: ApiObject, fail: Fail): Promise<void> {
   const pods = users(volume);

@@ -18,11 +18,11 @@ export class BinderCaches {
   readonly pods: Informer;
   readonly #podsUsing: Lookup;
   readonly #freeOf: Lookup;
-  /** The volumes that are promised to the claim with a key. */
+  /** Finds the volumes that are reserved for the claim with a key. */
   readonly promisedTo: Lookup;
-  /** The claims of a class that have no volume. */
+  /** Finds the claims of a class that have no volume. */
   readonly unboundOf: Lookup;
-  /** The claims that name a volume. */
+  /** Finds the claims that name a volume. */
   readonly naming: Lookup;
 
   constructor(informer: ControllerContext['informer']) {
@@ -40,7 +40,7 @@ export class BinderCaches {
     this.naming = this.claims.index((claim) => [volumeNameOf(claim)]);
   }
 
-  /** Everything about a claim. */
+  /** Collects the facts about a claim. */
   observe(claim: ApiObject): ClaimView {
     const key = keyOf(claim);
     const className = classOfClaim(claim);
@@ -58,12 +58,15 @@ export class BinderCaches {
     };
   }
 
-  /** The claim that the reference of a volume names. */
+  /** The claim that a volume refers to. */
   claimOf(volume: ApiObject): ApiObject | undefined {
     return this.claims.get(claimKeyOf(volume) ?? '');
   }
 
-  /** Pods that still use the claim of a released volume, as `namespace/name`. The pods of another claim with this name do not count. */
+  /**
+   * The pods that still use the claim of a released volume, as `namespace/name`. If another claim now has this name, its
+   * pods do not count.
+   */
   usersOf(volume: ApiObject): string[] {
     const key = claimKeyOf(volume);
     return key === undefined || this.claims.get(key) !== undefined ? [] : this.#livingPods(key).map(keyOf);

@@ -6,7 +6,7 @@ import { namespaceOf } from '../../runtime/objects.ts';
 import { CRON_JOBS, JOBS } from '../../runtime/resources.ts';
 import { endOf, referenceTo } from './runs.ts';
 
-/** Compares the status of cron jobs with their jobs, and reports the differences as events. */
+/** Compares the status of cron jobs with their jobs, and reports differences as events. */
 export class ActiveJobs {
   readonly #api: Api;
   readonly #tell: Recorder;
@@ -16,7 +16,7 @@ export class ActiveJobs {
     this.#tell = tell;
   }
 
-  /** The status with the jobs that run, and with the last time that a job completed. */
+  /** The status with the jobs that run, and with the time at which the last job completed. */
   async observe(cronJob: ApiObject, own: readonly ApiObject[]): Promise<Plain> {
     const status = look(cronJob, 'status');
     const active: Plain[] = [];
@@ -39,7 +39,7 @@ export class ActiveJobs {
     return { ...status, active, ...(lastSuccess === '' ? {} : { lastSuccessfulTime: lastSuccess }) };
   }
 
-  /** The jobs that exist on the server. The cache does not have a job that was created a moment ago. */
+  /** Finds the listed jobs that exist on the server. The cache may lack a job that was created a moment ago. */
   async #uncached(cronJob: ApiObject, references: readonly Plain[]): Promise<Plain[]> {
     const existing: Plain[] = [];
     for (const one of references) {
@@ -50,7 +50,9 @@ export class ActiveJobs {
     return existing;
   }
 
-  /** Reports a job that the status on the server does not list. The cached status may be older. */
+  /**
+   * Reports a job that the status on the server does not list. The server is read, because the cached status may be older.
+   */
   async #reportUnexpected(cronJob: ApiObject, { metadata: { uid, name } }: ApiObject): Promise<void> {
     const { namespace, name: owner } = cronJob.metadata;
     const current = await allowing(this.#api.get(CRON_JOBS, { namespace, name: owner }), 404);

@@ -47,7 +47,7 @@ export class CronJobWriter {
     await allowing(this.#api.patch(CRON_JOBS, { namespace, name, subresource: 'status' }, patch), 404, 409);
   }
 
-  /** Starts a run. `replaces`: deletes the jobs that still run first. */
+  /** Starts a run. @param replaces whether jobs that still run are deleted first */
   async run(cronJob: ApiObject, status: Plain, due: Date, replaces: boolean): Promise<void> {
     if (replaces) await this.#stop(cronJob, items(status, 'active'));
     const active = replaces ? [] : items(status, 'active');
@@ -65,7 +65,10 @@ export class CronJobWriter {
     await this.write(cronJob, { ...status, active: [...active, referenceTo(made)], lastScheduleTime: formatTime(due) });
   }
 
-  /** The job of this run already exists. Either the cron job created it and could not store that, or it belongs to another owner. */
+  /**
+   * Handles a run whose job already exists. Either the cron job created it but could not store this, or it belongs to
+   * another owner.
+   */
   async #recall(cronJob: ApiObject, status: Plain, due: Date): Promise<void> {
     const { name } = look(jobOf(cronJob, due), 'metadata');
     const place = { namespace: namespaceOf(cronJob), name: String(name) };
@@ -76,7 +79,7 @@ export class CronJobWriter {
     return this.write(cronJob, { ...status, active, lastScheduleTime: formatTime(due) });
   }
 
-  /** Deletes the jobs that still run. @throws Error when one of them cannot be deleted, because the next job must wait for it */
+  /** Deletes the jobs that still run. @throws Error if a job cannot be deleted, because the next job must wait for it */
   async #stop(cronJob: ApiObject, active: readonly Plain[]): Promise<void> {
     const namespace = namespaceOf(cronJob);
     for (const one of active) {

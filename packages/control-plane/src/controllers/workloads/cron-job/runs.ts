@@ -5,17 +5,17 @@ import { nextTime, type Schedule } from '../../../kinds/workloads/cron.ts';
 import { conditionOf, ownerReference } from '../../runtime/objects.ts';
 
 const SCHEDULED_AT = 'batch.kubernetes.io/cronjob-scheduled-timestamp';
-/** Missed runs that are looked through one by one. */
+/** Up to this number, missed runs are checked one by one. */
 export const MANY_RUNS = 100;
 
-/** How a job has ended; undefined: it has not. */
+/** How a job has ended; undefined if it has not. */
 export const endOf = (job: ApiObject): 'Complete' | 'Failed' | undefined =>
   (['Complete', 'Failed'] as const).find((type) => conditionOf(job, type)?.status === 'True');
 
 export const startedAt = (job: ApiObject): number =>
   new Date(text(look(job, 'status'), 'startTime') || (job.metadata.creationTimestamp ?? 0)).getTime();
 
-/** The latest run that is due and was not started, and when the next one is. */
+/** The latest run that is due and was not started, and the time of the next run. */
 export function dueRun(
   cronJob: ApiObject,
   schedule: Schedule,
@@ -34,7 +34,7 @@ export function dueRun(
     due = next;
     missed++;
     if (missed > MANY_RUNS) {
-      // So many runs were missed that only the latest matters: a day back will do to find it.
+      // Many runs were missed, and only the latest one matters. So the search starts one day ago.
       const near = nextTime(schedule, new Date(now.getTime() - 86_400_000), zone);
       if (near !== undefined && near <= now && near > due) next = near;
     }
@@ -43,7 +43,7 @@ export function dueRun(
   return { due, next, missed };
 }
 
-/** A time of RFC 3339 as the clocks of a zone show it. */
+/** Formats a time as RFC 3339 in a time zone. */
 export function zonedTimestamp(at: Date, zone: string): string {
   const format = new Intl.DateTimeFormat('en', {
     timeZone: zone === '' ? 'UTC' : zone,

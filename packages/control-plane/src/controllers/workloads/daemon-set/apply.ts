@@ -11,10 +11,10 @@ import { daemonPod, HASH_LABEL, targetOf } from './node.ts';
 import type { DaemonPlan, DaemonView } from './plan.ts';
 import { daemonStatus } from './status.ts';
 
-/** How many pods are created, and deleted, in one sync. */
+/** Maximum number of pods that are created, and that are deleted, in one sync. */
 const BURST = 250;
 
-/** The template hash of a revision. A revision without a label counts under its own name. */
+/** The template hash of a revision. If the revision has no label, its name is used. */
 export const hashOf = ({ metadata: { labels, name = '' } }: ApiObject): string => labels?.[HASH_LABEL] ?? name;
 
 /** Applies the plans of daemon sets. */
@@ -34,8 +34,8 @@ export class DaemonWriter {
   }
 
   /**
-   * Creates and deletes pods. Both run, even if one fails. Returns when a failed pod may be replaced that must wait now; undefined: none
-   * must wait.
+   * Creates and deletes pods. If one of the two fails, the other still runs. Returns the time at which a failed pod may be
+   * replaced; undefined if none waits.
    */
   async carryOut({ set, hash, now }: DaemonView, plan: DaemonPlan): Promise<Date | undefined> {
     let lookAgainAt: Date | undefined;
@@ -55,7 +55,10 @@ export class DaemonWriter {
     return lookAgainAt;
   }
 
-  /** Keeps one revision for each template, and the name of each revision in a label. The pods get the label of the current one. */
+  /**
+   * Keeps one revision for each template, with its hash in a label. Pods of duplicate revisions get the label of the current
+   * one.
+   */
   async tidy(pods: readonly ApiObject[], { current, duplicates, old }: Revisions): Promise<void> {
     for (const { metadata } of [current, ...old]) {
       const { namespace, name, labels } = metadata;
@@ -74,14 +77,14 @@ export class DaemonWriter {
     await this.#history.forget(duplicates);
   }
 
-  /** Deletes the oldest revisions beyond the limit of the set, but none that has pods. */
+  /** Deletes the oldest revisions beyond the limit of the set. Revisions with pods stay. */
   async cleanUp(set: ApiObject, pods: readonly ApiObject[], { old }: Revisions): Promise<void> {
     const live = new Set(pods.map((pod) => pod.metadata.labels?.[HASH_LABEL]));
     const idle = old.filter((revision) => !live.has(hashOf(revision)));
     await this.#history.forget(idle.slice(0, Math.max(0, old.length - historyLimit(set))));
   }
 
-  /** Writes the status. Returns when it changes without an event; undefined: never. */
+  /** Writes the status. Returns the time at which it changes without an event; undefined if there is none. */
   async report(view: DaemonView): Promise<Date | undefined> {
     const { status, lookAgainAt } = daemonStatus(view);
     const old = look(view.set, 'status');
@@ -96,7 +99,7 @@ export class DaemonWriter {
       const make = (index: number) => this.#owned.create(set, daemonPod(set, hash, plan.create[index] ?? ''));
       await inBatches(plan.create.length, make, BURST);
     } catch (error) {
-      // A namespace in deletion takes no pods, and the set is deleted with it.
+      // A terminating namespace accepts no pods, and the set is deleted with it.
       if (!isTerminating(error)) throw error;
     }
   }

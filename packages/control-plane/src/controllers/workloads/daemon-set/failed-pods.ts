@@ -7,12 +7,12 @@ const LAST_RETRY_MS = 15 * 60_000;
 
 /** The failures of daemon pods on each node. */
 export class FailedPods {
-  /** The last failure and the number of failures in a row, by set, generation and node. */
+  /** The time of the last failure and the number of consecutive failures, by set, generation and node. */
   readonly #failures = new Map<string, { readonly count: number; readonly at: number }>();
 
   /**
-   * The time until which a failed pod is not replaced. The wait doubles with each failure, and a change of the set resets it. Undefined: it
-   * is replaced now, which counts as a failure.
+   * The time until which a failed pod is not replaced. The delay doubles with each failure, and a change of the set resets
+   * it. Undefined if the pod is replaced now. Then the call counts a failure.
    */
   waitUntil(set: ApiObject, pod: ApiObject, time: Date): Date | undefined {
     const id = `${set.metadata.uid}/${number(look(set, 'status'), 'observedGeneration') ?? 0}/${targetOf(pod)}`;

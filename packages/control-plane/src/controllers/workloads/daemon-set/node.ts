@@ -5,7 +5,7 @@ import { nodeNameOf } from '../../runtime/objects.ts';
 import { isNamed, tolerates } from '../../scheduler/node-match.ts';
 import { podOf } from '../pods.ts';
 
-/** Under which label a pod and a revision have the hash of their template. */
+/** The label of pods and revisions with the hash of their template. */
 export const HASH_LABEL = 'controller-revision-hash';
 const GENERATION_LABEL = 'pod-template-generation';
 const GENERATION = 'deprecated.daemonset.template.generation';
@@ -25,7 +25,9 @@ const NETWORK: Plain = { key: 'node.kubernetes.io/network-unavailable', operator
 const isAlike = (one: Plain, other: Plain): boolean =>
   ['key', 'operator', 'effect', 'value'].every((field) => text(one, field) === text(other, field));
 
-/** The tolerations of the template and of all daemons. A default of daemons replaces a similar toleration of the template. */
+/**
+ * The tolerations of the template, and those of all daemon pods. The latter replace a similar toleration of the template.
+ */
 function tolerationsOf(spec: Plain): Plain[] {
   const all = spec.hostNetwork === true ? [...TOLERATIONS, NETWORK] : TOLERATIONS;
   const own = items(spec, 'tolerations').map((one) => all.find((daemons) => isAlike(one, daemons)) ?? one);
@@ -38,13 +40,16 @@ function generationOf(set: ApiObject): string | undefined {
   return /^[+-]?\d+$/.test(value) ? BigInt(value.replace('+', '')).toString() : undefined;
 }
 
-/** Whether a pod is of the set's template: by its hash, or by its number as in former times. */
+/** Whether a pod has the current template of the set: by its hash label, or by the older generation label. */
 export function isUpdated(set: ApiObject, hash: string, { metadata: { labels = {} } }: ApiObject): boolean {
   const generation = generationOf(set);
   return labels[HASH_LABEL] === hash || (generation !== undefined && labels[GENERATION_LABEL] === generation);
 }
 
-/** The pod of a set for one node: bound to it by affinity, which the scheduler carries out. `hash`: of its template. */
+/**
+ * The pod of a set for one node. It has a node affinity for this node, so that the scheduler binds it there. @param hash
+ * hash of the template
+ */
 export function daemonPod(set: ApiObject, hash: string, node: string): Plain {
   const pod = copyJson(podOf(set, look(set, 'spec', 'template')));
   const meta = child(pod, 'metadata');
@@ -60,7 +65,7 @@ export function daemonPod(set: ApiObject, hash: string, node: string): Plain {
   return pod;
 }
 
-/** The node that a daemon's pod is meant for, bound or not; undefined when it does not say. */
+/** The node that a daemon pod is for, even if it is not bound yet. Undefined if the pod does not name one. */
 export function targetOf(pod: ApiObject): string | undefined {
   const bound = nodeNameOf(pod);
   if (bound !== '') return bound;
@@ -72,7 +77,7 @@ export function targetOf(pod: ApiObject): string | undefined {
   return names.length === 1 ? names[0] : undefined;
 }
 
-/** Whether a set's pod should be made on a node, and whether one that is there may stay. */
+/** Whether a pod of the set must be created on a node, and whether an existing one may stay. */
 export interface Placement {
   readonly runs: boolean;
   readonly stays: boolean;
@@ -80,7 +85,7 @@ export interface Placement {
 
 const NOWHERE: Placement = { runs: false, stays: false };
 
-/** Whether a set wants a pod on a node (`NodeShouldRunDaemonPod`). */
+/** Decides whether a set has a pod on a node (`NodeShouldRunDaemonPod`). */
 export function placementOn(set: ApiObject, node: ApiObject): Placement {
   const template = look(set, 'spec', 'template', 'spec');
   const named = text(template, 'nodeName');

@@ -4,18 +4,18 @@ import { isDying, isReady, isTerminal, nodeNameOf, phaseOf, scaled } from '../..
 import { availability, minReadySecondsOf } from '../pods.ts';
 import { HASH_LABEL, isUpdated, type Placement, placementOn, targetOf } from './node.ts';
 
-/** A set, its pods by node, and the decision of the set for each node. */
+/** A set, its pods by node, and for each node whether it must have a pod. */
 export interface DaemonView {
   readonly set: ApiObject;
-  /** Of the set's template. */
+  /** Hash of the template of the set. */
   readonly hash: string;
-  /** Without pods that have ended and been deleted. A finalizer may keep the pod, but the set no longer counts it. */
+  /** The pods of each node. A pod that has ended and been deleted is omitted, even if a finalizer keeps it. */
   readonly podsOn: ReadonlyMap<string, readonly ApiObject[]>;
   readonly placements: ReadonlyMap<string, Placement>;
   readonly now: Date;
 }
 
-/** Groups the pods of a set by node, and decides for each node whether it runs one. */
+/** Groups the pods of a set by node, and decides for each node whether it must have a pod. */
 export function viewOf(
   set: ApiObject,
   hash: string,
@@ -37,16 +37,16 @@ export function viewOf(
 }
 
 export interface DaemonPlan {
-  /** Names of nodes. */
+  /** Names of the nodes. */
   readonly create: readonly string[];
   readonly delete: readonly ApiObject[];
-  /** The ended pods that need an event. */
+  /** The ended pods for which an event is written. */
   readonly ended: readonly ApiObject[];
 }
 
 const createdAt = (pod: ApiObject): number => new Date(pod.metadata.creationTimestamp ?? 0).getTime();
 
-/** The oldest first, bound before unbound. */
+/** The order of the pods of a node: bound pods first, then the oldest. */
 export const byAge = (pods: readonly ApiObject[]): ApiObject[] => {
   const isBound = (pod: ApiObject): number => (nodeNameOf(pod) === '' ? 1 : 0);
   const byName = (a: ApiObject, b: ApiObject): number => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1);
@@ -58,7 +58,7 @@ const isAvailable = ({ set, now }: DaemonView, pod: ApiObject): boolean =>
 
 const desired = ({ placements }: DaemonView): number => [...placements.values()].filter(({ runs }) => runs).length;
 
-/** How many pods may be unavailable, and how many may run next to an old one. */
+/** The number of pods that may be unavailable, and the number that may run in addition to an old pod. */
 function limits({ set }: DaemonView, wanted: number): { unavailable: number; surge: number } {
   const { type, rollingUpdate } = look(set, 'spec', 'updateStrategy');
   const { maxUnavailable = 1, maxSurge = 0 } = look({ rollingUpdate }, 'rollingUpdate');
@@ -71,7 +71,10 @@ function limits({ set }: DaemonView, wanted: number): { unavailable: number; sur
 /** Whether a node may run a second pod during an update. */
 const allowsSurge = (view: DaemonView): boolean => limits(view, 1).surge > 0;
 
-/** Which of a node's running pods are too many: one stays, with a surge one of each template until the new one is available. */
+/**
+ * The running pods of a node that are too many. One pod stays. With a surge, one pod of the old template and one of the new
+ * one stay, until the new one is available.
+ */
 function surplusOn(view: DaemonView, running: readonly ApiObject[]): ApiObject[] {
   const sorted = byAge(running);
   if (!allowsSurge(view)) return sorted.slice(1);
@@ -83,14 +86,14 @@ function surplusOn(view: DaemonView, running: readonly ApiObject[]): ApiObject[]
   return surplus;
 }
 
-/** Pods that wait for a node which does not exist. Only their set can delete them. */
+/** Pods for a node that does not exist. No kubelet deletes them, so the set does. */
 function waitingForNobody({ podsOn, placements }: DaemonView): ApiObject[] {
   return [...podsOn]
     .filter(([node]) => !placements.has(node))
     .flatMap(([, pods]) => pods.filter((pod) => nodeNameOf(pod) === '' && !isDying(pod)));
 }
 
-/** Pods where there should be one, and none where there should not (`podsShouldBeOnNode`). */
+/** Plans pods for nodes that lack one, and the deletion of pods on other nodes (`podsShouldBeOnNode`). */
 export function planPlacement(view: DaemonView): DaemonPlan {
   const create: string[] = [];
   const gone: ApiObject[] = [];
@@ -110,7 +113,7 @@ export function planPlacement(view: DaemonView): DaemonPlan {
   return { create, delete: [...gone, ...waitingForNobody(view)], ended };
 }
 
-/** The old and the new pod of a node; undefined where there are more of one kind. */
+/** The old and the new pod of a node. Undefined if there are several pods of one kind. */
 function pairOn(view: DaemonView, pods: readonly ApiObject[]): { fresh?: ApiObject; old?: ApiObject } | undefined {
   const live = pods.filter((pod) => !isDying(pod));
   const [fresh, ...others] = live.filter((pod) => isUpdated(view.set, view.hash, pod));
@@ -119,7 +122,7 @@ function pairOn(view: DaemonView, pods: readonly ApiObject[]): { fresh?: ApiObje
   return { ...(fresh && { fresh }), ...(old && { old }) };
 }
 
-/** Every node that has a pod, or should have one. */
+/** All nodes that have a pod or must have one. */
 function* nodesOf({ podsOn, placements }: DaemonView): Generator<readonly [string, readonly ApiObject[]]> {
   yield* podsOn;
   for (const [node, { runs }] of placements) if (runs && !podsOn.has(node)) yield [node, []];
@@ -131,7 +134,7 @@ function replaceInPlace(view: DaemonView, unavailable: number): DaemonPlan {
   const candidates: ApiObject[] = [];
   for (const [, pods] of nodesOf(view)) {
     const { fresh, old } = pairOn(view, pods) ?? {};
-    // No pod, or too many pods: another step corrects that. Until then the node counts as unavailable.
+    // The node has no pod or too many, which another step corrects. Until then it counts as unavailable.
     if ((fresh === undefined) === (old === undefined)) down++;
     else if (fresh !== undefined) down += isAvailable(view, fresh) ? 0 : 1;
     else if (old !== undefined && isAvailable(view, old)) candidates.push(old);
@@ -180,7 +183,7 @@ function replaceBeside(view: DaemonView, surge: number): DaemonPlan {
   };
 }
 
-/** Which pods of an old template may be replaced now (`rollingUpdate`). */
+/** Plans which pods of an old template are replaced now (`rollingUpdate`). */
 export function planUpdate(view: DaemonView): DaemonPlan {
   if (look(view.set, 'spec', 'updateStrategy').type !== 'RollingUpdate') return { create: [], delete: [], ended: [] };
   const { surge, unavailable } = limits(view, desired(view));

@@ -4,13 +4,16 @@ import { availability, minReadySecondsOf } from '../pods.ts';
 import { isUpdated } from './node.ts';
 import { byAge, type DaemonView } from './plan.ts';
 
-/** The status of a set with these pods (`updateDaemonSetStatus`). `lookAgainAt`: when one of them will count as available. */
+/**
+ * The status of a set with these pods (`updateDaemonSetStatus`). `lookAgainAt` is the time at which another pod will count
+ * as available.
+ */
 export function daemonStatus(view: DaemonView): { status: Plain; lookAgainAt: Date | undefined } {
   const { set, hash, now } = view;
   const counts = { desired: 0, current: 0, misplaced: 0, ready: 0, updated: 0, available: 0 };
   let lookAgainAt: Date | undefined;
   for (const [node, { runs }] of view.placements) {
-    // The oldest pod represents its node.
+    // The first pod in the order of `byAge` represents its node.
     const [pod] = byAge(view.podsOn.get(node) ?? []);
     if (runs) counts.desired++;
     if (pod === undefined) continue;

@@ -26,7 +26,10 @@ import {
 
 const byRevision = (a: ApiObject, b: ApiObject): number => compareRevisions(revisionOf(a), revisionOf(b));
 
-/** Applies the steps of deployments. A write that meets a newer version does nothing: the event of that version triggers the next sync. */
+/**
+ * Applies the steps of deployments. If another client changed the object, the write does nothing. The event of the change
+ * triggers the next sync.
+ */
 export class DeploymentWriter {
   readonly #api: Api;
   readonly #clock: Clock;
@@ -38,7 +41,10 @@ export class DeploymentWriter {
     this.#tell = tell;
   }
 
-  /** Applies a step. Returns when the deployment must be checked again without an event; undefined: never. */
+  /**
+   * Applies a step. Returns the time at which the deployment must be checked again without an event; undefined if there is
+   * none.
+   */
   async apply(view: DeploymentView, step: Step): Promise<Date | undefined> {
     const { deployment, fresh } = view;
     switch (step.kind) {
@@ -68,7 +74,7 @@ export class DeploymentWriter {
     }
   }
 
-  /** Writes a status and, with it, the revision that the deployment has come to. */
+  /** Writes the status, and together with it the revision of the deployment. */
   async #writeStatus(deployment: ApiObject, status: Plain, revision?: string): Promise<void> {
     const { namespace, name, resourceVersion, annotations } = deployment.metadata;
     const isNewRevision = revision !== undefined && annotations?.[REVISION] !== revision;
@@ -117,7 +123,7 @@ export class DeploymentWriter {
     await this.#note(deployment, facts, String(revision));
   }
 
-  /** A set of this name exists. If it is not a set of this deployment, the next hash is tried. */
+  /** A set with this name exists. If it belongs to another owner or has another template, the next hash is tried. */
   async #collide(deployment: ApiObject, set: ApiObject): Promise<void> {
     const { namespace, name } = set.metadata;
     const there = await this.#api.get(REPLICA_SETS, { namespace: namespaceOf(deployment), name });
@@ -143,13 +149,13 @@ export class DeploymentWriter {
     this.#tell(deployment, 'Normal', 'ScalingReplicaSet', message);
   }
 
-  /** A paused rollout, or a rollout during which the size changed: the sets follow the size, and the rollout does not continue. */
+  /** Handles a paused rollout, or a change of the size during a rollout. The sets follow the size, and the rollout waits. */
   async #followSize(view: DeploymentView): Promise<void> {
     const { deployment, fresh, old } = view;
     const sets = setsOf(view);
     const plan = planScale({ deployment, fresh, old });
     for (const step of plan) await this.#scaleTo(deployment, step);
-    // Each other set with pods records the new size. Otherwise the next sync would see another change of the size.
+    // All other sets with pods get the annotation with the new size. Otherwise the next sync would detect the change again.
     const planned = new Set(plan.map(({ set }) => set));
     for (const set of sets.filter((one) => !planned.has(one) && replicasOf(one) > 0)) {
       await this.#scaleTo(deployment, { set, replicas: replicasOf(set) });
@@ -177,7 +183,7 @@ export class DeploymentWriter {
     if (done !== undefined) this.#tell(deployment, plan.type, plan.reason, plan.message);
   }
 
-  /** Deletes the oldest sets beyond the history that the deployment keeps. */
+  /** Deletes the oldest sets beyond the history limit of the deployment. */
   async #cleanUp(deployment: ApiObject, old: readonly ApiObject[]): Promise<void> {
     const limit = number(look(deployment, 'spec'), 'revisionHistoryLimit');
     if (limit === undefined) return;

@@ -8,26 +8,26 @@ import { rollbackOf } from './rollback.ts';
 import { wasScaled } from './scale.ts';
 import { type ConditionFacts, deadlineOf, pausedCondition, progressFacts, progressOf } from './status.ts';
 
-/** A deployment with its ReplicaSets. Sets in deletion are absent. */
+/** A deployment with its ReplicaSets. Sets that are being deleted are omitted. */
 export interface DeploymentView {
   readonly deployment: ApiObject;
-  /** The set of the current template. */
+  /** The set with the current template. */
   readonly fresh: ApiObject | undefined;
   readonly old: readonly ApiObject[];
-  /** Whether a pod of an old set has not ended. */
+  /** Whether an old set still has a pod that has not ended. */
   readonly oldPodsLeft: boolean;
 }
 
 /** The next step of a sync. Each step ends the sync, and its writes trigger the next one. */
 export type Step =
-  /** Only the status follows the sets, because the deployment is in deletion. */
+  /** Only update the status, because the deployment is being deleted. */
   | { readonly kind: 'count' }
   | { readonly kind: 'note'; readonly facts: ConditionFacts; readonly revision?: string | undefined }
-  /** The set of the current template takes the annotations and the readiness delay of the deployment. */
+  /** Copy the annotations and the readiness delay of the deployment to the set of the current template. */
   | { readonly kind: 'refresh'; readonly fresh: ApiObject; readonly change: SetChange }
   | { readonly kind: 'roll back'; readonly revision: bigint }
   | { readonly kind: 'follow size' }
-  /** A Recreate rollout stops the old sets before it creates the new one. */
+  /** Stop the old sets. A Recreate rollout does this before it creates the new set. */
   | { readonly kind: 'stop old' }
   | { readonly kind: 'create'; readonly revision: bigint }
   | { readonly kind: 'roll out' };
@@ -35,7 +35,7 @@ export type Step =
 /** A change of a set. */
 export interface SetChange {
   readonly annotations: Readonly<Record<string, string>>;
-  /** Absent: the set already has the value of the deployment. */
+  /** Absent if the set already has the value of the deployment. */
   readonly minReadySeconds: number | undefined;
 }
 
@@ -68,7 +68,7 @@ export function decide(view: DeploymentView): Step {
   return { kind: 'roll out' };
 }
 
-/** The differences between the current set and its deployment; undefined without differences. */
+/** The differences between the current set and its deployment; undefined if there are none. */
 function changeOf(deployment: ApiObject, fresh: ApiObject, revision: bigint): SetChange | undefined {
   const annotations = missingAnnotations(deployment, fresh.metadata.annotations ?? {}, revision);
   const wanted = number(look(deployment, 'spec'), 'minReadySeconds') ?? 0;

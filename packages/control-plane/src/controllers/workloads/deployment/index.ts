@@ -25,7 +25,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
     return owner === undefined ? [] : [owner.uid];
   });
 
-  /** Adopts sets that match, and releases others. */
+  /** Adopts matching sets and releases others. Returns the deployment with its sets. */
   const observe = async (deployment: ApiObject): Promise<DeploymentView> => {
     const sets = (await adoption.claim(deployment)).filter((set) => !isDying(set));
     const fresh = findFresh(deployment, sets);
@@ -49,7 +49,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
   follow({ deployments, replicaSets, pods, adoption, work });
 }
 
-/** Adds the deployments to the queue that a change concerns. */
+/** Adds the deployments that a change affects to the queue. */
 function follow(of: {
   readonly deployments: Informer;
   readonly replicaSets: Informer;
@@ -83,7 +83,7 @@ function follow(of: {
 }
 
 /**
- * Rolls Deployments out over ReplicaSets.
+ * Manages the ReplicaSets of Deployments: rollouts, scaling and rollbacks.
  * @see kubernetes pkg/controller/deployment
  */
 export const deploymentController: Controller = { name: 'deployment', setup };

@@ -12,10 +12,10 @@ export const REVISION = 'deployment.kubernetes.io/revision';
 /** The annotation that requests a rollback to a revision. */
 export const ROLLBACK = 'deprecated.deployment.rollback.to';
 const REVISION_HISTORY = 'deployment.kubernetes.io/revision-history';
-/** Former revisions that a set remembers, in characters. */
+/** Maximum length of the annotation with the former revisions of a set, in characters. */
 const HISTORY_LENGTH = 2000;
 
-/** Annotations of a deployment that its sets do not take over. */
+/** Annotations of a deployment that are not copied to its sets. */
 export const OWN_ANNOTATIONS: ReadonlySet<string> = new Set([
   'kubectl.kubernetes.io/last-applied-configuration',
   REVISION,
@@ -25,7 +25,7 @@ export const OWN_ANNOTATIONS: ReadonlySet<string> = new Set([
   ROLLBACK,
 ]);
 
-/** A template without the label pod-template-hash. */
+/** The pod template of an object without the label pod-template-hash. */
 export function bareTemplate(object: ApiObject): Plain {
   const template = copyJson(look(object, 'spec', 'template'));
   const labels = look(template, 'metadata', 'labels');
@@ -37,14 +37,16 @@ export const revisionOf = (object: ApiObject): bigint => parseRevision(object.me
 
 const createdAt = (set: ApiObject): number => new Date(set.metadata.creationTimestamp ?? 0).getTime();
 
-/** Whether two objects describe the same pods. */
+/** Whether two objects have the same pod template. */
 export const sameTemplate = (a: ApiObject, b: ApiObject): boolean => jsonEquals(bareTemplate(a), bareTemplate(b));
 
-/** The set with the deployment's template; of several the oldest. */
+/** The set with the template of the deployment. If there are several, the oldest one. */
 export const findFresh = (deployment: ApiObject, sets: readonly ApiObject[]): ApiObject | undefined =>
   [...sets].sort((a, b) => createdAt(a) - createdAt(b)).find((set) => sameTemplate(set, deployment));
 
-/** A revision that a set had before is remembered when it gets the next one: it was rolled back to. */
+/**
+ * The history of revisions for a set that gets a new revision after a rollback. It contains the former revision of the set.
+ */
 function historyWith(annotations: Readonly<Record<string, string>>): string | undefined {
   const revision = annotations[REVISION];
   if (revision === undefined) return undefined;
@@ -54,7 +56,7 @@ function historyWith(annotations: Readonly<Record<string, string>>): string | un
   return revisions.join();
 }
 
-/** Annotations that the new set should have and has not (`SetNewReplicaSetAnnotations`). */
+/** Annotations that the new set lacks (`SetNewReplicaSetAnnotations`). */
 export function missingAnnotations(
   deployment: ApiObject,
   known: Readonly<Record<string, string>>,
@@ -72,7 +74,7 @@ export function missingAnnotations(
   return Object.fromEntries(Object.entries(wanted).filter(([name, value]) => known[name] !== value));
 }
 
-/** The replica set that a deployment's template asks for, as large as the rollout allows at once. */
+/** Creates the replica set for the template of a deployment, with the size that the rollout allows first. */
 export function newReplicaSet(deployment: ApiObject, old: readonly ApiObject[], revision: bigint): ApiObject {
   const template = copyJson(look(deployment, 'spec', 'template'));
   const { collisionCount } = look(deployment, 'status');

@@ -9,21 +9,24 @@ export interface Rollback {
   readonly reason: string;
   readonly message: string;
   readonly annotations: Record<string, string>;
-  /** The template to go back to; absent: it stays. */
+  /** The template of the rollback; absent if the template does not change. */
   readonly template?: Plain;
 }
 
-/** The revision that the rollback annotation requests. 0: the last one. Undefined if the value is not a number. */
+/** The revision that the rollback annotation requests; 0 for the previous one. Undefined if the value is not a number. */
 export const rollbackOf = ({ metadata: { annotations = {} } }: ApiObject): bigint | undefined =>
   parseRevision(annotations[ROLLBACK]);
 
-/** The second highest revision of the sets; 0 with fewer than two sets. */
+/** The second highest revision of the sets; 0 if there are fewer than two sets. */
 function lastRevision(sets: readonly ApiObject[]): bigint {
   const [, last = 0n] = sets.map(revisionOf).sort((a, b) => compareRevisions(b, a));
   return last;
 }
 
-/** The annotations that a deployment copies from the set of a rollback, and its own annotations that it keeps (`SetDeploymentAnnotationsTo`). */
+/**
+ * The annotations after a rollback: those of the set, and the own annotations of the deployment that it keeps
+ * (`SetDeploymentAnnotationsTo`).
+ */
 function annotationsFrom(own: Readonly<Record<string, string>>, set: ApiObject): Record<string, string> {
   const isOwn = (name: string): boolean => OWN_ANNOTATIONS.has(name);
   return Object.fromEntries([
@@ -32,7 +35,10 @@ function annotationsFrom(own: Readonly<Record<string, string>>, set: ApiObject):
   ]);
 }
 
-/** Plans a rollback to a revision with its template and annotations. The request is removed in any case (`rollback`). */
+/**
+ * Plans a rollback to a revision with its template and annotations. The request annotation is removed in any case
+ * (`rollback`).
+ */
 export function planRollback(deployment: ApiObject, sets: readonly ApiObject[], wanted: bigint): Rollback {
   const { [ROLLBACK]: _wish, ...annotations } = deployment.metadata.annotations ?? {};
   const revision = wanted === 0n ? lastRevision(sets) : wanted;
@@ -59,7 +65,7 @@ export function planRollback(deployment: ApiObject, sets: readonly ApiObject[], 
   };
 }
 
-/** The deployment as a rollback leaves it. */
+/** The deployment after a rollback. */
 export const rolledBack = (deployment: ApiObject, { annotations, template }: Rollback): ApiObject => ({
   ...deployment,
   metadata: { ...deployment.metadata, annotations },

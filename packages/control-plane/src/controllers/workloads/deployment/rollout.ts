@@ -3,18 +3,18 @@ import { isPlain, look, number, text } from '../../../apimachinery/objects/plain
 import { scaled } from '../../runtime/objects.ts';
 import { replicasOf } from '../pods.ts';
 
-/** The new sizes of replica sets that change. */
+/** The new sizes of the replica sets that change. */
 export interface Scaling {
   readonly set: ApiObject;
   readonly replicas: number;
 }
 
-/** A deployment with its sets; `fresh` has the template of the deployment. */
+/** A deployment with its sets; `fresh` is the set with the template of the deployment. */
 export interface RolloutView {
   readonly deployment: ApiObject;
   readonly fresh: ApiObject;
   readonly old: readonly ApiObject[];
-  /** Whether pods of earlier sets exist, also terminating ones. */
+  /** Whether old sets still have pods. Terminating pods count too. */
   readonly oldPodsLeft: boolean;
 }
 
@@ -23,7 +23,10 @@ const availableOf = (set: ApiObject): number => number(look(set, 'status'), 'ava
 const sum = (sets: readonly ApiObject[], count: (set: ApiObject) => number): number =>
   sets.reduce((total, set) => total + count(set), 0);
 
-/** maxSurge and maxUnavailable as numbers of pods. If both are zero, one pod may be unavailable, because otherwise nothing could change. */
+/**
+ * maxSurge and maxUnavailable as numbers of pods. If both are zero, one pod may be unavailable. Otherwise the rollout could
+ * not continue.
+ */
 export function bounds(deployment: ApiObject): { surge: number; unavailable: number } {
   const { type, rollingUpdate } = look(deployment, 'spec', 'strategy');
   if (type !== 'RollingUpdate') return { surge: 0, unavailable: 0 };
@@ -35,7 +38,7 @@ export function bounds(deployment: ApiObject): { surge: number; unavailable: num
   return { surge, unavailable: Math.min(unavailable, replicas) };
 }
 
-/** Scales earlier sets down: first their unready pods, then ready ones up to maxUnavailable. */
+/** Scales old sets down: first their unready pods, then ready pods up to maxUnavailable. */
 function shrinkOld({ deployment, fresh, old }: RolloutView): Scaling[] {
   const { unavailable } = bounds(deployment);
   const least = replicasOf(deployment) - unavailable;
@@ -65,7 +68,7 @@ function shrinkOld({ deployment, fresh, old }: RolloutView): Scaling[] {
 
 const age = (set: ApiObject): number => new Date(set.metadata.creationTimestamp ?? 0).getTime();
 
-/** The allowed size of the new set. */
+/** The size that the new set may have now. */
 export function growNew({ deployment, fresh, old }: Omit<RolloutView, 'oldPodsLeft'>): number {
   const wanted = replicasOf(deployment);
   const now = replicasOf(fresh);

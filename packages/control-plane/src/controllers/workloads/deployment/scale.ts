@@ -3,11 +3,11 @@ import { look, number } from '../../../apimachinery/objects/plain.ts';
 import { replicasOf } from '../pods.ts';
 import { bounds, type Scaling } from './rollout.ts';
 
-/** Annotations by which a set knows the size that its deployment had when it was scaled last. */
+/** The annotations of a set with the size of its deployment when the set was last scaled. */
 export const DESIRED = 'deployment.kubernetes.io/desired-replicas';
 export const MAX = 'deployment.kubernetes.io/max-replicas';
 
-/** A deployment with its sets; `fresh` has its template, if there is one. */
+/** A deployment with its sets; `fresh` is the set with its template, if there is one. */
 export interface ScaleView {
   readonly deployment: ApiObject;
   readonly fresh: ApiObject | undefined;
@@ -18,7 +18,7 @@ const availableOf = (set: ApiObject): number => number(look(set, 'status'), 'ava
 const createdAt = (set: ApiObject): number => new Date(set.metadata.creationTimestamp ?? 0).getTime();
 const nameOf = (set: ApiObject): string => set.metadata.name ?? '';
 
-/** The size of the deployment in the annotations of a set. */
+/** The annotations of a set with the present size of its deployment. */
 export function sizeAnnotations(deployment: ApiObject): Record<string, string> {
   const replicas = replicasOf(deployment);
   return { [DESIRED]: String(replicas), [MAX]: String(replicas + bounds(deployment).surge) };
@@ -29,7 +29,10 @@ const annotated = (set: ApiObject, name: string): number | undefined => {
   return value !== undefined && /^-?\d+$/.test(value) ? Number(value) : undefined;
 };
 
-/** Whether the deployment was scaled since its sets were: they have pods and remember another size. */
+/**
+ * Whether the size of the deployment changed after its sets were scaled. Sets with pods have another size in their
+ * annotations.
+ */
 export const wasScaled = ({ deployment, fresh, old }: ScaleView): boolean =>
   [...old, ...(fresh === undefined ? [] : [fresh])]
     .filter((set) => replicasOf(set) > 0)
@@ -41,7 +44,7 @@ export const wasScaled = ({ deployment, fresh, old }: ScaleView): boolean =>
 /** Go rounds half away from zero. */
 const rounded = (value: number): number => Math.sign(value) * Math.round(Math.abs(value));
 
-/** By how much a set grows or shrinks to keep its part of the whole. */
+/** The number of pods by which a set grows or shrinks to keep its share of the total. */
 function fraction(deployment: ApiObject, set: ApiObject): number {
   const replicas = replicasOf(set);
   const wanted = replicasOf(deployment);
@@ -61,7 +64,7 @@ function largestFirst(sets: readonly ApiObject[], newer: boolean): ApiObject[] {
   });
 }
 
-/** A change of the size is distributed over all sets with pods in proportion to their size. The largest set gets the rest. */
+/** Distributes a change of the size over all sets with pods, in proportion to their sizes. The largest set gets the rest. */
 function proportional(deployment: ApiObject, active: readonly ApiObject[]): Scaling[] {
   const wanted = replicasOf(deployment);
   const allowed = wanted > 0 ? wanted + bounds(deployment).surge : 0;
@@ -81,9 +84,9 @@ function proportional(deployment: ApiObject, active: readonly ApiObject[]): Scal
 }
 
 /**
- * Plans how the sets follow the size of their deployment without a rollout step (`scale`): the rollout is paused, or the size changed
- * during it.
- * The plan includes sets that keep their size, because their annotations may change.
+ * Plans how the sets follow the size of their deployment without a rollout step (`scale`). This is used if the rollout is
+ * paused, or if the size changed during it. The plan includes sets that keep their size, because their annotations may
+ * change.
  */
 export function planScale({ deployment, fresh, old }: ScaleView): Scaling[] {
   const wanted = replicasOf(deployment);

@@ -11,7 +11,7 @@ const COMPLETE = 'NewReplicaSetAvailable';
 const TIMED_OUT = 'ProgressDeadlineExceeded';
 const PAUSED = 'DeploymentPaused';
 
-/** Progress deadline of a rollout in milliseconds; undefined: no deadline. */
+/** Progress deadline of a rollout in milliseconds; undefined if there is none. */
 export function deadlineOf(deployment: ApiObject): number | undefined {
   const seconds = number(look(deployment, 'spec'), 'progressDeadlineSeconds');
   return seconds === undefined || seconds === NO_DEADLINE ? undefined : seconds * 1000;
@@ -20,7 +20,7 @@ export function deadlineOf(deployment: ApiObject): number | undefined {
 export const progressOf = (status: unknown): Plain | undefined =>
   items(status, 'conditions').find(({ type }) => type === PROGRESSING);
 
-/** A condition without its times. */
+/** A condition without its timestamps. */
 export interface ConditionFacts {
   readonly type: string;
   readonly status: 'True' | 'False' | 'Unknown';
@@ -28,7 +28,7 @@ export interface ConditionFacts {
   readonly message: string;
 }
 
-/** Puts a condition in its place, unless one with the same status and reason stands there. */
+/** Replaces a condition. If the present one has the same status and reason, nothing changes. */
 export function withCondition(conditions: readonly Plain[], facts: ConditionFacts, now: Date): Plain[] {
   const old = conditions.find(({ type }) => type === facts.type);
   if (old?.status === facts.status && old.reason === facts.reason) return [...conditions];
@@ -46,7 +46,7 @@ const countOf = (status: Plain, field: string): number => number(status, field) 
 const total = (sets: readonly ApiObject[], field: string): number =>
   sets.reduce((sum, set) => sum + countOf(look(set, 'status'), field), 0);
 
-/** Whether the counts of a status mean that the rollout is complete. */
+/** Whether the counts in a status show a complete rollout. */
 export function isComplete(deployment: ApiObject, status: Plain): boolean {
   const wanted = replicasOf(deployment);
   return (
@@ -57,7 +57,7 @@ export function isComplete(deployment: ApiObject, status: Plain): boolean {
   );
 }
 
-/** Whether something moved: more new pods, fewer old ones, more that are ready or available. */
+/** Whether the rollout has progressed: more new pods, fewer old pods, or more ready or available pods. */
 function hasProgressed(before: Plain, now: Plain): boolean {
   const oldPods = (status: Plain): number => countOf(status, 'replicas') - countOf(status, 'updatedReplicas');
   return (
@@ -75,7 +75,7 @@ function isOverdue(deployment: ApiObject, progress: Plain | undefined, now: Date
   return new Date(text(progress, 'lastUpdateTime')).getTime() + deadline < now.getTime();
 }
 
-/** The time of the next check of the progress deadline; undefined without a deadline. */
+/** The time of the next check of the progress deadline; undefined if there is no deadline. */
 export function progressCheckAt(deployment: ApiObject, status: Plain): Date | undefined {
   const progress = progressOf(look(deployment, 'status'));
   const deadline = deadlineOf(deployment);
@@ -84,7 +84,7 @@ export function progressCheckAt(deployment: ApiObject, status: Plain): Date | un
   return new Date(new Date(text(progress, 'lastUpdateTime')).getTime() + deadline + 1000);
 }
 
-/** Counts and availability (`calculateStatus`). */
+/** The counts and the condition Available (`calculateStatus`). */
 export function countStatus(
   deployment: ApiObject,
   fresh: ApiObject | undefined,
@@ -116,7 +116,7 @@ export function countStatus(
     updatedReplicas: countOf(look(fresh, 'status'), 'replicas'),
     readyReplicas: total(sets, 'readyReplicas'),
     availableReplicas: available,
-    // Uses the wanted size of the sets, not the actual one. Pods that could not be created also count as unavailable.
+    // The wanted size of the sets counts, and not the actual one. So pods that could not be created count as unavailable.
     unavailableReplicas: Math.max(0, wanted - available),
     terminatingReplicas: total(sets, 'terminatingReplicas'),
     ...(collisionCount === undefined ? {} : { collisionCount }),
@@ -149,7 +149,7 @@ export function rolloutStatus(
     if (isComplete(deployment, status)) {
       conditions = withCondition(conditions, progress('True', COMPLETE, 'has successfully progressed.'), now);
     } else if (hasProgressed(old, status)) {
-      // Every progress is written down, also for the same reason: the deadline counts from it.
+      // The condition gets a new time for any progress, even with the same reason, because the deadline starts at this time.
       const facts = progress('True', 'ReplicaSetUpdated', 'is progressing.');
       const [fresher] = withCondition([], facts, now);
       const since = current?.status === 'True' ? { lastTransitionTime: current.lastTransitionTime } : {};
@@ -162,7 +162,7 @@ export function rolloutStatus(
   return status;
 }
 
-/** The failure of a set to make pods is its deployment's too; the new set's comes first. */
+/** Copies the failure of a set to the conditions of the deployment. The failure of the new set takes precedence. */
 function withFailures(
   conditions: readonly Plain[],
   fresh: ApiObject | undefined,
@@ -185,7 +185,7 @@ function withFailures(
   );
 }
 
-/** The condition Progressing for a pause or its end; undefined if it already exists (`checkPausedConditions`). */
+/** The condition Progressing for the start or end of a pause; undefined if it already exists (`checkPausedConditions`). */
 export function pausedCondition(deployment: ApiObject): ConditionFacts | undefined {
   if (deadlineOf(deployment) === undefined) return undefined;
   const current = progressOf(look(deployment, 'status'));
@@ -205,7 +205,7 @@ export const progressFacts = (status: 'True' | 'False', reason: string, message:
   message,
 });
 
-/** Whether two statuses say the same; zero and absent are one, and conditions have no order. */
+/** Whether two statuses are equal. Zero and absent are equal, and the order of conditions does not matter. */
 export function sameStatus(a: Plain, b: Plain): boolean {
   const { conditions: _a, ...countsA } = a;
   const { conditions: _b, ...countsB } = b;

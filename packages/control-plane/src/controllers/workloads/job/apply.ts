@@ -11,7 +11,7 @@ import { jobPod } from './pods.ts';
 import type { JobReport } from './status.ts';
 import type { TrackedPods } from './tracked-pods.ts';
 
-/** Whether a status has these values. Zero, null and absent are the same. */
+/** Whether a status already has these values. Zero, null and absent are equal. */
 function saysAlready(old: Plain, status: Plain): boolean {
   return Object.entries(status).every(([field, value]) => {
     if (field === 'uncountedTerminatedPods') {
@@ -28,7 +28,10 @@ function saysAlready(old: Plain, status: Plain): boolean {
   });
 }
 
-/** Creates and deletes the pods of jobs, and writes their status. Errors of pods are collected, because the status is written in any case. */
+/**
+ * Creates and deletes the pods of jobs, and writes their status. Errors with pods are collected, so that the status is
+ * written in any case.
+ */
 export class JobWriter {
   readonly #api: Api;
   readonly #owned: OwnedPods;
@@ -42,7 +45,7 @@ export class JobWriter {
     this.#tell = tell;
   }
 
-  /** Deletes pods and returns the deleted ones. `quietly`: a deleted pod does not count as failed. */
+  /** Deletes pods, and returns those that were deleted. @param quietly whether a deleted pod does not count as failed */
   async remove(job: ApiObject, list: readonly ApiObject[], quietly: boolean, errors: unknown[]): Promise<ApiObject[]> {
     const one = async (pod: ApiObject): Promise<ApiObject[]> => {
       try {
@@ -67,19 +70,19 @@ export class JobWriter {
     try {
       await inBatches(list.length, one);
     } catch (error) {
-      // A namespace in deletion takes no pods, and the job is deleted with it.
+      // A terminating namespace accepts no pods, and the job is deleted with it.
       if (!isTerminating(error)) errors.push(error);
     }
     return made;
   }
 
-  /** Writes the status, and then releases the pods that it counts. */
+  /** Writes the status, and then removes the finalizer of the pods that it counts. */
   async write(job: ApiObject, { status, release, events }: JobReport): Promise<void> {
     const { namespace, name, resourceVersion } = job.metadata;
     if (!saysAlready(look(job, 'status'), status)) {
       const patch = { metadata: { resourceVersion }, status };
       const place = { namespace, name, subresource: 'status' };
-      // Another client changed the job in the meantime. Its event triggers the next sync, and no pod is released before.
+      // Another client changed the job in between. Its event triggers the next sync. No finalizer is removed before that.
       if ((await allowing(this.#api.patch(JOBS, place, patch), 404, 409)) === undefined) return;
       for (const { type, reason, message } of events) this.#tell(job, type, reason, message);
     }

@@ -5,7 +5,7 @@ import { indexOf, parseIndexes } from './indexes.ts';
 import { assessFailure } from './policy.ts';
 import { finishedAt } from './times.ts';
 
-/** A pod carries this until its end is written down in its job's status. */
+/** The finalizer of a pod until its end is recorded in the status of its job. */
 export const TRACKING = 'batch.kubernetes.io/job-tracking';
 export const FAILURE_COUNT = 'batch.kubernetes.io/job-index-failure-count';
 export const IGNORED_COUNT = 'batch.kubernetes.io/job-index-ignored-failure-count';
@@ -15,32 +15,32 @@ export const isTracked = (pod: ApiObject): boolean => pod.metadata.finalizers?.i
 export const perIndexLimit = (job: ApiObject): number | undefined =>
   isIndexed(job) ? number(look(job, 'spec'), 'backoffLimitPerIndex') : undefined;
 
-/** Whether a pod is replaced only after it failed, and not already when its deletion starts. */
+/** Whether a pod is replaced only after it has failed, and not already when its deletion starts. */
 export const replacesFailedOnly = (job: ApiObject): boolean => {
   const { podReplacementPolicy, podFailurePolicy } = look(job, 'spec');
   return podReplacementPolicy === 'Failed' || podFailurePolicy !== undefined;
 };
 
-/** A deleted pod counts as failed too, because it may never report its end. */
+/** Whether a pod counts as failed. A deleted pod counts too, because it may never report its end. */
 export const hasFailed = (job: ApiObject, pod: ApiObject): boolean =>
   phaseOf(pod) === 'Failed' || (!replacesFailedOnly(job) && isDying(pod) && phaseOf(pod) !== 'Succeeded');
 
-/** The number in an annotation. 0 if the value is not an integer of 32 bits. */
+/** The number in an annotation; 0 if the value is not a 32-bit integer. */
 function annotatedCount(pod: ApiObject, annotation: string): number {
   const value = pod.metadata.annotations?.[annotation] ?? '';
   const count = /^[+-]?\d+$/.test(value) ? Number(value) : 0;
   return count >= 0 && count <= 2 ** 31 - 1 ? count : 0;
 }
 
-/** How often the index of a pod had failed before it. */
+/** The number of failures of an index before this pod. */
 export const failureCountOf = (pod: ApiObject): number => annotatedCount(pod, FAILURE_COUNT);
 export const ignoredCountOf = (pod: ApiObject): number => annotatedCount(pod, IGNORED_COUNT);
-/** The same with failures that do not count: the wait before the next pod goes by all of them. */
+/** The number of failures including those that do not count towards the limit. The delay of the next pod depends on it. */
 export const triesOf = (pod: ApiObject): number => failureCountOf(pod) + ignoredCountOf(pod);
 
 export const uidOf = (pod: ApiObject): string => pod.metadata.uid ?? '';
 
-/** Whether a pod is of an index that its job has; of a job without indexes each is. */
+/** Whether the index of a pod is valid for its job. In a job without indexes, every pod is valid. */
 export function hasPlace(job: ApiObject, pod: ApiObject): boolean {
   const completions = number(look(job, 'spec'), 'completions') ?? 0;
   return !isIndexed(job) || (indexOf(pod) ?? completions) < completions;
@@ -52,26 +52,26 @@ export interface JobCount {
   readonly terminating: number;
   readonly succeeded: number;
   readonly failed: number;
-  /** Counters of the status with the pods whose end is safely written down. */
+  /** Counters of the status. They include only pods whose end is recorded and whose finalizer is removed. */
   readonly counted: { readonly succeeded: number; readonly failed: number };
-  /** uids that the status has as ended, of pods that still carry the finalizer. */
+  /** UIDs of pods whose end is recorded in the status and that still have the finalizer. */
   readonly uncounted: { readonly succeeded: readonly string[]; readonly failed: readonly string[] };
   readonly succeededIndexes: ReadonlySet<number>;
-  /** undefined without a limit per index. */
+  /** Undefined if there is no limit per index. */
   readonly failedIndexes: ReadonlySet<number> | undefined;
   readonly newlyFailed: readonly ApiObject[];
   readonly newlySucceeded: readonly ApiObject[];
-  /** The last failed pod of an index without a successor. It contains the number of attempts. */
+  /** The last failed pod of each index without a successor. It has the number of attempts. */
   readonly lastFailed: ReadonlyMap<number, ApiObject>;
 }
 
-/** Whether a failed pod is the end of its index. */
+/** Whether the index of a failed pod has failed with it. */
 function endsIndex(job: ApiObject, pod: ApiObject): boolean {
   const { action, counts } = assessFailure(job, pod);
   return action === 'FailIndex' || (counts && failureCountOf(pod) >= (perIndexLimit(job) ?? Number.POSITIVE_INFINITY));
 }
 
-/** Whether a failed pod of an index came after another one. */
+/** Whether a failed pod of an index is later than another one. */
 const isLater = (pod: ApiObject, other: ApiObject): boolean =>
   triesOf(pod) >= triesOf(other) && finishedAt(pod) >= finishedAt(other);
 
@@ -86,7 +86,7 @@ function lastFailedOf(failed: readonly ApiObject[], settled: (index: number) => 
   return last;
 }
 
-/** The finished pods in the status: pods that still have the finalizer, and the number of pods without it. */
+/** The finished pods in the status: UIDs of pods that still have the finalizer, and the number of others. */
 function notedIn(status: Plain, list: 'succeeded' | 'failed', tracked: ReadonlySet<string>): [string[], number] {
   const noted = strings(look(status, 'uncountedTerminatedPods'), list);
   const kept = noted.filter((uid) => tracked.has(uid));
@@ -134,7 +134,7 @@ export function countJob(job: ApiObject, pods: readonly ApiObject[]): JobCount {
   };
 }
 
-/** How often the containers of a job's pods were started again where they stand. */
+/** The number of container restarts in the pods of a job. */
 export function restartsOf(pods: readonly ApiObject[]): number {
   let restarts = 0;
   for (const pod of pods) {

@@ -18,7 +18,7 @@ export const isFinished = (job: ApiObject): boolean =>
 
 export const isSuspended = (job: ApiObject): boolean => look(job, 'spec').suspend === true;
 
-/** When a job has run for as long as it may (ms); undefined: it may run on. */
+/** The time at which the active deadline of a job ends, in milliseconds; undefined if it has none. */
 export function deadlineOf(job: ApiObject): number | undefined {
   const seconds = number(look(job, 'spec'), 'activeDeadlineSeconds');
   const started = text(look(job, 'status'), 'startTime');
@@ -34,14 +34,14 @@ const REACHED: End = {
   message: 'Reached expected number of succeeded pods',
 };
 
-/** The end of a job that has its completions and no pod left that runs; one without a number of completions needs one. */
+/** The end of a job that has enough completions and no running pods. A job without a number of completions needs one. */
 export function completionOf(job: ApiObject, count: JobCount, active: number): End | undefined {
   const completions = number(look(job, 'spec'), 'completions');
   const isDone = completions === undefined ? count.succeeded > 0 : count.succeeded >= completions;
   return isDone && active === 0 ? REACHED : undefined;
 }
 
-/** Too many indexes have failed, or all are done and one of them has. */
+/** The end of an indexed job: too many indexes have failed, or all are finished and at least one has failed. */
 function endByIndexes(job: ApiObject, { failedIndexes, succeededIndexes }: JobCount): End | undefined {
   if (failedIndexes === undefined) return undefined;
   const spec = look(job, 'spec');
@@ -53,7 +53,9 @@ function endByIndexes(job: ApiObject, { failedIndexes, succeededIndexes }: JobCo
   return isDone && failedIndexes.size > 0 ? failure('FailedIndexes', 'Job has failed indexes') : undefined;
 }
 
-/** Whether a job has ended, and its result. Some pods may still exist. An earlier condition is kept. */
+/**
+ * Whether a job has ended, and its result. Some pods may still exist. A result that is already in the conditions is kept.
+ */
 export function endOf(job: ApiObject, count: JobCount, pods: readonly ApiObject[], now: Date): End | undefined {
   for (const type of ['SuccessCriteriaMet', 'FailureTarget'] as const) {
     const said = conditionOf(job, type);

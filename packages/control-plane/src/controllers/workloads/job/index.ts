@@ -72,7 +72,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
     for (const pod of podsFor(job).filter(isTracked)) await tracked.release(pod);
   });
 
-  /** Releases a pod whose job is gone. A pod of another kind of owner is ignored. */
+  /** Removes the finalizer from a pod whose job is gone. Pods of other owners are ignored. */
   const orphans = queue(async (key) => {
     const pod = pods.get(key);
     if (pod === undefined || !isTracked(pod)) return;
@@ -84,7 +84,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
   follow({ jobs, pods, owned, tracked, adoption, work, orphans });
 }
 
-/** Adds the jobs to `work` that a change concerns, and the pods to `orphans` that may have lost their job. */
+/** Adds the jobs that a change affects to `work`, and the pods that may have lost their job to `orphans`. */
 function follow(of: {
   readonly jobs: Informer;
   readonly pods: Informer;
@@ -121,7 +121,7 @@ function follow(of: {
 }
 
 /**
- * Runs the pods of Jobs to their end. The end of a pod is written to the status of the job before the pod is deleted, so that each pod
+ * Runs the pods of Jobs. The end of a pod is recorded in the status of its job before the pod is deleted, so that each pod
  * counts exactly once.
  * @see kubernetes pkg/controller/job
  */

@@ -7,16 +7,16 @@ import { isSuspended } from './end.ts';
 import { indexOf } from './indexes.ts';
 import { type Backoff, finishedAt, waitFor } from './times.ts';
 
-/** Maximum number of pods that are created or deleted in one reconcile. */
+/** Maximum number of pods that are created or deleted in one sync. */
 const MOST_AT_ONCE = 500;
 
-/** A pod to make: its index in an indexed job, and the failed pod that it replaces. */
+/** A pod to create: its index in an indexed job, and the failed pod that it replaces. */
 export interface NewPod {
   readonly index: number | undefined;
   readonly previous: ApiObject | undefined;
 }
 
-/** The pods to create or delete. `lookAgainAt` (ms): time when a delayed pod can be created. */
+/** The pods to create or delete. `lookAgainAt` is the time at which a delayed pod may be created, in milliseconds. */
 export interface PodPlan {
   readonly create: readonly NewPod[];
   readonly delete: readonly ApiObject[];
@@ -25,7 +25,10 @@ export interface PodPlan {
 
 export const NOTHING: PodPlan = { create: [], delete: [] };
 
-/** Pods that are too many: a second one of an index, then the least worth (`activePodsForRemoval`). */
+/**
+ * The pods that are too many: first duplicates of an index, then the first ones in the order of deletion
+ * (`activePodsForRemoval`).
+ */
 function surplus(job: ApiObject, active: readonly ApiObject[], least: number): readonly ApiObject[] {
   const twice: ApiObject[] = [];
   const others: ApiObject[] = [];
@@ -43,7 +46,7 @@ function surplus(job: ApiObject, active: readonly ApiObject[], least: number): r
   return [...twice, ...byState(others).slice(0, Math.max(0, least - twice.length))].slice(0, MOST_AT_ONCE);
 }
 
-/** The first indexes that neither have a pod nor are done. */
+/** The first indexes that have no pod and are not finished. */
 function pendingIndexes(job: ApiObject, count: JobCount, pods: readonly ApiObject[], wanted: number): number[] {
   const taken = new Set<number | undefined>([...count.succeededIndexes, ...(count.failedIndexes ?? [])]);
   for (const pod of count.active) taken.add(indexOf(pod));
@@ -54,7 +57,7 @@ function pendingIndexes(job: ApiObject, count: JobCount, pods: readonly ApiObjec
   return free;
 }
 
-/** The desired number of pods, and the pods to create or delete for it (`manageJob`). */
+/** The wanted number of pods, and the pods to create or delete (`manageJob`). */
 export function planPods(
   job: ApiObject,
   count: JobCount,
@@ -80,7 +83,10 @@ export function planPods(
   return { create: Array.from({ length: missing }, () => ({ index: undefined, previous: undefined })), delete: [] };
 }
 
-/** Every index waits for itself where each has a limit of its own; a failure that does not count makes it wait as well. */
+/**
+ * Plans pods for a job with a limit per index. Each index has its own delay. A failure that does not count towards the limit
+ * delays the next pod too.
+ */
 function planIndexes(indexes: readonly number[], count: JobCount, now: Date): PodPlan {
   const create: NewPod[] = [];
   let lookAgainAt: number | undefined;

@@ -2,18 +2,18 @@ import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { items, look, number, strings, text } from '../../../apimachinery/objects/plain.ts';
 import { parseIndexes } from './indexes.ts';
 
-/** The action of the failure policy of a job for a failed pod. */
+/** The decision of a job's pod failure policy about a failed pod. */
 export interface Verdict {
-  /** Whether it counts towards the limits. */
+  /** Whether the failure counts towards the limits. */
   readonly counts: boolean;
   readonly action: string | undefined;
-  /** Why the job fails for it, where it does. */
+  /** Why the job fails because of this pod; undefined if it does not. */
   readonly message: string | undefined;
 }
 
 const COUNTS: Verdict = { counts: true, action: undefined, message: undefined };
 
-/** The container that ended with an exit code of the rule: a main one before an init one. */
+/** The container whose exit code matches the rule. Main containers take precedence over init containers. */
 function endedContainer(pod: ApiObject, rule: unknown): { name: string; code: number } | undefined {
   const operator = text(rule, 'operator');
   const { values } = look({ rule }, 'rule');
@@ -30,7 +30,7 @@ function endedContainer(pod: ApiObject, rule: unknown): { name: string; code: nu
   return undefined;
 }
 
-/** The first rule that a failed pod meets decides (`matchPodFailurePolicy`). */
+/** Applies the first rule that matches a failed pod (`matchPodFailurePolicy`). */
 export function assessFailure(job: ApiObject, pod: ApiObject): Verdict {
   const policy = look(job, 'spec').podFailurePolicy;
   const { namespace, name } = pod.metadata;

@@ -7,7 +7,7 @@ import { completionOf, type End, isSuspended } from './end.ts';
 import { formatIndexes, indexOf } from './indexes.ts';
 import { assessFailure } from './policy.ts';
 
-/** The maximum number of pod ends in the status, to keep it small. More ends follow when these are counted. */
+/** Maximum number of ended pods in the status, which limits its size. More follow after these are counted. */
 const MOST_NOTED = 500;
 
 interface JobEvent {
@@ -16,16 +16,16 @@ interface JobEvent {
   readonly message: string;
 }
 
-/** The result of a sync: the number of created pods, and the deleted active ones. */
+/** The result of the writes in a sync: the number of created pods, and the active pods that were deleted. */
 export interface Done {
   readonly made: number;
   readonly deleted: readonly ApiObject[];
 }
 
-/** The status after a sync, and its consequences. */
+/** The status after a sync, and the writes that follow. */
 export interface JobReport {
   readonly status: Plain;
-  /** Pods whose finalizer is removed after the status is written. */
+  /** Pods whose finalizer is removed after the status was written. */
   readonly release: readonly ApiObject[];
   readonly events: readonly JobEvent[];
 }
@@ -34,18 +34,21 @@ interface Tracking {
   readonly release: readonly ApiObject[];
   readonly succeeded: readonly string[];
   readonly failed: readonly string[];
-  /** More pods have ended than fit into the status. */
+  /** Whether more pods have ended than the status may contain. */
   readonly isFull: boolean;
 }
 
-/** The last failed pod of an index stays until its replacement has the number of failures. If the job ends, no pod stays. */
+/**
+ * Whether a pod may lose its finalizer. The last failed pod of an index stays until its replacement has the number of
+ * failures. If the job ends, no pod stays.
+ */
 const mayGo = (job: ApiObject, count: JobCount, end: End | undefined, pod: ApiObject): boolean =>
   isDying(job) ||
   end !== undefined ||
   phaseOf(pod) === 'Succeeded' ||
   (hasFailed(job, pod) && count.lastFailed.get(indexOf(pod) ?? -1) !== pod);
 
-/** The pod ends to record, and the pods to release afterwards (`trackJobStatusAndRemoveFinalizers`). */
+/** The ended pods to record, and the pods to release after that (`trackJobStatusAndRemoveFinalizers`). */
 function track(job: ApiObject, pods: readonly ApiObject[], count: JobCount, end: End | undefined): Tracking {
   const release: ApiObject[] = [];
   const succeeded = [...count.uncounted.succeeded];
@@ -57,7 +60,7 @@ function track(job: ApiObject, pods: readonly ApiObject[], count: JobCount, end:
     release.push(pod);
     const uid = uidOf(pod);
     if (phaseOf(pod) === 'Succeeded' && !failed.includes(uid)) {
-      // For an index, the list of succeeded indexes is sufficient.
+      // The list of succeeded indexes records an index, so its UID is not needed.
       if (isIndexed(job)) newIndexes++;
       else if (!succeeded.includes(uid)) succeeded.push(uid);
     } else if (hasFailed(job, pod) || end?.type === 'FailureTarget') {
@@ -77,7 +80,9 @@ interface Facts {
   readonly message: string;
 }
 
-/** Sets a condition. Returns the given list if nothing changes, or if the condition is false and was never true. */
+/**
+ * Sets a condition. The given list is returned if nothing changes, or if the condition would be False and does not exist.
+ */
 function withCondition(conditions: readonly Plain[], facts: Facts, now: Date): readonly Plain[] {
   const old = conditions.find(({ type }) => type === facts.type);
   const at = formatTime(now);
@@ -99,8 +104,9 @@ function finishEvents(job: ApiObject, type: 'Complete' | 'Failed', end: End, suc
 
 /**
  * The status of a job after a sync (`syncJob`).
- * - `end`: the end of the job before pods were created or deleted; undefined if not all its pods could be deleted
- * - `isManaged`: whether the sync handled the pods of the job without an end
+ * - `end`: the end of the job, decided before pods were created or deleted; undefined if some of its pods could not be
+ *   deleted
+ * - `isManaged`: whether the sync created or deleted pods of a job without an end
  */
 export function reportJob(
   job: ApiObject,

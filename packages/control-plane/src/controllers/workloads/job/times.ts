@@ -5,7 +5,10 @@ import { conditionOf } from '../../runtime/objects.ts';
 const FIRST_BACKOFF_MS = 10_000;
 const LAST_BACKOFF_MS = 600_000;
 
-/** The number of failures since the last success, and the time of the last one (ms). They define the delay of the next pod. */
+/**
+ * The number of failures since the last success, and the time of the last failure in milliseconds. The delay of the next pod
+ * depends on them.
+ */
 export interface Backoff {
   readonly failures: number;
   readonly lastFailure: number;
@@ -17,7 +20,7 @@ export const NO_FAILURE: Backoff = { failures: 0, lastFailure: 0 };
 export const waitFor = (failures: number): number =>
   failures === 0 ? 0 : Math.min(LAST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (failures - 1));
 
-/** The end of the last container or sidecar of a pod; undefined while one of them runs. */
+/** The time at which the last container or sidecar of a pod ended; undefined while one of them runs. */
 function containersEndedAt(pod: ApiObject): number | undefined {
   const sidecars = items(look(pod, 'spec'), 'initContainers').filter((one) => one.restartPolicy === 'Always');
   const names = new Set(sidecars.map(({ name }) => name));
@@ -32,8 +35,12 @@ function containersEndedAt(pod: ApiObject): number | undefined {
 }
 
 /**
- * The end of a pod in ms (`getFinishedTime`). It is the first available of: the end of its containers, the time when it became
- * unready, the start of its deletion without the grace period, its creation.
+ * The end of a pod in milliseconds (`getFinishedTime`). The first of these times that exists counts:
+ *
+ * - the end of its containers,
+ * - the time at which it became unready,
+ * - the start of its deletion without the grace period,
+ * - its creation.
  */
 export function finishedAt(pod: ApiObject): number {
   const ended = containersEndedAt(pod);
@@ -47,7 +54,7 @@ export function finishedAt(pod: ApiObject): number {
   return new Date(deletionTimestamp).getTime() - (number(pod.metadata, 'deletionGracePeriodSeconds') ?? 0) * 1000;
 }
 
-/** The new delay after these pods have ended. Failures count since the last success (`newBackoffRecord`). */
+/** The new backoff after these pods have ended. Failures count since the last success (`newBackoffRecord`). */
 export function nextBackoff(backoff: Backoff, succeeded: readonly ApiObject[], failed: readonly ApiObject[]): Backoff {
   const ends = failed.map(finishedAt);
   if (succeeded.length === 0) {

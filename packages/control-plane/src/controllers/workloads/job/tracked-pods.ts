@@ -11,14 +11,14 @@ const withoutTracking = (pod: ApiObject): ApiObject => ({
   metadata: { ...pod.metadata, finalizers: (pod.metadata.finalizers ?? []).filter((one) => one !== TRACKING) },
 });
 
-/** Pods with the finalizer of the job controller, and the backoff that their ends cause. */
+/** Pods with the finalizer of the job controller, and the backoff of their jobs. */
 export class TrackedPods {
   readonly #api: Api;
   readonly #pods: Informer;
   readonly #backoffs = new Map<string, Backoff>();
-  /** Failed and succeeded pods that the backoff of a job contains, while they are tracked. */
+  /** Tracked pods whose end is already part of the backoff, by job. */
   readonly #known = new Map<string, Set<string>>();
-  /** Pods without the finalizer that the cache still has with it. */
+  /** Pods without the finalizer. The cache still shows them with it. */
   readonly #released = new Set<string>();
 
   constructor(api: Api, pods: Informer) {
@@ -26,7 +26,7 @@ export class TrackedPods {
     this.#pods = pods;
   }
 
-  /** Removes the finalizer. */
+  /** Removes the finalizer of the job controller from a pod. */
   async release(pod: ApiObject): Promise<void> {
     const { namespace, name, uid = '' } = pod.metadata;
     const metadata = { uid, '$deleteFromPrimitiveList/finalizers': [TRACKING] };
@@ -35,12 +35,12 @@ export class TrackedPods {
     if (cached?.metadata.uid === uid && isTracked(cached)) this.#released.add(uid);
   }
 
-  /** The pod as it is on the server: a released pod has no finalizer. */
+  /** The pod as it is on the server. A released pod has no finalizer there. */
   current(pod: ApiObject): ApiObject {
     return this.#released.has(uidOf(pod)) ? withoutTracking(pod) : pod;
   }
 
-  /** The backoff of a job with the pods that ended since the last call. */
+  /** Updates the backoff of a job with the pods that ended since the last call, and returns it. */
   backoffOf({ metadata: { uid = '' } }: ApiObject, count: JobCount): Backoff {
     const seen = this.#known.get(uid) ?? new Set<string>();
     this.#known.set(uid, seen);
@@ -52,13 +52,13 @@ export class TrackedPods {
     return backoff;
   }
 
-  /** Forgets a pod without the finalizer. */
+  /** Removes the record of a pod that has no finalizer. */
   forgetPod(pod: ApiObject): void {
     this.#released.delete(uidOf(pod));
     this.#known.get(controllerOf(pod)?.uid ?? '')?.delete(uidOf(pod));
   }
 
-  /** Forgets the backoff of a job that ended. */
+  /** Removes the backoff of a job that ended. */
   forgetJob(uid: string): void {
     this.#backoffs.delete(uid);
     this.#known.delete(uid);

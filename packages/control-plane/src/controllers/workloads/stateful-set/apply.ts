@@ -11,7 +11,7 @@ import { missingIdentity, ordinalOf, revisionOfPod, statefulPod } from './identi
 import type { StatefulPlan } from './plan.ts';
 import { type SetRevisions, statefulStatus } from './status.ts';
 
-/** Whether a call that lets refusals pass did anything. */
+/** Whether a call had an effect. A call with an allowed refusal returns undefined, and had none. */
 const isDone = (call: Promise<unknown>): Promise<boolean> => call.then((answer) => answer !== undefined);
 
 /** Applies the plans of stateful sets. */
@@ -30,7 +30,7 @@ export class StatefulWriter {
     this.#tell = parts.tell;
   }
 
-  /** Creates and deletes pods, one after the other. */
+  /** Creates and deletes pods one after another. */
   async carryOut(set: ApiObject, plan: StatefulPlan): Promise<void> {
     for (const { ordinal, revision } of plan.create) await this.#create(set, ordinal, revision);
     for (const pod of plan.delete) {
@@ -54,14 +54,14 @@ export class StatefulWriter {
     }
   }
 
-  /** Deletes the oldest revisions beyond the limit of the set that neither a pod nor the status uses. */
+  /** Deletes the oldest revisions beyond the limit of the set. Revisions that a pod or the status uses stay. */
   async cleanUp(set: ApiObject, { old }: Revisions, live: SetRevisions): Promise<void> {
     const used = new Set(this.#owned.all(set).map(revisionOfPod)).add(live.current).add(live.update);
     const idle = old.filter(({ metadata }) => !used.has(metadata.name ?? ''));
     await this.#history.forget(idle.slice(0, Math.max(0, idle.length - historyLimit(set))));
   }
 
-  /** Writes the status. Returns when it changes without an event; undefined: never. */
+  /** Writes the status. Returns the time at which it changes without an event; undefined if there is none. */
   async report(set: ApiObject, names: SetRevisions, now: Date): Promise<Date | undefined> {
     const { status, lookAgainAt } = statefulStatus(set, names, this.#owned.all(set), now);
     const old = look(set, 'status');
@@ -76,12 +76,12 @@ export class StatefulWriter {
     await this.#claims.keepOwners(set, ordinal, undefined);
     const template = this.#history.templateOf(namespaceOf(set), revision) ?? look(set, 'spec', 'template');
     const pod = statefulPod(set, ordinal, template, revision);
-    // A pod of this name belongs to another owner and blocks the creation. Its deletion triggers the next sync.
+    // If a pod of another owner has this name, it blocks the creation. Its deletion triggers the next sync.
     const creation = allowing(this.#owned.create(set, pod), 409);
     await this.#reported('Create', set, `${set.metadata.name}-${ordinal}`, isDone(creation));
   }
 
-  /** Reports the result of a call as an event. A call that did nothing (false) is not reported. */
+  /** Reports the result of a call as an event. A call without an effect (false) is not reported. */
   async #reported(
     verb: 'Create' | 'Update' | 'Delete',
     set: ApiObject,
