@@ -12,6 +12,7 @@ import { addDebug } from './debug/command.ts';
 import { addEvents } from './events/command.ts';
 import { addDrain, addExplain } from './explain/command.ts';
 import { addInstall } from './install/command.ts';
+import { addJournal } from './journal/command.ts';
 import { addLogs } from './logs/command.ts';
 import { formatted, type OutputFormat } from './output/format.ts';
 import { addPlan } from './plan/command.ts';
@@ -52,6 +53,7 @@ export function createProgram({ stdout, ...given }: ProgramEnvironment): Command
   addPlan(program, environment);
   addTree(program, environment);
   addEvents(program, environment);
+  addJournal(program, environment);
   addDebug(program, environment);
   addCompletion(program, say);
   addDashboard(program, environment);

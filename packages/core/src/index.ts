@@ -237,6 +237,7 @@ export {
   journalLines,
   journalOf,
   journalPage,
+  plainJson,
   type RecordedDecision,
   type ReplayDifference,
   type ReplayResult,
@@ -244,6 +245,7 @@ export {
   repeatDecision,
   replayJournal,
   type Subject,
+  scrubbedJournal,
 } from './replay/index.ts';
 export { postponementOf } from './rollout/postponement.ts';
 export { closedBy, isOpenedBy, nextLook } from './rollout/windows/state.ts';

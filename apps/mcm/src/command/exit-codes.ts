@@ -32,6 +32,7 @@ export const EXIT_CODES: readonly ExitCode[] = [
       dashboard: 'ended by Ctrl-C',
       'rollout status': 'complete; with --no-watch: not failed',
       plan: 'the deployment matches its spec, so the plan has no steps',
+      replay: 'this version makes the same decisions',
       'config diff': 'the cluster already has these objects',
     },
   },
@@ -41,6 +42,7 @@ export const EXIT_CODES: readonly ExitCode[] = [
     of: {
       'rollout status': 'the rollout failed, the deployment was deleted, or error',
       plan: 'the plan has steps, and the rollout completes',
+      replay: 'this version makes another decision, or none of a recorded kind',
       'config diff': 'the objects would change the cluster',
     },
   },
@@ -48,6 +50,7 @@ export const EXIT_CODES: readonly ExitCode[] = [
     code: PLAN_EXIT.problem,
     of: {
       plan: 'error, with a message on standard error',
+      replay: 'error, or the records are incomplete',
       'config diff': 'error, with a message on standard error',
     },
   },

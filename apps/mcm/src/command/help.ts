@@ -108,6 +108,19 @@ const HELP: Readonly<Record<string, Help>> = {
       ],
     ],
   },
+  journal: {
+    examples: [
+      ['mcm journal machine/NAME', 'lists the last decisions about a machine and its VM'],
+      ['mcm journal machineset/NAME -o yaml', 'also prints what each decision read, and its whole result'],
+      ['mcm journal --controller http://127.0.0.1:10259', 'lists all decisions of the controller at this address'],
+    ],
+  },
+  replay: {
+    examples: [
+      ['mcm replay mcm-bundle', 'shows the first decision that this version makes otherwise'],
+      ['mcm replay mcm-bundle --all -o json', 'prints all differences as JSON'],
+    ],
+  },
   'debug bundle': {
     examples: [
       ['mcm debug bundle', 'writes to a new folder with the current time in its name'],

@@ -3,6 +3,7 @@ const OBJECTS: Readonly<Record<string, readonly string[]>> = {
   tree: ['machinedeployment'],
   explain: ['machinedeployment', 'machine'],
   events: ['machinedeployment', 'machineset', 'machine', 'machineclass'],
+  journal: ['machinedeployment', 'machineset', 'machine'],
   drain: ['machine'],
   'config status': ['pool'],
   'config explain': ['pool'],

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Annotations, crds, type MachineClass, machineClasses, machineDeployments, machines } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
+import { readJournal, replayJournal } from '@mcm/core';
 import {
   createClient,
   handlerTransport,
@@ -15,6 +16,7 @@ import {
 } from '@mcm/kube';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import type { Cluster } from '../cluster/cluster.ts';
+import { journalText, setNamed } from '../journal/testing.ts';
 import { collectBundle } from './bundle.ts';
 import { localLogs } from './logs.ts';
 
@@ -161,4 +163,19 @@ test('the bundle contains the logs of the pods of an installation, also those be
   expect(files.get('log-mcm-0-controller.txt')).toBe('key ***\n');
   expect(files.get('log-mcm-0-controller-previous.txt')).toBe('before the restart\n');
   expect(files.get('errors.txt')).toContain('log-mcm-0-manager.txt: no log yet');
+});
+
+test('journals of controllers are files without secrets, and their decisions can be repeated', async () => {
+  const set = setNamed('web-1', { note: `"quoted" ${CANARY}` });
+  const lines = journalText('machine-controller-manager', [{ set, machines: 4 }]).split('\n');
+  const found = [{ lines, journal: readJournal(lines) }];
+  const problems = ['no controller answers at http://127.0.0.1:10259: connect ECONNREFUSED'];
+  const cluster: Cluster = { client, target: client, namespace: NS, close: async () => undefined };
+  const files = await collectBundle(cluster, '1.2.3', clock.now(), undefined, { found, problems });
+  const text = files.find(({ name }) => name === 'journal-machine-controller-manager.ndjson')?.text ?? '';
+  expect(text).toContain('***');
+  expect(text).not.toContain(CANARY);
+  const { records } = readJournal(text.split('\n'));
+  expect(replayJournal(records)).toEqual({ repeated: 1, differences: [], problems: [] });
+  expect(files.find(({ name }) => name === 'errors.txt')?.text).toContain(`journal: ${problems[0]}`);
 });

@@ -8,7 +8,7 @@ import {
   machineSets,
   machines,
 } from '@mcm/api';
-import { type Known, knownOf, scrub } from '@mcm/core';
+import { type Known, knownOf, scrub, scrubbedJournal, scrubber } from '@mcm/core';
 import {
   conform,
   errorText,
@@ -28,6 +28,7 @@ import {
 } from '@mcm/kube';
 import { stringify } from 'yaml';
 import type { Cluster } from '../cluster/cluster.ts';
+import type { FetchedJournals } from '../journal/controllers.ts';
 import { fleetTree, treeLines } from '../tree/tree.ts';
 import { type BundleFile, type CollectedLogs, podLogs } from './logs.ts';
 
@@ -121,14 +122,16 @@ async function knownSecrets({ client, namespace }: Cluster, classes: readonly Ma
  * - `errors.txt` lists what could not be read.
  *
  * @param local the logs of a local instance
+ * @param journals the journals of the controllers
  */
 export async function collectBundle(
   cluster: Cluster,
   version: string,
   now: Date,
   local: CollectedLogs = { files: [], errors: [] },
+  journals: FetchedJournals = { found: [], problems: [] },
 ): Promise<BundleFile[]> {
-  const errors: string[] = [...local.errors];
+  const errors: string[] = [...local.errors, ...journals.problems.map((problem) => `journal: ${problem}`)];
   const objects = new Map<string, readonly KubeObject[]>();
   for (const { file, client, definition, namespace, fieldSelector, project } of sourcesOf(
     cluster.asStored ?? cluster,
@@ -170,7 +173,7 @@ export async function collectBundle(
   const ofPods = await podLogs(cluster);
   errors.push(...ofPods.errors);
   const about = { collected: now.toISOString(), mcm: version, namespace: cluster.namespace };
-  return [
+  const files = [
     { name: 'about.yaml', text: stringify(about) },
     { name: 'tree.txt', text: `${treeLines(tree, true, now).join('\n')}\n` },
     ...[...objects].map(([file, items]) => ({
@@ -181,4 +184,14 @@ export async function collectBundle(
     ...ofPods.files,
     ...(errors.length > 0 ? [{ name: 'errors.txt', text: `${errors.join('\n')}\n` }] : []),
   ].map(({ name, text }) => ({ name, text: scrub(text, known) }));
+  return [...files, ...journalFiles(journals, known)];
+}
+
+/** The journals as files. Their lines stay JSON without the secrets. */
+function journalFiles({ found }: FetchedJournals, known: Known): BundleFile[] {
+  const clean = scrubber(known);
+  return found.map(({ lines, journal }) => ({
+    name: `journal-${journal.controller.replaceAll(/[^a-z0-9-]/g, '')}.ndjson`,
+    text: scrubbedJournal(lines, clean).join('\n'),
+  }));
 }

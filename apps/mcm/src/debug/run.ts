@@ -6,6 +6,7 @@ import type { AskFlags } from '../cluster/cluster-options.ts';
 import type { CommandEnvironment } from '../command/environment.ts';
 import { UserError } from '../command/errors.ts';
 import { version } from '../command/version.ts';
+import { type ControllerFlags, controllerUrls, fetchJournals } from '../journal/controllers.ts';
 import { formatted } from '../output/format.ts';
 import { collectBundle } from './bundle.ts';
 import { type BundleFile, localLogs } from './logs.ts';
@@ -13,7 +14,7 @@ import { type BundleFile, localLogs } from './logs.ts';
 /** `mcm debug bundle`. */
 export const writeBundle = (
   folder: string | undefined,
-  flags: AskFlags,
+  flags: AskFlags & ControllerFlags,
   { say }: Pick<CommandEnvironment, 'say'>,
 ): Promise<void> =>
   inCluster(flags, 'debug', async (cluster) => {
@@ -24,7 +25,8 @@ export const writeBundle = (
       (file) => resolve(file) === resolve(join(flags.dataDir, 'kubeconfig')),
     );
     const local = isLocal ? localLogs(flags.dataDir) : undefined;
-    const files = await collectBundle(cluster, version(), now, local);
+    const journals = await fetchJournals(controllerUrls(flags));
+    const files = await collectBundle(cluster, version(), now, local, journals);
     await writeFiles(into, files);
     const model = { folder: into, files: files.map(({ name }) => name) };
     const gaps = model.files.includes('errors.txt') ? ', without the data that could not be read (see errors.txt)' : '';

@@ -131,7 +131,7 @@ async function bringUp(options: UpOptions, io: BringUpIo): Promise<FleetWatch> {
   const custom = customClass(provider.machineClass);
   if (boots) await writeSecret(client, { secret: custom.secret, secretData: secretOf(CUSTOM_POOL) }, signal);
   if (first && withConfigs) await seedMachineConfig(client, custom, signal);
-  data.write({
+  const state = {
     format: 1,
     pid: process.pid,
     startedAt: realClock.now().toISOString(),
@@ -141,7 +141,8 @@ async function bringUp(options: UpOptions, io: BringUpIo): Promise<FleetWatch> {
     machineConfig: withConfigs,
     configPort: boots?.port,
     cloudAddress: cloud.address,
-  });
+  };
+  data.write(state);
 
   const fleet = watch(client, io);
   if (provider.simulatesNodes === true) {
@@ -155,12 +156,13 @@ async function bringUp(options: UpOptions, io: BringUpIo): Promise<FleetWatch> {
     log: createLogger({ level: 'silent' }),
     signal,
   });
-  await Promise.all([
+  const [manager, machineController] = await Promise.all([
     start(managerProgram(data, FIRST_FLEET.namespace)),
     start(machineControllerProgram(data, FIRST_FLEET.namespace, provider, cloud)),
     ...(withConfigs ? [start(machineConfigProgram(data, FIRST_FLEET.namespace, boots))] : []),
     fleet.synced(signal),
   ]);
+  data.write({ ...state, controllers: [manager, machineController] });
   reporter.follow(fleet);
   return fleet;
 }

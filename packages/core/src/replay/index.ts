@@ -4,6 +4,7 @@ export { BadRecord } from './codec.ts';
 export { type FieldDifference, firstDifference } from './decision-json.ts';
 export { repeatDecision } from './kinds.ts';
 export { JOURNAL_PATH, journalPage } from './page.ts';
+export { plainJson } from './plain-json.ts';
 export { BadJournal, type JournalText, type RecordedDecision, readJournal } from './read-journal.ts';
 export { type ReplayDifference, type ReplayResult, replayJournal } from './replay.ts';
-export { journalLines } from './write-journal.ts';
+export { journalLines, scrubbedJournal } from './write-journal.ts';

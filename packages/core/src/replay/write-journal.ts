@@ -20,8 +20,8 @@ export type Scrub = (text: string) => string;
 
 /**
  * Returns the records as lines of JSON, oldest first: a header, records with their objects, and the number of records as
- * the last line. Without the last line the text is incomplete. The first error that a line contains a secret is avoided by
- * `scrub`, which reads each line.
+ * the last line. Without the last line the text is incomplete. `scrub` reads each
+ * line.
  */
 export function* journalLines(
   { version, controller, at }: JournalHeader,
@@ -37,6 +37,13 @@ export function* journalLines(
   }
   yield lineOf({ end: entries.length }, scrub);
 }
+
+/** The lines of a journal without further secrets. A line that is not JSON stays a line. */
+export const scrubbedJournal = (lines: readonly string[], scrub: Scrub): readonly string[] =>
+  lines.map((line) => {
+    const json = parsed(line);
+    return json === undefined ? scrub(line).replaceAll('\n', ' ') : lineOf(json, scrub);
+  });
 
 function recordOf(entry: JournalEntry, encoder: Encoder): Json {
   const { kind, subject, firstAt, at, count, because, actions, outcome, input, decision } = entry;
@@ -58,16 +65,15 @@ function recordOf(entry: JournalEntry, encoder: Encoder): Json {
 function lineOf(json: Json, scrub: Scrub): string {
   const line = JSON.stringify(json);
   const clean = scrub(line);
-  if (clean === line || parses(clean)) return clean;
+  if (clean === line || (parsed(clean) !== undefined && !clean.includes('\n'))) return clean;
   return JSON.stringify(scrubbed(json, scrub));
 }
 
-function parses(line: string): boolean {
+function parsed(line: string): Json | undefined {
   try {
-    JSON.parse(line);
-    return !line.includes('\n');
+    return JSON.parse(line) as Json;
   } catch {
-    return false; // The caller scrubs the texts alone.
+    return undefined; // The callers handle such a line.
   }
 }
 

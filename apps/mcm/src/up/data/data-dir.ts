@@ -35,6 +35,8 @@ export interface InstanceState {
   readonly configPort?: number | undefined;
   /** The address of the cloud at the last start. */
   readonly cloudAddress?: string;
+  /** The addresses of both controllers at the last start, for their debug pages. A restart of a program keeps its port. */
+  readonly controllers?: readonly string[];
 }
 
 /** A data directory with a lock. No other process can use it until `release` is called. */

@@ -85,7 +85,7 @@ export class OvershootReconciler {
       at: this.#context.clock.now(),
       input,
       decision: plan,
-      because: `${machines} machines, frozen at ${limits.upper}`,
+      because: `${machines} machines; ${limits.upper} or more freeze the set`,
       actions: verdict === 'leave' ? [] : [verdict],
     });
     if (verdict === 'leave') {

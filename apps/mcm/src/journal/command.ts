@@ -1,0 +1,40 @@
+import type { Command } from 'commander';
+import { objectText, withCluster, withOutput } from '../cluster/cluster-options.ts';
+import type { CommandEnvironment } from '../command/environment.ts';
+import type { JournalFlags } from './run.ts';
+import type { ReplayFlags } from './run-replay.ts';
+
+/** Adds `journal` and `replay`. */
+export function addJournal(program: Command, environment: CommandEnvironment): void {
+  withOutput(
+    withController(
+      withCluster(
+        program
+          .command('journal')
+          .description('list the last decisions of the controllers about an object, oldest first')
+          .argument('[object...]', 'TYPE/NAME, TYPE NAME, or the name of a machinedeployment (default: all objects)'),
+      ),
+    ).option('--limit <count>', 'only this number of decisions, from the end'),
+  ).action(async (words: string[], flags: JournalFlags) => {
+    const { reportJournal } = await import('./run.ts');
+    await reportJournal(words.length === 0 ? undefined : objectText(words), flags, environment);
+  });
+  withOutput(
+    program
+      .command('replay')
+      .description('repeat recorded decisions with this version of mcm, and show the first difference')
+      .argument('<bundle...>', 'folders of "mcm debug bundle", or files with journals')
+      .option('--all', 'show all differences'),
+  ).action(async (paths: string[], flags: ReplayFlags) => {
+    const { reportReplay } = await import('./run-replay.ts');
+    await reportReplay(paths, flags, environment);
+  });
+}
+
+/** Adds the flag with the addresses of controllers. */
+export const withController = (command: Command): Command =>
+  command.option(
+    '--controller <url>',
+    'address of a controller; may be repeated (default: the local instance, else http://127.0.0.1:10258 and :10259)',
+    (url: string, before: readonly string[] = []) => [...before, url],
+  );

@@ -1,0 +1,126 @@
+import { describe, expect, test } from 'vitest';
+import { controllerUrls, type Fetch } from './controllers.ts';
+import { type JournalFlags, reportJournal } from './run.ts';
+import { journalText, setNamed } from './testing.ts';
+
+const MANAGER = journalText('machine-controller-manager', [
+  { set: setNamed('web-1'), machines: 1 },
+  { set: setNamed('web-1'), machines: 4 },
+  { set: setNamed('db-1'), machines: 2 },
+]);
+
+const answering =
+  (answers: Readonly<Record<string, string | number>>, asked: string[] = []): Fetch =>
+  async (url) => {
+    asked.push(url.href);
+    const answer = answers[url.port];
+    if (answer === undefined) throw new Error('connect ECONNREFUSED');
+    return typeof answer === 'string' ? { status: 200, text: answer } : { status: answer, text: 'no\n' };
+  };
+
+async function journal(object: string | undefined, fetch: Fetch, more: Partial<JournalFlags> = {}) {
+  const said: string[] = [];
+  const warned: string[] = [];
+  const telling = {
+    say: (line: string) => void said.push(line),
+    warn: (line: string) => void warned.push(line),
+    draw: (text: string) => text,
+  };
+  const flags = { output: 'text' as const, dataDir: '/nowhere/at-all', ...more };
+  await reportJournal(object, flags, telling, fetch);
+  return { said, warned };
+}
+
+const both = answering({ 10258: MANAGER, 10259: journalText('machine-controller-local', []) });
+
+test('the decisions of both controllers are listed, oldest first', async () => {
+  const { said, warned } = await journal(undefined, both);
+  expect(warned).toEqual([]);
+  expect(said.map((line) => line.replace(/^\S+\s+/, ''))).toEqual([
+    'SEEN  COUNT  OBJECT            ACTIONS  REASON',
+    '1      machineset/web-1  -        1 machines',
+    '1      machineset/web-1  freeze   4 machines',
+    '1      machineset/db-1   -        2 machines',
+  ]);
+});
+
+test('an object selects its decisions, and --limit the newest ones', async () => {
+  const asked: string[] = [];
+  const fetch = answering({ 10258: MANAGER, 10259: MANAGER }, asked);
+  const { said } = await journal('machineset/web-1', fetch, { limit: '1', namespace: 'default', output: 'json' });
+  const rows: readonly { readonly object: string; readonly because: string }[] = JSON.parse(said.join('\n'));
+  expect(rows).toMatchObject([{ object: 'machineset/web-1', because: '4 machines', actions: ['freeze'] }]);
+  expect(asked[0]).toBe('http://127.0.0.1:10258/debug/journal?namespace=default&name=web-1');
+  expect((await journal('machine/web-1', both)).said).toEqual(['no decisions in the memory of the controllers']);
+});
+
+test('JSON contains the observation and the result of a decision', async () => {
+  const { said } = await journal('mcs/db-1', both, { output: 'json' });
+  expect(JSON.parse(said.join('\n'))).toMatchObject([
+    {
+      at: '2026-01-01T00:00:02.000Z',
+      controller: 'machine-controller-manager',
+      decision: 'overshoot',
+      result: { verdict: 'leave', limits: { upper: 4 } },
+      observation: { machines: 2, set: { metadata: { name: 'db-1' } } },
+      outcome: 'done',
+    },
+  ]);
+});
+
+test('names with escape sequences are printed in a visible form', async () => {
+  const set = setNamed('web-1', { note: '\u001b[2J' });
+  const hostile = journalText('\u001b[31mred', [{ set, machines: 1, because: 'clear \u001b[2J\u202e' }]);
+  const fetch = answering({ 10258: hostile, 10259: hostile });
+  for (const output of ['wide', 'json', 'yaml'] as const)
+    expect((await journal(undefined, fetch, { output })).said.join('\n')).not.toMatch(/[\p{Cf}]|(?!\n)\p{Cc}/u);
+});
+
+describe('controllers that do not answer', () => {
+  test('one is reported on standard error, and the other is listed', async () => {
+    const { said, warned } = await journal(undefined, answering({ 10258: MANAGER }));
+    expect(said).toHaveLength(4);
+    expect(warned).toEqual(['mcm: no controller answers at http://127.0.0.1:10259: connect ECONNREFUSED']);
+  });
+
+  test('all are an error that says how to reach them', async () => {
+    await expect(journal(undefined, answering({}))).rejects.toThrow(
+      /no controller answers at http:\/\/127.0.0.1:10258: connect ECONNREFUSED; .* forward the ports: kubectl port-forward/,
+    );
+  });
+
+  test.each([
+    [
+      404,
+      'the program at http://127.0.0.1:10258 has no journal: it does not lead yet, or it is an older version of mcm',
+    ],
+    [401, 'the program at http://127.0.0.1:10258 answers 401: no'],
+  ])('status %i', async (status, sentence) => {
+    const { warned } = await journal(undefined, answering({ 10258: status, 10259: MANAGER }));
+    expect(warned).toEqual([`mcm: ${sentence}`]);
+  });
+
+  test('an answer of another program is reported, and the other controller is listed', async () => {
+    const { said, warned } = await journal(undefined, answering({ 10258: '<html>', 10259: MANAGER }));
+    expect(said).toHaveLength(4);
+    expect(warned).toEqual(['mcm: the answer of http://127.0.0.1:10258 cannot be used: it is not a journal of mcm']);
+  });
+});
+
+test.each([
+  [
+    'machineclass/small',
+    {},
+    'a machineclass has no journal; write one of machine, machineset, machinedeployment, node',
+  ],
+  ['web-1', { limit: 'many' }, '--limit many must be a number of decisions, such as 20'],
+  ['web-1', { controller: ['localhost'] }, '--controller localhost must be a URL such as http://127.0.0.1:10258'],
+  ['web-1', { controller: ['file:///etc/passwd'] }, '--controller file:///etc/passwd must be a URL'],
+] as const)('%s with %j is refused', async (object, flags, message) => {
+  await expect(journal(object, both, flags)).rejects.toThrow(message);
+});
+
+test('addresses of the flag replace the default ports', () => {
+  const urls = controllerUrls({ dataDir: '/nowhere/at-all', controller: ['http://127.0.0.1:9', 'https://[::1]:1'] });
+  expect(urls.map(({ origin }) => origin)).toEqual(['http://127.0.0.1:9', 'https://[::1]:1']);
+});

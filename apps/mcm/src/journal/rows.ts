@@ -1,0 +1,88 @@
+import { BadRecord, type JournalText, plainJson, type RecordedDecision } from '@mcm/core';
+import { age } from '../output/age.ts';
+import { columns } from '../output/columns.ts';
+
+/** A decision in the output. */
+export interface JournalRow {
+  /** RFC 3339: the last of the equal decisions. */
+  readonly at: string;
+  readonly firstAt: string;
+  readonly count: number;
+  readonly controller: string;
+  readonly decision: string;
+  readonly object: string;
+  readonly namespace: string;
+  readonly actions: readonly string[];
+  readonly because: string;
+  readonly outcome: string;
+  /** The whole result of the decision. */
+  readonly result: unknown;
+  /** What the decision read. */
+  readonly observation: unknown;
+}
+
+/** The object whose decisions are listed. */
+export interface JournalScope {
+  readonly kind: string;
+  readonly name: string;
+}
+
+/** The VM and the Node of a machine have the name of the machine. */
+const RELATED: Readonly<Record<string, readonly string[]>> = { Machine: ['Machine', 'VM', 'Node'] };
+
+const isWanted = ({ subject }: RecordedDecision, scope: JournalScope | undefined): boolean =>
+  scope === undefined || (subject.name === scope.name && (RELATED[scope.kind] ?? [scope.kind]).includes(subject.kind));
+
+/** The decisions of all journals, oldest first. */
+export function journalRows(journals: readonly JournalText[], scope?: JournalScope): JournalRow[] {
+  return journals
+    .flatMap(({ controller, records }) =>
+      records.filter((record) => isWanted(record, scope)).map((record) => rowOf(controller, record)),
+    )
+    .sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
+}
+
+const rowOf = (controller: string, record: RecordedDecision): JournalRow => ({
+  at: record.at,
+  firstAt: record.firstAt,
+  count: record.count,
+  controller,
+  decision: record.kind,
+  object: `${record.subject.kind.toLowerCase()}/${record.subject.name}`,
+  namespace: record.subject.namespace,
+  actions: record.actions,
+  because: record.because,
+  outcome: record.outcome,
+  result: record.decision,
+  observation: observationOf(record),
+});
+
+function observationOf(record: RecordedDecision): unknown {
+  try {
+    return plainJson(record.input());
+  } catch (error) {
+    if (error instanceof BadRecord) return `cannot be read: ${error.message}`;
+    throw error;
+  }
+}
+
+/** The decisions as lines of text. */
+export function journalLines(rows: readonly JournalRow[], now: Date, wide: boolean): string[] {
+  if (rows.length === 0) return ['no decisions in the memory of the controllers'];
+  const head = ['LAST SEEN', 'COUNT', 'OBJECT', ...(wide ? ['FIRST SEEN', 'CONTROLLER'] : []), 'ACTIONS', 'REASON'];
+  const since = (time: string): string => age(now.getTime() - Date.parse(time));
+  const cells = rows.map((row) => [
+    since(row.at),
+    String(row.count),
+    row.object,
+    ...(wide ? [since(row.firstAt), row.controller] : []),
+    actionsOf(row),
+    row.because,
+  ]);
+  return columns([head, ...cells]);
+}
+
+function actionsOf({ actions, outcome }: JournalRow): string {
+  if (actions.length === 0) return '-';
+  return outcome === 'done' ? actions.join(', ') : `${actions.join(', ')} (${outcome})`;
+}
