@@ -17,8 +17,8 @@ const AWS: readonly Case[] = [
   {
     what: 'a region that does not exist',
     spec: aws.spec({ region: 'eu-west-9' }),
-    event: /^CloudUnreachable: .*ENOTFOUND.*look at providerSpec\.region \("eu-west-9"\)/,
-    says: /look at providerSpec\.region \("eu-west-9"\)/,
+    event: /^CloudUnreachable: .*ENOTFOUND.*check providerSpec\.region \("eu-west-9"\)/,
+    says: /check providerSpec\.region \("eu-west-9"\)/,
   },
   {
     what: 'a region that is not valid in a host name',
@@ -30,8 +30,8 @@ const AWS: readonly Case[] = [
     what: 'an unreachable endpoint',
     spec: aws.spec({ region: 'eu-west-8' }),
     event:
-      /^CloudUnreachable: .*ECONNREFUSED.*look at providerSpec\.region \("eu-west-8"\).*the endpoint in Secret or environment/,
-    says: /ECONNREFUSED.*look at providerSpec\.region/,
+      /^CloudUnreachable: .*ECONNREFUSED.*check providerSpec\.region \("eu-west-8"\).*the endpoint in Secret or environment/,
+    says: /ECONNREFUSED.*check providerSpec\.region/,
   },
   {
     what: 'an endpoint whose certificate is not trusted',
@@ -66,7 +66,7 @@ const AWS: readonly Case[] = [
   {
     what: 'an image that the cloud does not know',
     spec: aws.spec({ ami: 'ami-ffffffffffffffff0' }),
-    event: /^CloudRefuses: .*ami-ffffffffffffffff0.*look at providerSpec\.ami/,
+    event: /^CloudRefuses: .*ami-ffffffffffffffff0.*check providerSpec\.ami/,
     says: /ami-ffffffffffffffff0/,
   },
   {
@@ -132,8 +132,8 @@ const AZURE: readonly Case[] = [
   {
     what: 'a region that does not exist',
     spec: azure.spec({ location: 'westnowhere' }),
-    event: /^CloudRefuses: .*westnowhere.*look at providerSpec\.location \("westnowhere"\)/,
-    says: /look at providerSpec\.location \("westnowhere"\)/,
+    event: /^CloudRefuses: .*westnowhere.*check providerSpec\.location \("westnowhere"\)/,
+    says: /check providerSpec\.location \("westnowhere"\)/,
   },
   {
     what: 'an unreachable cloud',
@@ -213,7 +213,7 @@ const GCP: readonly Case[] = [
     what: 'credentials that are not JSON',
     secret: gcp.secret({ serviceAccountJSON: 'rubbish-of-the-secret {' }),
     event:
-      /^InvalidClass: .*"serviceAccountJSON" field: failed to unmarshal json object: it is no JSON; correct data\.serviceAccountJSON of Secret default\/odd/,
+      /^InvalidClass: .*"serviceAccountJSON" field: failed to unmarshal json object: it is not JSON; correct data\.serviceAccountJSON of Secret default\/odd/,
     says: /serviceAccountJSON.*; correct it in Secret default\/odd/,
     secrets: ['rubbish-of-the-secret'],
   },
@@ -253,8 +253,8 @@ const GCP: readonly Case[] = [
     what: 'a zone that does not exist',
     spec: gcp.spec({ zone: 'europe-nowhere1-b' }),
     secret: gcp.secret({ serviceAccountJSON: serviceAccount() }),
-    event: /^CloudRefuses: .*Unknown zone.*look at providerSpec\.zone \("europe-nowhere1-b"\)/,
-    says: /look at providerSpec\.zone/,
+    event: /^CloudRefuses: .*Unknown zone.*check providerSpec\.zone \("europe-nowhere1-b"\)/,
+    says: /check providerSpec\.zone/,
   },
   {
     what: 'a Secret without credentials',
@@ -307,8 +307,8 @@ const LOCAL: readonly Case[] = [
   {
     what: 'a zone that does not exist',
     spec: local.spec({ zone: 'local-nowhere' }),
-    event: /^CloudRefuses: .*look at providerSpec\.zone \("local-nowhere"\)/,
-    says: /look at providerSpec\.zone/,
+    event: /^CloudRefuses: .*check providerSpec\.zone \("local-nowhere"\)/,
+    says: /check providerSpec\.zone/,
   },
   {
     what: 'an unreachable endpoint',

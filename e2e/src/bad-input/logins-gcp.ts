@@ -89,7 +89,8 @@ export const GCP_LOGINS: readonly Case[] = [
       }),
       projectID: 'p',
     }),
-    event: /^CredentialsRefused: .*iamcredentials\.googleapis\.com: 403 PERMISSION_DENIED.*what the account allows/,
+    event:
+      /^CredentialsRefused: .*iamcredentials\.googleapis\.com: 403 PERMISSION_DENIED.*the permissions of the account/,
     says: /403 PERMISSION_DENIED/,
   },
   {
@@ -130,8 +131,8 @@ export const GCP_LOGINS: readonly Case[] = [
   {
     what: 'a service account without a role',
     secret: gcp.secret({ serviceAccountJSON: serviceAccount({ project_id: FORBIDDEN }) }),
-    event: /^CredentialsRefused: .*Required 'compute\.instances\.list' permission.*or what the account allows/,
-    says: /what the account allows/,
+    event: /^CredentialsRefused: .*Required 'compute\.instances\.list' permission.*or the permissions of the account/,
+    says: /the permissions of the account/,
     secrets: ['PRIVATE KEY'],
   },
   {

@@ -61,7 +61,7 @@ test('config explain shows whether each node has the target, why not, and which 
     expect(why).toEqual({ a: '', b: 'is drained', c: 'gets the target next', d: waits, e: waits });
     expect(pool && poolLines(pool)).toEqual([
       ...['machineconfigpool worker', '  target  new (InPlace)'],
-      '  nodes   5: 1 updated, 1 unavailable, at most 2 may be',
+      '  nodes   5: 1 updated, 1 unavailable, at most 2 may be unavailable',
       ...['  next    sets the target of c', '', 'Nodes without the target:'],
       ...['  - b: is drained', '  - c: gets the target next', `  - d: ${waits}`, `  - e: ${waits}`],
     ]);

@@ -136,7 +136,7 @@ export function poolLines(pool: PoolExplanation): string[] {
     `machineconfigpool ${pool.name}`,
     `  target  ${pool.target || 'none yet'} (${pool.updateStrategy}${pool.paused ? ', paused' : ''})`,
     ...(pool.completed !== pool.target && pool.completed !== '' ? [`  before  ${pool.completed}`] : []),
-    `  nodes   ${pool.nodes}: ${pool.updated} updated, ${pool.unavailable} unavailable, at most ${pool.maxUnavailable ?? '?'} may be`,
+    `  nodes   ${pool.nodes}: ${pool.updated} updated, ${pool.unavailable} unavailable, at most ${pool.maxUnavailable ?? '?'} may be unavailable`,
     `  next    ${nextOf(pool)}`,
     ...list(
       'Nodes without the target:',

@@ -112,9 +112,10 @@ export async function install(
     const reasons = await untilReady(client, objects, { clock: realClock, signal: until, timeoutMs });
     if (reasons.length > 0)
       throw new UserError(
-        [`not ready after ${flags.timeout}; all objects are applied, and their controllers continue`, ...reasons].join(
-          '\n',
-        ),
+        [
+          `not ready after ${flags.timeout}; all objects are applied, and the pods can still become ready`,
+          ...reasons,
+        ].join('\n'),
       );
     tell({ ready: true }, 'all pods are ready');
   });

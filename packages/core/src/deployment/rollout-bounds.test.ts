@@ -142,7 +142,7 @@ test('without machines the current set is scaled first, then the last good one, 
 test('a single set with an unproven template grows to its ceiling, and the last good one takes the rest', () => {
   const proven = { ceiling: 3, good: 'old' };
   expect(scaled(size('new', 1, wanted(1, 1)), [size('old', 0)], proven)).toEqual([
-    ...[{ new: 3, old: 9 }, ['old', 'new'], 'the newest template is not yet proven: old grows'],
+    ...[{ new: 3, old: 9 }, ['old', 'new'], 'the newest template is not yet proven: the last good set old grows'],
   ]);
   // A single old set, and a current set that shrinks, have no ceiling.
   expect(scaled(size('new', 0), [size('old', 4, wanted(4, 4))], proven)[0]).toEqual({ old: 10 });

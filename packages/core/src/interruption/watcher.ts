@@ -120,7 +120,7 @@ export class InterruptionWatcher {
   async notify(notice: InterruptionNotice): Promise<NoticeAnswer> {
     const { log, observe } = this.#options;
     const outcome = await this.#handle(notice).catch((error: unknown): NoticeOutcome => {
-      log.warn('Notice of an interruption not recorded; it is tried again', {
+      log.warn('Notice of an interruption not recorded; retrying', {
         vm: notice.providerId,
         error: errorText(error),
       });

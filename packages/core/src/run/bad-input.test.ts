@@ -322,21 +322,21 @@ test.each<[what: string, spec: object, thrown: MachineError, reason: string, say
     {},
     new MachineError('Unauthenticated', 'no'),
     'CredentialsRefused',
-    /no; correct the credentials in Secret default\/odd \(data\.key\), or what the account allows them$/,
+    /no; correct the credentials in Secret default\/odd \(data\.key\), or the permissions of the account$/,
   ],
   [
     'a region that does not exist',
     { region: 'nowhere-1' },
     network('ENOTFOUND'),
     'CloudUnreachable',
-    /\(ENOTFOUND\); look at providerSpec\.region \("nowhere-1"\), the endpoint in Secret or environment/,
+    /\(ENOTFOUND\); check providerSpec\.region \("nowhere-1"\), the endpoint in Secret or environment/,
   ],
   [
     'an endpoint that does not answer',
     {},
     network('ECONNREFUSED'),
     'CloudUnreachable',
-    /reached \(ECONNREFUSED\); look at/,
+    /reached \(ECONNREFUSED\); check/,
   ],
   ['a CA that is not known', {}, network('SELF_SIGNED_CERT_IN_CHAIN'), 'CloudUnreachable', /NODE_EXTRA_CA_CERTS/],
   [
@@ -344,7 +344,7 @@ test.each<[what: string, spec: object, thrown: MachineError, reason: string, say
     { disks: [{ image: 'img-of-old' }] },
     new MachineError('InvalidArgument', 'there is no image img-of-old'),
     'CloudRefuses',
-    /look at providerSpec\.disks\[0\]\.image \("img-of-old"\) of MachineClass odd$/,
+    /check providerSpec\.disks\[0\]\.image \("img-of-old"\) of MachineClass odd$/,
   ],
 ])(
   '%s: reported once on the class with field and hint, and on its machines; others run; reported when it works again',

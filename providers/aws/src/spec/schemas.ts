@@ -75,8 +75,8 @@ const placement = z.object({
 export const AwsProviderSpec = z.object({
   apiVersion: text('accepted for compatibility, not used'),
   ami: text('image of the VMs; required'),
-  region: text('region of the VMs, eu-north-1; required'),
-  machineType: text('instance type, m6i.large; required'),
+  region: text('region of the VMs, such as eu-north-1; required'),
+  machineType: text('instance type, such as m6i.large; required'),
   iam: iam.optional().meta({ description: 'instance profile, by name or ARN; required' }),
   keyName: text('key pair for SSH; empty equals absent'),
   blockDevices: z

@@ -17,7 +17,7 @@ const dataDisk = z.object({
   name: text('part of the disk’s name, <vm>-<name>-<lun>-data-disk'),
   lun: count('logical unit number, 0 or more; unique for each VM'),
   diskSizeGB: count('size in GB, more than 0; required'),
-  storageAccountType: text('kind of disk, StandardSSD_LRS; required'),
+  storageAccountType: text('kind of disk, such as StandardSSD_LRS; required'),
   caching: text('None, ReadOnly or ReadWrite; default None'),
   imageRef: imageReference.optional().meta({ description: 'image of the disk, as in imageReference' }),
 });
@@ -25,7 +25,7 @@ export type DataDisk = z.infer<typeof dataDisk>;
 
 const managedDisk = z.object({
   id: text('accepted but not sent, as in the original'),
-  storageAccountType: text('kind of disk, Premium_LRS; sent even when empty'),
+  storageAccountType: text('kind of disk, such as Premium_LRS; sent even when empty'),
   securityProfile: z
     .object({ securityEncryptionType: text('VMGuestStateOnly or DiskWithVMGuestState, for confidential VMs') })
     .optional()
@@ -35,7 +35,7 @@ const managedDisk = z.object({
 const osDisk = z.object({
   name: text('accepted but not sent, as in the original: the disk is <vm>-os-disk'),
   caching: text('None, ReadOnly or ReadWrite; sent even when empty'),
-  createOption: text('how the disk is made, FromImage; required'),
+  createOption: text('how the disk is created, such as FromImage; required'),
   diskSizeGB: count('size in GB, more than 0; required'),
   managedDisk: managedDisk.optional().meta({ description: 'kind and encryption of the disk' }),
 });
@@ -84,7 +84,7 @@ const securityProfile = z.object({
 
 const properties = z.object({
   hardwareProfile: z
-    .object({ vmSize: text('size of the VMs, Standard_D4s_v5; required') })
+    .object({ vmSize: text('size of the VMs, such as Standard_D4s_v5; required') })
     .optional()
     .meta({ description: 'size of the VMs; required' }),
   osProfile: osProfile.optional().meta({
@@ -136,7 +136,7 @@ const subnetInfo = z.object({
 
 /** `MachineClass.providerSpec` of provider `Azure`. It contains only types; the rules are in `validate.ts`. */
 export const AzureProviderSpec = z.object({
-  location: text('region of the VMs, northeurope; required'),
+  location: text('region of the VMs, such as northeurope; required'),
   resourceGroup: text('resource group of VMs, NICs and disks; required'),
   subnetInfo: subnetInfo.optional().meta({ description: 'network of the NICs; required' }),
   tags: z.record(z.string(), z.string()).optional().meta({

@@ -140,7 +140,7 @@ function readJson(text: string, where: string): unknown {
     return JSON.parse(text.trim());
   } catch {
     // The error of the parser quotes the text, which is a secret.
-    throw new Error(`${where}: failed to unmarshal json object: it is no JSON`);
+    throw new Error(`${where}: failed to unmarshal json object: it is not JSON`);
   }
 }
 

@@ -31,12 +31,12 @@ const networkInterface = z.object({
   stackType: text('IPV4_ONLY or IPV4_IPV6'),
   ipv6accessType: text('INTERNAL or EXTERNAL; sent with IPV4_IPV6 or useAliasIPs'),
   useAliasIPs: flag('true: the interface gets an alias range'),
-  ipCidrRange: text('size of the alias range, /24'),
+  ipCidrRange: text('size of the alias range, such as /24'),
   subnetworkRangeName: text('secondary range that contains the alias range'),
 });
 
 const gpu = z.object({
-  acceleratorType: text('type of the GPUs, nvidia-tesla-t4; required'),
+  acceleratorType: text('type of the GPUs, such as nvidia-tesla-t4; required'),
   count: whole('GPUs of each VM, at least one'),
 });
 
@@ -65,9 +65,9 @@ const shieldedInstance = z.object({
 /** `MachineClass.providerSpec` of provider `GCP`. It contains only types; the rules are in `validate.ts`. */
 export const GcpProviderSpec = z.object({
   apiVersion: text('accepted for compatibility, not used'),
-  region: text('region of the subnetworks, europe-north1; required'),
-  zone: text('zone of the VMs, europe-north1-b; required'),
-  machineType: text('type of the VMs, n2-standard-4; a bare name; required'),
+  region: text('region of the subnetworks, such as europe-north1; required'),
+  zone: text('zone of the VMs, such as europe-north1-b; required'),
+  machineType: text('type of the VMs as a name without a path, such as n2-standard-4; required'),
   canIpForward: flag('whether VMs may forward packets of other addresses'),
   deletionProtection: flag('true: the cloud refuses to delete the VMs, even for this controller'),
   description: text('description of each VM'),

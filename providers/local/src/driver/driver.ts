@@ -104,7 +104,7 @@ export function createLocalDriver(options: LocalDriverOptions): LocalDriver {
       const { id, state, stateReason, zone, createdAt } = instance;
       const because = stateReason ? ` (${stateReason})` : '';
       return {
-        state: `instance ${id} of zone ${zone}, made at ${createdAt}, is ${state}${because}`,
+        state: `instance ${id} of zone ${zone}, created at ${createdAt}, is ${state}${because}`,
         console: await cloud.console(id, request.signal),
       };
     },

@@ -49,11 +49,11 @@ const pem = (base64: string): string => Buffer.from(base64, 'base64').toString('
 export function parseKubeconfig(text: string): ClusterConfig {
   const document = parseDocument(text, { prettyErrors: false });
   const [problem] = document.errors;
-  if (problem) throw wrong(`is no YAML (${problem.code} at character ${problem.pos[0]})`);
+  if (problem) throw wrong(`is not YAML (${problem.code} at character ${problem.pos[0]})`);
   const parsed = kubeconfig.safeParse(document.toJS());
   if (!parsed.success) {
     const fields = parsed.error.issues.map(({ path }) => path.join('.') || 'all of it');
-    throw wrong(`is no kubeconfig; look at ${[...new Set(fields)].join(', ')}`);
+    throw wrong(`is not a kubeconfig; check ${[...new Set(fields)].join(', ')}`);
   }
   const { 'current-context': current, contexts, clusters, users = [] } = parsed.data;
   const context = contexts.find(({ name }) => name === current)?.context;

@@ -239,8 +239,8 @@ test.each<[string, Pod['status'], string]>([
 
 test.each([
   ['without key', undefined, /data\.kubeconfig: is missing; add the kubeconfig/],
-  ['no YAML', '{', /data\.kubeconfig: is no YAML/],
-  ['no kubeconfig', 'a: 1', /is no kubeconfig; look at current-context, contexts, clusters/],
+  ['no YAML', '{', /data\.kubeconfig: is not YAML/],
+  ['no kubeconfig', 'a: 1', /is not a kubeconfig; check current-context, contexts, clusters/],
 ])('kubeconfig %s: retried after minutes, for any method [P10]', async (_what, kubeconfig, says) => {
   const { rig } = await started();
   const driver = createLocalDriver({ clock: rig.clock, connect: () => Promise.reject, backend: 'pod' } as never);

@@ -22,7 +22,7 @@ export function waitLines(waits: readonly MachineWait[], now: Date): string[] {
       return alike.map((wait) => `machine ${wait.name} (${wait.phase}${lasting(wait, now)}): ${waitText(wait, now)}`);
     }
     const phase = `${first.phase}${lasting(first, now)}`;
-    return [`${alike.length} machines, first of all ${first.name} (${phase}): ${waitText(first, now)}`];
+    return [`${alike.length} machines, for example ${first.name} (${phase}): ${waitText(first, now)}`];
   });
 }
 

@@ -103,7 +103,7 @@ describe('explain', () => {
     });
     const lines = explain(read(many(5, 'CrashLoopBackOff', 'n').map(waits)));
     expect(lines).toMatch(
-      /^Waits for:\n {2}- 5 machines, first of all n0 \(CrashLoopBackOff for 10m\): Machine n0 has no room; in 10m0s it may be Failed.*\n\n/m,
+      /^Waits for:\n {2}- 5 machines, for example n0 \(CrashLoopBackOff for 10m\): Machine n0 has no room; in 10m0s it may be Failed.*\n\n/m,
     );
     expect(lines).toContain('next   the deployment waits: for 5 machines of the newest set to be Running');
   });

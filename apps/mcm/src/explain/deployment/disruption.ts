@@ -15,7 +15,7 @@ function budgetLines({ replicas, unavailable, available, missing, underWay, ...b
   ] as const;
   const by = parts.flatMap(([count, what]) => (count > 0 ? [`${count} ${what}`] : []));
   const short = missing === 0 ? 'no machine is missing' : `${missing} ${missing === 1 ? 'is' : 'are'} missing`;
-  const permitted = budget.rolling ? `, and ${unavailable === 0 ? 'none' : `up to ${unavailable}`} may be` : '';
+  const permitted = budget.rolling ? `, and ${unavailable === 0 ? 'none' : `up to ${unavailable}`} may be missing` : '';
   return [
     `${available} of ${replicas} ${available === 1 ? 'is' : 'are'} available; ${short}${by.length > 0 ? ` (${by.join(', ')})` : ''}${permitted}`,
   ];

@@ -74,7 +74,7 @@ test.each<[what: string, parts: Parts, says: string]>([
       description:
         'Error occurred with decoding machine error status while getting VM status, aborting without retry. machine code: machine codes error: code = [Unauthenticated] message = [no]. Set machine status to termination. Now, getting VM Status',
     },
-    'Asking for its VM failed: Unauthenticated: no',
+    'The search for its VM failed: Unauthenticated: no',
   ],
   [
     'volumes that stay when the VM has gone: until when, and what then',

@@ -78,7 +78,7 @@ test.for<[what: string, context: ReplacementContext, holds: string]>([
   [
     'the limit of replacements',
     seen(fleet('Running', 'Running', 'Running', 'Terminating')),
-    '1 of its deployment or set is being replaced or created, and --max-unhealthy-replacements allows only 1',
+    '1 other machine of its deployment or set is being replaced or created, and --max-unhealthy-replacements allows only 1',
   ],
   [
     'an open circuit breaker',

@@ -86,7 +86,7 @@ function ofGuards(machine: Machine, { set, fleet, guards }: ReplacementContext):
       : []),
     ...(others >= limit
       ? [
-          `${others} of its deployment or set ${others === 1 ? 'is' : 'are'} being replaced or created, and --max-unhealthy-replacements allows only ${limit}`,
+          `${others} other ${others === 1 ? 'machine' : 'machines'} of its deployment or set ${others === 1 ? 'is' : 'are'} being replaced or created, and --max-unhealthy-replacements allows only ${limit}`,
         ]
       : []),
   ];

@@ -120,7 +120,7 @@ export function planRollingUpdate(sizes: Sizes & { readonly current: SetSize }, 
   if (wanted !== current.replicas) {
     return {
       resize: new Map([[current.name, wanted]]),
-      because: `${current.name} may have ${wanted} of ${target.replicas}`,
+      because: `${current.name} may have ${wanted} of ${target.replicas} machines`,
     };
   }
   const missing = addMissing(sizes, target);

@@ -105,7 +105,11 @@ function scaleOnly(sizes: Sizes, active: SetSize | undefined, target: ScaleTarge
     return addTo(sizes, allowedOf(target) - only.replicas, room, target);
   }
   const size = Math.min(replicas, only.replicas + room);
-  return { resize: new Map([[only.name, size]]), annotate: [only.name], because: `${only.name} is the only one` };
+  return {
+    resize: new Map([[only.name, size]]),
+    annotate: [only.name],
+    because: `${only.name} is the only active set`,
+  };
 }
 
 /**
@@ -119,7 +123,7 @@ function addTo(sizes: Sizes, count: number, room: number, target: ScaleTarget): 
   const names = allOf(sizes).filter((size) => isActive(size) || resize.has(size.name));
   const because =
     target.good !== undefined && resize.has(target.good)
-      ? `the newest template is not yet proven: ${target.good} grows`
+      ? `the newest template is not yet proven: the last good set ${target.good} grows`
       : 'in proportion';
   return { resize, annotate: stays ? [] : names.map(({ name }) => name), because };
 }

@@ -51,7 +51,7 @@ export function problemOf(
   if (!LASTING.has(error.code) && !(call === 'create' && error.code === 'NotFound')) return undefined;
   const fields = leaves(machineClass.providerSpec).filter(({ value }) => names(error.message, value));
   if (fields.length === 0) return undefined;
-  return { reason: 'CloudRefuses', hint: `look at ${reported(fields)} of MachineClass ${machineClass.metadata.name}` };
+  return { reason: 'CloudRefuses', hint: `check ${reported(fields)} of MachineClass ${machineClass.metadata.name}` };
 }
 
 /** The field of a problem whose message does not contain it; undefined: nothing to add. */
@@ -67,7 +67,7 @@ function credentialsHint(machineClass: MachineClass, secrets: Readonly<Record<st
   const keys = Object.keys(secrets).filter((key) => key !== USER_DATA_KEY);
   const holder = secretKeysOf(machineClass).at(-1) ?? '';
   const which = keys.length > 0 ? ` (data.${keys.join(', data.')})` : '';
-  return `correct the credentials in Secret ${holder}${which}, or what the account allows them`;
+  return `correct the credentials in Secret ${holder}${which}, or the permissions of the account`;
 }
 
 function networkHint(code: string, machineClass: MachineClass): string {
@@ -75,7 +75,7 @@ function networkHint(code: string, machineClass: MachineClass): string {
     return `the certificate of the cloud's endpoint is not trusted (${code}); name a file with its CA in NODE_EXTRA_CA_CERTS`;
   const places = leaves(machineClass.providerSpec).filter(({ path }) => PLACES.has(String(path[0]).toLowerCase()));
   const where = places.length > 0 ? `${reported(places)}, ` : '';
-  return `the cloud cannot be reached (${code}); look at ${where}the endpoint in Secret or environment, and the controller's network`;
+  return `the cloud cannot be reached (${code}); check ${where}the endpoint in Secret or environment, and the controller's network`;
 }
 
 /** Node's code of a failed connection, from any of the causes. */

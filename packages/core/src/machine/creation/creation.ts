@@ -173,7 +173,8 @@ function planLookup(o: MachineObservation, last: SettledCall, initialize: Plan, 
   const { error } = last.outcome;
   if (error.code === 'Uninitialized') return initialize;
   // The VM may be gone. The machine never gets a second VM: it joins, or the creation timeout ends it.
-  if (error.code === 'NotFound' || error.code === 'Unimplemented') return act('taken as it is', pending(o, now));
+  if (error.code === 'NotFound' || error.code === 'Unimplemented')
+    return act('the cloud does not initialize the VM', pending(o, now));
   return planRetry(o, last, createBackoff(o, error), creationFailed, now);
 }
 

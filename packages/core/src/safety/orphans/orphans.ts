@@ -233,7 +233,7 @@ export class OrphanCollector {
     if (!found || (this.#wentBackAt !== undefined && found.time.to <= this.#wentBackAt)) return;
     this.#wentBackAt = found.time.to;
     const fields = { providerId: found.vm.providerId, from: found.time.from, to: found.time.to };
-    log.warn('A VM was created while, by its Lease, no controller was running: the API server was restored', fields);
+    log.warn('A VM was created while no process held the Lease: the API server was restored from a backup', fields);
   }
 
   /**
