@@ -6,6 +6,7 @@ import type { WorldOptions } from '../world/world.ts';
  * - `in-place`: in-place updates, which mcm orchestrates for even seeds and the user for odd seeds.
  * - `pauses`: the user pauses rollouts, and also scales for odd seeds.
  * - `windows`: rollouts act for one minute in five, and users mark machines as Failed. Nodes postpone for a while.
+ * - `interruptions`: the cloud announces the end of VMs, in any order, repeated and late, and also harmless and false notices.
  * - `leases`: two processes of each controller compete for a Lease, and the leaders are frozen and continue later.
  * - `large`: five deployments of three classes, with up to 50 machines. In two of five histories each has a machine config pool.
  * - `crds`: CRDs get and lose a version, and the CRD of the deployments is deleted and created again.
@@ -17,6 +18,7 @@ export const FLEET_MODES = [
   'in-place',
   'pauses',
   'windows',
+  'interruptions',
   'leases',
   'large',
   'crds',
@@ -30,7 +32,8 @@ const hasInPlace = (mode: FleetMode | 'scaler', seed: number): boolean =>
   mode === 'in-place' || (mode === 'pauses' && seed % 5 >= 3);
 
 /** Whether users neither mark machines as Failed nor pause rollouts in histories of this mode. */
-export const isPlainMode = (mode: FleetMode): boolean => ['rolls', 'leases', 'crds', 'disks'].includes(mode);
+export const isPlainMode = (mode: FleetMode): boolean =>
+  ['rolls', 'leases', 'crds', 'disks', 'interruptions'].includes(mode);
 
 /** Whether each deployment has a machine config pool. Such histories take four times as long as others. */
 export const hasPools = (mode: FleetMode, seed: number): boolean => mode === 'large' && seed % 5 < 2;

@@ -6,6 +6,7 @@ import type { Caller } from '../network/network.ts';
 import { BOUNDS } from '../record/bounds.ts';
 import { Dice } from '../script/dice.ts';
 import { type Plan, Script } from '../script/script.ts';
+import type { InterruptionVerifier } from '../verifiers/interruption-verifier.ts';
 import { createCrd, deleteCrd, EXCHANGED, exchangeVersion, isGone } from '../world/crd-exchange.ts';
 import { DEPLOYMENT } from '../world/fleet.ts';
 import { NAMESPACE, type ProcessName, type Wanted, type World } from '../world/world.ts';
@@ -45,6 +46,7 @@ const FREEZES = ['freeze', 'freeze', 'freeze', 'freeze', 'freeze', 'freeze'] as 
 const LEASE_ACTS = [...OFTEN, ...FREEZES, ...FREEZES, ...MISFORTUNES] as const;
 const CRD_ACTS = [...OFTEN, ...MISFORTUNES, ...Array<'exchange'>(6).fill('exchange'), 'delete CRD'] as const;
 const DISK_ACTS = [...OFTEN, ...OFTEN, ...MISFORTUNES, ...Array<'restart cloud'>(6).fill('restart cloud')] as const;
+const INTERRUPTION_ACTS = [...OFTEN, ...OFTEN, ...MISFORTUNES, ...Array<'interrupt'>(14).fill('interrupt')] as const;
 const POOL_ACTS = ['configure', 'configure', 'direct', 'kill config'] as const;
 const LARGE_ACTS = [
   ...[...OFTEN, ...OFTEN, ...OFTEN, ...MISFORTUNES, ...POOL_ACTS, ...POOL_ACTS, ...Array<'sicken'>(6).fill('sicken')],
@@ -53,7 +55,7 @@ type ActName =
   | (typeof LEASE_ACTS)[number]
   | (typeof CRD_ACTS)[number]
   | (typeof LARGE_ACTS)[number]
-  | ('agents' | 'select' | 'pause again' | 'postpone');
+  | ('agents' | 'select' | 'pause again' | 'postpone' | 'interrupt');
 
 /** The acts of modes that have their own lists. */
 const ACTS_OF: Readonly<Partial<Record<FleetMode, readonly ActName[]>>> = {
@@ -61,6 +63,7 @@ const ACTS_OF: Readonly<Partial<Record<FleetMode, readonly ActName[]>>> = {
   crds: CRD_ACTS,
   disks: DISK_ACTS,
   large: LARGE_ACTS,
+  interruptions: INTERRUPTION_ACTS,
 };
 
 /** The desired state of a deployment. */
@@ -94,10 +97,20 @@ export class RandomHistory {
   readonly #script: Script;
   /** The machine config pools of a large world. */
   readonly #pools: FleetPools | undefined;
+  readonly #interruptions: InterruptionVerifier | undefined;
 
-  constructor(world: World, mode: FleetMode, { seed, plan }: HistoryOptions, pools?: FleetPools) {
+  constructor(
+    world: World,
+    mode: FleetMode,
+    { seed, plan }: HistoryOptions,
+    {
+      pools,
+      interruptions,
+    }: { readonly pools?: FleetPools | undefined; readonly interruptions?: InterruptionVerifier | undefined },
+  ) {
     this.#world = world;
     this.#pools = pools;
+    this.#interruptions = interruptions;
     this.#dice = new Dice(seed + 1_000_000);
     const inPlace = strategyOf(mode, seed).inPlace;
     this.#inPlace = inPlace !== undefined;
@@ -166,6 +179,7 @@ export class RandomHistory {
       select: () => this.#select(),
       'pause again': () => this.#pauseAgain(),
       postpone: () => this.#postpone(),
+      interrupt: () => this.#interrupt(),
       exchange: () => this.#exchange(),
       'delete CRD': () => this.#deleteCrd(),
       configure: () => this.#pools?.change(),
@@ -224,6 +238,17 @@ export class RandomHistory {
     }, ms);
   }
 
+  /** The cloud announces an interruption of a VM: a real one, a harmless one, or one that is not true. */
+  async #interrupt(): Promise<void> {
+    const vm = this.#anyVm();
+    if (!vm || !this.#world.cloudRuns) return;
+    const kind = this.#dice.one(['Terminate', 'Terminate', 'Terminate', 'Maintenance', 'Rebalance', 'Freeze'] as const);
+    const noticeMs = this.#dice.one([30_000, 120_000, 120_000, 900_000]) ?? 0;
+    this.#interruptions?.announce(vm, kind ?? 'Terminate', noticeMs);
+    // A second notice with another deadline may follow the first one.
+    if (this.#dice.number(3) === 0) this.#interruptions?.announce(vm, kind ?? 'Terminate', noticeMs * 2);
+  }
+
   /** The user resumes the rollout for a while, and pauses it again. */
   async #pauseAgain(): Promise<void> {
     await this.#world.change({ paused: false });
@@ -255,6 +280,8 @@ export class RandomHistory {
     }
     if (this.#byHand) this.#selectAgainAndAgain();
     if (this.#silenced || world.network.silencesWatches) await world.clock.advance(BOUNDS.reopened.ms);
+    await world.untilAllSettled(this.#wanted, BOUNDS.settled.ms);
+    await this.#interruptions?.verifyTimely();
     await world.untilAllSettled(this.#wanted, BOUNDS.settled.ms);
     await this.#pools?.untilUpdated();
     await world.clock.advance(BOUNDS.lastWrites.ms);

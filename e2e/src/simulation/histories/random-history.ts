@@ -1,6 +1,7 @@
 import { Annotations } from '@mcm/api';
 import { Dice } from '../script/dice.ts';
 import { HoldVerifier } from '../verifiers/hold-verifier.ts';
+import { InterruptionVerifier } from '../verifiers/interruption-verifier.ts';
 import { ConfigWorld } from '../world/config-world.ts';
 import { pauseHold, windowHold } from '../world/holds.ts';
 import { World, type WorldOptions } from '../world/world.ts';
@@ -13,6 +14,8 @@ import { LARGE_FLEETS, RandomHistory } from './random-acts.ts';
 export interface RandomOutcome extends Outcome {
   /** The number of checked pauses, or closed windows, during a rollout. */
   readonly holds: number;
+  /** The number of checked interruptions. */
+  readonly interruptions: number;
 }
 
 /** Options of a history of a fleet. */
@@ -39,6 +42,7 @@ export async function play(mode: FleetMode, options: FleetHistoryOptions): Promi
     annotations: hold === windows ? { [Annotations.RolloutWindows]: windows.annotation } : undefined,
     moreClasses: mode === 'large' ? ['red'] : undefined,
     disks: mode === 'disks',
+    interruptions: mode === 'interruptions',
     isSeparate: seed % 2 === 1,
     ...elected,
     restartAfterMs: 1_000 * (seed % 11),
@@ -48,9 +52,10 @@ export async function play(mode: FleetMode, options: FleetHistoryOptions): Promi
   const world = config?.world ?? (await World.start(worldOptions));
   const end = new AbortController();
   const pools = config && new FleetPools(config, new Dice(seed + 2_000_000), LARGE_FLEETS);
+  const interruptions = mode === 'interruptions' ? InterruptionVerifier.watch(world, end.signal) : undefined;
   const verifier = hold && HoldVerifier.watch(world, hold, end.signal);
   const violations: string[] = [];
-  const played = new RandomHistory(world, mode, options, pools);
+  const played = new RandomHistory(world, mode, options, { pools, interruptions });
   try {
     await pools?.create(end.signal);
     await played.run();
@@ -62,5 +67,12 @@ export async function play(mode: FleetMode, options: FleetHistoryOptions): Promi
   const story = world.reporter.tell();
   end.abort(new Error('closed'));
   await (config ?? world).close();
-  return { violations, story, history, plan: played.plan, holds: verifier?.verified ?? 0 };
+  return {
+    violations,
+    story,
+    history,
+    plan: played.plan,
+    holds: verifier?.verified ?? 0,
+    interruptions: interruptions?.verified ?? 0,
+  };
 }

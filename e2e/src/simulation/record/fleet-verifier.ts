@@ -1,4 +1,4 @@
-import type { Machine } from '@mcm/api';
+import { Annotations, type Machine } from '@mcm/api';
 import { type Clock, controllerOf } from '@mcm/kube';
 import { RepairVerifier } from './repair-verifier.ts';
 
@@ -147,7 +147,9 @@ export class FleetVerifier {
     this.#verifyRepair(before, machine, byHand);
     if (isAvailable(machine)) this.#lostAt.delete(uid);
     if (!isAvailable(before) || isAvailable(machine)) return;
-    if (deleted && !byHand) this.#decided(name, 'was deleted');
+    // The cloud ends the VM of an interrupted machine in any case.
+    const isInterrupted = machine.metadata.annotations?.[Annotations.Interruption] !== undefined;
+    if (deleted && !byHand && !isInterrupted) this.#decided(name, 'was deleted');
     else this.#lostAt.set(uid, this.#now);
   }
 

@@ -202,7 +202,7 @@ export class Controllers {
   ): Promise<void> {
     const { random, network } = this.#parts;
     const { maxUnhealthyReplacements = MACHINE_DEFAULTS.maxUnhealthyReplacements } = this.#options;
-    const { wrapCloud = (transport) => transport, tracer } = this.#options;
+    const { wrapCloud = (transport) => transport, tracer, interruptions } = this.#options;
     const log = this.#parts.log.with({ process: name });
     const cloud = (): Transport =>
       this.#fences.wrap(
@@ -223,6 +223,7 @@ export class Controllers {
       recorder: createRecorder({ client, component: name, clock, log }),
       runtime: { clock, random, log, freeze: true },
       fence,
+      interruptions: interruptions ? { observe: () => undefined } : undefined,
     }).run(signal);
   }
 }

@@ -28,6 +28,8 @@ export interface WorldOptions {
   readonly kubelets?: KubeletBehaviour;
   readonly maxSurge?: number;
   readonly maxUnavailable?: number;
+  /** The flag `--interruptions` of the machine controller. */
+  readonly interruptions?: boolean;
   /** The flag `--max-unhealthy-replacements` of both controllers. */
   readonly maxUnhealthyReplacements?: number;
   /** The annotations of the deployment. */

@@ -1,0 +1,119 @@
+import { Annotations, type Machine, machines } from '@mcm/api';
+import { type Change, createInformer, seededRandom } from '@mcm/kube';
+import type { Instance } from '@mcm/provider-local';
+import type { World } from '../world/world.ts';
+
+type Kind = 'Terminate' | 'Maintenance' | 'Ended' | 'Rebalance' | 'Freeze';
+
+/** A notice that the cloud has announced. */
+interface Announced {
+  readonly id: string;
+  readonly kind: Kind;
+  readonly vm: string;
+  readonly name: string;
+}
+
+const REPLACES: ReadonlySet<string> = new Set<Kind>(['Terminate', 'Maintenance']);
+
+/** The longest time from a notice to its record on the Machine, without faults. */
+const RECORDED_MS = 10_000;
+/** The notice of the check without faults. */
+const TIMELY_MS = 120_000;
+
+/**
+ * Reports wrong reactions to interruptions:
+ * - An interruption on a Machine is one that the cloud has announced for its VM, and of a kind that replaces the machine.
+ * - Without faults, a machine is deleted within seconds after a notice, and has a successor. mcm deletes the VM before the
+ *   cloud does.
+ * - At the end, no machine has an interruption, and no notice is left in the queue of the cloud.
+ */
+export class InterruptionVerifier {
+  readonly #world: World;
+  readonly #announced = new Map<string, Announced>();
+  readonly #machines = new Map<string, Machine>();
+  readonly #recorded = new Set<string>();
+  #verified = 0;
+
+  private constructor(world: World) {
+    this.#world = world;
+  }
+
+  /** Verifies a world until `signal` aborts. */
+  static watch(world: World, signal: AbortSignal): InterruptionVerifier {
+    const verifier = new InterruptionVerifier(world);
+    const { admin, clock, log } = world;
+    const all = createInformer<Machine>(admin, machines, { clock, log, random: seededRandom(0) });
+    all.onChange((change) => verifier.#changed(change));
+    void all.run(signal).catch((error: unknown) => world.reporter.violate(String(error)));
+    return verifier;
+  }
+
+  /** The number of interruptions that reached a Machine. */
+  get verified(): number {
+    return this.#verified;
+  }
+
+  /** Lets the cloud announce an interruption. */
+  announce({ id: vm, name, state }: Instance, kind: Kind, noticeMs: number): void {
+    if (state !== 'running' && state !== 'pending') return;
+    this.#world.reporter.note('act', `the cloud announces ${kind} of ${name} in ${noticeMs} ms`);
+    const { interruption } = this.#world.cloud.interruptions.announce(vm, { kind, noticeMs, detail: 'by chance' });
+    if (interruption) this.#announced.set(interruption.id, { id: interruption.id, kind, vm, name });
+  }
+
+  #changed({ type, object }: Change<Machine>): void {
+    const { uid, name, annotations } = object.metadata;
+    if (type === 'deleted') {
+      this.#machines.delete(uid);
+      return;
+    }
+    this.#machines.set(uid, object);
+    const text = annotations?.[Annotations.Interruption];
+    if (text === undefined) return;
+    const { id = '' }: { readonly id?: string } = JSON.parse(text);
+    if (!this.#recorded.has(`${uid} ${id}`)) this.#verified++;
+    this.#recorded.add(`${uid} ${id}`);
+    const announced = this.#announced.get(id);
+    if (!announced) this.#violate(`machine ${name} has the interruption ${id}, which the cloud has not announced`);
+    else if (!REPLACES.has(announced.kind))
+      this.#violate(`machine ${name} has an interruption of the kind ${announced.kind}`);
+    else if (!object.spec.providerID?.endsWith(`/${announced.vm}`))
+      this.#violate(`machine ${name} has the interruption of VM ${announced.vm}`);
+  }
+
+  /** Announces the end of one VM without any fault, and verifies each step. */
+  async verifyTimely(): Promise<void> {
+    const { clock, cloud } = this.#world;
+    const all = await this.#world.machines();
+    const machine = all.find(({ status }) => status?.currentStatus?.phase === 'Running');
+    const vm = [...cloud.instances.list()].find(
+      ({ id, state }) => state === 'running' && machine?.spec.providerID?.endsWith(`/${id}`),
+    );
+    if (machine && vm) {
+      const { name, uid } = machine.metadata;
+      // A VM may have an acknowledged notice that has no effect any more, whose deadline is later.
+      this.announce(vm, 'Terminate', TIMELY_MS);
+      await clock.advance(RECORDED_MS);
+      const now = this.#machines.get(uid);
+      if (now && now.metadata.deletionTimestamp === undefined)
+        this.#violate(`machine ${name} is not deleted ${RECORDED_MS} ms after the notice`);
+      const successors = (await this.#world.machines()).filter(
+        ({ metadata }) => !all.some((each) => each.metadata.uid === metadata.uid),
+      );
+      if (successors.length === 0) this.#violate(`machine ${name} has no successor after the notice`);
+      await clock.advance(TIMELY_MS - RECORDED_MS - 1_000);
+      if (this.#machines.has(uid)) this.#violate(`machine ${name} is not gone before its deadline`);
+      const state = [...cloud.instances.list()].find(({ id }) => id === vm.id)?.state;
+      if (state === 'running') this.#violate(`VM ${vm.id} of ${name} still runs at its deadline`);
+    }
+    for (const { metadata } of await this.#world.machines())
+      if (metadata.annotations?.[Annotations.Interruption] !== undefined && metadata.deletionTimestamp === undefined)
+        this.#violate(`machine ${metadata.name} has an interruption that is over`);
+    const left = cloud.interruptions.pending(() => true);
+    for (const { name } of left) this.#violate(`the notice about ${name} is still in the queue of the cloud`);
+  }
+
+  #violate(text: string): void {
+    this.#world.reporter.violate(text);
+  }
+}
