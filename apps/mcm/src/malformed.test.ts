@@ -52,7 +52,7 @@ const casesOf = ({ shape = {} }: ResourceDefinition<KubeObject>) => {
 };
 
 beforeAll(async () => {
-  vi.spyOn(process.stderr, 'write').mockReturnValue(true); // The commands name each malformed object there.
+  vi.spyOn(process.stderr, 'write').mockReturnValue(true); // The commands print each malformed object to it.
   plane = await startControlPlane({ crds: OPEN, controllers: false });
   client = createClient({ transport: handlerTransport(plane.fetch), userAgent: 'test', clock: realClock });
   for (const definition of kinds) {

@@ -59,7 +59,7 @@ export class TwoClasses {
     let running: Promise<unknown> = Promise.resolve();
     const two = new TwoClasses(clock, client, cloud, async () => {
       stop.abort(new Error('the test ends'));
-      await running.catch(() => undefined); // the test does not check the end
+      await running.catch(() => undefined); // The test does not check how the controller ends.
       await plane.close();
     });
     const recorder = createRecorder({ client, component: 'machine-controller', clock, log: two.log });

@@ -14,7 +14,7 @@ const send = async (method: string, path: string, body?: object) => {
 const template = { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'i' }] } };
 const job = { metadata: { name: 'report' }, spec: { activeDeadlineSeconds: 3600, template } };
 await send('POST', '/apis/batch/v1/namespaces/default/jobs', job);
-await clock.advance(3_600_000); // takes milliseconds
+await clock.advance(3_600_000); // This takes only milliseconds of real time.
 const { status } = await send('GET', '/apis/batch/v1/namespaces/default/jobs/report');
 console.log(status.conditions.map(({ type, reason }) => `${type}: ${reason}`).join());
 

@@ -14,7 +14,7 @@ export const chromiumPath: string | undefined = [
     if (file !== '') accessSync(file, constants.X_OK);
     return file !== '';
   } catch {
-    return false; // The next one may be there.
+    return false; // Another path may exist.
   }
 });
 

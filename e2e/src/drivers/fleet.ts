@@ -183,7 +183,7 @@ export function nodesOf(client: KubeClient): Power {
           spec: { providerID: providerId },
           status: { conditions: conditions.map((each) => ({ ...each, lastTransitionTime: '2026-01-01T00:00:00Z' })) },
         })
-        .catch(() => undefined); // a Node of that name is there: the controller has to notice
+        .catch(() => undefined); // A Node of this name exists. The controller must detect that.
     },
     off: () => undefined,
   };

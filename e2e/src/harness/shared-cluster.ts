@@ -42,7 +42,7 @@ async function read(fetch: Fetch, path: string): Promise<Answer> {
     const answer = await asked(fetch, path, { headers: { accept: METADATA } });
     const text = await answer.text();
     if (answer.ok) return JSON.parse(text);
-    if (answer.status === 404) return {}; // A kind that went since it was listed.
+    if (answer.status === 404) return {}; // The kind was deleted after the list of kinds was read.
     // The server answers with 429 for a kind that was just created or is being deleted.
     if (answer.status !== 429 || looks === LOOKS) throw new Error(`GET ${path}: ${text}`);
     await sleep(realClock, LOOK_EVERY_MS);

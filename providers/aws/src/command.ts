@@ -11,7 +11,7 @@ import { readSharedConfig } from './ec2/shared-config.ts';
 
 const environment: Environment = {
   variables: process.env,
-  readFile: (path) => readFile(path, 'utf8').catch(() => undefined), // what cannot be read is not there
+  readFile: (path) => readFile(path, 'utf8').catch(() => undefined), // An unreadable file counts as missing.
   run: async ([program, ...args], signal) => (await promisify(execFile)(program, args, { signal })).stdout,
 };
 const options: AwsDriverOptions = { ...processContext(), environment };

@@ -6,7 +6,7 @@ import { type AzureDriverOptions, createAzureDriver } from './driver/driver.ts';
 
 const environment: AzureDriverOptions = {
   ...processContext(),
-  readFile: (path) => readFile(path, 'utf8').catch(() => undefined), // what cannot be read is not there
+  readFile: (path) => readFile(path, 'utf8').catch(() => undefined), // An unreadable file counts as missing.
 };
 
 await runMachineController(createAzureDriver(environment), {

@@ -6,7 +6,7 @@ import { loadSdk } from './gce/sdk.ts';
 
 const environment: GcpDriverOptions = {
   ...processContext(),
-  readFile: (path) => readFile(path, 'utf8').catch(() => undefined), // what cannot be read is not there
+  readFile: (path) => readFile(path, 'utf8').catch(() => undefined), // An unreadable file counts as missing.
 };
 
 await runMachineController(createGcpDriver(environment), {

@@ -97,6 +97,6 @@ function claimsOf(token: string): Readonly<Record<string, unknown>> {
     const claims: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
     return typeof claims === 'object' && claims !== null ? (claims as Record<string, unknown>) : {};
   } catch {
-    return {}; // tests call themselves by tokens that hold nothing
+    return {}; // Some tests use tokens that are no JSON Web Tokens.
   }
 }

@@ -89,7 +89,7 @@ function isOurRole(subject: string, { aws, audience }: Federation, clock: Clock)
       scope.signedWith(aws.keys.secretAccessKey)
     );
   } catch {
-    return false; // no request
+    return false; // The text is no request.
   }
 }
 

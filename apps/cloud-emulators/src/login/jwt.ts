@@ -15,7 +15,7 @@ const membersOf = (part: string): Members | undefined => {
     const value: unknown = JSON.parse(Buffer.from(part, 'base64url').toString());
     return typeof value === 'object' && value !== null ? (value as Members) : undefined;
   } catch {
-    return undefined; // no JSON: no token
+    return undefined; // Another text is no token.
   }
 };
 

@@ -83,7 +83,7 @@ function Facts({ row, detail }: { row: MachineRow; detail: MachineDetail | undef
 /** The page of one machine. It also shows a machine that was deleted in the last hours. */
 export function MachinePage({ ns, name }: { ns: string; name: string }) {
   const key = `${ns}/${name}`;
-  structure.value; // The machine may appear or disappear.
+  structure.value; // Draws the page again when the machine is created or deleted.
   const live = machines.get(key)?.value;
   const own = events.value.size;
   const { data, problem } = useLoaded<MachineDetail>(

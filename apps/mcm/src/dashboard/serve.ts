@@ -93,7 +93,7 @@ export async function serveDashboard(
   const classOf = ({ metadata, spec }: { metadata: { namespace?: string }; spec: { class?: { name?: string } } }) =>
     sources.classes.store.get(`${metadata.namespace ?? ''}/${spec.class?.name ?? ''}`) as MachineClass | undefined;
   const drains = new Drains({ target, runtime, signal, defaults, classOf, onChange: () => board?.touchDrains() });
-  const onRenewal = () => undefined; // The next assessment reads it.
+  const onRenewal = () => undefined; // The next assessment reads the renewal.
   const watch = new ControllerWatch({ client, namespace, ...runtime, log: silentLogger, signal, onChange: onRenewal });
   const controllers = new Controllers(watch, namespace);
   const around = { sources, namespace, clock, log, defaults, drains, controllers, login: remote !== undefined };

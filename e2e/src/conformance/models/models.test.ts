@@ -43,7 +43,7 @@ async function live(stage: Stage<never, never>): Promise<void> {
   const ids = new Map<string, string>();
   for (const name of ['m-1', 'm-2', 'm-3']) ids.set(name, (await stage.create({ name })).providerId);
   for (const [name, providerID] of ids) {
-    await stage.initialize({ name, providerID }).catch(() => undefined); // where there is one
+    await stage.initialize({ name, providerID }).catch(() => undefined); // Some drivers have no `initialize`.
     await stage.status({ name, providerID });
   }
   await stage.status({ name: 'nobody' }).catch(() => undefined); // Also records the answer for a missing instance.
@@ -201,7 +201,7 @@ async function gcp(): Promise<readonly Exchange[]> {
   const secret = { serviceAccountJSON: JSON.stringify({ type: 'service_account', project_id: 'p' }), userData: 'x' };
   const stage = new Stage(time, driver, { provider: 'GCP', spec, secret });
   cloud.faults.order({ on: '^POST instances$', times: 1, failOperation: { code: 'QUOTA_EXCEEDED' } });
-  await stage.create().catch(() => undefined); // an operation that fails is answered too
+  await stage.create().catch(() => undefined); // Records the answer of a failed operation.
   await live(stage as never);
   return seen;
 }
@@ -285,7 +285,7 @@ test('what the ARM emulator answers, and what the driver sends, is what Azure’
     ];
   });
   expect([...new Set(found)]).toEqual([]);
-  expect(met.size).toBe(ARM_TYPES.length - 1); // the instance view is looked at when a machine fails
+  expect(met.size).toBe(ARM_TYPES.length - 1); // The driver reads the instance view only for a failed machine.
 });
 
 const GCE_ERROR = {

@@ -11,6 +11,6 @@ export const createDriver: CreateDriver = (context) =>
     ...context,
     environment: {
       variables: process.env,
-      readFile: (path) => readFile(path, 'utf8').catch(() => undefined), // what cannot be read is not there
+      readFile: (path) => readFile(path, 'utf8').catch(() => undefined), // An unreadable file counts as missing.
     },
   });

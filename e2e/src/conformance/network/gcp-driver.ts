@@ -9,6 +9,6 @@ export const createDriver: CreateDriver = (context) => {
     ...context,
     endpoint: endpoint || undefined,
     tokenEndpoint: tokenEndpoint || undefined,
-    readFile: (path) => readFile(path, 'utf8').catch(() => undefined), // what cannot be read is not there
+    readFile: (path) => readFile(path, 'utf8').catch(() => undefined), // An unreadable file counts as missing.
   });
 };

@@ -25,7 +25,7 @@ const NAME = /[a-zA-Z_:][\w:]*/y;
 export function askedBy(expr: string): Asked {
   const metrics = new Map<string, string[]>();
   const grouped: string[] = [];
-  const text = expr.replaceAll(/\[[^\]]*\]/g, ''); // Ranges.
+  const text = expr.replaceAll(/\[[^\]]*\]/g, ''); // Removes ranges.
   const groups = text.replaceAll(/\b(?:by|without|on|ignoring)\s*\(([^)]*)\)/g, (_, labels: string) => {
     grouped.push(...labels.split(',').map((label) => label.trim()));
     return ' ';

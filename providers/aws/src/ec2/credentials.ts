@@ -48,7 +48,7 @@ export async function within<T>(clock: Clock, action: string, ask: (signal: Abor
   try {
     return await ask(over.signal);
   } catch (thrown) {
-    over.signal.throwIfAborted(); // the SDK reports only that the call was aborted
+    over.signal.throwIfAborted(); // The SDK reports only that the call was aborted.
     throw thrown;
   } finally {
     timer.cancel();

@@ -187,6 +187,6 @@ const parsed = (text: unknown): unknown => {
   try {
     return JSON.parse(String(text));
   } catch {
-    return undefined; // no JSON: no keys
+    return undefined; // Other output contains no keys.
   }
 };

@@ -279,7 +279,7 @@ async function isOurs(request: OnMachine, session: Session, thrown: unknown): Pr
     const found = await session.gce.get(session.project, session.zone, machine.metadata.name, signal);
     return sameMarks(spec, found) && !ENDING.has(found.status ?? '') && !isOthers(request, found.labels);
   } catch {
-    return false; // the first refusal says more
+    return false; // The first error is more specific.
   }
 }
 

@@ -143,7 +143,7 @@ function foreignTokenHost({ secret }: RecordedCase): string | undefined {
     const { protocol, hostname } = new URL(account.token_uri);
     return protocol === 'https:' && `.${hostname}`.endsWith('.googleapis.com') ? undefined : account.token_uri;
   } catch {
-    return undefined; // the original reports the error
+    return undefined; // The original reports this error.
   }
 }
 
