@@ -75,7 +75,8 @@ function untypedLive({ apiVersion, kind, metadata: { namespace = '', name = '' }
 
 /** The configuration for the merge. It includes fields that this endpoint does not write, which the kind resets later. */
 function relevant(applied: ApiObject): ApiObject {
-  const { managedFields, creationTimestamp, ...metadata } = applied.metadata ?? {};
+  // The generation of a configuration has no effect.
+  const { managedFields, creationTimestamp, generation: _generation, ...metadata } = applied.metadata ?? {};
   if (managedFields !== undefined && managedFields !== null) {
     throw new StatusError({ code: 400, reason: 'BadRequest', message: 'metadata.managedFields must be nil' });
   }

@@ -6,8 +6,8 @@ import { fieldType, shapeOf } from './fields/types.ts';
 
 /**
  * Removes fields from a merged value that the applier had before (`last`) and that no manager has now. `owned` are the fields of all
- * managers, including the new configuration. A container without managed fields is removed if it is a declared field or the applier had it.
- * Other keys of maps and items of lists lose only the fields that the applier had.
+ * managers, including the new configuration. A declared field is removed if no manager has a field below it. Keys of maps and items of lists
+ * that the applier did not have lose only the fields that it had.
  */
 export function pruneDropped(
   value: unknown,
@@ -27,7 +27,7 @@ export function pruneDropped(
     result ??= { ...value };
     const still = owned?.children.get(element);
     const type = fieldType(node, name, isResource);
-    if (still === undefined && (dropped.self || type.declared)) {
+    if (type.declared ? still === undefined : isDropped(dropped, still)) {
       delete result[name];
     } else {
       put(result, name, emptied(own(value, name), pruneDropped(own(value, name), dropped, still, type.node)));
@@ -35,6 +35,12 @@ export function pruneDropped(
   }
   return result ?? value;
 }
+
+/**
+ * Whether a key of a map or an item of a list is removed: the applier had it, and no manager has it now. A manager of one of its
+ * fields alone does not keep it.
+ */
+const isDropped = (dropped: FieldSet, still: FieldSet | undefined): boolean => dropped.self && still?.self !== true;
 
 /** A container that lost its last item becomes null, which a schema may refuse. */
 function emptied(before: unknown, after: unknown): unknown {
@@ -54,7 +60,7 @@ function pruneList(
     const dropped = last.children.get(element);
     const still = owned?.children.get(element);
     if (dropped === undefined) kept.push(item);
-    else if (still !== undefined || !dropped.self) kept.push(pruneDropped(item, dropped, still, node.items));
+    else if (!isDropped(dropped, still)) kept.push(pruneDropped(item, dropped, still, node.items));
   }
   return kept;
 }
