@@ -32,13 +32,13 @@ export function labelProblems(name: string): string[] {
   return problems;
 }
 
+/** The errors of the start of a name that is only used as a segment of a path. */
+export const pathPrefixProblems = (prefix: string): string[] =>
+  ['/', '%'].filter((character) => prefix.includes(character)).map((character) => `may not contain '${character}'`);
+
 /** The errors of a name that is only used as a segment of a path. */
-export function pathSegmentProblems(name: string): string[] {
-  if (name === '.' || name === '..') return [`may not be '${name}'`];
-  return ['/', '%']
-    .filter((character) => name.includes(character))
-    .map((character) => `may not contain '${character}'`);
-}
+export const pathSegmentProblems = (name: string): string[] =>
+  name === '.' || name === '..' ? [`may not be '${name}'`] : pathPrefixProblems(name);
 
 /** The errors of the key of a label or an annotation. */
 export function qualifiedNameProblems(key: string): string[] {

@@ -1,5 +1,5 @@
 import { Findings } from '../../apimachinery/errors/findings.ts';
-import { subdomainProblems } from '../../apimachinery/errors/names.ts';
+import { pathSegmentProblems, subdomainProblems } from '../../apimachinery/errors/names.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { formatTime } from '../../apimachinery/objects/object-text.ts';
 import { child, isPlain, look, number, type Plain, text } from '../../apimachinery/objects/plain.ts';
@@ -16,9 +16,11 @@ function serviceCauses(object: ApiObject): StatusCause[] {
   const group = text(spec, 'group');
   const version = text(spec, 'version');
   const isCore = group === '' && version === 'v1';
-  const name = `${version}.${group}`;
-  if (object.metadata.name !== name) {
-    findings.invalid('metadata.name', object.metadata.name, `must be \`spec.version+"."+spec.group\`: "${name}"`);
+  const wanted = `${version}.${group}`;
+  for (const field of ['generateName', 'name'] as const) {
+    const value = object.metadata[field] ?? '';
+    if (value === '' || value === wanted || pathSegmentProblems(value).length > 0) continue;
+    findings.invalid(`metadata.${field}`, value, `must be \`spec.version+"."+spec.group\`: "${wanted}"`);
   }
   if (group === '' && !isCore)
     findings.required('spec.group', 'only v1 may have an empty group and it better be legacy kube');

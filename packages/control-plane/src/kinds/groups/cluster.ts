@@ -143,6 +143,7 @@ export const clusterKinds: readonly KindDefinition[] = [
     ...apiServiceStrategy,
     requiresResourceVersion: true,
     plural: 'apiservices',
+    validateName: pathSegmentProblems,
     categories,
     subresources: status,
     ...clusterScoped,

@@ -10,7 +10,7 @@ import type { WriteOptions } from '../../resources/options.ts';
 import type { Call, Registry, Target, Written } from '../../resources/registry.ts';
 import { nodeOf } from '../../schema/model/node.ts';
 import { checkCustomType } from '../bodies/type-meta.ts';
-import { dedupOwners, finalizerWarnings, metaCauses } from './metadata.ts';
+import { dedupOwners, finalizerWarnings, generalPrefixCauses, metaCauses } from './metadata.ts';
 import { schemaCauses } from './schema-causes.ts';
 
 /** Kinds whose new objects the real server stores without a default: the phase of a claim. */
@@ -115,7 +115,8 @@ function causesOf(
   const rules = served.kind.validate?.(object, context) ?? [];
   if (served.kind.assessesMetaLast === true && rules.length > 0) return rules;
   const meta = metaCauses(served.kind, object.metadata);
-  return [...meta, ...rules, ...schemaCauses(served, object, undefined, meta, subresource, call.warn)];
+  const causes = [...meta, ...rules, ...schemaCauses(served, object, undefined, meta, subresource, call.warn)];
+  return causes.length > 0 ? causes : generalPrefixCauses(object.metadata);
 }
 
 /** Fields that a client cannot set. */

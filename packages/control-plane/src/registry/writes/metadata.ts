@@ -8,6 +8,8 @@ import {
 import {
   labelProblems,
   labelValueProblems,
+  pathPrefixProblems,
+  pathSegmentProblems,
   qualifiedNameProblems,
   subdomainProblems,
 } from '../../apimachinery/errors/names.ts';
@@ -109,8 +111,12 @@ function finalizerCauses(finalizers: readonly string[] = [], anyName: boolean): 
   ];
 }
 
-/** Kinds whose generateName is not validated, only the generated name. */
-const PREFIX_IS_FREE: ReadonlySet<string> = new Set(['/events', '/replicationcontrollers', 'events.k8s.io/events']);
+/** Kinds with no own rule for generateName, only for the generated name. */
+const PREFIX_IS_FREE: ReadonlySet<string> = new Set([
+  '/events',
+  '/replicationcontrollers',
+  'certificates.k8s.io/certificatesigningrequests',
+]);
 
 /** The properties of a kind for the validation of metadata. */
 type AssessedKind = Pick<
@@ -118,18 +124,24 @@ type AssessedKind = Pick<
   'group' | 'plural' | 'namespaced' | 'custom' | 'validateName' | 'assessesMetaLast'
 >;
 
+/** Errors in `generateName` by the rule for names of the kind. */
+function prefixCauses(kind: AssessedKind, { generateName = '' }: ObjectMeta): StatusCause[] {
+  if (generateName === '' || PREFIX_IS_FREE.has(`${kind.group}/${kind.plural}`)) return [];
+  const { validateName = subdomainProblems } = kind;
+  if (validateName === pathSegmentProblems) return generalPrefixCauses({ generateName });
+  // A prefix may end with a dash, so the dash is replaced by a letter for the check.
+  const prefix = generateName.endsWith('-') ? `${generateName.slice(0, -1)}a` : generateName;
+  return validateName(prefix).map((problem) => invalidValue('metadata.generateName', generateName, problem));
+}
+
+/** Errors in `generateName` as the start of a segment of a path. Every kind requires this, in a creation after its other rules. */
+export const generalPrefixCauses = ({ generateName = '' }: ObjectMeta): StatusCause[] =>
+  pathPrefixProblems(generateName).map((problem) => invalidValue('metadata.generateName', generateName, problem));
+
 /** Errors in the metadata of a new object (`ValidateObjectMeta` in apimachinery). */
 export function metaCauses(kind: AssessedKind, meta: ObjectMeta): StatusCause[] {
-  const causes: StatusCause[] = [];
+  const causes = prefixCauses(kind, meta);
   const nameProblems = kind.validateName ?? subdomainProblems;
-  const assessesPrefix = !PREFIX_IS_FREE.has(`${kind.group}/${kind.plural}`);
-  if (assessesPrefix && meta.generateName !== undefined && meta.generateName !== '') {
-    // A prefix may end with a dash, so the dash is replaced by a letter for the check.
-    const prefix = meta.generateName.endsWith('-') ? `${meta.generateName.slice(0, -1)}a` : meta.generateName;
-    for (const problem of nameProblems(prefix)) {
-      causes.push(invalidValue('metadata.generateName', meta.generateName, problem));
-    }
-  }
   if (meta.name === undefined || meta.name === '') {
     causes.push(requiredValue('metadata.name', 'name or generateName is required'));
   } else {
@@ -180,10 +192,15 @@ const LOOKS: ReadonlyMap<string, readonly Look[]> = new Map<string, readonly Loo
     '/pods',
     '/secrets',
     '/serviceaccounts',
+    'apiregistration.k8s.io/apiservices',
     'apps/controllerrevisions',
     'batch/jobs',
+    'certificates.k8s.io/certificatesigningrequests',
+    'certificates.k8s.io/certificatesigningrequests/approval',
+    'certificates.k8s.io/certificatesigningrequests/status',
     'networking.k8s.io/ingressclasses',
     'networking.k8s.io/ingresses',
+    'networking.k8s.io/ipaddresses',
     'node.k8s.io/runtimeclasses',
     'rbac.authorization.k8s.io/clusterrolebindings',
     'rbac.authorization.k8s.io/clusterroles',
@@ -191,6 +208,7 @@ const LOOKS: ReadonlyMap<string, readonly Look[]> = new Map<string, readonly Loo
     'rbac.authorization.k8s.io/roles',
     'storage.k8s.io/csistoragecapacities',
     'storage.k8s.io/storageclasses',
+    'storage.k8s.io/volumeattributesclasses',
   ].map((id): [string, readonly Look[]] => [id, ['change', 'new']]),
   ...[
     '/limitranges',
@@ -295,8 +313,11 @@ export function metaUpdateCauses(
   const change = [...changeCauses(meta, old), ...plainCauses(meta), ...managedFieldsCauses(meta)];
   const general = [...plainCauses(meta), ...finalizerCauses(finalizers, true), ...managedFieldsCauses(meta)];
   const domains = takesAnyFinalizer(kind) ? [] : finalizerDomainCauses(finalizers);
-  const looks = looksOf(kind, subresource).flatMap((look) => [...(look === 'change' ? change : general), ...domains]);
-  return [...general, ...change, ...looks];
+  const looks = looksOf(kind, subresource).flatMap((look) => [
+    ...(look === 'change' ? change : [...prefixCauses(kind, meta), ...general]),
+    ...domains,
+  ]);
+  return [...generalPrefixCauses(meta), ...general, ...change, ...looks];
 }
 
 /** Warnings about the finalizers of an accepted custom object: all finalizers, or only finalizers that an update added. */

@@ -59,13 +59,29 @@ function repeatedInPatch(type: PatchType, bytes: Uint8Array): string[] {
   return duplicateFields(text, parseJsonBody(text)).map((path) => `${prefix}${repeatedField(path)}`);
 }
 
+/** The refusal of a merge patch that is no object. Without a validation of its fields, a list replaces the object. */
+function replacingPatch(patch: unknown): StatusError {
+  if (!Array.isArray(patch)) return badRequest('Invalid JSON Patch');
+  const type = String.raw`struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }`;
+  const why = `couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value of type ${type}`;
+  return invalidPatch(goJson(patch), why);
+}
+
 /** Returns a function that patches the live object. Its result is not decoded yet. */
-function patcher(type: PatchType, bytes: Uint8Array, served: ServedKind): (target: JsonObject) => JsonObject {
+function patcher(
+  type: PatchType,
+  bytes: Uint8Array,
+  served: ServedKind,
+  { fieldValidation }: WriteOptions,
+): (target: JsonObject) => JsonObject {
   const patch = parsePatch(bytes, type === 'application/strategic-merge-patch+json' ? '' : 'error decoding patch: ');
   if (type === 'application/json-patch+json') return (target) => applyJsonPatch(target, patch);
   if (patch === null && type === 'application/merge-patch+json') throw badRequest('Invalid JSON Patch');
   // A null strategic merge patch changes nothing.
   if (patch === null) return (target) => target;
+  if (type === 'application/merge-patch+json' && fieldValidation === 'Ignore' && !isPlain(patch)) {
+    throw replacingPatch(patch);
+  }
   if (!isPlain(patch)) {
     const type_ = Array.isArray(patch) ? 'array' : typeof patch;
     throw badRequest(
@@ -264,7 +280,7 @@ export function patchObject(
   const transformation: Transformation = {
     patched: true,
     next: (live, old) => {
-      patch ??= patcher(type, bytes, served);
+      patch ??= patcher(type, bytes, served, options);
       const patched = patch(live as JsonObject);
       repeated ??= options.fieldValidation === 'Ignore' ? [] : repeatedInPatch(type, bytes);
       const facts = { strategic, repeated };
@@ -409,7 +425,7 @@ function applyObject(
 const isOddMeta = (metadata: ApiObject['metadata']): boolean =>
   Object.entries(metadata).some(([field, value]: [string, unknown]) => {
     if (field === 'managedFields') return false;
-    if (typeof value !== 'object' || value === null) return value === null;
+    if (typeof value !== 'object' || value === null) return value === null || value === '';
     const inner: unknown[] = Object.values(value);
     return inner.length === 0 || inner.includes(null);
   });
