@@ -37,13 +37,17 @@ const META_TYPES: ReadonlyMap<string, string> = new Map([
 const TIMES: ReadonlySet<string> = new Set(['creationTimestamp', 'deletionTimestamp']);
 const GO_TYPES: Readonly<Record<string, string>> = { string: 'string', number: 'int64' };
 
+/** Whether a number is no integer of 64 bits. Larger integers are read as numbers with a fraction. */
+const isNoInteger = (value: unknown): boolean =>
+  typeof value === 'number' && (!Number.isInteger(value) || Math.abs(value) >= 2 ** 63);
+
 /** Checks the Go types of the metadata, before the schema. */
 function checkMeta(body: Record<string, unknown>, { kind }: ServedKind, isApplied = false): void {
   const fail = (value: unknown, path: string, type: string): Error => {
     // The unstructured decoder of custom kinds starts at ObjectMeta, the typed one at the object.
     const shown = kind.custom ? path : `metadata.${path}`;
     const odd = oddNumber(value, `metadata.${path}`);
-    const found = odd === undefined ? jsonTypeOf(value) : `number ${odd}`;
+    const found = typeof value === 'number' && type === 'int64' ? `number ${odd ?? value}` : jsonTypeOf(value);
     const why = `json: cannot unmarshal ${found} into Go struct field ObjectMeta.${shown} of type ${type}`;
     const problem = TIMES.has(path) ? noTime(value) : converterProblem(value, type);
     return new DecodeError(why, { apiVersion: apiVersionOf(kind), kind: kind.kind }, problem);
@@ -63,7 +67,7 @@ function checkMeta(body: Record<string, unknown>, { kind }: ServedKind, isApplie
     }
     const type = META_TYPES.get(field);
     const given = typeof value === 'bigint' ? 'number' : typeof value;
-    const isOdd = oddNumber(value, `metadata.${field}`) !== undefined;
+    const isOdd = oddNumber(value, `metadata.${field}`) !== undefined || (kind.custom === true && isNoInteger(value));
     if (type !== undefined && (given !== type || isOdd)) throw fail(value, field, GO_TYPES[type] ?? type);
     // The types of a built-in kind parse their times later.
     if (kind.custom && !isApplied && TIMES.has(field))
@@ -77,13 +81,18 @@ function checkMeta(body: Record<string, unknown>, { kind }: ServedKind, isApplie
     }
     if (field === 'finalizers') {
       if (!Array.isArray(value)) throw fail(value, field, '[]string');
-      for (const item of value) if (typeof item !== 'string') throw fail(item, field, 'string');
+      for (const [index, item] of value.entries()) {
+        if (item === null) value[index] = '';
+        else if (typeof item !== 'string') throw fail(item, field, 'string');
+      }
     }
     if (field === 'ownerReferences' || field === 'managedFields') {
       // The types of a built-in kind check the items later.
       const why = kind.custom ? metaFieldProblem(field, value) : undefined;
       if (why !== undefined) throw new DecodeError(why, { apiVersion: apiVersionOf(kind), kind: kind.kind });
-      if (!Array.isArray(value) || !value.every(isRecord)) throw fail(value, field, '[]v1.OwnerReference');
+      const list = Array.isArray(value) ? value.map((item: unknown) => item ?? {}) : value;
+      if (!Array.isArray(list) || !list.every(isRecord)) throw fail(value, field, '[]v1.OwnerReference');
+      meta[field] = list;
     }
     // An empty list clears all managers, like a list with an empty entry. An absent list does not.
     if (field !== 'managedFields' || !Array.isArray(value) || value.length > 0) continue;

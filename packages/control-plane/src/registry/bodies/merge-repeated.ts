@@ -32,7 +32,10 @@ function readNull(first: unknown, holder: JsonSchema | undefined, key: string): 
  */
 function readInto(first: unknown, second: unknown, schema: JsonSchema | undefined): unknown {
   if (Array.isArray(first) && Array.isArray(second)) {
-    return second.map((item, index) => readInto(first[index], item, schema?.items));
+    // A null is not read into an item, so the item of the first list remains.
+    return second.map((item, index) =>
+      item === null ? (first[index] ?? null) : readInto(first[index], item, schema?.items),
+    );
   }
   if (!isRecord(first) || !isRecord(second)) return second;
   const isMap = isRecord(schema?.additionalProperties);

@@ -1,12 +1,18 @@
-/** A number of JSON with a fraction or an exponent. */
-const ODD = /[:[,\s]-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?=[\s,\]}])/g;
+/** A number of JSON. */
+const NUMBER = /[:[,\s]-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?=[\s,\]}])/g;
 const INTEGER = /^-?\d+$/;
 const NONE: ReadonlyMap<string, string> = new Map();
 
-const mayHold = (text: string): boolean => text.match(ODD)?.some((found) => /[.eE]/.test(found)) === true;
+/** Integers with fewer digits have 64 bits. */
+const SHORT = 19;
+const isOdd = (source: string): boolean =>
+  !INTEGER.test(source) || (source.length >= SHORT && BigInt.asIntN(64, BigInt(source)) !== BigInt(source));
+
+const mayHold = (text: string): boolean =>
+  text.match(NUMBER)?.some((found) => /[.eE]/.test(found) || found.length > SHORT) === true;
 
 /**
- * The numbers of a JSON text with the value of an integer and another form, such as `1e3` or `5.0`. Keys are the path without indexes, a space
+ * The numbers of a JSON text with the value of an integer that Go does not read as one: with another form, such as `1e3` or `5.0`, or with more than 64 bits. Keys are the path without indexes, a space
  * and the value; values are the texts.
  */
 export function oddNumbersOf(text: string): ReadonlyMap<string, string> {
@@ -17,7 +23,7 @@ export function oddNumbersOf(text: string): ReadonlyMap<string, string> {
   // The reviver visits children before their holders, so paths are known at the end.
   JSON.parse(text, function (this: object, key: string, value: unknown, context?: { readonly source?: string }) {
     const source = context?.source ?? '';
-    if (typeof value === 'number' && Number.isInteger(value) && !INTEGER.test(source)) {
+    if (typeof value === 'number' && Number.isInteger(value) && isOdd(source)) {
       found.push({ holder: this, key, value, source });
     }
     if (typeof value === 'object' && value !== null) paths.set(value, { key, holder: this });

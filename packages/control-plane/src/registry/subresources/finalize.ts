@@ -1,5 +1,6 @@
 import { methodNotAllowed } from '../../apimachinery/errors/errors.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { copyJson } from '../../apimachinery/objects/object-text.ts';
 import type { SubresourceAnswer, SubresourceRequest } from '../../resources/subresource.ts';
 import { decodeObject } from '../bodies/decode.ts';
 import { checkName, updateObject } from '../writes/update.ts';
@@ -12,8 +13,6 @@ export async function finalizeNamespace(request: SubresourceRequest): Promise<Su
   const { plain, bytes } = await request.readBody('Namespace');
   const sent = decodeObject(plain, bytes, target.served, registry.kinds, options, call.warn);
   checkName(sent, target);
-  const next = (live: ApiObject): ApiObject => {
-    return { ...live, metadata: { ...live.metadata, ...sent.metadata }, spec: sent.spec ?? {} };
-  };
+  const next = (live: ApiObject): ApiObject => ({ ...copyJson(sent), spec: sent.spec ?? {}, status: live.status });
   return { status: 200, text: (await updateObject(registry, call, target, { next }, options)).text };
 }
