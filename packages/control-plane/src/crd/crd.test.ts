@@ -140,7 +140,7 @@ describe('validateCrd', () => {
     expect(problems(crd({ names: {} })).slice(1)).toEqual(wanted);
     const bare: ApiObject = { apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition', metadata: {} };
     defaultCrd(bare);
-    expect(problems(bare).slice(4, -1)).toEqual(wanted);
+    expect(problems(bare).slice(3, -1)).toEqual(wanted);
     const odd = [version({ name: 'V_1', schema: undefined }), version({ name: 'v2', storage: false })];
     expect(problems(crd({ versions: odd })).map((problem) => problem.split(/ value:? ?/)[0])).toEqual([
       'spec.versions[0].schema.openAPIV3Schema: Required',

@@ -9,7 +9,7 @@ import { costMessage, maxSize, RULE_COST_LIMIT, SCHEMA_COST_LIMIT } from '../sch
 import { nodeOf, type RuleSpec } from '../schema/model/node.ts';
 import { ruleVariables } from '../schema/rules.ts';
 import { type Fields, record, text } from './fields.ts';
-import { childrenOf } from './structural.ts';
+import { childrenOf, type SchemaCauses } from './structural.ts';
 
 const REASONS = ['FieldValueDuplicate', 'FieldValueForbidden', 'FieldValueInvalid', 'FieldValueRequired'];
 
@@ -68,16 +68,21 @@ function isFieldPath(path: string, schema: Fields): boolean {
   return true;
 }
 
+const hasBreaks = (words: string): boolean => /[\r\n]/.test(words);
+
+/** Errors of the rule and its message. The real server reports the first of them, and always the error of the expression. */
 function validateMessage(spec: RuleSpec, field: string): StatusCause[] {
   // The schema of CRDs already reports rules with wrong types.
   const message = text(spec.message);
+  const rule = text(spec.rule).trim();
+  const at = `${field}.message`;
   const causes: StatusCause[] = [];
-  if (message !== '') {
-    const at = `${field}.message`;
-    if (message.trim() === '') causes.push(invalid(at, message, 'must be non-empty if specified'));
-    else if (/[\r\n]/.test(message)) causes.push(invalid(at, message, 'must not contain line breaks'));
-  } else if (/[\r\n]/.test(text(spec.rule).trim()) && text(spec.messageExpression) === '') {
-    causes.push(required(`${field}.message`, 'message must be specified if rule contains line breaks'));
+  if (rule === '') causes.push(required(`${field}.rule`, 'rule is not specified'));
+  else if (message !== '' && message.trim() === '') {
+    causes.push(invalid(at, message, 'must be non-empty if specified'));
+  } else if (hasBreaks(message.trim())) causes.push(invalid(at, message, 'must not contain line breaks'));
+  else if (hasBreaks(rule) && message === '') {
+    causes.push(required(at, 'message must be specified if rule contains line breaks'));
   }
   const expression = text(spec.messageExpression);
   if (expression !== '' && expression.trim() === '') {
@@ -88,15 +93,15 @@ function validateMessage(spec: RuleSpec, field: string): StatusCause[] {
 
 /** Errors of a rule before its compilation. */
 function validateSpec(spec: RuleSpec, schema: Fields, field: string): StatusCause[] {
-  const causes: StatusCause[] = [];
-  if (text(spec.rule).trim() === '') causes.push(required(`${field}.rule`, 'rule is not specified'));
-  causes.push(...validateMessage(spec, field));
+  const causes = validateMessage(spec, field);
   if (spec.reason !== undefined && !REASONS.includes(spec.reason)) {
     causes.push(notSupported(`${field}.reason`, spec.reason, REASONS));
   }
-  if (spec.fieldPath !== undefined && spec.fieldPath !== '' && !isFieldPath(spec.fieldPath, schema)) {
-    causes.push(invalid(`${field}.fieldPath`, spec.fieldPath, 'must be a valid path'));
-  }
+  const path = text(spec.fieldPath);
+  const at = `${field}.fieldPath`;
+  if (path !== '' && path.trim() === '') causes.push(invalid(at, path, 'must be non-empty if specified'));
+  if (hasBreaks(path)) causes.push(invalid(at, path, 'must not contain line breaks'));
+  if (path !== '' && !isFieldPath(path, schema)) causes.push(invalid(at, path, 'must be a valid path'));
   return causes;
 }
 
@@ -173,11 +178,11 @@ function childPlace(
   };
 }
 
-function visit(schema: Fields, place: Place, total: Total): StatusCause[] {
+function visit(schema: Fields, place: Place, total: Total, found: SchemaCauses): StatusCause[] {
   const causes: StatusCause[] = [];
   const { path } = place;
   for (const child of childrenOf(schema, path)) {
-    causes.push(...visit(child.schema, childPlace(schema, child, place, path), total));
+    causes.push(...visit(child.schema, childPlace(schema, child, place, path), total, found));
   }
   const rules = schema['x-kubernetes-validations'];
   if (!Array.isArray(rules)) return causes;
@@ -187,7 +192,8 @@ function visit(schema: Fields, place: Place, total: Total): StatusCause[] {
     causes.push(...validateSpec(spec, schema, field(at)));
   });
   // The rules of an invalid schema are not compiled, because the results would be misleading.
-  if (causes.length > 0) return causes;
+  const isInvalid = !found.isStructural || found.words.some(({ field = '' }) => field.startsWith(path));
+  if (isInvalid || causes.length > 0) return causes;
   const isResource = place.isResource || schema['x-kubernetes-embedded-resource'] === true;
   specs.forEach((spec, at) => {
     causes.push(...validateProgram(spec, schema, field(at), { ...place, isResource }, total));
@@ -195,10 +201,10 @@ function visit(schema: Fields, place: Place, total: Total): StatusCause[] {
   return causes;
 }
 
-/** Validates the CEL rules of a schema: their form, their compilation, and their cost. */
-export function validateRuleSpecs(schema: Fields, path: string): StatusCause[] {
+/** Validates the CEL rules of a schema: their form, their compilation, and their cost. `found`: the other errors of the schema. */
+export function validateRuleSpecs(schema: Fields, path: string, found: SchemaCauses): StatusCause[] {
   const total: Total = { cost: 0, contributors: [] };
-  const causes = visit(schema, { path, cardinality: 1, uncorrelatable: undefined, isResource: true }, total);
+  const causes = visit(schema, { path, cardinality: 1, uncorrelatable: undefined, isResource: true }, total, found);
   if (total.cost <= SCHEMA_COST_LIMIT) return causes;
   const dearest = total.contributors
     .filter(({ cost }) => cost >= SCHEMA_COST_LIMIT * CONTRIBUTION)

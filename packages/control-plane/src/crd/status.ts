@@ -137,7 +137,7 @@ function storedVersions(crd: ApiObject): string[] {
   const stored = texts(record(crd.status).storedVersions);
   const storage = records(record(crd.spec).versions).find((version) => version.storage === true);
   const name = text(storage?.name);
-  return name === '' || stored.includes(name) ? stored : [...stored, name];
+  return storage === undefined || stored.includes(name) ? stored : [...stored, name];
 }
 
 /** The status of a new CRD: no names are accepted yet, but the storage version is recorded. */

@@ -305,14 +305,21 @@ function structuralCauses(schema: Fields, path: string): StatusCause[] {
   return causes.sort((a, b) => (textOf(a) < textOf(b) ? -1 : 1));
 }
 
-/**
- * Validates a schema: its structure, its defaults if it is structural, and always its keywords and extensions. CEL rules are
- * validated elsewhere.
- */
-export function validateSchema(schema: Fields, path: string): StatusCause[] {
+/** The errors of a schema without those of its CEL rules. */
+export interface SchemaCauses {
+  /** Whether the structure and the defaults are valid. */
+  readonly isStructural: boolean;
+  readonly structure: readonly StatusCause[];
+  /** The errors of keywords and extensions. */
+  readonly words: readonly StatusCause[];
+}
+
+/** Validates a schema: its structure, its defaults if it is structural, and always its keywords and extensions. */
+export function validateSchema(schema: Fields, path: string): SchemaCauses {
   const words: StatusCause[] = [];
   validateWords(schema, path, words);
   const structural = structuralCauses(schema, path);
-  if (structural.length > 0 || isUnreadable(schema)) return [...structural, ...words];
-  return [...validateDefaults(schema, path), ...words];
+  if (structural.length > 0 || isUnreadable(schema)) return { isStructural: false, structure: structural, words };
+  const structure = validateDefaults(schema, path);
+  return { isStructural: structure.length === 0, structure, words };
 }

@@ -95,7 +95,7 @@ function validateContents(
     if (word === 'schema' && isRecord(schema)) {
       if (isRecord(record(version.subresources).status)) causes.push(...validateRoot(schema, at(word)));
       const found = validateSchema(schema, at(word));
-      causes.push(...(found.length > 0 ? found : validateRuleSpecs(schema, at(word))));
+      causes.push(...found.structure, ...found.words, ...validateRuleSpecs(schema, at(word), found));
     } else if (word === 'subresources') {
       causes.push(...validateSubresources(record(version[word]), at(word)));
     } else if (word === 'additionalPrinterColumns') {
@@ -184,11 +184,14 @@ function validateStoredVersions(crd: ApiObject, versions: readonly Fields[], joi
   if (stored.length === 0) return [invalid(field, null, 'must have at least one stored version')];
   const names = versions.map((version) => text(version.name));
   const causes: StatusCause[] = [];
+  // A stored version counts for the first version with its name.
+  const left = new Set(stored);
   for (const version of versions) {
     const name = text(version.name);
-    if (version.storage === true && !stored.includes(name) && !joins) {
+    if (version.storage === true && !left.has(name) && !(joins && !stored.includes(name))) {
       causes.push(invalid(field, stored, `must have the storage version ${name}`));
     }
+    left.delete(name);
   }
   stored.forEach((name, at) => {
     if (names.includes(name)) return;
@@ -246,7 +249,8 @@ export function validateCrd(crd: ApiObject, old?: ApiObject): StatusCause[] {
   if (old === undefined && generateName !== '' && generateName !== wanted) {
     causes.push(invalid('metadata.generateName', generateName, 'must be spec.names.plural+"."+spec.group'));
   }
-  if (name !== wanted) causes.push(invalid('metadata.name', name, 'must be spec.names.plural+"."+spec.group'));
+  if (name !== '' && name !== wanted)
+    causes.push(invalid('metadata.name', name, 'must be spec.names.plural+"."+spec.group'));
   if (old !== undefined && equalJson(spec, old.spec)) return [...causes, ...validateStoredVersions(crd, versions)];
   causes.push(...validateGroup(group), ...validateScope(text(spec.scope)));
   if (spec.preserveUnknownFields === true) {
