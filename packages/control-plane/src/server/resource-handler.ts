@@ -252,7 +252,7 @@ export class ResourceHandler {
     const record = await this.#durable(() => this.#registry.store.get(served.resource, target.namespace, target.name));
     if (record === undefined) throw notFound(served.kind, target.name);
     const text = served.textOf(record, target.subresource);
-    return answerText(viewObject(text, this.#view(context, format)), format, request);
+    return answerText(viewObject(text, this.#view(context, format), record), format, request);
   }
 
   async #listOrWatch(context: Context): Promise<ServerResponse> {

@@ -8,6 +8,7 @@ import { type ListResult, listMeta, listText } from '../registry/reads/list.ts';
 import { frame, type WatchFormat } from '../registry/reads/watch.ts';
 import type { ServedKind } from '../resources/kind-registry.ts';
 import { roundTrip } from '../resources/shape.ts';
+import type { StoredRecord } from '../store/record.ts';
 import { plainMetadata, toTable } from '../table/index.ts';
 
 type IncludeObject = 'None' | 'Metadata' | 'Object';
@@ -53,9 +54,12 @@ function table(
   { served, format, query, now }: ViewOptions,
   objects: readonly ApiObject[],
   meta: Record<string, unknown> | undefined,
+  records: readonly StoredRecord[] = [],
 ): Record<string, unknown> {
+  const isConverted = served.kind.storedAs !== undefined;
   return toTable(served.kind, objects, {
     now,
+    stored: isConverted ? records.map(({ json }) => parseJson(json) as ApiObject) : undefined,
     includeObject: includeObject(query),
     version: format.version,
     ...(meta === undefined ? {} : { listMeta: meta }),
@@ -76,15 +80,16 @@ function checkItems(text: string, { kind }: ServedKind): void {
   }
 }
 
-/** One object in the negotiated form, as JSON text. @throws StatusError 406 or 500 */
-export function viewObject(text: string, options: ViewOptions): string {
+/** One object in the negotiated form, as JSON text. `record`: the object as it is stored. @throws StatusError 406 or 500 */
+export function viewObject(text: string, options: ViewOptions, record?: StoredRecord): string {
   const { served, format } = options;
   checkItems(text, served);
   if (format.as === undefined) return text;
   const object = parseJson(text) as ApiObject;
   if (format.as === 'Table') {
     const { resourceVersion } = object.metadata;
-    return stringifyJson(table(options, [object], resourceVersion === undefined ? {} : { resourceVersion }));
+    const meta = resourceVersion === undefined ? {} : { resourceVersion };
+    return stringifyJson(table(options, [object], meta, record === undefined ? [] : [record]));
   }
   if (format.as === 'PartialObjectMetadataList') {
     // An unstructured object has the accessors of a list, and fails later.
@@ -108,7 +113,7 @@ export function viewList(result: ListResult, options: ViewOptions): string {
   const objects = result.records.map((record) => parseJson(served.textOf(record)) as ApiObject);
   const { continue: next, ...rest } = listMeta(served, result);
   const meta = next === '' || next === undefined ? rest : { ...rest, continue: next };
-  if (format.as === 'Table') return stringifyJson(table(options, objects, meta));
+  if (format.as === 'Table') return stringifyJson(table(options, objects, meta, result.records));
   return stringifyJson({
     kind: 'PartialObjectMetadataList',
     apiVersion: `meta.k8s.io/${format.version}`,

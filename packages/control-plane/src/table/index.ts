@@ -11,6 +11,8 @@ export interface TableOptions {
   readonly includeObject: 'None' | 'Metadata' | 'Object';
   /** Metadata of the list; default: the resourceVersion of the only object. */
   readonly listMeta?: Record<string, unknown>;
+  /** The objects in the version that is stored, from which the server prints the cells; default: the objects. */
+  readonly stored?: readonly ApiObject[] | undefined;
   /** Later events of a watch have no column definitions. */
   readonly noHeaders?: boolean;
   /** The requested version of `meta.k8s.io`; default `v1`. */
@@ -59,10 +61,11 @@ export function toTable(
     columnDefinitions: options.noHeaders ? null : columns.flatMap(({ definition }) => definition ?? []),
     rows: withoutRows(kind, objects)
       ? null
-      : objects.map((object) => {
+      : objects.map((object, index) => {
           const conditions = kind.rowConditions?.(object) ?? [];
+          const printed = options.stored?.[index] ?? object;
           return {
-            cells: columns.map((column) => column.cell(object, options.now)),
+            cells: columns.map((column) => column.cell(printed, options.now)),
             ...(conditions.length === 0 ? {} : { conditions }),
             object: rowObject(kind, object, options),
           };

@@ -225,19 +225,22 @@ export const eventColumns: readonly PrinterColumn[] = [
   { ...NAME, priority: 1 },
 ];
 
+/** Go puts an IPv6 address in brackets. */
+const hostPort = (ip: string, port: unknown): string => `${ip.includes(':') ? `[${ip}]` : ip}:${port}`;
+
 export const endpointColumns: readonly PrinterColumn[] = [
   NAME,
   column(
     'Endpoints',
     (endpoints) => {
-      const addresses = items(endpoints, 'subsets').flatMap((subset) =>
-        items(subset, 'addresses').flatMap((one) => {
-          const ports = items(subset, 'ports');
-          return ports.length === 0 ? [text(one, 'ip')] : ports.map((port) => `${text(one, 'ip')}:${port.port}`);
-        }),
-      );
-      if (addresses.length === 0) return NONE;
-      return shownFirst(addresses, 3);
+      const subsets = items(endpoints, 'subsets');
+      const addresses = subsets.flatMap((subset) => {
+        const ips = items(subset, 'addresses').map((one) => text(one, 'ip'));
+        const ports = items(subset, 'ports');
+        return ports.length === 0 ? ips : ports.flatMap(({ port }) => ips.map((ip) => hostPort(ip, port)));
+      });
+      // Subsets without a ready address show nothing.
+      return subsets.length === 0 ? NONE : shownFirst(addresses, 3);
     },
     { doc: ['V1Endpoints', 'subsets'] },
   ),

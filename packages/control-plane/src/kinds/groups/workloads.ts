@@ -23,6 +23,7 @@ import {
   TEMPLATE_GENERATION,
 } from '../workloads/apps.ts';
 import { autoscalerStorage, autoscalerStrategy, autoscalerV1Strategy } from '../workloads/autoscaler.ts';
+import { AUTOSCALER_FORMS } from '../workloads/autoscaler-annotations.ts';
 import { cronJobStrategy, jobStrategy } from '../workloads/batch.ts';
 import { budgetStrategy } from '../workloads/budget.ts';
 import { statefulSetStrategy } from '../workloads/stateful-set.ts';
@@ -134,6 +135,7 @@ export const workloadKinds: readonly KindDefinition[] = [
     group: 'autoscaling',
     kind: 'HorizontalPodAutoscaler',
     columns: viewedAs(autoscalerStorage.encode, autoscalerColumns),
+    innerAnnotations: AUTOSCALER_FORMS,
     ...autoscalerV1Strategy,
     storedAs: autoscalerStorage,
     plural: 'horizontalpodautoscalers',

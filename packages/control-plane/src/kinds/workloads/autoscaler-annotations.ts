@@ -9,7 +9,8 @@ const METRICS = `${PREFIX}metrics`;
 const CURRENT_METRICS = `${PREFIX}current-metrics`;
 const CONDITIONS = `${PREFIX}conditions`;
 const BEHAVIOR = `${PREFIX}behavior`;
-const ALL = [
+/** All these annotations. The internal type has fields for them. */
+export const AUTOSCALER_FORMS: readonly string[] = [
   METRICS,
   CURRENT_METRICS,
   CONDITIONS,
@@ -23,7 +24,7 @@ type Annotations = Readonly<Record<string, string>>;
 /** The annotations with fields of the status. */
 export const STATUS_FORMS: readonly string[] = [CURRENT_METRICS, CONDITIONS];
 /** The annotations with fields of the spec. */
-export const SPEC_FORMS: readonly string[] = ALL.filter((name) => !STATUS_FORMS.includes(name));
+export const SPEC_FORMS: readonly string[] = AUTOSCALER_FORMS.filter((name) => !STATUS_FORMS.includes(name));
 
 /** A metric source or status of `autoscaling/v1`, by its field in a metric. */
 type Form = (source: Plain) => Plain;
@@ -248,8 +249,8 @@ function behaviorOf(value: unknown): Plain | undefined {
 
 /** Without the annotations of this file. Returns the same object if it has none of them. */
 export function withoutForms(annotations: Annotations | undefined): Annotations | undefined {
-  if (annotations === undefined || !ALL.some((key) => Object.hasOwn(annotations, key))) return annotations;
-  return Object.fromEntries(Object.entries(annotations).filter(([key]) => !ALL.includes(key)));
+  if (annotations === undefined || !AUTOSCALER_FORMS.some((key) => Object.hasOwn(annotations, key))) return annotations;
+  return Object.fromEntries(Object.entries(annotations).filter(([key]) => !AUTOSCALER_FORMS.includes(key)));
 }
 
 /** The annotations of `autoscaling/v1` for the fields of an autoscaler of v2. `others` are the metrics without a field in v1. */

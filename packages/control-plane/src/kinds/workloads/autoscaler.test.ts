@@ -57,6 +57,7 @@ test('autoscaling/v1 keeps other metrics, the behavior and the conditions in ann
 
 test('a write to autoscaling/v1 ignores annotations that are not JSON, and does not store them', () => {
   const annotations = { 'autoscaling.alpha.kubernetes.io/metrics': '[', mine: 'x' };
-  const object = { ...stored({ targetCPUUtilizationPercentage: 60 }), metadata: { name: 'a', annotations } };
+  const spec = { targetCPUUtilizationPercentage: 60 };
+  const object = { ...stored(spec), apiVersion: 'autoscaling/v1', metadata: { name: 'a', annotations } };
   expect(encode(object)).toEqual(stored({ metrics: [cpu] }));
 });

@@ -26,8 +26,12 @@ const withAnnotations = (
   return annotations === undefined || Object.keys(annotations).length === 0 ? rest : { ...rest, annotations };
 };
 
+/** The version of the stored form. */
+const STORED = 'autoscaling/v2';
+
 /** Converts the form of `autoscaling/v1`, whose only metric is the CPU, to `autoscaling/v2`. Annotations have the other fields. */
 function encode(object: ApiObject): ApiObject {
+  if (object.apiVersion === STORED) return object;
   const { targetCPUUtilizationPercentage: target, ...spec } = look(object, 'spec');
   const { currentCPUUtilizationPercentage: current, currentReplicas: replicas = 0, ...status } = look(object, 'status');
   const { annotations } = object.metadata;
@@ -38,7 +42,7 @@ function encode(object: ApiObject): ApiObject {
   const shown = currentMetrics ?? ownCurrent;
   return {
     ...object,
-    apiVersion: 'autoscaling/v2',
+    apiVersion: STORED,
     metadata: withAnnotations(object.metadata, withoutForms(annotations)),
     spec: {
       ...spec,
