@@ -94,6 +94,13 @@ export function canonicalQuantity(text: string): string | undefined {
 export const quantityNanos = (text: unknown): bigint =>
   (typeof text === 'number' || typeof text === 'string' ? parseQuantity(String(text))?.nanos : undefined) ?? 0n;
 
+/** A quantity as a 64-bit integer: rounded up, with the overflow of Go (`Quantity.Value`). */
+export function quantityValue(text: unknown): bigint {
+  const nanos = quantityNanos(text);
+  const whole = nanos / NANO + (nanos > 0n && nanos % NANO !== 0n ? 1n : 0n);
+  return BigInt.asIntN(64, whole);
+}
+
 const MICRO = 1_000_000n;
 
 /** Rounds amounts of resources up to thousandths. Mutates. */

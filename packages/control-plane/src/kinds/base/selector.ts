@@ -17,8 +17,8 @@ export function labelFindings(findings: Findings, map: Readonly<Record<string, s
 /** A selector as refusals show it. */
 export const shownSelector = (selector: unknown): unknown => (isPlain(selector) ? selectorForm(selector) : null);
 
-/** Causes that a label selector gives by itself (`ValidateLabelSelector`). */
-export function selectorCauses(selector: unknown, path: string): StatusCause[] {
+/** Causes that a label selector gives by itself (`ValidateLabelSelector`). `anyValue`: the values of expressions are not validated. */
+export function selectorCauses(selector: unknown, path: string, anyValue = false): StatusCause[] {
   const findings = new Findings();
   labelFindings(findings, labels(selector, 'matchLabels'), `${path}.matchLabels`);
   for (const [index, expression] of items(selector, 'matchExpressions').entries()) {
@@ -34,7 +34,7 @@ export function selectorCauses(selector: unknown, path: string): StatusCause[] {
       findings.forbidden(`${at}.values`, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
     }
     findings.qualifiedName(`${at}.key`, text(expression, 'key'));
-    for (const [position, value] of values.entries()) {
+    for (const [position, value] of anyValue ? [] : values.entries()) {
       findings.problems(`${at}.values[${position}]`, value, labelValueProblems(value));
     }
   }

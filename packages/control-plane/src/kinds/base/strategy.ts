@@ -21,7 +21,8 @@ export type Strategy = Pick<
 /** A strategy that validates an update as a creation, and then by `change`. */
 export function strategy(
   rules: Strategy & {
-    readonly causes?: (object: ApiObject) => StatusCause[];
+    /** `old`: the object before an update, whose faults an update may keep. */
+    readonly causes?: (object: ApiObject, old?: ApiObject) => StatusCause[];
     readonly change?: (object: ApiObject, old: ApiObject) => StatusCause[];
     /** Validates a write of the status; default: nothing. */
     readonly statusCauses?: (object: ApiObject, old: ApiObject) => StatusCause[];
@@ -35,7 +36,7 @@ export function strategy(
     validate: (object) => causes?.(object) ?? [],
     validateUpdate: (object, old, context) => {
       if (context.subresource === 'status') return statusCauses?.(object, old) ?? [];
-      const own = causes?.(object) ?? [];
+      const own = causes?.(object, old) ?? [];
       const changes = change?.(object, old) ?? [];
       return changesFirst ? [...changes, ...own] : [...own, ...changes];
     },

@@ -5,7 +5,7 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
 import { labels, look, strings, text } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
-import { strictCidrProblems, strictIpProblems } from '../base/addresses.ts';
+import { parseCidr, strictCidrProblems, strictIpProblems } from '../base/addresses.ts';
 import type { Strategy } from '../base/strategy.ts';
 import { internalForm } from '../internal/form.ts';
 import { driverFindings } from '../pod/rules/volume-sources.ts';
@@ -22,8 +22,9 @@ function rangeCauses(ranges: readonly string[]): StatusCause[] {
     for (const [index, range] of ranges.entries()) {
       findings.problems(`${RANGES}[${index}]`, range, strictCidrProblems(range));
     }
-    const [six, other] = ranges.map((range) => range.includes(':'));
-    if (other !== undefined && six === other) {
+    // An invalid range has no family.
+    const [family, other] = ranges.map((range) => parseCidr(range)?.address.bytes.length);
+    if (other !== undefined && family === other) {
       const why = 'may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64';
       findings.invalid(RANGES, ranges, why);
     }

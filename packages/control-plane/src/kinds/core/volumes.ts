@@ -6,19 +6,20 @@ import { copyWithEmpties, given } from '../../apimachinery/objects/empties.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { copyJson, formatTime, jsonEquals } from '../../apimachinery/objects/object-text.ts';
 import { child, isPlain, look, type Plain, preset, strings, text } from '../../apimachinery/objects/plain.ts';
-import { quantityNanos, roundAmounts } from '../../apimachinery/objects/quantity.ts';
+import { quantityNanos, quantityValue, roundAmounts } from '../../apimachinery/objects/quantity.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { backstepProblems } from '../base/formats.ts';
 import { strategy } from '../base/strategy.ts';
 import { internalDiff } from '../internal/diff.ts';
 import { defaultSources } from '../pod/defaults.ts';
-import { accessModeFindings, claimSpecFindings, VOLUME_MODES } from '../pod/rules/claim.ts';
+import { accessModeFindings, claimLeniency, claimSpecFindings, VOLUME_MODES } from '../pod/rules/claim.ts';
 import { nodeSelectorFindings } from '../pod/rules/scheduling.ts';
 import { driverFindings, sourceFindings } from '../pod/rules/volume-sources.ts';
 import { ONE_TYPE, SECOND_NAMES } from '../pod/rules/volumes.ts';
 import { affinityChange } from './volume-affinity.ts';
 
-const NANO = 1_000_000_000n;
+/** The message of `validateBasicResource`, which looks at the amount as a 64-bit integer. */
+const BASIC_AMOUNT = 'must be a valid resource quantity';
 
 /** Fields of a volume spec that are not a source. */
 const PLAIN_FIELDS = new Set([
@@ -94,7 +95,7 @@ function capacityFindings(findings: Findings, spec: Plain, at: string): void {
   for (const [resource, quantity] of Object.entries(capacity)) {
     const nanos = quantityNanos(quantity);
     const field = `${at}.capacity[${resource}]`;
-    if (nanos < 0n) findings.invalid(field, Number(nanos / NANO), 'must be a valid resource quantity');
+    if (quantityValue(quantity) < 0n) findings.invalid(field, quantityValue(quantity), BASIC_AMOUNT);
     if (nanos <= 0n) findings.invalid(field, quantity, 'must be greater than zero');
   }
 }
@@ -232,9 +233,10 @@ export const volumeStrategy = strategy({
   },
 });
 
-function claimCauses(claim: ApiObject): StatusCause[] {
+function claimCauses(claim: ApiObject, old?: ApiObject): StatusCause[] {
   const findings = new Findings();
-  claimSpecFindings(findings, look(claim, 'spec'), 'spec');
+  const leniency = old === undefined ? undefined : claimLeniency(look(old, 'spec'));
+  claimSpecFindings(findings, look(claim, 'spec'), 'spec', leniency);
   return findings.causes;
 }
 
@@ -339,8 +341,8 @@ function claimStatusCauses(claim: ApiObject): StatusCause[] {
   const findings = new Findings();
   const status = look(claim, 'status');
   const quantity = (at: string, amount: unknown): boolean => {
-    if (quantityNanos(amount) >= 0n) return true;
-    findings.invalid(at, amount, 'must be a valid resource quantity');
+    if (quantityValue(amount) >= 0n) return true;
+    findings.invalid(at, quantityValue(amount), BASIC_AMOUNT);
     return false;
   };
   for (const [name, amount] of Object.entries(look(status, 'capacity'))) quantity(`status.capacity[${name}]`, amount);

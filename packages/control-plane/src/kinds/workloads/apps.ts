@@ -137,9 +137,11 @@ function defaultDaemonSet(object: ApiObject): void {
   defaultTemplate(spec);
   const update = child(spec, 'updateStrategy');
   preset(update, 'type', 'RollingUpdate');
-  if (update.type !== 'RollingUpdate') return;
+  const isRolling = update.type === 'RollingUpdate';
+  if (!isRolling && !isPlain(update.rollingUpdate)) return;
   const rolling = child(update, 'rollingUpdate');
-  rolling.maxUnavailable ??= 1;
+  // The internal type always has both numbers.
+  rolling.maxUnavailable ??= isRolling ? 1 : 0;
   rolling.maxSurge ??= 0;
 }
 

@@ -5,6 +5,7 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { isPlain, items, look, number, type Plain, text } from '../../apimachinery/objects/plain.ts';
 import { quantityNanos } from '../../apimachinery/objects/quantity.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
+import { containerResourceName } from '../pod/rules/resources.ts';
 
 const METRIC_TYPES = ['ContainerResource', 'External', 'Object', 'Pods', 'Resource'];
 const POLICY_TYPES = ['Percent', 'Pods'];
@@ -115,7 +116,9 @@ const SOURCES: readonly (readonly [string, Source])[] = [
   [
     'containerResource',
     (findings, source, at) => {
-      if (text(source, 'name') === '') findings.required(`${at}.name`, 'must specify a resource name');
+      const name = text(source, 'name');
+      if (name === '') findings.required(`${at}.name`, 'must specify a resource name');
+      else containerResourceName(findings, name, `${at}.name`);
       const container = text(source, 'container');
       if (container === '') findings.required(`${at}.container`, 'must specify a container');
       else findings.problems(`${at}.container`, container, labelProblems(container));

@@ -93,8 +93,8 @@ function statefulSetCauses(spec: Plain, isNew: boolean): StatusCause[] {
   findings.notNegative('spec.minReadySeconds', spec.minReadySeconds);
   findings.notNegative('spec.ordinals.start', look(spec, 'ordinals').start);
   const name = text(spec, 'serviceName');
-  if (name !== '') findings.problems('spec.serviceName', name, labelProblems(name));
-  // An update may not change them, and does not validate them again.
+  // An update cannot change the name of the service or the claims, so it does not validate them again.
+  if (isNew && name !== '') findings.problems('spec.serviceName', name, labelProblems(name));
   for (const [index, claim] of items(isNew ? spec : {}, 'volumeClaimTemplates').entries()) {
     claimSpecFindings(findings, look(claim, 'spec'), `spec.volumeClaimTemplates[${index}].spec`);
   }

@@ -1,5 +1,5 @@
 import type { Findings } from '../../../apimachinery/errors/findings.ts';
-import { subdomainProblems } from '../../../apimachinery/errors/names.ts';
+import { labelProblems, subdomainProblems } from '../../../apimachinery/errors/names.ts';
 import { isPlain, look, type Plain, strings, text } from '../../../apimachinery/objects/plain.ts';
 import { quantityNanos } from '../../../apimachinery/objects/quantity.ts';
 import { selectorCauses } from '../../base/selector.ts';
@@ -17,7 +17,21 @@ export function accessModeFindings(findings: Findings, spec: Plain, at: string):
   }
 }
 
-function sourceFindings(findings: Findings, source: unknown, at: string): void {
+/** The checks of a claim that an update skips, because the old claim may violate them. */
+export interface ClaimLeniency {
+  readonly anyGroup: boolean;
+  readonly anyLabelValue: boolean;
+}
+
+const STRICT: ClaimLeniency = { anyGroup: false, anyLabelValue: false };
+
+/** The checks that an update of a claim with this spec skips (`ValidationOptionsForPersistentVolumeClaim`). */
+export const claimLeniency = (old: Plain): ClaimLeniency => ({
+  anyGroup: [old.dataSource, old.dataSourceRef].some((source) => isPlain(source) && source.apiGroup !== undefined),
+  anyLabelValue: old.selector !== undefined && selectorCauses(old.selector, '').length > 0,
+});
+
+function sourceFindings(findings: Findings, source: unknown, at: string, anyGroup: boolean): void {
   if (!isPlain(source)) return;
   if (text(source, 'name') === '') findings.required(`${at}.name`);
   const kind = text(source, 'kind');
@@ -26,15 +40,22 @@ function sourceFindings(findings: Findings, source: unknown, at: string): void {
   if (group === '' && kind !== 'PersistentVolumeClaim') {
     findings.invalid(at, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup");
   }
-  if (group !== '') findings.problems(`${at}.apiGroup`, group, subdomainProblems(group));
+  if (group !== '' && !anyGroup) findings.problems(`${at}.apiGroup`, group, subdomainProblems(group));
+  const namespace = text(source, 'namespace');
+  if (namespace !== '') findings.problems(`${at}.namespace`, namespace, labelProblems(namespace));
 }
 
 /** Rules of a claim's spec, in a claim of its own or in a template (`ValidatePersistentVolumeClaimSpec`). */
-export function claimSpecFindings(findings: Findings, spec: Plain, at: string): void {
+export function claimSpecFindings(
+  findings: Findings,
+  spec: Plain,
+  at: string,
+  { anyGroup, anyLabelValue } = STRICT,
+): void {
   if (strings(spec, 'accessModes').length === 0) {
     findings.required(`${at}.accessModes`, 'at least 1 access mode is required');
   }
-  if (spec.selector !== undefined) findings.add(selectorCauses(spec.selector, `${at}.selector`));
+  if (spec.selector !== undefined) findings.add(selectorCauses(spec.selector, `${at}.selector`, anyLabelValue));
   accessModeFindings(findings, spec, at);
   const storage = look(spec, 'resources', 'requests').storage;
   const field = `${at}.resources[storage]`;
@@ -43,10 +64,14 @@ export function claimSpecFindings(findings: Findings, spec: Plain, at: string): 
   const storageClass = text(spec, 'storageClassName');
   if (storageClass !== '') findings.problems(`${at}.storageClassName`, storageClass, subdomainProblems(storageClass));
   if (spec.volumeMode !== undefined) findings.oneOf(`${at}.volumeMode`, spec.volumeMode, VOLUME_MODES);
-  sourceFindings(findings, spec.dataSource, `${at}.dataSource`);
-  sourceFindings(findings, spec.dataSourceRef, `${at}.dataSourceRef`);
+  sourceFindings(findings, spec.dataSource, `${at}.dataSource`, anyGroup);
+  sourceFindings(findings, spec.dataSourceRef, `${at}.dataSourceRef`, anyGroup);
   const { dataSource, dataSourceRef } = spec;
-  if (isPlain(dataSource) && isPlain(dataSourceRef)) {
+  if (text(dataSourceRef, 'namespace') !== '') {
+    if (isPlain(dataSource)) {
+      findings.invalid(at, {}, 'may not be specified when dataSourceRef.namespace is specified');
+    }
+  } else if (isPlain(dataSource) && isPlain(dataSourceRef)) {
     const differs = ['apiGroup', 'kind', 'name'].some((field) => dataSource[field] !== dataSourceRef[field]);
     // Of the path that it means to show, Go shows nothing.
     if (differs) findings.invalid(at, {}, 'must match dataSourceRef');

@@ -17,6 +17,7 @@ const PULL_POLICIES = ['Always', 'IfNotPresent', 'Never'];
 const PROTOCOLS = ['SCTP', 'TCP', 'UDP'];
 const TERMINATION_POLICIES = ['File', 'FallbackToLogsOnError'];
 const PROPAGATIONS = ['Bidirectional', 'HostToContainer', 'None'];
+const RECURSIVE_MODES = ['Disabled', 'Enabled', 'IfPossible'];
 
 /** Properties of the pod for the validation of a container. */
 export interface ContainerContext {
@@ -145,12 +146,26 @@ function mountFindings(findings: Findings, container: Plain, at: string, context
       }
       findings.problems(`${at}.volumeMounts.${field}`, value, descendingPathProblems(value));
     }
-    if (mount.mountPropagation === undefined) continue;
-    const field = `${at}.volumeMounts.mountPropagation`;
-    findings.oneOf(field, mount.mountPropagation, PROPAGATIONS);
-    if (mount.mountPropagation === 'Bidirectional' && look(container, 'securityContext').privileged !== true) {
-      findings.forbidden(field, 'Bidirectional mount propagation is available only to privileged containers');
-    }
+    propagationFindings(findings, container, mount, `${at}.volumeMounts`);
+  }
+}
+
+function propagationFindings(findings: Findings, container: Plain, mount: Plain, at: string): void {
+  const { mountPropagation, recursiveReadOnly } = mount;
+  const field = `${at}.mountPropagation`;
+  if (mountPropagation !== undefined) findings.oneOf(field, mountPropagation, PROPAGATIONS);
+  if (mountPropagation === 'Bidirectional' && look(container, 'securityContext').privileged !== true) {
+    findings.forbidden(field, 'Bidirectional mount propagation is available only to privileged containers');
+  }
+  if (recursiveReadOnly === undefined || recursiveReadOnly === 'Disabled') return;
+  const recursive = `${at}.recursiveReadOnly`;
+  if (recursiveReadOnly !== 'Enabled' && recursiveReadOnly !== 'IfPossible') {
+    findings.oneOf(recursive, recursiveReadOnly, RECURSIVE_MODES);
+    return;
+  }
+  if (mount.readOnly !== true) findings.forbidden(recursive, 'may only be specified when readOnly is true');
+  if (mountPropagation !== undefined && mountPropagation !== 'None') {
+    findings.forbidden(recursive, 'may only be specified when mountPropagation is None or not specified');
   }
 }
 

@@ -75,7 +75,8 @@ export function resourceNameFindings(findings: Findings, name: string, at: strin
   return true;
 }
 
-function containerResourceName(findings: Findings, name: string, at: string): void {
+/** The name of a resource of a container (`ValidateContainerResourceName`). */
+export function containerResourceName(findings: Findings, name: string, at: string): void {
   resourceNameFindings(findings, name, at);
   if (!name.includes('/')) {
     if (!CONTAINER.has(name) && !isHugePages(name)) {
