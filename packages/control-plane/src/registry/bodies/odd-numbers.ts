@@ -12,8 +12,8 @@ const mayHold = (text: string): boolean =>
   text.match(NUMBER)?.some((found) => /[.eE]/.test(found) || found.length > SHORT) === true;
 
 /**
- * The numbers of a JSON text with the value of an integer that Go does not read as one: with another form, such as `1e3` or `5.0`, or with more than 64 bits. Keys are the path without indexes, a space
- * and the value; values are the texts.
+ * The numbers of a JSON text that have the value of an integer, but that Go does not read as an integer. They have another form, such as
+ * `1e3` or `5.0`, or more than 64 bits. Keys are the path without indexes, a space and the value; values are the texts.
  */
 export function oddNumbersOf(text: string): ReadonlyMap<string, string> {
   if (!mayHold(text)) return NONE;
