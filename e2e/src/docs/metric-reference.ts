@@ -55,6 +55,7 @@ function registries(): Readonly<Record<'shared' | 'manager' | 'controller' | 'co
     machines: empty,
     classOf: () => undefined,
     frozen: () => false,
+    shortages: () => [],
     suspects: () => ({ vms: 0, nodes: 0, quarantined: 0 }),
     rechecks: () => ({ all: 0, stale: 0 }),
     clock,

@@ -129,6 +129,7 @@ function controller(machineClass?: MachineClass) {
       machines,
       classOf: () => machineClass,
       frozen: () => true,
+      shortages: () => [],
       suspects: () => ({ vms: 2, nodes: 1, quarantined: 0 }),
       rechecks: () => ({ all: 0, stale: 0 }),
       clock,

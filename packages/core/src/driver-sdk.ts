@@ -4,6 +4,10 @@
  */
 export {
   type Address,
+  type Alternative,
+  type AlternativeField,
+  type AlternativeRules,
+  alternativeProblems,
   askForText,
   askForToken,
   bytesOf,
@@ -53,10 +57,12 @@ export {
   MachineCodes,
   MachineError,
   type MachineRequest,
+  type Market,
   type NoticeAnswer,
   type ObserveApi,
   type ObserveCall,
   type ObservedCall,
+  type Offering,
   OWNER_TAG,
   observedCalls,
   observingDriver,

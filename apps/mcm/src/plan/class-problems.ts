@@ -1,8 +1,14 @@
-import type { MachineClass } from '@mcm/api';
+import { Annotations, type MachineClass } from '@mcm/api';
 import { providerSpecProblem, type ReadProviderSpec } from '@mcm/core';
+import type { KubeObject } from '@mcm/kube';
 
-/** The parsers of provider specs by provider, in lower case. Each parser is loaded at its first use. */
-const READERS: Readonly<Record<string, () => Promise<{ readonly readSpec: ReadProviderSpec }>>> = {
+interface Reader {
+  readonly readSpec: ReadProviderSpec;
+  readonly readAlternatives: (machineClass: MachineClass, text: string | undefined) => readonly string[];
+}
+
+/** The parsers of provider specs, by the provider in lower case. Each is loaded at its first use. */
+const READERS: Readonly<Record<string, () => Promise<Reader>>> = {
   aws: () => import('@mcm/provider-aws/class'),
   azure: () => import('@mcm/provider-azure/class'),
   gcp: () => import('@mcm/provider-gcp/class'),
@@ -16,4 +22,18 @@ const READERS: Readonly<Record<string, () => Promise<{ readonly readSpec: ReadPr
 export async function classProblem(machineClass: MachineClass): Promise<string | undefined> {
   const reader = READERS[machineClass.provider?.toLowerCase() ?? ''];
   return reader && providerSpecProblem((await reader()).readSpec, machineClass);
+}
+
+/**
+ * The problems of the capacity alternatives of an object for a class, one sentence each. With a problem, the list has no effect.
+ * An invalid class has no problem here, because `classProblem` reports it.
+ */
+export async function alternativesProblems(
+  { metadata }: Pick<KubeObject, 'metadata'>,
+  machineClass: MachineClass,
+): Promise<readonly string[]> {
+  const text = metadata.annotations?.[Annotations.CapacityAlternatives];
+  const reader = READERS[machineClass.provider?.toLowerCase() ?? ''];
+  if (text === undefined || !reader || (await classProblem(machineClass)) !== undefined) return [];
+  return (await reader()).readAlternatives(machineClass, text);
 }

@@ -5,6 +5,7 @@ import {
   errorText,
   type KubeClient,
   type KubeError,
+  type KubeObject,
   type Random,
   realClock,
   silentLogger,
@@ -22,7 +23,7 @@ import { readControllers } from '../controllers/read.ts';
 import { readMachineSettings } from '../explain/settings/machine-settings.ts';
 import { readManagerSettings } from '../explain/settings/manager-settings.ts';
 import { readObjects } from '../files/read.ts';
-import { classProblem } from './class-problems.ts';
+import { alternativesProblems, classProblem } from './class-problems.ts';
 import type { GivenDurations } from './durations.ts';
 import { planLines } from './lines.ts';
 import { type DeploymentPlan, type PlanSource, planDeployment, withClasses } from './plan.ts';
@@ -107,6 +108,10 @@ export async function planAll(
     const deployment = proposed({ ...file, metadata: { ...file.metadata, namespace } }, stored, now);
     const wanted = there.classes.find(({ metadata }) => metadata.name === deployment.spec.template.spec.class.name);
     const problem = wanted && classes.every(isOther(wanted)) ? await classProblem(wanted) : undefined;
+    const own = withClasses(there.classes, classes).find(
+      ({ metadata }) => metadata.name === deployment.spec.template.spec.class.name,
+    );
+    if (own) await refuseInvalidAlternatives(file, own);
     const source: PlanSource = {
       sets: stored ? ownedBy(stored, there).sets : [],
       fleet: there.fleet,
@@ -131,15 +136,26 @@ const isOther =
   ({ metadata }: MachineClass): boolean =>
     metadata.name !== one.metadata.name;
 
-/** Throws `UserError` if a class of the file is invalid. */
+/** Throws `UserError` if a class of the file or its alternatives are invalid. */
 async function refuseInvalidClasses(classes: readonly MachineClass[]): Promise<void> {
   const problems = await Promise.all(
     classes.map(async (one) => {
       const problem = await classProblem(one);
-      return problem === undefined ? [] : [`MachineClass ${one.metadata.name}: no VM can be created: ${problem}`];
+      const broken = problem === undefined ? [] : [`no VM can be created: ${problem}`];
+      const found = [...broken, ...(await alternativesProblems(one, one))];
+      return found.map((text) => `MachineClass ${one.metadata.name}: ${text}`);
     }),
   );
   if (problems.flat().length > 0) throw new UserError(problems.flat().join('\n'));
+}
+
+/** Throws `UserError` for alternatives of a deployment that its class cannot have. */
+async function refuseInvalidAlternatives(
+  file: Pick<KubeObject, 'metadata'>,
+  machineClass: MachineClass,
+): Promise<void> {
+  const [problem] = await alternativesProblems(file, machineClass);
+  if (problem !== undefined) throw new UserError(`MachineDeployment ${file.metadata.name}: ${problem}`);
 }
 
 /** The objects of a namespace, and the settings of its controllers. */

@@ -113,6 +113,7 @@ const azureWith = (image: object, place: object) => ({
   tags: { 'kubernetes.io-cluster-ours': '1', 'kubernetes.io-role-node': '1', colour: 'blue' },
   properties: {
     ...place,
+    priority: 'Regular',
     hardwareProfile: { vmSize: 'Standard_D4s_v5' },
     osProfile: {
       adminUsername: 'core',
@@ -167,6 +168,7 @@ export const AZURE: FieldSpecs = {
     'properties.storageProfile.osDisk.managedDisk.securityProfile.securityEncryptionType': 'DiskWithVMGuestState',
     'properties.securityProfile.securityType': 'TrustedLaunch',
     'properties.machineSet.kind': 'availabilityset',
+    'properties.priority': 'Spot',
   },
   // The driver accepts the terms only for the image of the VM, as in the original.
   idle: ['properties.storageProfile.dataDisks[].imageRef.skipMarketplaceAgreement'],

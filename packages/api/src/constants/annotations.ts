@@ -39,6 +39,16 @@ export const Annotations = {
    */
   NextMachineNumbers: 'node.machine.sapcloud.io/next-machine-numbers',
   /**
+   * On a MachineClass, MachineDeployment, MachineSet or Machine, a JSON list: other offerings for VMs if the cloud has no
+   * capacity. Only in mcm.
+   */
+  CapacityAlternatives: 'capacity.machine.sapcloud.io/alternatives',
+  /**
+   * On a Machine, one object of the list of alternatives, `{}` for the first choice: the offering of its VM. The machine
+   * controller writes it before the create call. Only in mcm.
+   */
+  CapacityOffering: 'capacity.machine.sapcloud.io/offering',
+  /**
    * On a MachineDeployment, its MachineSets and Machines, a Go duration: takes precedence over
    * `spec.creationTimeout`.
    */

@@ -233,6 +233,12 @@ export const EVENTS = {
     means: 'The cloud created no VM, or its initialization failed. The machine controller retries.',
     help: 'Look up the code of the message in the reference of error codes.',
   },
+  AlternativeChosen: {
+    on: MACHINE,
+    type: 'Normal',
+    means: 'The cloud has no capacity for the first choice, so the VM gets the alternative in the message.',
+    help: 'Nothing. The first choice is tried again by itself.',
+  },
   FailedToJoin: {
     on: MACHINE,
     type: 'Warning',

@@ -48,6 +48,14 @@ export {
 export { type DriverSpan, type DriverTracer, registeredTracer } from './invoker/api/tracing.ts';
 export { createInvoker } from './invoker/invoker.ts';
 export { type JwtParts, signJwt } from './jwt.ts';
+export {
+  type Alternative,
+  type AlternativeField,
+  alternativeText,
+  type Market,
+  offeringOf,
+} from './offerings/alternative.ts';
+export { type AlternativeRules, alternativeProblems, type Offering } from './offerings/rules.ts';
 export { decodeInput, decodeSpec, pathText } from './schemas/decode.ts';
 export {
   type DecodedInput,

@@ -1,3 +1,4 @@
+import { withoutUndefined } from '@mcm/kube';
 import { z } from 'zod';
 import { isInstance } from '../node/instance.ts';
 import type {
@@ -11,6 +12,7 @@ import type {
 } from './contract/driver.ts';
 import { type MachineCode, MachineError } from './contract/errors.ts';
 import { isOthers, OWNER_TAG } from './contract/owner.ts';
+import type { AlternativeRules } from './offerings/rules.ts';
 import { type DriverDefinition, defineDriver } from './schemas/define-driver.ts';
 import { bytesOf } from './secrets/secret-value.ts';
 
@@ -30,6 +32,8 @@ export interface FakeVm {
   /** Why it is about to end. */
   ending?: string;
   initialized: boolean;
+  /** Size and zone, such as `small b`. */
+  readonly offering: string;
 }
 
 /**
@@ -68,11 +72,19 @@ export interface FakeCloudOptions {
   readonly onDeleted?: (vm: FakeVm) => void;
   /** Whether the cloud announces interruptions; default false: the driver does not watch them. */
   readonly announces?: boolean;
+  /** Whether an offering such as `small b` has capacity; default all. */
+  readonly room?: (offering: string) => boolean;
+  /** Look-ups and lists see only the VMs of the zone of the request, as in Compute Engine. */
+  readonly zonal?: boolean;
   /** The present time, RFC 3339, for `createdAt`. */
   readonly now?: () => string;
 }
 
-const spec = z.looseObject({ size: z.string().optional() });
+const spec = z.looseObject({ size: z.string().optional(), zone: z.string().optional() });
+
+type FakeSpec = z.infer<typeof spec>;
+
+const offeringOf = ({ size = '', zone = '' }: FakeSpec): string => `${size} ${zone}`.trim();
 const credentials = z.looseObject({ userData: z.string().optional(), key: z.string().optional() });
 
 /** A driver with a cloud in memory, for tests. */
@@ -101,6 +113,8 @@ export class FakeCloud {
   /** Notices that no driver has taken note of. */
   readonly notices: InterruptionNotice[] = [];
   #announced = Promise.withResolvers<void>();
+  /** The offerings of the create calls that reached the cloud without a VM of their machine, in their order. */
+  readonly asked: { readonly machine: string; readonly offering: string; readonly refused: boolean }[] = [];
   #next = 0;
 
   constructor(options: FakeCloudOptions = {}) {
@@ -158,6 +172,7 @@ export class FakeCloud {
     createdAt = this.#options.now?.(),
     providerId = `fake:///zone/vm-${this.#next++}`,
     owner?: string,
+    offering = '',
   ): FakeVm {
     const vm: FakeVm = {
       providerId,
@@ -167,6 +182,7 @@ export class FakeCloud {
       userData: bytesOf(userData).toString('utf8'),
       userDataBytes: userData,
       initialized: !this.#options.initializes,
+      offering,
       ...(createdAt === undefined ? {} : { createdAt }),
       ...(owner === undefined ? {} : { owner }),
     };
@@ -197,16 +213,22 @@ export class FakeCloud {
   }
 
   /** A machine without a provider ID is also looked up by name, as in real clouds. */
-  #look({ machine, owner, formerOwners }: MachineRequest<unknown, unknown>): readonly FakeVm[] {
+  #look({ machine, owner, formerOwners, spec }: MachineRequest<FakeSpec, unknown>): readonly FakeVm[] {
     const { uid, name } = machine.metadata;
-    const known = this.#find(uid, machine.spec.providerID);
+    const found = this.#find(uid, machine.spec.providerID);
+    const known = found && this.#sees(spec, found) ? found : undefined;
     if (known || machine.spec.providerID) return known ? [known] : [];
     return this.vms.filter(
       (vm) =>
         vm.machineName === name &&
         !this.#options.hides?.(vm) &&
+        this.#sees(spec, vm) &&
         !isOthers({ machine, owner, formerOwners }, vm.owner === undefined ? {} : { [OWNER_TAG]: vm.owner }),
     );
+  }
+
+  #sees({ zone = '' }: FakeSpec, { offering }: FakeVm): boolean {
+    return !this.#options.zonal || offering.split(' ')[1] === zone;
   }
 
   #find(uid: string, providerId: string | undefined): FakeVm | undefined {
@@ -221,13 +243,18 @@ export class FakeCloud {
       name: 'fake',
       providerSpec: spec,
       credentialsSchema: credentials,
+      alternatives: ALTERNATIVES,
       create: (request) =>
         this.#call('create', request, (): CreatedInstance => {
           const { machine, userData, owner } = request;
-          const known = this.#find(machine.metadata.uid, undefined);
-          if (known) return instance(known);
+          const found = this.#find(machine.metadata.uid, undefined);
+          if (found && this.#sees(request.spec, found)) return instance(found);
           const { name, uid } = machine.metadata;
-          const vm = this.#make(name, uid, userData, undefined, undefined, owner);
+          const offering = offeringOf(request.spec);
+          const refused = this.#options.room?.(offering) === false;
+          this.asked.push({ machine: name, offering, refused });
+          if (refused) throw new MachineError('ResourceExhausted', `no capacity for ${offering}`);
+          const vm = this.#make(name, uid, userData, undefined, undefined, owner, offering);
           this.#options.onCreated?.(vm);
           return instance(vm);
         }),
@@ -245,7 +272,8 @@ export class FakeCloud {
         this.#call('delete', request, () => {
           const { machine } = request;
           const vm = this.#find(machine.metadata.uid, machine.spec.providerID);
-          if (!vm) return undefined;
+          const byId = machine.spec.providerID !== undefined;
+          if (!vm || !(byId || this.#sees(request.spec, vm))) return undefined;
           this.#vms.delete(vm.providerId);
           this.#options.onDeleted?.(vm);
           return {};
@@ -253,7 +281,7 @@ export class FakeCloud {
       list: (request) =>
         this.#call('list', request, () =>
           this.vms
-            .filter((vm) => !this.#options.hides?.(vm))
+            .filter((vm) => !this.#options.hides?.(vm) && this.#sees(request.spec, vm))
             .map(({ providerId, machineName, createdAt, owner }) => ({
               providerId,
               machineName,
@@ -293,6 +321,14 @@ export class FakeCloud {
     });
   }
 }
+
+const ALTERNATIVES: AlternativeRules<FakeSpec> = {
+  fields: ['machineType', 'zone'],
+  apply: (base, { machineType: size, zone }) => ({ ...base, ...withoutUndefined({ size, zone }) }),
+  problem: (_, { zone }) => (zone === 'mars' ? 'zone: mars is not a zone; write a zone of the region' : undefined),
+  offering: ({ size: machineType = '', zone = '' }) => ({ region: '', zone, subnet: '', machineType, market: '' }),
+  listing: ({ zone = '' }) => zone,
+};
 
 /** The fake cloud has CSI volumes and, of the in-tree kinds, those of AWS. */
 const volumeId = ({ csi, awsElasticBlockStore }: VolumeSource): string | undefined =>

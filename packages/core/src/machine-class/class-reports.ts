@@ -21,6 +21,8 @@ interface ClassReportsOptions {
   readonly check: (machineClass: MachineClass) => readonly string[];
   /** Fields of a class that have no effect. */
   readonly unknownFields: (machineClass: MachineClass) => readonly string[];
+  /** Problems of the alternatives of a class. With a problem, the alternatives have no effect. */
+  readonly alternativeProblems: (machineClass: MachineClass) => readonly string[];
 }
 
 /** Reports the problems of each class in events, once, and the end of its problems. */
@@ -38,7 +40,8 @@ export class ClassReports {
   /** Reports the problems of a class that is not being deleted, and when to look again. */
   report(key: Key, machineClass: MachineClass): Outcome {
     this.#warn(key, machineClass, 'UnknownField', this.#options.unknownFields(machineClass).join('; '));
-    this.#warn(key, machineClass, 'InvalidClass', nodeTemplateProblems(machineClass));
+    const invalid = [nodeTemplateProblems(machineClass), ...this.#options.alternativeProblems(machineClass)];
+    this.#warn(key, machineClass, 'InvalidClass', invalid.filter((text) => text !== '').join('; '));
     const problems = this.#options.check(machineClass).join('; ');
     if (!problems) this.#since.delete(key);
     if (problems === (this.#reported.get(key) ?? '')) return done;

@@ -27,6 +27,8 @@ export interface ClassReconcilerOptions {
   readonly check: (machineClass: MachineClass) => readonly string[];
   /** Fields of a class that have no effect. */
   readonly unknownFields: (machineClass: MachineClass) => readonly string[];
+  /** Problems of the alternatives of a class. */
+  readonly alternativeProblems: (machineClass: MachineClass) => readonly string[];
   readonly log: Logger;
   readonly former: FormerSpecs;
   /** Called for deleted classes. */

@@ -48,7 +48,8 @@ export interface ObserveOptions {
 export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptions, now: Date): MachineObservation {
   const { caches, invoker, calls } = o;
   const inputs = invoker.inputsOf(machine);
-  const shortage = machine.spec.providerID ? undefined : o.capacity.of(machine, inputs);
+  const offerings = machine.spec.providerID ? undefined : o.capacity.offeringsOf(machine);
+  const shortage = machine.spec.providerID || offerings ? undefined : o.capacity.of(machine, inputs);
   const settings = settingsOf(machine, o.defaults());
   const callMemory = calls.of(machine.metadata.uid);
   const node = nodeOf(machine, memory, caches);
@@ -114,6 +115,7 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
     shortage,
     interruptions: o.interruptions,
     successor: interruption && deleting ? successorOf(machine, groupOf(machine, caches)) : undefined,
+    offerings,
   };
 }
 

@@ -98,6 +98,7 @@ export class MachineReconciler {
       );
     }
     if (plan.awaitsCapacity) this.#options.capacity.waits(machine, o.inputs);
+    if (plan.intends !== undefined) this.#options.capacity.intends(machine, plan.intends);
     const group = marksFailed(machine, plan) ? replacementGroup(machine) : undefined;
     if (group) this.#reservations.reserve(group, machine.metadata.uid);
     try {

@@ -1,5 +1,6 @@
 import { Labels, type Machine, type MachineClass, PHASE_METRIC_VALUES, phaseOf, STEP_TEXTS } from '@mcm/api';
 import type { Change, Clock, MeterLabels, Meters, Sample } from '@mcm/kube';
+import type { OfferingShortage } from '../machine/calls/capacity.ts';
 import type { Rechecks } from '../machine/calls/node-actions.ts';
 import { createdAt, named, perCondition, perObject, type Source } from './sources.ts';
 
@@ -12,6 +13,8 @@ export interface MachineSources {
   readonly suspects: () => { readonly vms: number; readonly nodes: number; readonly quarantined: number };
   /** Reads of Nodes whose machines' health changes often. */
   readonly rechecks: () => Rechecks;
+  /** Offerings whose capacity the cloud refused. */
+  readonly shortages: () => Iterable<OfferingShortage>;
   readonly clock: Clock;
   /** Another observer of every stage; absent: none. */
   readonly alsoReported?: StageObserver | undefined;
@@ -124,6 +127,44 @@ const INFO = [
   'node_name',
 ];
 
+const OFFERING = ['machine_type', 'zone', 'subnet', 'market'];
+
+/** Metrics of the alternatives of classes. Accounts with the same offering add up. */
+function offeringMetrics(meters: Meters, { shortages, clock }: MachineSources): void {
+  const perOffering = (value: (shortage: OfferingShortage) => number): Sample[] => {
+    const sums = new Map<string, Sample>();
+    for (const shortage of shortages()) {
+      const key = JSON.stringify(shortage.labels);
+      sums.set(key, { labels: shortage.labels, value: (sums.get(key)?.value ?? 0) + value(shortage) });
+    }
+    return [...sums.values()];
+  };
+  meters.observed(
+    {
+      name: 'mcm_capacity_offering_short',
+      help: 'Offerings without capacity: 1 until a creation succeeds; machines use the next alternative',
+      labels: OFFERING,
+    },
+    () => perOffering(() => 1),
+  );
+  meters.observed(
+    {
+      name: 'mcm_capacity_offering_refusals',
+      help: 'Refused creations in a row of an offering without capacity',
+      labels: OFFERING,
+    },
+    () => perOffering(({ failures }) => failures),
+  );
+  meters.observed(
+    {
+      name: 'mcm_capacity_offering_probe_seconds',
+      help: 'Seconds until one machine may try an offering without capacity again; 0: now',
+      labels: OFFERING,
+    },
+    () => perOffering(({ retryAt }) => Math.max(0, (retryAt.getTime() - clock.now().getTime()) / 1_000)),
+  );
+}
+
 const phaseValue = (machine: Machine): number =>
   (PHASE_METRIC_VALUES as Readonly<Record<string, number>>)[phaseOf(machine) ?? ''] ?? 0;
 
@@ -176,6 +217,7 @@ export function registerMachineMetrics(meters: Meters, sources: MachineSources):
       ];
     },
   );
+  offeringMetrics(meters, sources);
   const reads = 'Reads of Nodes of machines whose health changed often';
   meters.counted({ name: 'mcm_machine_health_rechecks_total', help: reads }, () => rechecks().all);
   meters.counted(

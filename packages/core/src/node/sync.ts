@@ -8,6 +8,7 @@ import {
   quantitiesEqual,
 } from '@mcm/api';
 import { isRecord, makeKey, type Node, type Taint, withoutUndefined } from '@mcm/kube';
+import { offeringOf } from '../driver/offerings/alternative.ts';
 import { jsonEquals } from '../values/merge-diff.ts';
 import type { NodeChange } from './patch.ts';
 
@@ -132,7 +133,7 @@ export function planNodeSync(
   node: Node,
 ): NodePatch | undefined {
   const { metadata } = node;
-  const template = machine.spec.nodeTemplate;
+  const template = templateOf(machine);
   const last = parseLastApplied(metadata.annotations?.[Annotations.LastAppliedNodeTemplate]);
   const labels = syncMap(metadata.labels ?? {}, last.labels, {
     ...template?.metadata?.labels,
@@ -167,6 +168,29 @@ export function planNodeSync(
     status: nonEmpty(capacity.changes) ? { capacity: capacity.changes } : undefined,
   });
   return nonEmpty(patch) ? patch : undefined;
+}
+
+/** Labels that the cloud provider or the kubelet set by the VM. */
+const LABELS_OF_OFFERING: readonly string[] = [
+  'topology.kubernetes.io/zone',
+  'failure-domain.beta.kubernetes.io/zone',
+  'topology.ebs.csi.aws.com/zone',
+  'topology.disk.csi.azure.com/zone',
+  'topology.gke.io/zone',
+  'node.kubernetes.io/instance-type',
+  'beta.kubernetes.io/instance-type',
+];
+
+/**
+ * The node template of a machine. It describes the first choice, so the Node of an alternative does not get its zone and
+ * type.
+ */
+function templateOf(machine: Machine): NodeTemplateSpec | undefined {
+  const template = machine.spec.nodeTemplate;
+  const labels = template?.metadata?.labels;
+  if (!labels || !offeringOf(machine)) return template;
+  const kept = Object.entries(labels).filter(([key]) => !LABELS_OF_OFFERING.includes(key));
+  return { ...template, metadata: { ...template.metadata, labels: Object.fromEntries(kept) } };
 }
 
 const classKey = ({ metadata, spec }: Machine): string => makeKey(metadata.namespace, spec.class.name ?? '');

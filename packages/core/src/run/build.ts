@@ -1,5 +1,6 @@
 import type { Controller, Informer, InformerRuntime, KubeObject } from '@mcm/kube';
 import { type Caches, createCaches, informersOf } from '../cluster/caches.ts';
+import type { OfferingShortage } from '../machine/calls/capacity.ts';
 import type { Rechecks } from '../machine/calls/node-actions.ts';
 import { type Controllers, createControllers } from './controllers.ts';
 import type { MachineControllerOptions } from './options.ts';
@@ -17,6 +18,8 @@ export interface MachineController {
   readonly frozen: () => boolean;
   /** The numbers of orphaned VMs and Nodes at the last search. */
   readonly suspects: () => { readonly vms: number; readonly nodes: number; readonly quarantined: number };
+  /** Offerings whose capacity the cloud refused. */
+  readonly shortages: () => Iterable<OfferingShortage>;
   /** Reads of Nodes whose machines' health changes often. */
   readonly rechecks: () => Rechecks;
   /** Runs informers and controllers until the signal aborts. */
@@ -51,7 +54,7 @@ function assembled(
   parts: Parts,
   { hasTarget }: { readonly hasTarget: boolean },
 ): MachineController {
-  const { caches, calls, evidence, keptVms, performer, reachability, inherited, stop } = parts;
+  const { caches, calls, capacity, evidence, keptVms, performer, reachability, inherited, stop } = parts;
   const { machine, machineClass, secret, orphan, orphans } = controllers;
   const all = [machine, machineClass, secret, orphan, ...(hasTarget ? [controllers.reachability] : [])];
   const informers = informersOf(caches);
@@ -70,6 +73,7 @@ function assembled(
     controllers: all,
     frozen: reachability.frozen,
     suspects: () => orphans.suspects(),
+    shortages: () => capacity.shortages(),
     rechecks: () => performer.rechecks,
     runControllers,
     run: async (signal) => {

@@ -45,6 +45,7 @@ export function createControllers(options: Settings, parts: Parts): Controllers 
     keptVms,
     check: invoker.check,
     unknownFields: invoker.unknownFields,
+    alternativeProblems: invoker.alternativeProblems,
     forget: (key) => problems.forget(key),
   });
   const orphans = new OrphanCollector({

@@ -5,6 +5,7 @@ import { crds, machineClasses, machines } from '@mcm/api';
 import {
   type BinaryContext,
   type BinaryDefinition,
+  type Clock,
   errorText,
   type Flags,
   type FlagValues,
@@ -31,7 +32,7 @@ import { journalOf } from '../journal/flags.ts';
 import type { Journal } from '../journal/journal.ts';
 import { registerDriverMetrics } from '../metrics/driver.ts';
 import { registerInterruptionMetrics } from '../metrics/interruptions.ts';
-import { registerMachineMetrics } from '../metrics/machine.ts';
+import { registerMachineMetrics, type StageObserver } from '../metrics/machine.ts';
 import { journalPage } from '../replay/page.ts';
 import { openTraces, type Traces } from '../tracing/open.ts';
 import { buildMachineController, type MachineController } from './build.ts';
@@ -129,6 +130,26 @@ export function machineControllerBinary<F extends Flags, Spec, Credentials>(
   };
 }
 
+/** Registers the metrics of machines. @returns the observer of their stages */
+function stagesOf(
+  controller: MachineController,
+  meters: Meters,
+  clock: Clock,
+  alsoReported: StageObserver | undefined,
+): StageObserver {
+  const { machines: cached, classes } = controller.caches;
+  return registerMachineMetrics(meters, {
+    machines: cached,
+    classOf: ({ metadata, spec }) => classes.store.get(makeKey(metadata.namespace, spec.class.name ?? '')),
+    frozen: controller.frozen,
+    suspects: controller.suspects,
+    shortages: controller.shortages,
+    rechecks: controller.rechecks,
+    clock,
+    alsoReported,
+  });
+}
+
 /** Errors of a file of certificate authorities. Its servers would not be trusted. */
 async function faultsOfAuthorities(file: string | undefined): Promise<readonly string[]> {
   if (!file) return [];
@@ -206,16 +227,8 @@ function unitOf<Spec, Credentials>(
     siblingCredentials: isFeatureOn(flags, 'SiblingCredentials'),
     journal,
   });
-  const { machines: cached, classes } = controller.caches;
-  const stages = registerMachineMetrics(metrics.meters, {
-    machines: cached,
-    classOf: ({ metadata, spec }) => classes.store.get(makeKey(metadata.namespace, spec.class.name ?? '')),
-    frozen: controller.frozen,
-    suspects: controller.suspects,
-    rechecks: controller.rechecks,
-    clock,
-    alsoReported: tracing?.stage,
-  });
+  const { machines: cached } = controller.caches;
+  const stages = stagesOf(controller, metrics.meters, clock, tracing?.stage);
   if (tracing) cached.onChange(tracing.changed);
   driverMetrics.reportStages(stages);
   const unit: Unit = {

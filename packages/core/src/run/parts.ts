@@ -6,6 +6,7 @@ import { observingDriver } from '../driver/cloud/observing.ts';
 import type { DriverInvoker } from '../driver/invoker/api/invoker-api.ts';
 import { fallbackClasses } from '../driver/invoker/fallback.ts';
 import { createInvoker } from '../driver/invoker/invoker.ts';
+import { type Alternative, offeringOf } from '../driver/offerings/alternative.ts';
 import { EVIDENCE_PER_CLASS, EvidenceKeeper } from '../evidence/keeper.ts';
 import { KEPT_VM_DEFAULTS, KeptVms } from '../evidence/kept-vms.ts';
 import { InterruptionWatcher } from '../interruption/watcher.ts';
@@ -76,6 +77,7 @@ export function createParts<Spec, Credentials>(
     random: options.random,
     firstMs: defaults.resourceExhaustedRetryMs,
     wake: wake.machine,
+    choicesOf: (machine) => invoker.choicesOf(machine),
   });
   const calls = callsOf(options, { driver: options.driver.name, capacity, wake });
   const reachability = new ReachabilityCheck({
@@ -152,8 +154,13 @@ function invokerOf<Spec, Credentials>(
     formerOwners: orphans?.formerOwners,
     fence: options.fence,
     observeClass: problems.observe,
+    recorded: (machineClass) => recordsOf(caches, machineClass),
   });
 }
+
+/** The offerings that machines of a class have on record. An edited record is reported by the calls of its machine. */
+const recordsOf = ({ machines }: Pick<Caches, 'machines'>, { metadata }: MachineClass): readonly Alternative[] =>
+  machines.store.byIndex('class', metadata.name).flatMap((machine) => offeringOf(machine) ?? []);
 
 function tokensOf({ target, observe, bootstrapTokenExtraGroups, clock, secretRandom, log }: Settings) {
   if (target === undefined) return undefined;

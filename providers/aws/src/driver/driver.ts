@@ -17,6 +17,7 @@ import type { AwsSettings } from '../ec2/settings.ts';
 import { NoticeQueue } from '../notices/queue.ts';
 import { formatProviderId, instanceIdOf } from '../spec/provider-id.ts';
 import { AwsCredentials, AwsProviderSpec } from '../spec/schemas.ts';
+import { alternatives } from './alternatives.ts';
 import { createInstance } from './create.ts';
 import { decode } from './decode.ts';
 import { EndedInstances } from './ended-instances.ts';
@@ -61,6 +62,7 @@ export function createAwsDriver(options: AwsDriverOptions): AwsDriver {
     providerSpec: AwsProviderSpec,
     credentialsSchema: AwsCredentials,
     decode,
+    alternatives,
 
     create: async (request) => {
       const ec2 = await connectTo(request);

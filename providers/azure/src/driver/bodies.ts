@@ -67,7 +67,9 @@ export interface VmParts {
 
 export function vmBody({ vm, spec, userData, nicId, plan, diskIds, throwAwayKey }: VmParts): VirtualMachine {
   const { properties = {} } = spec;
-  const { identityID, availabilitySet, virtualMachineScaleSet, diagnosticsProfile, capacityReservation } = properties;
+  const { identityID, availabilitySet, virtualMachineScaleSet, diagnosticsProfile, capacityReservation, priority } =
+    properties;
+  const spot = priority === 'Spot';
   const { linuxConfiguration = {}, adminUsername } = properties.osProfile ?? {};
   const { path = '', keyData } = linuxConfiguration.ssh?.publicKeys ?? {};
   const key = { path, keyData: isBlank(keyData) ? throwAwayKey() : keyData };
@@ -76,6 +78,10 @@ export function vmBody({ vm, spec, userData, nicId, plan, diskIds, throwAwayKey 
     tags: spec.tags,
     zones: zonesOf(spec),
     plan,
+    priority: isBlank(priority) ? undefined : priority,
+    evictionPolicy: spot ? 'Delete' : undefined,
+    // The price limit of -1 is the price of a regular VM. A stopped VM would stay and cost its disks.
+    billingProfile: spot ? { maxPrice: -1 } : undefined,
     identity:
       identityID === undefined ? undefined : { type: 'UserAssigned', userAssignedIdentities: { [identityID]: {} } },
     hardwareProfile: set({ vmSize: properties.hardwareProfile?.vmSize }),

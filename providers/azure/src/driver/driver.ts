@@ -18,6 +18,8 @@ import {
   type VolumeSource,
 } from '@mcm/core/driver';
 import { z } from 'zod';
+import { sshPublicKey } from '../arm/ssh-key.ts';
+import { alternatives } from './alternatives.ts';
 import { createVm } from './create.ts';
 import { decode } from './decode.ts';
 import { fromCloud, isAbsent } from './errors.ts';
@@ -27,7 +29,6 @@ import { principalProblems } from './principal.ts';
 import { deleteVm } from './remove.ts';
 import { AzureCredentials, AzureProviderSpec } from './schemas.ts';
 import { type Session, type SessionOptions, sessions } from './session.ts';
-import { sshPublicKey } from './ssh-key.ts';
 import { CLUSTER_TAG, isBlank, ROLE_TAG } from './validate.ts';
 
 /** The dependencies of the Azure driver. */
@@ -53,6 +54,7 @@ export function createAzureDriver(options: AzureDriverOptions): AzureDriver {
     providerSpec: AzureProviderSpec,
     credentialsSchema: AzureCredentials,
     decode,
+    alternatives,
     check: ({ credentials, secrets }) => principalProblems(credentials, secrets, options.allowManagedIdentity),
 
     create: async (request) => {

@@ -100,6 +100,7 @@ const properties = z.object({
     .int()
     .optional()
     .meta({ description: 'availability zone; exactly one of zone, availabilitySet and virtualMachineScaleSet' }),
+  priority: text('Regular or Spot; Spot: cheaper VMs that Azure can delete at any time; only in mcm; default Regular'),
   availabilitySet: z
     .object({ id: text('ARM id') })
     .optional()

@@ -6,6 +6,7 @@ export const CLUSTER_TAG = 'kubernetes.io-cluster-';
 export const ROLE_TAG = 'kubernetes.io-role-';
 
 const KINDS = ['availabilityset', 'vmo'];
+const PRIORITIES = ['Regular', 'Spot'];
 const STORAGE = 'providerSpec.properties.storageProfile';
 
 export const isBlank = (text: string | undefined): boolean => text === undefined || text.trim() === '';
@@ -56,6 +57,8 @@ function checkProperties(properties: Properties, errors: FieldErrors): void {
     errors.required('providerSpec.properties.osProfile.adminUsername', 'adminUsername must be provided');
   checkPlace(properties, errors);
   checkReservation(properties, errors);
+  if (!isBlank(properties.priority) && !PRIORITIES.includes(properties.priority ?? ''))
+    errors.unsupported('providerSpec.properties.priority', properties.priority ?? '', PRIORITIES);
   const securityType = securityProfile?.securityType;
   const types = ['ConfidentialVM', 'TrustedLaunch'];
   if (!isBlank(securityType) && !types.includes(securityType ?? ''))

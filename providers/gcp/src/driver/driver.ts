@@ -24,6 +24,7 @@ import type { TokenOptions } from '../login/token-options.ts';
 import { createTokenSource } from '../login/tokens.ts';
 import { PUBLIC_UNIVERSE } from '../login/universe.ts';
 import { GcpCredentials, GcpProviderSpec } from '../spec/schemas.ts';
+import { alternatives } from './alternatives.ts';
 import { accountProblems, callText, decode } from './decode.ts';
 import { fromCloud, OperationFailed } from './errors.ts';
 import { reportEvidence } from './evidence.ts';
@@ -78,6 +79,7 @@ export function createGcpDriver(options: GcpDriverOptions): GcpDriver {
     providerSpec: GcpProviderSpec,
     credentialsSchema: GcpCredentials,
     decode,
+    alternatives,
     check: ({ credentials, secrets }) => accountProblems(credentials, secrets, options),
 
     create: async (request) => {
@@ -211,7 +213,7 @@ async function listAll(calls: Calls, request: Request, session: Session): Promis
 const BEARER = 'Bearer ';
 
 /** Returns the session of a request. It caches clients by account, with their tokens and learned rates. */
-function sessions(options: GcpDriverOptions): (request: Request) => Session {
+function sessions(options: GcpDriverOptions): (request: Request | OnMachine) => Session {
   const { clock, connect, universe, version = '0.1.0' } = options;
   const endpoint = options.endpoint ?? `https://compute.${universe ?? PUBLIC_UNIVERSE}`;
   const clients = new Map<string, Gce>();
@@ -222,14 +224,16 @@ function sessions(options: GcpDriverOptions): (request: Request) => Session {
     const refused = (authorization: string): void => token.refused(authorization.slice(BEARER.length));
     return new Gce({ clock, connect, endpoint, userAgent: `mcm/${version}`, authorize, refused });
   };
-  return ({ spec, credentials }) => {
+  return (request) => {
+    const { spec, credentials } = request;
     const account = readAccount(credentials, options);
     const key = JSON.stringify(account);
     const gce = clients.get(key) ?? make(account);
     clients.delete(key);
     clients.set(key, gce);
     for (const [oldest] of clients) if (clients.size > KEPT) clients.delete(oldest);
-    return { gce, project: account.project, zone: spec.zone ?? '' };
+    const { project } = account;
+    return { gce, project, zone: zoneOnRecord(request, project) ?? spec.zone ?? '' };
   };
 }
 
@@ -240,6 +244,13 @@ const ENDING: ReadonlyMap<string, string> = new Map([
   ['SUSPENDING', 'being suspended'],
   ['SUSPENDED', 'suspended'],
 ]);
+
+/** The zone of a VM that its Machine has on record. An orphan has no record of its offering, only a provider ID. */
+function zoneOnRecord(request: Request | OnMachine, project: string): string | undefined {
+  const machine = 'machine' in request ? request.machine : undefined;
+  const [, owner, zone, name] = /^gce:\/\/\/([^/]+)\/([^/]+)\/([^/]+)$/.exec(machine?.spec.providerID ?? '') ?? [];
+  return owner === project && name === machine?.metadata.name ? zone : undefined;
+}
 
 const providerIdOf = ({ project, zone }: Session, name: string): string => `gce:///${project}/${zone}/${name}`;
 

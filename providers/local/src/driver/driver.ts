@@ -18,6 +18,7 @@ import { type Clock, sleep, type Transport } from '@mcm/kube';
 import { PodBackend, type PodBackendOptions } from '../pods/backend.ts';
 import { formatProviderId, instanceIdOf } from '../spec/provider-id.ts';
 import { LocalCredentials, LocalProviderSpec } from '../spec/schemas.ts';
+import { alternatives } from './alternatives.ts';
 import { CloudClient, type CloudInstance } from './cloud-client.ts';
 import { decodeLocal, isPods } from './decode.ts';
 import { aborted } from './errors.ts';
@@ -72,6 +73,7 @@ export function createLocalDriver(options: LocalDriverOptions): LocalDriver {
     providerSpec: LocalProviderSpec,
     credentialsSchema: LocalCredentials,
     decode: (input) => decodeLocal(input, { backend, endpoint: defaults?.endpoint }),
+    alternatives,
 
     create: async (request): Promise<CreatedInstance> => {
       const inPods = podsFor(request);

@@ -11,6 +11,8 @@ export interface LivingMachine {
   readonly preserved?: string | undefined;
   readonly providerID: string | null;
   readonly node: { readonly name: string | null; readonly state: string };
+  /** The alternative of its class that its VM has or will have; absent: the first choice. */
+  readonly alternative?: string | undefined;
   readonly class: { readonly name: string; readonly missing: boolean };
   /** The cause of its deletion; absent if it is not being deleted. */
   readonly deletionCause?: string | undefined;

@@ -32,7 +32,7 @@ function refusalCure(machine: Machine, { cause, settings }: Known): string {
     InvalidArgument: `correct the field in the machine, in MachineClass ${name} or in its Secret; the call is then retried at once`,
     Unauthenticated: `correct the credentials in the Secret of MachineClass ${name}; the call is then retried at once`,
     PermissionDenied: `grant the missing permission to the credentials of MachineClass ${name}; ${retry}, and at once when class or Secret change`,
-    ResourceExhausted: `raise the quota, free capacity, or use another zone or type; ${retry}`,
+    ResourceExhausted: `raise the quota, free capacity, or list other zones or types in annotation ${Annotations.CapacityAlternatives} of MachineClass ${name}; ${retry}`,
   };
   const vm = machine.spec.providerID ? ` of VM ${machine.spec.providerID}` : '';
   return hints[code] ?? `${retry}; if the error persists, check the state${vm} in the cloud`;

@@ -34,6 +34,7 @@ function livingLines(name: string, reported: LivingMachine, now: Date): string[]
     `  VM     ${reported.providerID ?? 'none yet'}`,
     `  node   ${node.name ? `${node.name}, ` : ''}${node.state}`,
     `  class  ${reported.class.name}${reported.class.missing ? ' (MachineClass does not exist; without it, no VM is created or deleted)' : ''}`,
+    ...(reported.alternative ? [`  from   ${reported.alternative}, because its first choice had no capacity`] : []),
     ...spaced(controllerLines(reported.controllers, now)),
     '',
     waitsFor ? waitLine(reportedOnce(waitsFor, drain), now) : `It is ${phase}. No action is pending.`,

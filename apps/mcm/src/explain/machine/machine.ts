@@ -9,6 +9,7 @@ import {
 } from '@mcm/api';
 import {
   ailmentsOf,
+  alternativeText,
   type BirthStage,
   birthStages,
   type DrainExplanation,
@@ -16,6 +17,7 @@ import {
   type KeptEvidence,
   type KeptVm,
   type MachineDefaults,
+  offeringOf,
   previewDrain,
   readEvidence,
   readKeptVms,
@@ -155,6 +157,7 @@ async function explainLiving(target: MachineTarget, machine: Machine, unread: Se
     preserved: preserved || undefined,
     providerID: machine.spec.providerID ?? null,
     node: { name: nodeName ?? null, state: nodeState(machine, node, settings.defaults) },
+    alternative: alternativeOf(machine),
     class: { name: machine.spec.class.name ?? '?', missing: ownClass === undefined },
     deletionCause: deletionCause || undefined,
     controllers: notActing(controllers),
@@ -187,6 +190,12 @@ async function holdsOf(
   const { safeguards } = await readManagerSettings(target.client, target.namespace);
   const at = { now: target.clock.now(), unread };
   return replacementHolds(machine, await readReplacementContext(target, machine, node, safeguards, at));
+}
+
+/** The alternative that a machine has on record. */
+function alternativeOf(machine: Machine): string | undefined {
+  const alternative = offeringOf(machine);
+  return alternative && alternativeText(alternative);
 }
 
 /** The progress of a machine that has not joined. */

@@ -1,5 +1,6 @@
 import { type MachineClass, USER_DATA_KEY } from '@mcm/api';
 import { MachineError } from '../contract/errors.ts';
+import { alternativeProblems, classAlternatives } from '../offerings/rules.ts';
 import { secretKeysOf, secretNames } from '../schemas/credentials.ts';
 import { decodeInput, noSecret } from '../schemas/decode.ts';
 import type { DriverDefinition } from '../schemas/define-driver.ts';
@@ -31,4 +32,20 @@ export function checkClass<Spec, Credentials>(
   if (data[USER_DATA_KEY] !== undefined || text.includes(USER_DATA_KEY)) return problems;
   const noUserData = `secretRef: ${secretNames(machineClass)} has no key userData, which is required for a VM; add the key`;
   return [noUserData, ...problems];
+}
+
+/** The problems of the alternatives of a class, one sentence each. A class that is invalid itself reports only that. */
+export function checkAlternatives<Spec, Credentials>(
+  driver: DriverDefinition<Spec, Credentials>,
+  { secretsOf }: Pick<ClassLookup, 'secretsOf'>,
+  machineClass: MachineClass,
+): readonly string[] {
+  const text = classAlternatives(machineClass);
+  if (text === undefined) return [];
+  try {
+    const { spec } = decodeInput(driver, { call: 'create', machineClass, data: secretsOf(machineClass).data });
+    return alternativeProblems(driver.alternatives, text, spec);
+  } catch {
+    return []; // `checkClass` reports the reason.
+  }
 }

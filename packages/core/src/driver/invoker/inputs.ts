@@ -1,4 +1,4 @@
-import type { MachineClass } from '@mcm/api';
+import { Annotations, type Machine, type MachineClass } from '@mcm/api';
 import type { Secret } from '@mcm/kube';
 import { dataVersion, secretKeysOf } from '../schemas/credentials.ts';
 
@@ -9,8 +9,19 @@ const secretVersion = (key: string, secret: Secret | undefined): string =>
  * Versions of a class and its Secrets. Metadata of a class, such as its finalizer, does not count, because its
  * generation does not change with it.
  */
-export function inputs(machineClass: MachineClass | undefined, find: (key: string) => Secret | undefined): string {
+function inputs(machineClass: MachineClass | undefined, find: (key: string) => Secret | undefined): string {
   if (!machineClass) return 'no class';
   const { uid, generation = 0 } = machineClass.metadata;
   return [`${uid}:${generation}`, ...secretKeysOf(machineClass).map((key) => secretVersion(key, find(key)))].join(' ');
+}
+
+/** The offering on record belongs to the input of a call: with another offering the retry does not wait. */
+export function inputsOfMachine(
+  machine: Machine,
+  machineClass: MachineClass | undefined,
+  find: (key: string) => Secret | undefined,
+): string {
+  const offering = machine.metadata.annotations?.[Annotations.CapacityOffering];
+  const own = `${machine.spec.class.kind} ${inputs(machineClass, find)}`;
+  return offering === undefined ? own : `${own} ${offering}`;
 }

@@ -16,8 +16,10 @@ import {
   type OnOverdue,
   type OnWaiting,
 } from './api/invoker-api.ts';
-import { checkClass } from './class-check.ts';
-import { inputs } from './inputs.ts';
+import { createChoices } from './choices.ts';
+import { checkAlternatives, checkClass } from './class-check.ts';
+import { inputsOfMachine } from './inputs.ts';
+import { listEverywhere } from './list-everywhere.ts';
 import { createSiblingCalls, type MachineCall } from './sibling-calls.ts';
 import { budgetStage, CallBudgets } from './stages/budget.ts';
 import type { Call, DecodedCall } from './stages/call.ts';
@@ -57,8 +59,9 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
   return {
     can: capabilitiesOf(driver),
     classOf,
-    inputsOf: (machine) =>
-      `${machine.spec.class.kind} ${inputs(classOf(machine), (key) => caches.secrets.store.get(key))}`,
+    inputsOf: (machine) => inputsOfMachine(machine, classOf(machine), (key) => caches.secrets.store.get(key)),
+    choicesOf: createChoices(driver, lookup),
+    alternativeProblems: (machineClass) => checkAlternatives(driver, lookup, machineClass),
     unknownFields: (machineClass) => unknownFields(driver, machineClass),
     userDataOf: (machine) => {
       const machineClass = classOf(machine);
@@ -93,8 +96,10 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
     secretsOf: secretsOfMachine,
     volumeIdOf: (source) => volumeIdOf(options, source),
     list: (machineClass, onOverdue) =>
-      send(callForClass(lookup, machineClass, onOverdue), async ({ request }) =>
-        checkListing(driver.name, (await driver.list?.(request)) ?? absent('list')),
+      listEverywhere(options, lookup, machineClass, (alternative) =>
+        send({ ...callForClass(lookup, machineClass, onOverdue), alternative }, async ({ request }) =>
+          checkListing(driver.name, (await driver.list?.(request)) ?? absent('list')),
+        ),
       ),
     watchInterruptions: (machineClass, notify) =>
       send(callForClass(lookup, machineClass, undefined, 'watchInterruptions'), async ({ request }) => {

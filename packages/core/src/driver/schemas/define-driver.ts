@@ -1,6 +1,7 @@
 import type { Machine, MachineClass } from '@mcm/api';
 import type { z } from 'zod';
 import type { Driver } from '../contract/driver.ts';
+import type { AlternativeRules } from '../offerings/rules.ts';
 
 /** The driver's methods that get a class and its Secrets. */
 export type DriverCall = 'create' | 'initialize' | 'status' | 'delete' | 'list' | 'evidence' | 'watchInterruptions';
@@ -39,6 +40,11 @@ export interface DriverDefinition<Spec, Credentials> extends Driver<Spec, Creden
    * @param input.secrets The names of the class's Secrets for the sentences, such as `Secret n/a`.
    */
   check?(input: DecodedInput<Spec, Credentials> & { readonly secrets: string }): readonly string[];
+  /**
+   * Applies the alternatives of a class to its provider spec. A refused creation with code `ResourceExhausted` then leaves no
+   * VM, so the next call may have another offering. Absent: the driver supports no alternatives.
+   */
+  readonly alternatives?: AlternativeRules<Spec>;
   /**
    * The driver spaces its requests itself, with a `LearnedRate` for each account. Absent: the middleware spaces its
    * calls by the errors that it throws (`MachineError.throttled`).

@@ -1,8 +1,10 @@
-import { Labels, type Machine } from '@mcm/api';
+import { Annotations, Labels, type Machine } from '@mcm/api';
 import { type Clock, type Key, keyOf, type Random } from '@mcm/kube';
 import { MachineError } from '../../driver/contract/errors.ts';
-import type { CallOutcome, Shortage } from '../model/observation.ts';
+import type { Choice } from '../../driver/offerings/alternative.ts';
+import type { CallOutcome, ObservedOffering, Shortage } from '../model/observation.ts';
 import { type Backoff, LONG_RETRY_MS, retryAfter } from '../model/retry.ts';
+import { FirstCalls } from './first-calls.ts';
 
 export interface CapacityOptions {
   readonly clock: Clock;
@@ -11,6 +13,8 @@ export interface CapacityOptions {
   readonly firstMs: number;
   /** Wakes machines that waited for capacity. */
   readonly wake: (key: Key) => void;
+  /** The offerings of a machine; absent or undefined: it has no alternatives, so the shortage of its class and zone applies. */
+  readonly choicesOf?: (machine: Machine) => readonly Choice[] | undefined;
 }
 
 /** The waits double up to this multiple of the first wait. */
@@ -21,9 +25,30 @@ const JITTER = 0.2;
 const OPEN_FROM = 64;
 /** A shortage without a probe for this long is forgotten. */
 const FORGET_AFTER_MS = 86_400_000;
+/** A machine that intends to call `create` for longer was deleted or could not write its record. */
+const INTENT_MS = 30_000;
+/** The record of the first choice. */
+const FIRST_CHOICE = '{}';
 
-interface Entry {
+/** An offering whose capacity the cloud refused. */
+export interface OfferingShortage {
+  readonly labels: Choice['labels'];
+  /** Refusals in a row. */
+  readonly failures: number;
+  /** When one machine may try again. */
+  readonly retryAt: Date;
+}
+
+/** A place whose capacity may be short. */
+interface Place {
+  readonly key: string;
+  /** A shortage with other inputs does not apply. Shortages of offerings apply to all classes, so they have none. */
   readonly inputs: string;
+  /** Absent: the place is a class in a zone. */
+  readonly choice?: Choice;
+}
+
+interface Entry extends Place {
   error: MachineError;
   failures: number;
   /** By the monotonic clock. */
@@ -36,12 +61,13 @@ interface Entry {
 
 const zoneOf = ({ spec }: Machine): string => spec.nodeTemplate?.metadata?.labels?.[Labels.Zone] ?? '';
 
-/** A shortage applies to a class in a zone. `ResourceExhausted` is the only error code with a shortage. */
+/** The place of a machine without alternatives. `ResourceExhausted` is the only error code with a shortage. */
 const keyFor = (machine: Machine): string =>
   JSON.stringify([machine.metadata.namespace, machine.spec.class.name, zoneOf(machine), 'ResourceExhausted']);
 
 /**
- * Shares the error `ResourceExhausted` among all machines of a class and zone.
+ * Shares the error `ResourceExhausted` among all machines of a class and zone. Machines with alternatives share it among all
+ * machines of the same offering, also of other classes.
  *
  * - One refusal applies to all of them. One machine at a time retries, with growing waits.
  * - Each success doubles the number of machines that may call `create` at once.
@@ -52,64 +78,136 @@ export class CapacityGate {
   readonly #options: CapacityOptions;
   readonly #backoff: Backoff;
   readonly #entries = new Map<string, Entry>();
+  readonly #firstCalls: FirstCalls;
+  /** Machines that are about to call `create` for an offering, after the write of their record. */
+  readonly #intents = new Map<string, { readonly key: string; readonly until: number }>();
 
   constructor(options: CapacityOptions) {
     this.#options = options;
     const firstMs = options.firstMs > 0 ? options.firstMs : LONG_RETRY_MS;
     this.#backoff = { firstMs, maxMs: firstMs * LONGEST_IN_FIRSTS };
+    this.#firstCalls = new FirstCalls(options);
+  }
+
+  /** The offerings of a machine with the known shortages; undefined: it has no alternatives. */
+  offeringsOf(machine: Machine): readonly ObservedOffering[] | undefined {
+    const { uid } = machine.metadata;
+    return this.#options.choicesOf?.(machine)?.map((choice) => {
+      const entry = this.#entries.get(choice.key);
+      const { record, text } = choice;
+      if (entry) return { record, text, shortage: this.#shortage(entry, uid) };
+      const awaitsFirstCall = this.#firstCalls.awaited(choice.key, uid);
+      return awaitsFirstCall ? { record, text, awaitsFirstCall } : { record, text };
+    });
+  }
+
+  /** The machine will call `create` for an offering, so no other machine uses the same probe. */
+  intends(machine: Machine, record: string): void {
+    const { uid } = machine.metadata;
+    const choice = this.#options.choicesOf?.(machine)?.find((each) => each.record === record);
+    if (!choice) return;
+    if (!this.#entries.has(choice.key)) this.#firstCalls.intends(choice.key, uid);
+    else this.#intents.set(uid, { key: choice.key, until: this.#options.clock.monotonic() + INTENT_MS });
+  }
+
+  /** The known shortages of offerings, for metrics. */
+  *shortages(): Generator<OfferingShortage> {
+    for (const entry of this.#entries.values()) {
+      const { choice, failures } = entry;
+      if (choice) yield { labels: choice.labels, failures, retryAt: this.#instant(entry.retryAt) };
+    }
   }
 
   /** The shortage that concerns a machine, if any. */
   of(machine: Machine, inputs: string): Shortage | undefined {
     const entry = this.#find(machine, inputs);
     if (!entry) return undefined;
+    return this.#shortage(entry, machine.metadata.uid);
+  }
+
+  #shortage(entry: Entry, uid: string): Shortage {
     const { error, retryAt, probing, allowed } = entry;
+    const busy = probing.size + this.#intentsOf(entry.key, uid);
+    return { error, retryAt: this.#instant(retryAt), free: busy < allowed };
+  }
+
+  /** The planner compares instants with the system clock. */
+  #instant(monotonic: number): Date {
     const { clock } = this.#options;
-    // The planner compares this instant with the system clock.
-    const leftMs = retryAt - clock.monotonic();
-    return { error, retryAt: new Date(clock.now().getTime() + leftMs), free: probing.size < allowed };
+    return new Date(clock.now().getTime() + monotonic - clock.monotonic());
+  }
+
+  /** Other machines that intend to call `create` for the offering. A machine that was deleted meanwhile is forgotten. */
+  #intentsOf(key: string, uid: string): number {
+    const now = this.#options.clock.monotonic();
+    let count = 0;
+    for (const [other, intent] of this.#intents) {
+      if (intent.until < now) this.#intents.delete(other);
+      else if (other !== uid && intent.key === key) count++;
+    }
+    return count;
   }
 
   /** Registers the machine to be woken when it may retry. */
   waits(machine: Machine, inputs: string): void {
-    this.#find(machine, inputs)?.waiting.add(keyOf(machine));
+    const choices = this.#options.choicesOf?.(machine);
+    if (!choices) this.#find(machine, inputs)?.waiting.add(keyOf(machine));
+    for (const { key } of choices ?? []) {
+      this.#entries.get(key)?.waiting.add(keyOf(machine));
+      this.#firstCalls.waits(key, keyOf(machine));
+    }
   }
 
   /** A creation begins. */
   began(machine: Machine, inputs: string): void {
+    const { uid } = machine.metadata;
     const reported = machine.status?.lastOperation;
+    const place = this.#placeOf(machine, inputs);
+    this.#intents.delete(uid);
+    // The error in the status of a machine with alternatives may be about another offering.
     const entry =
       this.#find(machine, inputs) ??
-      (reported?.errorCode === 'ResourceExhausted'
-        ? this.#open(machine, inputs, new MachineError('ResourceExhausted', reported.description ?? ''))
+      (reported?.errorCode === 'ResourceExhausted' && !place.choice
+        ? this.#open(place, new MachineError('ResourceExhausted', reported.description ?? ''))
         : undefined);
-    entry?.probing.add(machine.metadata.uid);
+    if (place.choice && !entry) this.#firstCalls.began(place.key, uid);
+    entry?.probing.add(uid);
     entry?.waiting.delete(keyOf(machine));
   }
 
   /** A creation ended, or ignores its abort signal. */
   ended(machine: Machine, inputs: string, outcome: CallOutcome): void {
+    const place = this.#placeOf(machine, inputs);
     const entry = this.#find(machine, inputs);
     const probed = entry?.probing.delete(machine.metadata.uid) ?? false;
     if (!outcome.ok && outcome.error.code === 'ResourceExhausted') {
-      this.#refused(machine, inputs, outcome.error, entry, probed);
+      this.#refused(place, outcome.error, entry, probed);
     } else if (entry && outcome.ok && probed) {
       entry.failures = 0;
       entry.allowed *= 2;
-      if (entry.waiting.size === 0 || entry.allowed >= OPEN_FROM) this.#entries.delete(keyFor(machine));
+      if (entry.waiting.size === 0 || entry.allowed >= OPEN_FROM) this.#entries.delete(place.key);
     }
-    if (entry && probed) this.#wakeAll(entry);
+    if (entry && probed) this.#wakeAll(entry.waiting);
+    if (place.choice) this.#wakeAll(this.#firstCalls.ended(place.key, machine.metadata.uid, outcome.ok));
+  }
+
+  /** The place of the offering on record, otherwise the class in its zone. */
+  #placeOf(machine: Machine, inputs: string): Place {
+    const record = machine.metadata.annotations?.[Annotations.CapacityOffering];
+    const choice = this.#options.choicesOf?.(machine)?.find((each) => each.record === (record ?? FIRST_CHOICE));
+    return choice ? { key: choice.key, inputs: '', choice } : { key: keyFor(machine), inputs };
   }
 
   #find(machine: Machine, inputs: string): Entry | undefined {
-    const entry = this.#entries.get(keyFor(machine));
-    return entry?.inputs === inputs ? entry : undefined;
+    const place = this.#placeOf(machine, inputs);
+    const entry = this.#entries.get(place.key);
+    return entry?.inputs === place.inputs ? entry : undefined;
   }
 
   /** Ignores calls that began before the first refusal. Only a probe changes a known shortage. */
-  #refused(machine: Machine, inputs: string, error: MachineError, known: Entry | undefined, probed: boolean): void {
+  #refused(place: Place, error: MachineError, known: Entry | undefined, probed: boolean): void {
     if (known && !probed) return;
-    const entry = known ?? this.#open(machine, inputs, error);
+    const entry = known ?? this.#open(place, error);
     entry.error = error;
     entry.failures++;
     entry.allowed = 1;
@@ -118,13 +216,13 @@ export class CapacityGate {
     entry.retryAt = this.#options.clock.monotonic() + ms + jitter;
   }
 
-  #open(machine: Machine, inputs: string, error: MachineError): Entry {
+  #open(place: Place, error: MachineError): Entry {
     const now = this.#options.clock.monotonic();
     for (const [key, { retryAt, probing }] of this.#entries) {
       if (probing.size === 0 && retryAt + FORGET_AFTER_MS < now) this.#entries.delete(key);
     }
     const entry: Entry = {
-      inputs,
+      ...place,
       error,
       failures: 0,
       retryAt: now,
@@ -132,14 +230,14 @@ export class CapacityGate {
       probing: new Set(),
       waiting: new Set(),
     };
-    const before = this.#entries.get(keyFor(machine));
-    this.#entries.set(keyFor(machine), entry);
-    if (before) this.#wakeAll(before);
+    const before = this.#entries.get(place.key);
+    this.#entries.set(place.key, entry);
+    if (before) this.#wakeAll(before.waiting);
     return entry;
   }
 
   /** Wakes all waiting machines. Each one then waits again or calls `create`, up to the limit. */
-  #wakeAll({ waiting }: Entry): void {
+  #wakeAll(waiting: Set<Key>): void {
     const keys = [...waiting];
     waiting.clear();
     for (const key of keys) this.#options.wake(key);

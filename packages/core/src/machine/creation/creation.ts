@@ -9,6 +9,7 @@ import { type Action, act, type Plan, wait } from '../model/plan.ts';
 import { type Backoff, CREATE_RETRY, INITIALIZE_RETRY, retryAfter } from '../model/retry.ts';
 import { isSimilarStatus, type Operation, withOperation, withPhase } from '../model/status.ts';
 import { isCreation, planNote, withoutNote } from './never-made.ts';
+import { planOffering, refusedCapacity } from './offering.ts';
 
 /** Whether the creation has not ended, or the machine has no provider ID. */
 export function isBeingCreated({ machine }: Pick<MachineObservation, 'machine'>): boolean {
@@ -62,10 +63,14 @@ function planVm(o: MachineObservation, now: Date): Plan {
   if (last?.kind === 'delete' && created) return planDiscard(o, last, now);
   if (last?.kind !== 'create') {
     const none = act('the machine has no VM yet', { do: 'call', call: 'create' });
-    return planAdoption(o, failed, now) ?? planShortage(o, now) ?? none;
+    return planAdoption(o, failed, now) ?? planCapacity(o, now) ?? none;
   }
-  if (!last.outcome.ok)
-    return planShortage(o, now) ?? planRetry(o, last, createBackoff(o, last.outcome.error), creationFailed, now);
+  if (!last.outcome.ok) {
+    const elsewhere = o.offerings && refusedCapacity(o) ? planElsewhere(o, last, now) : undefined;
+    return (
+      elsewhere ?? planCapacity(o, now) ?? planRetry(o, last, createBackoff(o, last.outcome.error), creationFailed, now)
+    );
+  }
   if (!created) return act('finding the VM in the record of the machine', { do: 'call', call: 'create' });
   if (o.hasTarget && isStale(o.nodeOfCreated, created, o)) {
     return act(`Node ${created.nodeName} belongs to an earlier VM`, { do: 'call', call: 'delete' });
@@ -182,6 +187,26 @@ function createBackoff(o: MachineObservation, error: MachineError): Backoff {
   if (error.code !== 'ResourceExhausted') return CREATE_RETRY[error.code];
   const ms = o.settings.resourceExhaustedRetryMs;
   return ms > 0 ? { firstMs: ms, maxMs: ms } : CREATE_RETRY.ResourceExhausted;
+}
+
+/** Chooses the offering of the next `create`, or waits for capacity. Undefined: the machine may call `create`. */
+function planCapacity(o: MachineObservation, now: Date): Plan | undefined {
+  if (!o.offerings) return planShortage(o, now);
+  const plan = planOffering(o, o.offerings, now);
+  if (!plan || !('waitsFor' in plan)) return plan;
+  const { shortage, until } = plan.waitsFor;
+  if (shortage) return planShortage({ ...o, shortage }, now);
+  return { ...wait('another machine asks whether the offering has capacity', until), awaitsCapacity: true };
+}
+
+/** After a refusal, the next `create` does not wait: it has another offering, or is the probe of its offering. */
+function planElsewhere(o: MachineObservation, last: SettledCall, now: Date): Plan | undefined {
+  const error = last.outcome.ok ? undefined : last.outcome.error;
+  const because = error ? creationFailed(error) : '';
+  // The same time as in `planShortage`. With another one, the two would replace each other's status.
+  const said = sayFailed(o, { ...last, at: now }, because);
+  if (said.length > 0) return act(because, ...said);
+  return planCapacity(o, now) ?? act('an offering has capacity', { do: 'call', call: 'create' });
 }
 
 /**

@@ -18,6 +18,17 @@ export interface Shortage {
   readonly free: boolean;
 }
 
+/** An offering that a machine may have, with what is known about its capacity. */
+export interface ObservedOffering {
+  /** The text of the Machine's record. */
+  readonly record: string;
+  /** For messages. */
+  readonly text: string;
+  readonly shortage?: Shortage;
+  /** Another machine makes the first call for the offering. The machine waits for the result, at most until then. */
+  readonly awaitsFirstCall?: Date;
+}
+
 /** Why mcm does not check health now, and when it tries again. */
 export interface Doubt {
   readonly because: string;
@@ -110,6 +121,8 @@ export interface MachineObservation {
   readonly calls: CallMemory;
   /** The cloud lacks capacity for machines of this class and zone. */
   readonly shortage?: Shortage | undefined;
+  /** The offerings that the machine may have, the first choice first. Absent: it has no alternatives. */
+  readonly offerings?: readonly ObservedOffering[] | undefined;
   /** Optional calls of the driver, in addition to `create` and `delete`. */
   readonly driver: { readonly initialize: boolean; readonly status: boolean };
   /** Machines of the same deployment that are being replaced, see {@link countReplacements}. */

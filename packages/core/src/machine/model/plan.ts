@@ -95,6 +95,8 @@ export interface Plan {
   readonly budgets?: readonly string[];
   /** The machine waits, because the cloud refused capacity to other machines of its class and zone. */
   readonly awaitsCapacity?: true;
+  /** The record of the offering that the machine will call `create` for next. */
+  readonly intends?: string;
 }
 
 export const wait = (because: string, ...instants: readonly (Date | undefined)[]): Plan => ({

@@ -41,6 +41,7 @@ export function newMachine(set: MachineSet, name: string, loss?: Loss): Draft<Ma
         ...template.metadata?.annotations,
         ...withoutUndefined({
           [Annotations.EffectiveCreationTimeout]: forced,
+          [Annotations.CapacityAlternatives]: set.metadata.annotations?.[Annotations.CapacityAlternatives],
           [Annotations.Replacement]: loss === undefined ? undefined : LOSS_MARKS[loss],
         }),
       },

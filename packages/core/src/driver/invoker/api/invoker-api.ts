@@ -12,6 +12,7 @@ import type {
   VolumeSource,
 } from '../../contract/driver.ts';
 import type { MachineError } from '../../contract/errors.ts';
+import type { Alternative, Choice } from '../../offerings/alternative.ts';
 import type { ClassSecrets } from '../../schemas/credentials.ts';
 import type { DriverDefinition } from '../../schemas/define-driver.ts';
 import type { Problem } from '../../schemas/hint.ts';
@@ -65,6 +66,10 @@ export interface DriverInvoker {
   /** Versions of the class and Secrets of a call for the machine. */
   inputsOf(machine: Machine): string;
   classOf(machine: Machine): MachineClass | undefined;
+  /** The offerings that the machine may have, the first choice first. Undefined: it has no alternatives. */
+  choicesOf(machine: Machine): readonly Choice[] | undefined;
+  /** The problems of the alternatives of a class, one sentence each. With a problem, its machines have none. */
+  alternativeProblems(machineClass: MachineClass): readonly string[];
   /** The problems of a class and its Secrets that can be found without the cloud, one sentence each. */
   check(machineClass: MachineClass): readonly string[];
   /** The fields of a class without an effect, one sentence each with the most similar known name. They do not count as an error. */
@@ -145,6 +150,8 @@ export interface InvokerOptions<Spec, Credentials> {
   readonly observe?: ObserveCall | undefined;
   /** Classes whose credentials are tried if those of a machine's own class are refused; absent: none. */
   readonly fallback?: ((machine: Machine, own: MachineClass) => readonly MachineClass[]) | undefined;
+  /** The offerings that machines of a class have on record, for listings; absent: only those of the class itself. */
+  readonly recorded?: ((machineClass: MachineClass) => readonly Alternative[]) | undefined;
   /** Receives every request that the driver reports, for metrics. */
   readonly observeApi?: ObserveApi | undefined;
   /**

@@ -1,5 +1,6 @@
 import type { Machine, MachineClass } from '@mcm/api';
 import type { DriverRequest } from '../../contract/driver.ts';
+import type { Alternative } from '../../offerings/alternative.ts';
 import type { ClassSecrets } from '../../schemas/credentials.ts';
 import type { DriverCall } from '../../schemas/define-driver.ts';
 import type { OnOverdue } from '../api/invoker-api.ts';
@@ -21,6 +22,8 @@ export interface Call {
   readonly requireClass: () => MachineClass;
   /** The Secrets of the class as the cache has them now. */
   readonly secretsNow: () => ClassSecrets;
+  /** The alternative whose part of the cloud a listing searches; absent: that of the class or the machine. */
+  readonly alternative?: Alternative | undefined;
   readonly onOverdue: OnOverdue | undefined;
   readonly progress: Progress;
 }

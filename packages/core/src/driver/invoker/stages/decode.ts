@@ -1,6 +1,8 @@
 import type { MachineClass } from '@mcm/api';
 import type { Logger } from '@mcm/kube';
 import type { DriverRequest } from '../../contract/driver.ts';
+import { recordedAlternative } from '../../offerings/alternative.ts';
+import { specWith } from '../../offerings/rules.ts';
 import { decodeInput } from '../../schemas/decode.ts';
 import type { DecodedInput, DriverDefinition, DriverInput } from '../../schemas/define-driver.ts';
 import { redactingLogger } from '../../secrets/redact.ts';
@@ -27,8 +29,11 @@ export const decodeStage =
     // Problems of the Secrets come before those of the schema, because they cause them.
     const { data } = lookup.usable(secrets);
     const owner = options.owner?.();
+    const decoded = decode(options, { call: name, machineClass, data, machine });
+    const alternative = call.alternative ?? (machine && recordedAlternative(machine));
     const request: DriverRequest<Spec, Credentials> = {
-      ...decode(options, { call: name, machineClass, data, machine }),
+      ...decoded,
+      spec: specWith(options.driver.alternatives, decoded.spec, alternative),
       signal,
       owner,
       formerOwners,

@@ -1,0 +1,90 @@
+import { createHash } from 'node:crypto';
+import { type Machine, type MachineClass, USER_DATA_KEY } from '@mcm/api';
+import {
+  type Alternative,
+  alternativesText,
+  alternativeText,
+  type Choice,
+  recordOf,
+} from '../offerings/alternative.ts';
+import { usableAlternatives } from '../offerings/rules.ts';
+import { decodeInput } from '../schemas/decode.ts';
+import type { DriverDefinition } from '../schemas/define-driver.ts';
+import type { ClassLookup } from './api/class-lookup.ts';
+
+type Source<Spec, Credentials> = Pick<
+  DriverDefinition<Spec, Credentials>,
+  'name' | 'alternatives' | 'providerSpec' | 'credentialsSchema' | 'decode'
+>;
+
+/**
+ * Finds the offerings of machines: the first choice, then the alternatives in their order. The result is kept for each
+ * version of a class, because every reconcile of a waiting machine needs it.
+ * @returns Undefined: the machine has no alternatives, so the shortage of its class applies.
+ */
+export function createChoices<Spec, Credentials>(
+  driver: Source<Spec, Credentials>,
+  lookup: Pick<ClassLookup, 'classOf' | 'secretsOf'>,
+): (machine: Machine) => readonly Choice[] | undefined {
+  const known = new WeakMap<MachineClass, Map<string, readonly Choice[]>>();
+  return (machine) => {
+    const machineClass = driver.alternatives && lookup.classOf(machine);
+    const text = machineClass && alternativesText(machine, machineClass);
+    if (machineClass === undefined || text === undefined || text.trim() === '') return undefined;
+    const secrets = lookup.secretsOf(machineClass);
+    const account = accountOf(secrets.data);
+    const id = `${account} ${text}`;
+    const ofClass = known.get(machineClass) ?? new Map<string, readonly Choice[]>();
+    known.set(machineClass, ofClass);
+    const choices = ofClass.get(id) ?? choicesOf(driver, { machineClass, data: secrets.data, text, account });
+    ofClass.set(id, choices);
+    return choices.length > 1 ? choices : undefined;
+  };
+}
+
+/** Identity of the credentials. It is a hash, so no key contains a secret. The user data differs between pools of one account. */
+function accountOf(data: Readonly<Record<string, string>>): string {
+  const credentials = Object.entries(data).filter(([key]) => key !== USER_DATA_KEY);
+  const text = JSON.stringify(credentials.toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  return createHash('sha256').update(text).digest('base64url').slice(0, 16);
+}
+
+interface Input {
+  readonly machineClass: MachineClass;
+  readonly data: Readonly<Record<string, string>>;
+  readonly text: string;
+  readonly account: string;
+}
+
+function choicesOf<Spec, Credentials>(
+  driver: Source<Spec, Credentials>,
+  { machineClass, data, text, account }: Input,
+): readonly Choice[] {
+  const rules = driver.alternatives;
+  const spec = specOf(driver, machineClass, data);
+  if (!rules || spec === undefined) return [];
+  const seen = new Set<string>();
+  return [{}, ...usableAlternatives(rules, text, spec)].flatMap((alternative: Alternative) => {
+    const offering = rules.offering(rules.apply(spec, alternative));
+    const key = JSON.stringify([driver.name, account, offering]);
+    // A repeated offering would only cost a second refusal.
+    if (seen.has(key)) return [];
+    seen.add(key);
+    const { machineType: machine_type, zone, subnet, market } = offering;
+    const labels = { machine_type, zone, subnet, market };
+    return [{ record: recordOf(alternative), key, text: alternativeText(alternative), labels }];
+  });
+}
+
+/** Undefined: the class is invalid, which its creation reports. */
+function specOf<Spec, Credentials>(
+  driver: Source<Spec, Credentials>,
+  machineClass: MachineClass,
+  data: Readonly<Record<string, string>>,
+): Spec | undefined {
+  try {
+    return decodeInput(driver, { call: 'create', machineClass, data }).spec;
+  } catch {
+    return undefined; // The call itself reports the reason.
+  }
+}

@@ -1,0 +1,122 @@
+import { Annotations, type Machine, type MachineClass } from '@mcm/api';
+import { MachineError } from '../contract/errors.ts';
+
+/** The market of a VM. */
+export type Market = 'spot' | 'on-demand';
+
+/** Another offering for the VMs of a class. An absent field has the value of the provider spec. */
+export interface Alternative {
+  readonly machineType?: string;
+  readonly zone?: string;
+  readonly subnet?: string;
+  readonly market?: Market;
+}
+
+/** A field that an alternative may have. */
+export type AlternativeField = keyof Alternative;
+
+/** One offering that a machine may have. */
+export interface Choice {
+  /** Text of the Machine's record. */
+  readonly record: string;
+  /** Identity of the offering: provider, account and the fields of the cloud. Pools with the same key share a shortage. */
+  readonly key: string;
+  /** For messages: `machineType m6i.large`. */
+  readonly text: string;
+  /** The values for metrics. */
+  readonly labels: Readonly<Record<'machine_type' | 'zone' | 'subnet' | 'market', string>>;
+}
+
+const FIELDS: readonly AlternativeField[] = ['machineType', 'zone', 'subnet', 'market'];
+const MARKETS: readonly string[] = ['spot', 'on-demand'] satisfies readonly Market[];
+
+/** More alternatives are a mistake: each one costs a refused call in a general shortage. */
+const MOST = 20;
+
+/** A list of alternatives, or its problems, one sentence each. A list with a problem has no alternatives. */
+export interface ParsedAlternatives {
+  readonly alternatives: readonly Alternative[];
+  readonly problems: readonly string[];
+}
+
+const NONE: ParsedAlternatives = { alternatives: [], problems: [] };
+const KEY = Annotations.CapacityAlternatives;
+
+const isMap = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Parses the annotation with the alternatives. Absent or empty: none. */
+export function parseAlternatives(text: string | undefined, supported = FIELDS): ParsedAlternatives {
+  if (text === undefined || text.trim() === '') return NONE;
+  const list = parseJson(text);
+  if (!Array.isArray(list))
+    return refused(`${KEY}: is not a JSON list; write a list such as [{"machineType": "large"}]`);
+  if (list.length > MOST)
+    return refused(`${KEY}: has ${list.length} entries, more than ${MOST}; remove those at the end`);
+  const problems = list.flatMap((entry: unknown, i) => entryProblems(entry, `${KEY}[${i}]`, supported));
+  return problems.length > 0 ? refused(...problems) : { alternatives: list.map(normal), problems };
+}
+
+const refused = (...problems: readonly string[]): ParsedAlternatives => ({ alternatives: [], problems });
+
+function entryProblems(entry: unknown, path: string, supported: readonly AlternativeField[]): readonly string[] {
+  const allowed = supported.join(', ');
+  if (!isMap(entry)) return [`${path}: is not an object; write one with the fields ${allowed}`];
+  if (Object.keys(entry).length === 0) return [`${path}: is empty; write at least one of the fields ${allowed}`];
+  return Object.entries(entry).flatMap(([field, value]) => {
+    if (!supported.some((known) => known === field))
+      return [`${path}.${field}: is not a field of an alternative here; use ${allowed}`];
+    if (typeof value !== 'string' || value === '') return [`${path}.${field}: must be a text that is not empty`];
+    if (field === 'market' && !MARKETS.includes(value))
+      return [`${path}.market: is ${JSON.stringify(value)}; write ${MARKETS.join(' or ')}`];
+    return [];
+  });
+}
+
+/** The fields in one order, so that equal alternatives have equal texts. */
+const normal = (entry: Readonly<Record<string, unknown>>): Alternative =>
+  Object.fromEntries(FIELDS.filter((field) => entry[field] !== undefined).map((field) => [field, entry[field]]));
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // Not JSON, which is not a list either.
+  }
+}
+
+/** The record of an offering on a Machine. The first choice is `{}`. */
+export const recordOf = (alternative: Alternative): string => JSON.stringify(normal({ ...alternative }));
+
+/**
+ * The offering that a Machine has on record. Undefined: the first choice, or none yet.
+ * @throws MachineError `InvalidArgument`: the record was edited. Another offering could hide the VM, or create a second one.
+ */
+export function recordedAlternative(machine: Machine): Alternative | undefined {
+  const { metadata } = machine;
+  const text = metadata.annotations?.[Annotations.CapacityOffering];
+  if (text === undefined || text === '{}') return undefined;
+  const alternative = offeringOf(machine);
+  if (alternative) return alternative;
+  throw new MachineError(
+    'InvalidArgument',
+    `annotation ${Annotations.CapacityOffering} of machine ${metadata.name} was edited and is not an offering; restore it`,
+  );
+}
+
+/** The same without an error: undefined for the first choice, for no record, and for one that was edited. */
+export function offeringOf({ metadata }: Machine): Alternative | undefined {
+  const key = Annotations.CapacityOffering;
+  const value = parseJson(metadata.annotations?.[key] ?? '');
+  return isMap(value) && entryProblems(value, key, FIELDS).length === 0 ? normal(value) : undefined;
+}
+
+/** The text of the alternatives that apply to a machine: its own list, otherwise the list of its class. */
+export const alternativesText = (machine: Machine, machineClass: MachineClass): string | undefined =>
+  machine.metadata.annotations?.[KEY] ?? machineClass.metadata.annotations?.[KEY];
+
+/** An alternative for messages: `machineType m6i.large, zone b`. */
+export const alternativeText = (alternative: Alternative): string => {
+  const fields = Object.entries(alternative).map(([field, value]) => `${field} ${String(value)}`);
+  return fields.length === 0 ? 'the first choice' : fields.join(', ');
+};

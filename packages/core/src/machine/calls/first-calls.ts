@@ -1,0 +1,72 @@
+import type { Clock, Key } from '@mcm/kube';
+
+/** Other machines wait at most this long for the result of the first call. */
+const WAIT_MS = 30_000;
+/** A success proves capacity for this long. Afterwards one machine asks first again. */
+const PROVEN_MS = 600_000;
+
+interface FirstCall {
+  readonly uid: string;
+  /** By the monotonic clock, like all times here. */
+  readonly until: number;
+  readonly waiting: Set<Key>;
+}
+
+const NOBODY: ReadonlySet<Key> = new Set();
+
+/**
+ * The first calls for offerings without a recent result. One machine asks, and the others wait for its result, so an empty
+ * offering costs one refused call and not one for each machine.
+ */
+export class FirstCalls {
+  readonly #clock: Clock;
+  readonly #calls = new Map<string, FirstCall>();
+  readonly #proven = new Map<string, number>();
+
+  constructor({ clock }: { readonly clock: Clock }) {
+    this.#clock = clock;
+  }
+
+  /** Until when a machine waits for the result of another machine's first call; undefined: it may call. */
+  awaited(key: string, uid: string): Date | undefined {
+    const call = this.#calls.get(key);
+    if (!call || call.uid === uid || this.#isProven(key)) return undefined;
+    const leftMs = call.until - this.#clock.monotonic();
+    return leftMs > 0 ? new Date(this.#clock.now().getTime() + leftMs) : undefined;
+  }
+
+  /** The machine will call next. */
+  intends(key: string, uid: string): void {
+    this.#claim(key, uid);
+  }
+
+  /** The call of a machine begins. */
+  began(key: string, uid: string): void {
+    this.#claim(key, uid);
+  }
+
+  /** The call of a machine ended. @returns the machines that waited for it */
+  ended(key: string, uid: string, ok: boolean): Set<Key> {
+    if (ok) this.#proven.set(key, this.#clock.monotonic() + PROVEN_MS);
+    const call = this.#calls.get(key);
+    if (call?.uid !== uid) return new Set(NOBODY);
+    this.#calls.delete(key);
+    return call.waiting;
+  }
+
+  /** Registers a machine to be woken when the first call ended. */
+  waits(key: string, machine: Key): void {
+    this.#calls.get(key)?.waiting.add(machine);
+  }
+
+  #claim(key: string, uid: string): void {
+    const now = this.#clock.monotonic();
+    const call = this.#calls.get(key);
+    if (this.#isProven(key) || (call && call.uid !== uid && call.until > now)) return;
+    this.#calls.set(key, { uid, until: now + WAIT_MS, waiting: call?.waiting ?? new Set() });
+  }
+
+  #isProven(key: string): boolean {
+    return (this.#proven.get(key) ?? 0) > this.#clock.monotonic();
+  }
+}

@@ -1,0 +1,86 @@
+import { Annotations } from '@mcm/api';
+import type { MachineObservation, ObservedOffering, Shortage } from '../model/observation.ts';
+import type { Plan } from '../model/plan.ts';
+
+/** The machine waits for the capacity of its offerings, or for the result of another machine's first call. */
+interface Waiting {
+  readonly waitsFor: { readonly shortage?: Shortage; readonly until?: Date };
+}
+
+/** Returns true if the last `create` was refused for lack of capacity. Then no VM of the machine exists. */
+export const refusedCapacity = ({ calls: { last } }: Pick<MachineObservation, 'calls'>): boolean =>
+  last?.kind === 'create' && !last.outcome.ok && last.outcome.error.code === 'ResourceExhausted';
+
+/**
+ * Returns true if no `create` of the machine may have an unknown result. Only then it may have another offering, because a
+ * lost answer may hide a VM. A record of an earlier process means that it may have sent a call.
+ */
+function isFree(o: MachineObservation, record: string | undefined): boolean {
+  if (refusedCapacity(o)) return true;
+  return !o.calls.createSent && (record === undefined || o.inherited === false);
+}
+
+const isShort = ({ shortage }: ObservedOffering, now: Date): boolean =>
+  shortage !== undefined && !(shortage.free && now >= shortage.retryAt);
+
+/**
+ * Chooses the first offering that has capacity, as far as known, and records it on the Machine. The record is written before
+ * the call, so every later process repeats the call with the same offering. Undefined: the machine may call `create`.
+ */
+export function planOffering(
+  o: MachineObservation,
+  offerings: readonly ObservedOffering[],
+  now: Date,
+): Plan | Waiting | undefined {
+  const record = o.machine.metadata.annotations?.[Annotations.CapacityOffering];
+  const [first] = offerings;
+  if (!isFree(o, record)) {
+    // The call was sent before the class had alternatives.
+    if (record === undefined && first) return choose(o, first, 'the call was sent for the first choice');
+    return waitFor(
+      offerings.filter((each) => each.record === record),
+      now,
+    );
+  }
+  const best = offerings.find((each) => !isShort(each, now));
+  if (!best) return record === undefined ? waitFor(offerings, now) : forget();
+  if (best.awaitsFirstCall && now < best.awaitsFirstCall) return { waitsFor: { until: best.awaitsFirstCall } };
+  if (best.record === record) return undefined;
+  return choose(o, best, 'the first offering with capacity', best === first ? undefined : first);
+}
+
+/** Waits until one of the offerings may be tried again. Undefined: one of them may be tried now. */
+function waitFor(offerings: readonly ObservedOffering[], now: Date): Waiting | undefined {
+  const short = offerings.flatMap(({ shortage }) => (shortage ? [shortage] : []));
+  if (short.length === 0 || offerings.some((each) => !isShort(each, now))) return undefined;
+  const retryAt = new Date(Math.min(...short.map((each) => each.retryAt.getTime())));
+  const [newest] = short;
+  return newest && { waitsFor: { shortage: { ...newest, retryAt, free: false } } };
+}
+
+/** Nothing is unknown, so a later process may choose freely. */
+const forget = (): Plan => ({
+  actions: [{ do: 'annotate', annotations: { [Annotations.CapacityOffering]: null } }],
+  next: { kind: 'continue' },
+  because: 'no offering has capacity',
+});
+
+function choose(
+  { machine }: MachineObservation,
+  { record, text }: ObservedOffering,
+  because: string,
+  short?: ObservedOffering,
+): Plan {
+  const annotations = { [Annotations.CapacityOffering]: record };
+  const event = short && {
+    type: 'Normal' as const,
+    reason: 'AlternativeChosen' as const,
+    message: `The cloud has no capacity for ${short.text}, so mcm creates the VM of ${machine.metadata.name} with ${text}`,
+  };
+  return {
+    actions: [{ do: 'annotate', annotations }, ...(event ? [{ do: 'say' as const, event }] : [])],
+    next: { kind: 'continue' },
+    because,
+    intends: record,
+  };
+}
