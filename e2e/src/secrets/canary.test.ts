@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { machineClasses, machineDeployments, machineSets, machines } from '@mcm/api';
-import type { DriverTracer } from '@mcm/core';
+import { type DriverTracer, Journal, journalLines, knownOf, scrubber } from '@mcm/core';
 import {
   configMaps,
   createClient,
@@ -160,6 +160,15 @@ async function heardInCommand(world: World): Promise<string[]> {
   }
 }
 
+/** The page of a controller with its journal, as the machine controller serves it. */
+async function heardInJournal(world: World, journal: Journal): Promise<string[]> {
+  const known = knownOf((await world.admin.resource(secrets, NAMESPACE).list()).items);
+  const header = { version: '0', controller: 'both', at: world.clock.now() };
+  const lines = [...journalLines(header, journal.entries(), scrubber(known))];
+  expect(lines.length).toBeGreaterThan(20);
+  return lines.flatMap((line) => heard('journal', line));
+}
+
 /** Records the spans of the driver's calls with all of their data, as text. */
 function spanKeeper(): { readonly tracer: DriverTracer; readonly spans: string[] } {
   const spans: string[] = [];
@@ -191,10 +200,12 @@ test.each<[what: string, api: boolean, cloud: boolean]>([
   tokens.clear();
   const machine = cloud ? { creationTimeout: '30m' } : {};
   const { tracer, spans } = spanKeeper();
+  const journal = new Journal({ perObject: 50, total: 5_000 });
   const world = await World.start({
     port: 0,
     machine,
     tracer,
+    journal,
     secretData: { token: CANARIES.token, userData: USER_DATA },
     wrap: (_name, transport) => listening(api ? parrot(transport, [...echoes, nonsense]) : transport),
     wrapCloud: (transport) => (cloud ? parrot(transport, [...echoes, nonsense]) : transport),
@@ -218,7 +229,7 @@ test.each<[what: string, api: boolean, cloud: boolean]>([
     sung.push(...(await heardInObjects(world)));
     sung.push(...world.log.lines.flatMap((line) => heard('log', JSON.stringify(line))));
     expect(spans.some((span) => span.includes('cannot take'))).toBe(cloud);
-    sung.push(...spans.flatMap((span) => heard('span', span)));
+    sung.push(...spans.flatMap((span) => heard('span', span)), ...(await heardInJournal(world, journal)));
     if (cloud) sung.push(...(await heardInCommand(world)));
     expect([...new Set(sung)]).toEqual([]);
     await world.deleteDeployment();

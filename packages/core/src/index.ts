@@ -247,6 +247,7 @@ export {
   journalPage,
   plainJson,
   type RecordedDecision,
+  type Repeat,
   type ReplayDifference,
   type ReplayResult,
   readJournal,

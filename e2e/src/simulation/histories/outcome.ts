@@ -1,3 +1,4 @@
+import type { Journal } from '@mcm/core';
 import type { ProfileName } from '../network/weather.ts';
 import type { Plan } from '../script/script.ts';
 
@@ -8,6 +9,8 @@ export interface HistoryOptions {
   readonly profile?: ProfileName | undefined;
   /** If set, these acts run instead of random ones. */
   readonly plan?: Plan | undefined;
+  /** Receives the decisions of all processes. */
+  readonly journal?: Journal | undefined;
 }
 
 /** The result of a history. */

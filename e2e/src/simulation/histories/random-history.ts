@@ -28,7 +28,7 @@ export interface FleetHistoryOptions extends HistoryOptions {
 
 /** Runs a history of a fleet. */
 export async function play(mode: FleetMode, options: FleetHistoryOptions): Promise<RandomOutcome> {
-  const { seed, profile, wrap } = options;
+  const { seed, profile, wrap, journal } = options;
   const machine = { creationTimeout: '5m', healthTimeout: '3m', inPlaceUpdateTimeout: '5m' };
   const windows = windowHold(5);
   const hold = mode === 'pauses' ? pauseHold() : mode === 'windows' ? windows : undefined;
@@ -47,6 +47,7 @@ export async function play(mode: FleetMode, options: FleetHistoryOptions): Promi
     ...elected,
     restartAfterMs: 1_000 * (seed % 11),
     wrap,
+    journal,
   };
   const config = hasPools(mode, seed) ? await ConfigWorld.start({}, worldOptions) : undefined;
   const world = config?.world ?? (await World.start(worldOptions));

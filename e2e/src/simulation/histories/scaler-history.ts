@@ -237,6 +237,7 @@ export async function playScaler(options: FleetHistoryOptions): Promise<Outcome>
     ...strategyOf('scaler', seed),
     restartAfterMs: 1_000 * (seed % 11),
     wrap: (name, transport) => wrap(name, slow(transport)),
+    journal: options.journal,
   });
   const end = new AbortController();
   const namesArriveLate = formOf(seed) === 'priority' && (profile ?? 'none') !== 'none';

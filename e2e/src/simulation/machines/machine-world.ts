@@ -1,6 +1,6 @@
 import { crds, type Machine, machineClasses, machines } from '@mcm/api';
 import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
-import { buildMachineController } from '@mcm/core';
+import { buildMachineController, type Journal } from '@mcm/core';
 import {
   configMaps,
   createClient,
@@ -72,6 +72,8 @@ export interface MachineWorldOptions {
   readonly profile?: ProfileName | undefined;
   /** A defect of the controller. */
   readonly defect?: Defect;
+  /** Receives the decisions of all processes. */
+  readonly journal?: Journal | undefined;
 }
 
 type Plane = Pick<ControlPlane, 'transport' | 'close'>;
@@ -109,10 +111,12 @@ export class MachineWorld {
   readonly #processes = new Set<Process>();
   readonly #restartAfterMs: number;
   readonly #defect: Defect;
+  readonly #journal: Journal | undefined;
 
-  private constructor({ seed, profile, defect = {} }: MachineWorldOptions, clock: VirtualClock, plane: Plane) {
+  private constructor({ seed, profile, defect = {}, journal }: MachineWorldOptions, clock: VirtualClock, plane: Plane) {
     this.clock = clock;
     this.#defect = defect;
+    this.#journal = journal;
     this.#plane = plane;
     this.#random = seededRandom(seed + 2);
     this.#restartAfterMs = 1_000 * (seed % 11);
@@ -241,6 +245,7 @@ export class MachineWorld {
       recorder: this.#heard(createRecorder({ client, component: USER_AGENT, clock, log })),
       runtime: { clock, random, log, freeze: true },
       volumeWindow: 5,
+      journal: this.#journal,
     });
     void controller.run(stop.signal).catch((error: unknown) => {
       if (!stop.signal.aborted) this.reporter.violate(`the controller ended unexpectedly: ${String(error)}`);

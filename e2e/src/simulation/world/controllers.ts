@@ -190,7 +190,8 @@ export class Controllers {
     const { random } = this.#parts;
     const { maxUnhealthyReplacements = MACHINE_DEFAULTS.maxUnhealthyReplacements } = this.#options;
     const runtime = { clock, random, log: this.#parts.log.with({ process: 'manager' }), freeze: true };
-    const environment = { control: client, target: client, namespace: NAMESPACE, runtime };
+    const { journal } = this.#options;
+    const environment = { control: client, target: client, namespace: NAMESPACE, runtime, journal };
     return runManager(environment, { maxUnhealthyReplacements }, signal).ended;
   }
 
@@ -202,7 +203,7 @@ export class Controllers {
   ): Promise<void> {
     const { random, network } = this.#parts;
     const { maxUnhealthyReplacements = MACHINE_DEFAULTS.maxUnhealthyReplacements } = this.#options;
-    const { wrapCloud = (transport) => transport, tracer, interruptions } = this.#options;
+    const { wrapCloud = (transport) => transport, tracer, interruptions, journal } = this.#options;
     const log = this.#parts.log.with({ process: name });
     const cloud = (): Transport =>
       this.#fences.wrap(
@@ -212,6 +213,7 @@ export class Controllers {
     return buildMachineController({
       driver: createLocalDriver({ clock, connect: cloud }),
       tracer,
+      journal,
       control: client,
       target: client,
       namespace: NAMESPACE,

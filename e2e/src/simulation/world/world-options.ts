@@ -1,5 +1,5 @@
 import type { crds } from '@mcm/api';
-import type { DriverTracer } from '@mcm/core';
+import type { DriverTracer, Journal } from '@mcm/core';
 import type { KubeClient, Transport } from '@mcm/kube';
 import type { KubeletBehaviour } from '@mcm/provider-local';
 import type { ProfileName } from '../network/weather.ts';
@@ -50,6 +50,8 @@ export interface WorldOptions {
   readonly unfenced?: boolean;
   /** Receives the spans of the driver's calls. */
   readonly tracer?: DriverTracer;
+  /** Receives the decisions of all processes of both controllers. */
+  readonly journal?: Journal | undefined;
   /** Creates objects before the controllers start. */
   readonly furnish?: (admin: KubeClient) => Promise<void>;
   /** Additional decoded data for the Secret of all classes. */

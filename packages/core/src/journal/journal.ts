@@ -2,6 +2,7 @@ import type { KubeObject } from '@mcm/kube';
 
 /** The kinds of decisions in a journal. A name never changes, because records of other versions contain it. */
 export const DECISION_KINDS = ['machinedeployment', 'machineset', 'overshoot', 'machine', 'drain', 'orphanvm'] as const;
+/** The name of a kind of decision. */
 export type DecisionKind = (typeof DECISION_KINDS)[number];
 
 /** The object of a decision. */

@@ -6,5 +6,5 @@ export { repeatDecision } from './kinds.ts';
 export { JOURNAL_PATH, journalPage } from './page.ts';
 export { plainJson } from './plain-json.ts';
 export { BadJournal, type JournalText, type RecordedDecision, readJournal } from './read-journal.ts';
-export { type ReplayDifference, type ReplayResult, replayJournal } from './replay.ts';
+export { type Repeat, type ReplayDifference, type ReplayResult, replayJournal } from './replay.ts';
 export { journalLines, scrubbedJournal } from './write-journal.ts';
