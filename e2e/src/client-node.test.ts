@@ -75,7 +75,7 @@ test('machine kinds are served, and a wrong object is refused with its field', a
   });
 });
 
-test('its informer sees an object come, change and go', async () => {
+test('its informer reports created, changed and deleted objects', async () => {
   const core = config.makeApiClient(CoreV1Api);
   const informer = makeInformer<V1ConfigMap>(config, `/api/v1/namespaces/${namespace}/configmaps`, () =>
     core.listNamespacedConfigMap({ namespace }),
@@ -102,7 +102,7 @@ test('its informer sees an object come, change and go', async () => {
   expect(seen).toEqual(['add 1', 'update 2', 'delete 2']);
 });
 
-test('its patches of all four types', async () => {
+test('patches of all four types work', async () => {
   const apps = config.makeApiClient(AppsV1Api);
   const name = 'patched';
   const template = { metadata: { labels: { app: name } }, spec: { containers: [{ name: 'web', image: 'web:1' }] } };
@@ -132,7 +132,7 @@ test('its patches of all four types', async () => {
   expect((await apply(other, 'second', true)).spec?.replicas).toBe(4);
 });
 
-test('its watch starts where a list ended, contains only selected objects, and ends on request', async () => {
+test('a watch starts after a list, contains only selected objects, and ends on request', async () => {
   const core = config.makeApiClient(CoreV1Api);
   const { metadata } = await core.listNamespacedConfigMap({ namespace });
   const seen: string[] = [];

@@ -41,7 +41,7 @@ function authorsPackage() {
 }
 
 test(
-  'mcm up --provider FOLDER runs the driver of another author with the whole product',
+  'mcm up --provider FOLDER runs a third-party driver with the whole product',
   async () => {
     const { cwd, folder } = authorsPackage();
     const run = (...args: string[]) => mcm(args, { cwd, program }).ended;

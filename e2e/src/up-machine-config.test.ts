@@ -95,7 +95,7 @@ const file = (path: string, text: string) => ({
   },
 });
 
-test('two pools: machines boot into their target; a changed file rolls out, a broken one stops at maxUnavailable, a revert repairs it', {
+test('two pools: machines boot with their target; a changed file is rolled out, a broken one stops at maxUnavailable, a revert fixes it', {
   timeout: PATIENCE_MS,
 }, async () => {
   const run = mcm(['up', '--no-tty', '--machine-config', '--machines=1'], { cwd, program });

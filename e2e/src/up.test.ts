@@ -61,7 +61,7 @@ describe('mcm up', () => {
   afterAll(() => rmSync(used, { recursive: true, force: true }));
   let fleet: Record<string, string> = {};
 
-  test('brings up three machines and ends, and finds the same fleet at every later start', {
+  test('starts three machines and ends, and continues with the same fleet at every later start', {
     timeout: PATIENCE_MS,
   }, async () => {
     // This start uses the source files, like `pnpm start`. All other starts use bundles, which start three times as fast.
@@ -97,7 +97,7 @@ describe('mcm up', () => {
     expect(await mcm(['status'], { cwd: used, program }).ended).toMatchObject({ code: 3, stdout: 'not running\n' });
   });
 
-  test('a corrupt store is refused and left as it was', { timeout: PATIENCE_MS }, async () => {
+  test('a corrupt store is refused and not changed', { timeout: PATIENCE_MS }, async () => {
     const store = join(used, '.mcm', 'control-plane', 'store.sqlite');
     expect(existsSync(store)).toBe(true);
     const rubbish = 'this is not a database '.repeat(1_000);
@@ -109,14 +109,16 @@ describe('mcm up', () => {
     expect(readFileSync(store, 'utf8')).toBe(rubbish);
   });
 
-  test('Ctrl-C ends everything with exit code 0, even before it is ready', { timeout: PATIENCE_MS }, async () => {
+  test('Ctrl-C stops everything with exit code 0, even before the fleet is ready', {
+    timeout: PATIENCE_MS,
+  }, async () => {
     const run = mcm(['up', '--no-tty'], { cwd, program });
     await run.line(/^control-plane ready/);
     run.child.kill('SIGINT');
     expect(await run.ended).toMatchObject({ code: 0 });
   });
 
-  test('a busy port is refused by name', { timeout: PATIENCE_MS }, async () => {
+  test('a port in use is refused with its number', { timeout: PATIENCE_MS }, async () => {
     const server: Server = createServer();
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const address = server.address();

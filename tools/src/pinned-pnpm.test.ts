@@ -23,7 +23,7 @@ test('every script uses one exact version of pnpm', () => {
   expect(found).toEqual(FILES.map((file) => [file, version]));
 });
 
-test('pnpm checks engines for the Node that it installs, and so prints no warning on Node 20', () => {
+test('pnpm checks engines for the Node.js that it installs, so it prints no warning on Node 20', () => {
   const workspace = parse(readFileSync(join(ROOT, 'pnpm-workspace.yaml'), 'utf8'));
   expect(workspace.catalog.node).toBe(`^${workspace.nodeVersion}`);
 });

@@ -29,19 +29,19 @@ test.each([
   ['?start=-65536', TEXT, '0'],
   ['?start=65536', '', '27'],
   ['?port=2', '', '0'],
-])('Compute Engine answers the serial port from a byte on, or the last bytes: %s', async (query, contents, start) => {
+])('Compute Engine returns the serial port from a byte on, or the last bytes: %s', async (query, contents, start) => {
   const { status, json } = await serialPort('RUNNING', query);
   expect([status, json]).toMatchObject([200, { kind: 'compute#serialPortOutput', contents, start }]);
 });
 
-test('Compute Engine refuses the serial port of an absent VM, of a stopping VM, and a port that does not exist', async () => {
+test('Compute Engine refuses the serial port of a VM that does not exist or is stopping, and an unknown port', async () => {
   const cloud = new GceEndpoint({ clock, power });
   expect((await ask(cloud.transport, `${VM}/serialPort`)).status).toBe(404);
   expect(await serialPort('STOPPING')).toMatchObject({ status: 400 });
   expect(await serialPort('RUNNING', '?port=5')).toMatchObject({ status: 400 });
 });
 
-test('EC2 answers the console in base64', async () => {
+test('EC2 returns the console as base64', async () => {
   const cloud = new Ec2Endpoint({ clock, power, instances: [{ instanceId: 'i-1', state: 'running' }] });
   const found = await ask(cloud.transport, '/', 'POST', 'Action=GetConsoleOutput&InstanceId=i-1&Version=2016-11-15');
   expect(found.text).toContain(`<output>${Buffer.from(TEXT).toString('base64')}</output>`);

@@ -42,8 +42,8 @@ async function serve(provider: Provider, account?: object) {
 const INSTANCES = '/compute/v1/projects/p/zones/z/instances';
 const VM = '/subscriptions/s/resourceGroups/rg/providers/Microsoft.Compute/virtualMachines/vm-1?api-version=2023-07-01';
 
-describe('over a socket', () => {
-  test('answers in XML, and the listing tells what is there [EC2]', async () => {
+describe('an emulator on a socket', () => {
+  test('answers in XML, and lists its resources [EC2]', async () => {
     const { ask } = await serve('aws');
     const launch = 'Action=RunInstances&ImageId=ami-1&InstanceType=m5.large&MinCount=1&MaxCount=1';
     const launched = await ask('POST', '/', `${launch}&BlockDeviceMapping.1.DeviceName=/dev/xvda&Version=2016-11-15`);
@@ -58,7 +58,7 @@ describe('over a socket', () => {
     expect((await ask('GET', '/_emulator/resources')).json()).toEqual({ resources: [] });
   });
 
-  test('keeps what was not to go with its instance, and tells of it [EC2]', async () => {
+  test('keeps the volumes that are not deleted with their instance, and lists them [EC2]', async () => {
     const { ask } = await serve('aws');
     const launch = 'Action=RunInstances&ImageId=ami-1&InstanceType=m5.large&MinCount=1&MaxCount=1';
     const parts =
@@ -81,13 +81,13 @@ describe('over a socket', () => {
     expect(await states()).toEqual(['networkInterface available', 'volume available']);
   });
 
-  test('refuses a request that its account has not signed [EC2]', async () => {
+  test('refuses a request with the signature of another account [EC2]', async () => {
     const { ask } = await serve('aws', { accessKeyId: 'AKIA', secretAccessKey: 's' });
     const answer = await ask('POST', '/', 'Action=DescribeInstances');
     expect([answer.status, answer.text]).toEqual([401, expect.stringContaining('<Code>AuthFailure</Code>')]);
   });
 
-  test('Azure speaks TLS, gives tokens for secrets and wants them, and runs operations', async () => {
+  test('Azure uses TLS, issues tokens for secrets and requires them, and runs operations', async () => {
     const account = { tenant: 't', clientId: 'c', secret: 'right' };
     const { ask } = await serve('azure', account);
     const login = (secret: string) =>
@@ -108,7 +108,7 @@ describe('over a socket', () => {
     ]);
   });
 
-  test('Compute Engine exchanges a signed assertion for a token, and no other', async () => {
+  test('Compute Engine exchanges only a correctly signed assertion for a token', async () => {
     const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
     const key = publicKey.export({ type: 'spki', format: 'pem' }).toString();
     const { ask } = await serve('gcp', { email: 'e@p', key });
@@ -135,7 +135,7 @@ describe('over a socket', () => {
 });
 
 describe('ordered faults', () => {
-  test('a rule refuses so many requests in the cloud’s own words', async () => {
+  test('a rule refuses a number of requests with the error of the cloud', async () => {
     const { ask } = await serve('gcp');
     const rule = { on: '^GET instances$', times: 1, refuse: { status: 503, code: 'backendError', retryAfter: 2 } };
     expect((await ask('POST', '/_emulator/faults', JSON.stringify(rule))).status).toBe(201);
@@ -144,7 +144,7 @@ describe('ordered faults', () => {
     expect((await ask('GET', INSTANCES)).status).toBe(200);
   });
 
-  test('a web page orders none: not from another origin, nor under a domain of its own', async () => {
+  test('a web page cannot create fault rules, neither from another origin nor with its own domain', async () => {
     const { ask, emulator } = await serve('gcp');
     const rule = JSON.stringify({ on: '^GET instances$', refuse: { status: 503, code: 'backendError' } });
     expect((await ask('POST', '/_emulator/faults', rule, { origin: 'http://evil.example' })).status).toBe(403);
@@ -171,7 +171,7 @@ describe('ordered faults', () => {
     expect(emulator.resources()).toMatchObject([{ name: 'vm-1', state: 'Failed' }]);
   });
 
-  test('a rule that is none is refused by the name of its field', async () => {
+  test('an invalid rule is refused with the name of its field', async () => {
     const { ask } = await serve('aws');
     const answer = await ask('POST', '/_emulator/faults', JSON.stringify({ on: 'x', tmies: 3 }));
     expect([answer.status, answer.text]).toEqual([400, expect.stringContaining('tmies')]);

@@ -83,7 +83,7 @@ async function serve(store = new MemoryStore()) {
   return { emulator, ask, login, tunnel, toServer, answerOn };
 }
 
-test('each sovereign cloud takes its own audience and tokens, and keeps its own resources', async () => {
+test('each sovereign cloud accepts only its own audience and tokens, and stores its own resources', async () => {
   const store = new MemoryStore();
   const { emulator, ask, login } = await serve(store);
   const ours = await login('login.microsoftonline.us', GOVERNMENT);
@@ -115,7 +115,7 @@ test('each sovereign cloud takes its own audience and tokens, and keeps its own 
   expect((await serve(store)).emulator.resources()).toEqual(listed);
 });
 
-test('the metadata service gives a token for the cloud of the resource', async () => {
+test('the metadata service returns a token for the cloud of the resource', async () => {
   const { ask } = await serve();
   const path = `/metadata/identity/oauth2/token?api-version=2018-02-01&resource=${encodeURIComponent(CHINA)}`;
   const { json } = await ask('', 'GET', path);
@@ -124,7 +124,7 @@ test('the metadata service gives a token for the cloud of the resource', async (
   expect(other.json.error.code).toBe('InvalidAuthenticationToken');
 });
 
-test('a host answers only what is its own, and only to clients that ask for it by name', async () => {
+test('a host serves only its own cloud, and only to clients that verify its name', async () => {
   const { login, ask, toServer, answerOn } = await serve();
   expect((await login('management.usgovcloudapi.net', GOVERNMENT)).status).toBe(404);
   expect((await ask('login.microsoftonline.us', 'GET', VM)).status).toBe(404);
@@ -132,7 +132,7 @@ test('a host answers only what is its own, and only to clients that ask for it b
   expect(rebound.status).toBe(421);
 });
 
-test('it is no proxy to other hosts', async () => {
+test('the emulator does not connect to other hosts', async () => {
   const { tunnel } = await serve();
   for (const to of ['management.azure.com:443', '127.0.0.1:22', 'management.usgovcloudapi.net:22'])
     expect((await tunnel(to))[0], to).toBe('403');

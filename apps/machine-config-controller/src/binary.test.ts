@@ -111,7 +111,7 @@ test('the units of the binary render the templates and update a node to the targ
 test.each([
   [[], 'NotFollowed', false],
   [['--machine-pools'], 'NotFound', true],
-])('the binary with %j reports for a pool over machines: %s', async (argv, reason, follows) => {
+])('the binary with %j reports for a pool with machines: %s', async (argv, reason, follows) => {
   const clock = new VirtualClock({ start: new Date('2026-01-01T12:00:00Z') });
   const random = seededRandom(3);
   const crds = [...machineConfigCrds, ...machineCrds];
@@ -150,7 +150,7 @@ test.each([
   }
 });
 
-test('without permission to list machines, pools over machines report verb and resource, and other pools continue', async () => {
+test('without permission to list machines, pools with machines report verb and resource, and other pools continue', async () => {
   const clock = new VirtualClock({ start: new Date('2026-01-01T12:00:00Z') });
   const random = seededRandom(3);
   const crds = [...machineConfigCrds, ...machineCrds];

@@ -250,7 +250,7 @@ test('the daemon applies the target with a drain and a reboot, or only with a re
   ]);
 });
 
-test('a daemon that dies at any request or program, before or after its effect, reaches the same state after a restart', async () => {
+test('a daemon that is killed at any request or program, before or after its effect, reaches the same state after a restart', async () => {
   await using machine = await withOne();
   let ended = false;
   // The fault occurs one step later each time, until the update ends before the fault.

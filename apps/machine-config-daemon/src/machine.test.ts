@@ -290,7 +290,7 @@ test('a directory in the place of a file is reported and not changed, and the no
   expect((await readdir(machine.path('etc'))).toSorted()).toEqual(['b', 'issue', 'kernel', 'machine-config-daemon']);
 });
 
-test('links of the machine are resolved within its root directory, and never lead out of it', async () => {
+test('links of the machine are resolved within its root directory, and never refer to files outside of it', async () => {
   await using machine = await Machine.start();
   await mkdir(machine.path('var/real'), { recursive: true });
   await symlink('/var/real', machine.path('etc/absolute'));

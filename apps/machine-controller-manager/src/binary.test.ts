@@ -13,7 +13,7 @@ const parseAll = async (...argv: string[]) => {
 const parse = async (...argv: string[]) =>
   (await parseAll(...argv)).values as FlagValues<CommonFlags> & FlagValues<typeof flags>;
 
-test('the defaults are the original’s', async () => {
+test('the default values are those of the original', async () => {
   expect(await parse()).toMatchObject({
     port: 10_258,
     namespace: 'default',
@@ -26,7 +26,7 @@ test('the defaults are the original’s', async () => {
   });
 });
 
-test('a command line of the original’s is taken as it is', async () => {
+test('a command line of the original is accepted without changes', async () => {
   const values = await parse(
     '--control-kubeconfig=inClusterConfig',
     '--target-kubeconfig=/etc/target/kubeconfig',
@@ -51,7 +51,7 @@ test.each([
   ['--delete-migrated-machine-class=true', '--delete-migrated-machine-class'],
   ['--machine-safety-apiserver-statuscheck-timeout=30s', '--machine-safety-apiserver-statuscheck-timeout'],
   ['--machine-safety-apiserver-statuscheck-period=1m', '--machine-safety-apiserver-statuscheck-period'],
-])('%s is accepted with a deprecation warning that names it', async (argument, name) => {
+])('the flag %s is accepted with a deprecation warning that contains its name', async (argument, name) => {
   const { warnings } = await parseAll(argument);
   expect(warnings).toEqual([expect.stringMatching(new RegExp(`^${name} has no effect: deprecated`))]);
 });
@@ -66,13 +66,13 @@ test.each([
 });
 
 test.each(['--safety-up=-1', '--safety-down=x', '--machine-safety-overshooting-period=5', '--unknown=1'])(
-  '%s is refused with a sentence that names it',
+  '%s is refused with an error that contains its name',
   async (argument) => {
     await expect(parse(argument)).rejects.toThrow(argument.split('=')[0]);
   },
 );
 
-test('the Lease is machine-controller-manager, the original’s: the two never work at once [§1.1]', () => {
+test('the Lease has the name of the original’s, machine-controller-manager, so the two never act at the same time [§1.1]', () => {
   // If a binary has no name for its Lease, the Lease has the name of the binary.
   const { name, leaseName = name } = machineControllerManager;
   expect(leaseName).toBe('machine-controller-manager');

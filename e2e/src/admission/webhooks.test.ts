@@ -61,7 +61,7 @@ const pool = (name: string, strategy: unknown, annotations: Record<string, strin
     },
   }) as Draft<MachineDeployment>;
 
-test('self-made certificates: the API server trusts them without anybody’s help; bad manifests are refused, good ones are defaulted', {
+test('self-signed certificates: the API server trusts them without manual steps; bad manifests are refused, good ones are defaulted', {
   timeout: PATIENCE_MS,
 }, async () => {
   const port = await freePort();

@@ -36,7 +36,7 @@ const OPEN = crds.map(({ spec, ...crd }) => {
 
 const kinds: readonly ResourceDefinition<KubeObject>[] = [machineDeployments, machineSets, machines];
 
-test('objects of all kinds with any field missing, null or of another type keep no MachineDeployment from its machines', async () => {
+test('malformed objects of all kinds, with a field missing, null or of another type, do not prevent the rollout of valid MachineDeployments', async () => {
   const clock = new VirtualClock();
   const log = createMemoryLogger();
   const random = seededRandom(3);

@@ -63,13 +63,13 @@ describe.each(SAMPLES.map((sample) => [sample.provider, sample] as const))('prov
     for (const value of Object.values(secret)) expect(said).not.toContain(value);
   };
 
-  test('the sample has nothing wrong', () => {
+  test('the sample is valid', () => {
     expect(check(spec)).toBe('');
     expect(invoker.unknownFields(classOf(sample, spec))).toEqual([]);
   });
 
   test.each(wrongTypes(schema, spec).map((each) => [each.path, each] as const))(
-    'a wrong type of %s is refused by its path',
+    'a wrong type of %s is refused with its path',
     (path, { spec: wrong }) => {
       const said = check(wrong);
       expect(said).toContain(`providerSpec.${path.replace('.of-the-kit', '.of-the-kit')}`);
@@ -92,7 +92,7 @@ describe.each(SAMPLES.map((sample) => [sample.provider, sample] as const))('prov
   });
 
   test.each(sample.contradictions.map(({ change, says }) => [Object.keys(change).join(), change, says] as const))(
-    'what contradicts itself in %s is refused',
+    'contradictory settings in %s are refused',
     (_what, change, says) => {
       expect(check({ ...spec, ...change })).toMatch(says);
     },
@@ -123,7 +123,7 @@ describe.each(SAMPLES.map((sample) => [sample.provider, sample] as const))('prov
     expect(said).toContain('Secret default/odd');
   });
 
-  test('bytes that are no text are refused by their key', () => {
+  test('bytes that are no text are refused with their key', () => {
     const bytes: Secret = {
       apiVersion: 'v1',
       kind: 'Secret',

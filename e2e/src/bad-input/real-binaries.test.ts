@@ -125,7 +125,7 @@ async function expectReported(
 
 // The tests run concurrently, because they mostly wait for retries of machines and for their cloud.
 test.concurrent.for(PROVIDERS)(
-  'the machine controller of %s: credentials refused, endpoint unreachable',
+  'the machine controller of %s reports refused credentials and an unreachable endpoint',
   LIMIT,
   async (name, context) => {
     const { expect } = context;

@@ -61,7 +61,7 @@ test.each([
   ],
   ['local', { MCM_LOCAL_BACKEND: 'podman' }, 'MCM_LOCAL_BACKEND is "podman"; write cloud or pod'],
 ])(
-  '%s: a setting that cannot work ends the process by its name',
+  '%s: an invalid setting ends the process with an error that contains its name',
   { timeout: 120_000 },
   async (provider, variables, says) => {
     const { code, said } = await run(provider, variables);

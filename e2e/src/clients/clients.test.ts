@@ -49,7 +49,7 @@ test('a report of Ginkgo has the results of specs and of failed setups', () => {
   expect(() => readGinkgo('{}')).toThrow('must be a list');
 });
 
-test('the output of a Go test has each test once, and a test without a result failed', () => {
+test('the output of a Go test contains each test once, and a test without a result counts as failed', () => {
   const output = [
     '=== RUN   TestA',
     '=== RUN   TestA/one',
@@ -72,7 +72,7 @@ test('the output of a Go test has each test once, and a test without a result fa
   ]);
 });
 
-test('a change in either direction is a surprise', () => {
+test('an unexpected failure and an unexpected success are both reported', () => {
   const outcomes = [
     { name: 'a', passed: true },
     { name: 'b', passed: false },
@@ -91,13 +91,13 @@ test('a known failure needs a reason', () => {
   expect(() => readKnownFailures('s:\n  a: \n')).toThrow('known-failures.yaml: s: "a" must have a reason');
 });
 
-test('the known failures of the repository belong to suites', () => {
+test('each expected failure in the repository belongs to a suite', () => {
   const text = readFileSync(join(import.meta.dirname, '../../clients/known-failures.yaml'), 'utf8');
   const names = SUITES.map(({ name }) => name);
   expect(Object.keys(readKnownFailures(text)).filter((name) => !names.includes(name))).toEqual([]);
 });
 
-test('a program gets a cluster of its own, and its report is read', async () => {
+test('each program gets its own cluster, and its report is read', async () => {
   writeFileSync(join(dir, 'report.json'), JSON.stringify(REPORT));
   fake(
     'x.test',
@@ -130,7 +130,7 @@ const clients = (args: readonly string[], env: Readonly<Record<string, string>>)
   return { status, stdout, stderr };
 };
 
-test('the command runs what is present, prints the counts, and fails for a surprise', () => {
+test('the command runs the suites whose programs exist, prints the counts, and fails after an unexpected result', () => {
   const names = SUITES.find(({ name }) => name === 'cluster-api')?.programs ?? [];
   for (const { path, cwd } of names) {
     fake(path, 'echo "--- PASS: TestA (0.00s)"');
@@ -146,7 +146,7 @@ test('the command runs what is present, prints the counts, and fails for a surpr
   expect(bad.status).toBe(1);
 });
 
-test('the command refuses unknown suites, an absent folder, and an absent suite that was named', () => {
+test('the command refuses unknown suites, a missing folder, and a named suite whose programs are missing', () => {
   expect(clients([], {})).toMatchObject({ status: 2, stderr: expect.stringContaining('set MCM_CLIENTS') });
   expect(clients(['x'], { MCM_CLIENTS: dir }).stderr).toContain('no suite is named x; there are controller-runtime');
   expect(clients(['conformance'], { MCM_CLIENTS: dir })).toMatchObject({

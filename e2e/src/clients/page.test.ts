@@ -14,7 +14,7 @@ const MANIFEST = join(ROOT, 'packages/control-plane/package.json');
 /** The content of the page's code block in this language. */
 const block = (language: string): string => new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, 's').exec(page)?.[1] ?? '';
 
-test('the TypeScript program of the page is compiled, and prints what the page says', async () => {
+test('the TypeScript program of the page compiles, and prints the output of the page', async () => {
   expect(block('ts')).toBe(readFileSync(join(import.meta.dirname, 'control-plane-page.ts'), 'utf8'));
   const print = vi.spyOn(console, 'log').mockImplementation(() => undefined);
   await import('./control-plane-page.ts');
@@ -24,7 +24,7 @@ test('the TypeScript program of the page is compiled, and prints what the page s
   for (const line of lines) expect(page).toContain(`\`${line}\``);
 });
 
-test('the command of the page writes a kubeconfig with which a client with only a certificate can work', async () => {
+test('the command of the page writes a kubeconfig for clients that support only certificates', async () => {
   const [npx, name, ...args] = block('sh').trim().split(' ');
   expect([npx, name]).toEqual(['npx', '@mcm/control-plane']);
   // npx runs the only program of a package, even if it has another name.

@@ -90,7 +90,7 @@ test.each<[topology: string, start: () => Promise<readonly [configs: Cluster, no
     'machine-config-daemon-control',
   ],
 ])(
-  '%s: the installed daemon brings files, a unit and kernel arguments to the mounted root, reboots, and sees what changes there',
+  '%s: the installed daemon writes files, a unit and kernel arguments to the mounted root, reboots, and detects changes there',
   {
     timeout: 3 * PATIENCE_MS,
   },

@@ -196,7 +196,7 @@ afterEach(async () => {
   await rm(directory, { recursive: true });
 });
 
-test('GET and HEAD of a pool’s own machine are answered with its configuration, POST is not allowed [W1]', async () => {
+test('GET and HEAD for the pool of a machine return its configuration, POST is not allowed [W1]', async () => {
   await pool('worker', 'workers');
   const token = await machineToken('workers');
   const { status, headers, text } = await ask('/config/worker', token);
@@ -214,7 +214,7 @@ test('GET and HEAD of a pool’s own machine are answered with its configuration
   expect((await meters.scrape()).text).toContain('mcc_config_server_requests_total{code="200"} 3');
 });
 
-test('a machine gets only the configuration of its pool, and a client without a token of the cluster gets none', async () => {
+test('a machine gets only the configuration of its pool, and a client without a valid token gets none', async () => {
   await pool('worker', 'workers');
   await pool('infra', 'infras');
   await pool('selected');
@@ -233,7 +233,7 @@ test('a machine gets only the configuration of its pool, and a client without a 
   expect(await statusOf('/config/worker', await bootstrapToken('zzzzzz'))).toBe(403);
 });
 
-test('a pool without machines of ours is opened to tokens by RBAC, pool by pool', async () => {
+test('RBAC gives tokens access to a pool without machines of mcm, pool by pool', async () => {
   await pool('selected');
   await pool('other');
   const token = await bootstrapToken('aaaaaa');
@@ -268,7 +268,7 @@ test('a pool without machines of ours is opened to tokens by RBAC, pool by pool'
   expect(await statusOf('/config/nowhere', token)).toBe(404);
 });
 
-test('what cannot be looked up is 500, and the log says why [W2]', async () => {
+test('a failed look-up returns 500, and the log contains the cause [W2]', async () => {
   await pool('worker', 'workers');
   const token = await machineToken('workers');
   await client.resource(machineConfigs).delete('rendered-worker-1');
@@ -284,7 +284,7 @@ test('what cannot be looked up is 500, and the log says why [W2]', async () => {
   });
 });
 
-test('an unsupported version is 400, none is answered in 2.2 [W4]', async () => {
+test('an unsupported version returns 400, and no version means 2.2 [W4]', async () => {
   await pool('worker', 'workers');
   const token = await machineToken('workers');
   const accept = 'application/vnd.coreos.ignition+json;version=4.0.0';
@@ -300,7 +300,7 @@ test('a client with too many requests gets a retry time, and headers that are to
   expect(await statusOf('/healthz', undefined, { headers: { filler: 'x'.repeat(9000) } })).toBe(431);
 });
 
-test('a new certificate is served without a restart; no token and no secret is in the log', async () => {
+test('a new certificate is used without a restart, and the log contains no token and no secret', async () => {
   await pool('worker', 'workers');
   const token = await machineToken('workers');
   expect(await statusOf('/config/worker', token)).toBe(200);
@@ -323,7 +323,7 @@ const reported = (wanted: string) =>
     };
   });
 
-test('without files the certificates are self-made, and two replicas share them', async () => {
+test('without files the certificates are self-signed, and two replicas share them', async () => {
   await server.close();
   const serving = reported('Serving first boots with a self-signed certificate');
   meters = metrics();
@@ -345,7 +345,7 @@ test('without files the certificates are self-made, and two replicas share them'
   expect(JSON.stringify(log.lines)).not.toContain('PRIVATE KEY');
 });
 
-test('machines of tokens are found in a cache, so a request causes no list', async () => {
+test('the server finds the machine of a token in a cache, so a request causes no list', async () => {
   await server.close();
   await pool('worker', 'workers');
   await pool('infra', 'infras');

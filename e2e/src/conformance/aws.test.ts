@@ -49,7 +49,9 @@ test.each([
   'a crash between any two requests of a creation',
   'lost answers of a creation',
   'many machines at once',
-])('the AWS driver conforms although new VMs show late: %s', (name) => proves(target(4_000), name));
+])('the AWS driver conforms although new VMs are visible only after a delay: %s', (name) =>
+  proves(target(4_000), name),
+);
 
 /** Uses a moto server as the EC2 API: `MCM_MOTO_URL=http://127.0.0.1:5000`; see `providers/aws/README.md`. */
 const { MCM_MOTO_URL: server } = process.env;

@@ -186,11 +186,11 @@ const oneTest = (alert: string, series: Series, at: number, expected: readonly o
   alert_rule_test: [{ eval_time: `${at}m`, alertname: alert, exp_alerts: expected }],
 });
 
-test('every alert has its situation', () => {
+test('every alert has a test situation', () => {
   expect(Object.keys(SITUATIONS).toSorted()).toEqual([...rules.keys()].toSorted());
 });
 
-test.runIf(hasPromtool)('every alert fires in its situation, with its labels and words, and in no other', () => {
+test.runIf(hasPromtool)('every alert fires in its situation, with its labels and text, and in no other', () => {
   const tests = Object.entries(SITUATIONS).flatMap(([alert, { fires, labels, quiet, after = 0 }]) => {
     const rule = rules.get(alert);
     const lasts = minutes(rule?.for ?? '');

@@ -43,7 +43,7 @@ const objects = installSections(DEFAULT_INSTALL)
   .filter(({ name }) => name !== 'monitoring')
   .flatMap((section) => section.objects);
 
-test('mcm install: every object is taken, and a second time changes none', LIMIT, async () => {
+test('mcm install: the server accepts every object, and a second run changes nothing', LIMIT, async () => {
   const transport = undiciTransport(await loadKubeconfig(kubeconfig));
   const client = createClient({ transport, userAgent: 'mcm-e2e', clock: realClock });
   const options = { force: false, signal: new AbortController().signal };
@@ -58,13 +58,13 @@ test('mcm install: every object is taken, and a second time changes none', LIMIT
   }
 });
 
-test.skipIf(!isThere('kubectl'))('kustomize: the base and its components, by kubectl', LIMIT, async () => {
+test.skipIf(!isThere('kubectl'))('kustomize: kubectl applies the base and its components', LIMIT, async () => {
   expect(await apply(['-k', join(ROOT, 'deploy/kustomize/base')])).toMatch(/^deployment\S+ serverside-applied$/m);
   for (const name of ['policies', 'machine-config', 'machine-config-target', 'machine-config-daemon'])
     expect(await apply(['-f', join(ROOT, 'deploy/kustomize', name, `${name}.yaml`)])).toContain('serverside-applied');
 });
 
-test.skipIf(!isThere('kubectl') || !isThere('helm'))('the chart, rendered by helm', LIMIT, async () => {
+test.skipIf(!isThere('kubectl') || !isThere('helm'))('Helm renders the chart', LIMIT, async () => {
   const chart = join(ROOT, 'deploy/helm/machine-controller-manager');
   const rendered = execFileSync(
     'helm',

@@ -103,7 +103,7 @@ describe.runIf(hasHelm)('the chart', () => {
     },
   );
 
-  test('has no default provider, and needs an image for a provider that it does not know', () => {
+  test('has no default provider, and needs an image for an unknown provider', () => {
     expect(refusal()).toContain('provider must be set: aws, azure, gcp, local');
     expect(refusal('provider=mine')).toContain('images.controller.repository must be set for the provider mine');
   });
@@ -143,7 +143,7 @@ describe.runIf(hasHelm)('the chart', () => {
     expect(objects.filter(({ metadata }) => metadata.name === 'machine-controller-manager')).toEqual([]);
   });
 
-  test('alerts link to their runbooks once the address is known', () => {
+  test('alerts link to their runbooks when the address is set', () => {
     const rules = (...values: string[]): string =>
       JSON.stringify(
         rendered('provider=local', 'monitoring.enabled=true', ...values).filter(
@@ -191,65 +191,69 @@ describe.runIf(hasHelm)('the chart', () => {
       rmSync(dir, { recursive: true, force: true });
     });
 
-    test('install, upgrade, rollback and uninstall: CRDs stay, everything else is gone', LIMIT, async () => {
-      const kubeconfig = join(dir, 'kubeconfig');
-      const env = { ...process.env, HELM_CACHE_HOME: dir, HELM_CONFIG_HOME: dir, HELM_DATA_HOME: dir };
-      // This call is asynchronous, because the API server may run in this process.
-      const helm = async (...args: string[]): Promise<string> => {
-        const { stdout } = await run('helm', [...args, '--namespace', 'mcm', '--kubeconfig', kubeconfig], { env });
-        return stdout;
-      };
-      const transport = undiciTransport(await loadKubeconfig(kubeconfig));
-      const client = createClient({ transport, userAgent: 'mcm-e2e', clock: realClock });
-      const replicas = async (): Promise<number> => {
-        const path = '/apis/apps/v1/namespaces/mcm/deployments/machine-controller-manager';
-        return (await client.request<{ spec: { replicas: number } }>('GET', path)).spec.replicas;
-      };
-      try {
-        const notes = await helm('install', 'mcm', CHART, '--create-namespace', '--set', 'provider=local');
-        expect(notes).toContain('rollout status deployment/machine-controller-manager');
-        expect(await replicas()).toBe(2);
-        await helm(
-          'upgrade',
-          'mcm',
-          CHART,
-          '--set',
-          'provider=local',
-          '--set',
-          'replicas=3',
-          '--set',
-          'policies.enabled=true',
-          '--set',
-          'dashboard.enabled=true,dashboardTarget.enabled=true,separateController.enabled=true',
-        );
-        const dashboard = '/apis/apps/v1/namespaces/mcm/deployments/mcm-dashboard';
-        await expect(client.request('GET', dashboard)).resolves.toMatchObject({ spec: { replicas: 1 } });
-        expect(await replicas()).toBe(3);
-        const containers = async (deployment: string) => {
-          const path = `/apis/apps/v1/namespaces/mcm/deployments/${deployment}`;
-          const { spec } = await client.request<{ spec: { template: { spec: { containers: { name: string }[] } } } }>(
-            'GET',
-            path,
-          );
-          return spec.template.spec.containers.map(({ name }) => name);
+    test(
+      'install, upgrade, rollback and uninstall work; CRDs stay, and everything else is deleted',
+      LIMIT,
+      async () => {
+        const kubeconfig = join(dir, 'kubeconfig');
+        const env = { ...process.env, HELM_CACHE_HOME: dir, HELM_CONFIG_HOME: dir, HELM_DATA_HOME: dir };
+        // This call is asynchronous, because the API server may run in this process.
+        const helm = async (...args: string[]): Promise<string> => {
+          const { stdout } = await run('helm', [...args, '--namespace', 'mcm', '--kubeconfig', kubeconfig], { env });
+          return stdout;
         };
-        const [manager, controller] = ['machine-controller-manager', 'machine-controller'];
-        expect([await containers(manager), await containers(controller)]).toEqual([[manager], [controller]]);
-        await helm('rollback', 'mcm', '1');
-        expect(await replicas()).toBe(2);
-        await expect(client.request('GET', dashboard)).rejects.toThrow(/not found/);
-        expect(await containers(manager)).toEqual([manager, controller]);
-        await expect(containers(controller)).rejects.toThrow(/not found/);
-        await helm('uninstall', 'mcm');
-        await expect(replicas()).rejects.toThrow(/not found/);
-        const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/machines.machine.sapcloud.io';
-        await expect(client.request('GET', crds)).resolves.toMatchObject({ kind: 'CustomResourceDefinition' });
-        // The second release takes over the CRDs of the first one.
-        await helm('install', 'mcm', CHART, '--set', 'provider=local', '--take-ownership');
-        expect(await replicas()).toBe(2);
-      } finally {
-        await transport.close();
-      }
-    });
+        const transport = undiciTransport(await loadKubeconfig(kubeconfig));
+        const client = createClient({ transport, userAgent: 'mcm-e2e', clock: realClock });
+        const replicas = async (): Promise<number> => {
+          const path = '/apis/apps/v1/namespaces/mcm/deployments/machine-controller-manager';
+          return (await client.request<{ spec: { replicas: number } }>('GET', path)).spec.replicas;
+        };
+        try {
+          const notes = await helm('install', 'mcm', CHART, '--create-namespace', '--set', 'provider=local');
+          expect(notes).toContain('rollout status deployment/machine-controller-manager');
+          expect(await replicas()).toBe(2);
+          await helm(
+            'upgrade',
+            'mcm',
+            CHART,
+            '--set',
+            'provider=local',
+            '--set',
+            'replicas=3',
+            '--set',
+            'policies.enabled=true',
+            '--set',
+            'dashboard.enabled=true,dashboardTarget.enabled=true,separateController.enabled=true',
+          );
+          const dashboard = '/apis/apps/v1/namespaces/mcm/deployments/mcm-dashboard';
+          await expect(client.request('GET', dashboard)).resolves.toMatchObject({ spec: { replicas: 1 } });
+          expect(await replicas()).toBe(3);
+          const containers = async (deployment: string) => {
+            const path = `/apis/apps/v1/namespaces/mcm/deployments/${deployment}`;
+            const { spec } = await client.request<{ spec: { template: { spec: { containers: { name: string }[] } } } }>(
+              'GET',
+              path,
+            );
+            return spec.template.spec.containers.map(({ name }) => name);
+          };
+          const [manager, controller] = ['machine-controller-manager', 'machine-controller'];
+          expect([await containers(manager), await containers(controller)]).toEqual([[manager], [controller]]);
+          await helm('rollback', 'mcm', '1');
+          expect(await replicas()).toBe(2);
+          await expect(client.request('GET', dashboard)).rejects.toThrow(/not found/);
+          expect(await containers(manager)).toEqual([manager, controller]);
+          await expect(containers(controller)).rejects.toThrow(/not found/);
+          await helm('uninstall', 'mcm');
+          await expect(replicas()).rejects.toThrow(/not found/);
+          const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/machines.machine.sapcloud.io';
+          await expect(client.request('GET', crds)).resolves.toMatchObject({ kind: 'CustomResourceDefinition' });
+          // The second release takes over the CRDs of the first one.
+          await helm('install', 'mcm', CHART, '--set', 'provider=local', '--take-ownership');
+          expect(await replicas()).toBe(2);
+        } finally {
+          await transport.close();
+        }
+      },
+    );
   });
 });

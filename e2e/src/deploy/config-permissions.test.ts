@@ -83,7 +83,7 @@ async function finalizersOf(request: Request): Promise<readonly string[]> {
   return owners.map(({ apiVersion, kind }) => `* ${apiVersion.split('/')[0]}/${kind.toLowerCase()}s/finalizers update`);
 }
 
-test('nothing is refused to the machine-config-controller, and all that it may do is used or justified', async () => {
+test('no request of the machine-config-controller is refused, and each of its permissions is used or justified', async () => {
   const clock = new VirtualClock({ start: new Date('2026-01-01T12:00:00Z') });
   const random = seededRandom(5);
   const plane = await startControlPlane({

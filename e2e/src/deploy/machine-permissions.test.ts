@@ -50,7 +50,7 @@ const allowed = allowedBy(
     .filter(({ metadata: { name } }) => /^machine-controller($|-nodes|-tokens|-node-events)/.test(name)),
 );
 
-test('machines live and die as the roles of the machine controller allow: nothing is refused, all that is granted is used or justified', async () => {
+test('with the roles of the machine controller, no request is refused, and each permission is used or justified', async () => {
   const used = new Set<string>();
   const refused = new Set<string>();
   const withRoles = (transport: Transport): Transport =>

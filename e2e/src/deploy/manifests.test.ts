@@ -55,7 +55,7 @@ function byName(yaml: string): Map<string, unknown> {
 const kustomized = (folder: string): Map<string, unknown> =>
   byName(execFileSync('kubectl', ['kustomize', join(ROOT, folder)], { encoding: 'utf8', maxBuffer: 1e8 }));
 
-test.runIf(isThere('kubectl'))('the base is what kubectl kustomize makes of it', () => {
+test.runIf(isThere('kubectl'))('the base equals the output of kubectl kustomize', () => {
   const wanted = installSections(DEFAULT_INSTALL).filter(({ optional }) => optional !== true);
   const objects: unknown[] = JSON.parse(JSON.stringify(wanted.flatMap((section) => section.objects)));
   const made = [...kustomized('deploy/kustomize/base').values()];
@@ -63,7 +63,7 @@ test.runIf(isThere('kubectl'))('the base is what kubectl kustomize makes of it',
   expect(made).toEqual(expect.arrayContaining(objects));
 });
 
-test.runIf(isThere('kubectl'))('the component for separate pods makes a separate installation of the base', () => {
+test.runIf(isThere('kubectl'))('the component for separate pods changes the base to a separate installation', () => {
   const folder = mkdtempSync(join(tmpdir(), 'separate-'));
   const part = (name: string): string =>
     relative(realpathSync(folder), join(realpathSync(ROOT), 'deploy/kustomize', name));
@@ -99,7 +99,7 @@ test.runIf(isThere('helm') && isThere('kubectl'))(
   },
 );
 
-test.runIf(isThere('helm') && isThere('kubectl'))('the chart with its own values equals the base', () => {
+test.runIf(isThere('helm') && isThere('kubectl'))('the chart with the values of the base equals the base', () => {
   const chart = join(ROOT, 'deploy/helm/machine-controller-manager');
   const args = ['template', 'mcm', chart, '--namespace', 'default', '--set', 'provider=local'];
   const rendered = byName(
@@ -109,7 +109,7 @@ test.runIf(isThere('helm') && isThere('kubectl'))('the chart with its own values
 });
 
 test.runIf(isThere('helm') && isThere('kubectl'))(
-  'the machine-config-controller of the chart is that of the components',
+  'the machine-config-controller of the chart equals that of the components',
   () => {
     const chart = join(ROOT, 'deploy/helm/machine-controller-manager');
     const chosen = ['machine-config', 'machine-config-target'];
@@ -148,7 +148,7 @@ test('there are alerts', () => {
   expect(alerts.length).toBeGreaterThan(10);
 });
 
-test.each(alerts)('$alert asks only for metrics that there are, and has a page', ({ expr, annotations }) => {
+test.each(alerts)('$alert uses only existing metrics, and has a page', ({ expr, annotations }) => {
   const reference = [...metricReferenceFiles().values()].join('');
   const asked = expr.match(/\b(mcm|mcc|nodejs|process|rest_client|runtime|certificate|apiserver)_[a-z_]+/g) ?? [];
   expect(asked.length).toBeGreaterThan(0);

@@ -90,7 +90,7 @@ async function inWorld(options: WorldOptions, story: (world: World) => Promise<v
 
 const roll = (world: World) => world.change({ template: { spec: { class: { name: 'green' } } } });
 
-test('deployments roll, scale and go, sets are made and deleted, machines fail', async () => {
+test('deployments roll out, scale and are deleted, sets are created and deleted, machines fail', async () => {
   await inWorld({ maxSurge: 1 }, async (world) => {
     await world.createDeployment(2);
     await world.untilSettled(2, 'blue');
@@ -120,7 +120,7 @@ test('deployments roll, scale and go, sets are made and deleted, machines fail',
   });
 });
 
-test('nodes are updated where they are', async () => {
+test('nodes are updated in place', async () => {
   await inWorld({ inPlace: 'Manual', maxSurge: 0, maxUnavailable: 1 }, async (world) => {
     await world.createDeployment(2);
     await world.untilSettled(2, 'blue');

@@ -79,24 +79,24 @@ const taken = async (args: readonly string[]) => {
   return parsed.values;
 };
 
-test('the base lets the machine controller hold its Lease at the target cluster, and no other', () => {
+test('the base gives the machine controller access to its Lease in the target cluster, and to no other Lease', () => {
   expect(leaseRules(base('target-rbac.yaml'))).toEqual(wanted('default'));
 });
 
-test('the machine controller takes the flags of the base, which keep no VM', async () => {
+test('the flags of the base apply to the machine controller, and keep no failed VM', async () => {
   const args = argsOf(base('workload.yaml'), 'machine-controller');
   expect(args).toContain('--namespace=default');
   expect(await taken(args)).toMatchObject({ 'failed-vms-kept-per-class': 0 });
 });
 
 test.runIf(hasHelm).each(['default', 'shoot--garden--one'])(
-  'the chart in %s lets the machine controller hold the Lease of that namespace at the target cluster',
+  'the chart in %s gives the machine controller access to the Lease of that namespace in the target cluster',
   (namespace) => {
     expect(leaseRules(rendered('target-rbac', namespace))).toEqual(wanted(namespace));
   },
 );
 
-test.runIf(hasHelm)('flags of the machine controller are taken from flags.controller: kept VMs', async () => {
+test.runIf(hasHelm)('flags.controller sets flags of the machine controller, such as that for kept VMs', async () => {
   const set = ['failed-vms-kept-per-class=3', 'failed-vms-kept-for=48h', 'orphan-policy=delete'];
   const values = set.flatMap((text) => ['--set', `flags.controller.${text}`]);
   const objects = rendered('workload', 'default', ...values);
@@ -108,7 +108,7 @@ test.runIf(hasHelm)('flags of the machine controller are taken from flags.contro
 });
 
 test.runIf(hasHelm)(
-  'values reach what they are about: image, webhooks, environment, large numbers, where pods run',
+  'values change their fields: image, webhooks, environment, large numbers, scheduling of pods',
   () => {
     const given = [
       ...['provider=aws', 'webhooks.enabled=false', 'flags.manager.v=1000000', 'env.controller[0].name=AWS_REGION'],
@@ -152,7 +152,7 @@ test.runIf(hasHelm).each([
   ['monitoring.serviceMonitor.interval=soon', 'interval'],
   ['commonLabels.helm\\.sh/chart=x', 'helm.sh/chart'],
   ['networkPolicy.egress[0].port=1', 'port'],
-])('%s is refused by its name', (given, name) => {
+])('%s is refused with its name', (given, name) => {
   const refused = (): unknown => {
     try {
       return rendered('workload', 'here', '--set', given);

@@ -4,7 +4,7 @@ import { declarationsIn } from './text/declaration-text.ts';
 
 const texts = (...lines: string[]): string[] => declarationsIn(lines.join('\n')).map(({ text }) => text);
 
-test('a report has signatures and shapes, and neither bodies nor comments', () => {
+test('a report contains signatures and types, and neither bodies nor comments', () => {
   expect(
     texts(
       '/** Not this. */',
@@ -63,7 +63,7 @@ test('the report of a class contains only its accessible members', () => {
   ]);
 });
 
-test('every public package has a report, and that of the SDK names what providers are written with', () => {
+test('every public package has a report, and the report of the SDK contains the names that drivers use', () => {
   const reports = apiReportFiles();
   expect([...reports.keys()]).toContain('docs/reference/api/mcm-core.txt');
   const core = reports.get('docs/reference/api/mcm-core.txt') ?? '';

@@ -21,7 +21,7 @@ interface Manifest {
   readonly private?: boolean;
 }
 
-test.each(changesets)('changeset %s names published packages, how far they move, and why', (name) => {
+test.each(changesets)('changeset %s contains published packages, the kind of release, and the reason', (name) => {
   const [, front = '', text = ''] =
     /^---\n([\s\S]*?)\n---\n([\s\S]*)$/.exec(readFileSync(join(FOLDER, name), 'utf8')) ?? [];
   const bumps = Object.entries((parse(front) ?? {}) as Record<string, string>);
@@ -34,7 +34,7 @@ test.each(changesets)('changeset %s names published packages, how far they move,
   expect(text.trim()).not.toBe('');
 });
 
-test('all published packages have one version, as the set-up of changesets says', () => {
+test('all published packages have one version, as the configuration of changesets requires', () => {
   const { fixed } = JSON.parse(readFileSync(join(FOLDER, 'config.json'), 'utf8')) as { readonly fixed: string[][] };
   expect(fixed).toEqual([['@mcm/*']]);
   // In a registry, a name without the scope may belong to another owner, as `mcm` does.

@@ -72,7 +72,7 @@ const isInSources = (name: string): boolean =>
   [`'${name}'`, `--${name}`, `'${name} `, ` ${name}: `].some((form) => sources.includes(form));
 
 describe('labels and annotations', () => {
-  test('every key of ours in the documentation is in the code', () => {
+  test('every key of this project in the documentation is in the code', () => {
     const unknown = pages.flatMap(({ path, text }) =>
       [...text.matchAll(OWN_KEY)]
         .map(([key]) => key)
@@ -88,7 +88,7 @@ describe('labels and annotations', () => {
     expect(keys.filter((key) => !documentation.includes(`\`${key}\``))).toEqual([]);
   });
 
-  test('the constants are read with their comments, and values are left out', () => {
+  test('the constants are read with their comments, and other values are left out', () => {
     const text = [
       ...['export const Labels = {', '  /** On a Node,', '   * see {@link Labels.Zone}. */', "  Node: 'node',"],
       ...["  Zone: 'zone',", '} as const;', "export const Values = { Now: 'now' } as const;"],
@@ -101,7 +101,7 @@ describe('labels and annotations', () => {
 });
 
 describe('flags', () => {
-  test('every flag in the documentation is in the code, or of another program', () => {
+  test('every flag in the documentation is in the code, or belongs to another program', () => {
     const unknown = pages.flatMap(({ path, text }) =>
       [...text.matchAll(FLAG)]
         .map(([, name = '']) => name)

@@ -8,7 +8,7 @@ const text = readFileSync(join(ROOT, 'docs/compatibility/findings.md'), 'utf8');
 const references = namedTests(text);
 const rows = [...text.matchAll(/^\| (R?\d+)\s+\|(.*)\|$/gm)].map(([, id = '', rest = '']) => ({ id, rest }));
 
-test('each finding and each incident has a row in order, and no row is empty', () => {
+test('each finding and each incident has a row in the order of numbers, and no row is empty', () => {
   const ids = [
     ...Array.from({ length: 49 }, (_, index) => `R${index + 1}`),
     ...Array.from({ length: 33 }, (_, index) => `${index + 1}`),
@@ -17,7 +17,7 @@ test('each finding and each incident has a row in order, and no row is empty', (
   expect(rows.filter(({ rest }) => !/[›§]|open: \S/.test(rest)).map(({ id }) => id)).toEqual([]);
 });
 
-test('every test and document that is named is there', () => {
+test('every named test and document exists', () => {
   expect(references.length).toBeGreaterThan(80);
   expect(absentTests(references)).toEqual([]);
 });

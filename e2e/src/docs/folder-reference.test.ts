@@ -8,7 +8,7 @@ test('every folder of every package is described, and every described folder exi
   expect(folderProblems(readLayers())).toEqual([]);
 });
 
-test('a folder without a description, a folder that is gone and a missing package are named', () => {
+test('the error contains a folder without a description, a deleted folder and a missing package', () => {
   const layers = readLayers().map(({ layer, packages: { tools, ...packages } }) => ({
     layer,
     packages: {

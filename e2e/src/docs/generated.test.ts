@@ -7,7 +7,7 @@ beforeAll(() => {
   pages = generatedPages();
 });
 
-test('every generated page is what the code says (pnpm generate)', () => {
+test('every generated page matches the code (pnpm generate)', () => {
   expect(providerReferenceFiles().size).toBe(8);
   expect(stalePages(pages)).toEqual([]);
 });

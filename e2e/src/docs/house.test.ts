@@ -9,11 +9,11 @@ const sources = sourcesUnder('packages', 'providers', 'apps').map(({ path, text 
 const pathsOf = (found: RegExp, but: (path: string) => boolean = () => false): string[] =>
   sources.filter(({ path, text }) => found.test(text) && !but(path)).map(({ path }) => path);
 
-test('there are sources to look at', () => {
+test('the search finds source files', () => {
   expect(sources.length).toBeGreaterThan(300);
 });
 
-test('clients of clusters are made in one place (R7)', () => {
+test('clients of clusters are created in one module (R7)', () => {
   expect(pathsOf(/\bconnectClusters\(/)).toEqual([
     'packages/kube/src/run/cluster/clusters.ts',
     'packages/kube/src/run/run-binary.ts',
@@ -31,7 +31,7 @@ test('only main ends the process (R8)', () => {
   expect(pathsOf(/\bprocess\.(exit|abort|kill)\(/, isMain).filter((path) => !path.startsWith('apps/mcm/'))).toEqual([]);
 });
 
-test('there are no client builders, no kinds of one cloud and no prefixes of Cluster (R9, R26, R27)', () => {
+test('there are no client builders, no kinds for a single cloud and no names with the prefix Cluster (R9, R26, R27)', () => {
   expect(pathsOf(/class \w*ClientBuilder|OrDie\b/)).toEqual([]);
   const general = sources.filter(({ path }) => /^packages\/(api|kube|core)\//.test(path));
   expect(
@@ -40,7 +40,7 @@ test('there are no client builders, no kinds of one cloud and no prefixes of Clu
   expect(pathsOf(/kind: 'Cluster(Machine|Class)/)).toEqual([]);
 });
 
-test('nothing below main reads the time, sets a timer or draws at random by itself', () => {
+test('no module below main reads the time, sets a timer or generates random numbers directly', () => {
   const library = sources.filter(({ path }) => /^packages\/(api|kube|core)\/src\//.test(path));
   const isClock = (path: string) =>
     /^packages\/kube\/src\/clock[./]/.test(path) || path === 'packages/kube/src/base/random.ts';
@@ -48,6 +48,6 @@ test('nothing below main reads the time, sets a timer or draws at random by itse
   expect(library.filter(({ path, text }) => own.test(text) && !isClock(path)).map(({ path }) => path)).toEqual([]);
 });
 
-test('names say what is meant: no deleteNodeObject (R44)', () => {
+test('names match their meaning: there is no deleteNodeObject (R44)', () => {
   expect(pathsOf(/\bdeleteNodeObject\b/i)).toEqual([]);
 });

@@ -45,7 +45,7 @@ function problem(page: string, link: string): string | undefined {
     : `${page}: ${relative(ROOT, target)} has no heading #${fragment}`;
 }
 
-test('every link between pages leads somewhere', () => {
+test('the target of every link between pages exists', () => {
   expect(pages.length).toBeGreaterThan(30);
   const problems = pages.flatMap((page) =>
     linksIn(readFileSync(join(ROOT, page), 'utf8')).flatMap((link) => problem(page, link) ?? []),
@@ -53,7 +53,7 @@ test('every link between pages leads somewhere', () => {
   expect(problems).toEqual([]);
 });
 
-test('a link that leads nowhere is found, and code is no link', () => {
+test('a link without a target is found, and code contains no links', () => {
   expect(linksIn('[a](b.md#c) `[x](y)` ![i](p.png "title")')).toEqual(['b.md#c', 'p.png']);
   expect(problem('README.md', 'docs/none.md')).toBe('README.md: docs/none.md is not there');
   expect(problem('docs/images.md', '#nothing')).toBe('docs/images.md: docs/images.md has no heading #nothing');

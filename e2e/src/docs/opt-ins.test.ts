@@ -13,7 +13,7 @@ const optIns = (flags: Flags): string[] =>
     .filter(([, { fallback, ignored }]) => ignored === undefined && (fallback === false || fallback === 0))
     .map(([name]) => `--${name}`);
 
-test('the page of settings names every flag that enables an optional feature, in addition to the feature gates', () => {
+test('the page of settings contains every flag that enables an optional feature, in addition to the feature gates', () => {
   const page = readFileSync(join(ROOT, 'docs/configuration.md'), 'utf8');
   const [, section = ''] = /## Feature gates\n([\s\S]*?)\n## /.exec(page) ?? [];
   const named = [...section.matchAll(/^\|[^|]*\| `(--[a-z-]+)`/gm)].map(([, flag = '']) => flag);

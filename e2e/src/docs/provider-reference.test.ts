@@ -19,7 +19,7 @@ function fieldsOf(schema: JsonSchema, path = ''): { readonly path: string; reado
 }
 
 test.each(PROVIDERS.map((each) => [each.name, each] as const))(
-  'every field of the provider spec and the Secret of %s says what it means',
+  'every field of the provider spec and the Secret of %s has a description',
   (_name, provider) => {
     const { providerSpec, secret } = driverReference(provider);
     const fields = [...fieldsOf(providerSpec), ...fieldsOf(secret)];
@@ -28,7 +28,7 @@ test.each(PROVIDERS.map((each) => [each.name, each] as const))(
   },
 );
 
-test('each call that the AWS driver makes is among the permissions that its page asks for', () => {
+test('the page of the AWS driver lists the permission for each of its calls', () => {
   const page = readFileSync(join(ROOT, 'providers/aws/README.md'), 'utf8');
   const calls = sourcesUnder('providers/aws')
     .flatMap(({ text }) => [...text.matchAll(/new (?:this\.#sdk\.)?([A-Z]\w+)Command\(/g)])

@@ -51,12 +51,12 @@ describe.each(boards)('%s', (_, text) => {
   const { panels, templating } = boardOf(text);
   const queries = panels.flatMap(({ title, targets = [] }) => targets.map((query) => ({ title, ...query })));
 
-  test('asks only for metrics and labels that there are', () => {
+  test('its queries use only existing metrics and labels', () => {
     expect(queries.length).toBeGreaterThan(10);
     expect(queries.flatMap(({ title, expr }) => faults(expr).map((fault) => `${title}: ${fault}`))).toEqual([]);
   });
 
-  test('its legends name labels that the answers have', () => {
+  test('its legends use only labels of the results', () => {
     const missing = queries.flatMap(({ title, expr, legendFormat }) =>
       [...legendFormat.matchAll(/\{\{(\w+)\}\}/g)]
         .filter(([, label = '']) => !askedBy(expr).grouped.includes(label))
@@ -65,14 +65,14 @@ describe.each(boards)('%s', (_, text) => {
     expect(missing).toEqual([]);
   });
 
-  test('its variables come from metrics that there are', () => {
+  test('its variables use only existing metrics', () => {
     const asked = templating.list.flatMap(
       ({ definition }) => /^label_values\(([^{,]+)/.exec(definition ?? '')?.[1] ?? [],
     );
     expect(asked.filter((name) => !known.has(name))).toEqual([]);
   });
 
-  test('no two panels share a place or an id, and each says what it tells', () => {
+  test('no two panels have the same position or ID, and each has a description', () => {
     const taken = new Set<string>();
     for (const { id, title, gridPos, description, targets } of panels) {
       expect(taken.has(`id ${id}`), title).toBe(false);
@@ -89,11 +89,11 @@ describe.each(boards)('%s', (_, text) => {
   });
 });
 
-test('two dashboards are generated, each with an id of its own', () => {
+test('two dashboards are generated, each with its own ID', () => {
   expect(new Set(boards.map(([, text]) => boardOf(text).uid)).size).toBe(2);
 });
 
-test('the alerts ask only for metrics and labels that there are', () => {
+test('the queries of alerts use only existing metrics and labels', () => {
   const text = generatedPages().get('deploy/kustomize/monitoring/monitoring.yaml') ?? '';
   const rules = parseAllDocuments(text)
     .map((document): unknown => document.toJS())
@@ -117,6 +117,6 @@ test.each([
     'mcm_workqueue_work_duration_seconds is a histogram, which has no series of that name',
   ],
   ['vector(0)', 'asks for no metric'],
-])('a wrong question is found: %s', (expr, fault) => {
+])('a wrong query is found: %s', (expr, fault) => {
   expect(faults(expr)).toEqual([fault]);
 });

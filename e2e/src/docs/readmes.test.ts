@@ -8,7 +8,7 @@ const PROGRAMS = join(import.meta.dirname, 'readmes');
 
 afterEach(() => vi.restoreAllMocks());
 
-test('every program in a README is one that is compiled, word for word', () => {
+test('every program in a README equals a compiled file', () => {
   const programs = new Map(readdirSync(PROGRAMS).map((file) => [readFileSync(join(PROGRAMS, file), 'utf8'), file]));
   const shown = trackedFiles('README.md', '*/*/README.md').flatMap((page) =>
     [...readFileSync(join(ROOT, page), 'utf8').matchAll(/```ts\n(.*?)```/gs)].map(([, text = '']) => ({ page, text })),
@@ -21,7 +21,7 @@ test.each([
   ['api', 'spec.replicas: must be 0 or more\n2 7200000 deleteVm 4'],
   ['kube', 'default/hello was seen'],
   ['control-plane', '201'],
-])('%s does what it says', async (program, said) => {
+])('%s prints the documented output', async (program, said) => {
   const print = vi.spyOn(console, 'log').mockImplementation(() => undefined);
   await import(`./readmes/${program}.ts`);
   expect(print.mock.calls.map((words) => words.join(' ')).join('\n')).toBe(said);

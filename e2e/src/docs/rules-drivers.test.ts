@@ -15,7 +15,7 @@ const ROW_FILES = [
   'providers/local/src/pods/rows.test.ts',
 ];
 
-test('every test that is named is there, and no rule is without one', () => {
+test('every named test exists, and every rule has a test', () => {
   const named = namedTests(text);
   expect(named.length).toBeGreaterThan(200);
   expect(absentTests(named)).toEqual([]);
@@ -24,7 +24,7 @@ test('every test that is named is there, and no rule is without one', () => {
   expect(rows.filter((row) => !row.includes(' › '))).toEqual([]);
 });
 
-test('every test that is named after a row is in the table', () => {
+test('the table contains every test that has the ID of a row', () => {
   const ids = ROW_FILES.flatMap((file) =>
     [...readFileSync(join(ROOT, file), 'utf8').matchAll(/ \[([AZGP]\d+|E\d-\d\d)\]'/g)].map(([, id = '']) => id),
   );

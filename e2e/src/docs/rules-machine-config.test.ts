@@ -6,7 +6,7 @@ import { ROOT } from './sources.ts';
 
 const text = readFileSync(join(ROOT, 'docs/compatibility/rules-machine-config.md'), 'utf8');
 
-test('every test of machine configs that is named is there, and no rule is without one', () => {
+test('every named test of machine configs exists, and every rule has a test', () => {
   const named = namedTests(text);
   expect(named.length).toBeGreaterThan(250);
   expect(absentTests(named)).toEqual([]);
@@ -14,13 +14,13 @@ test('every test of machine configs that is named is there, and no rule is witho
   expect(rows.filter((row) => !row.includes(' › '))).toEqual([]);
 });
 
-test('every row of the scenario tables, every decision and every trap is in the table', () => {
+test('the table contains every row of the scenario tables, every decision and every trap', () => {
   const count = (pattern: RegExp): number => new Set([...text.matchAll(pattern)].map(([, id]) => id)).size;
   expect(count(/^\| ([A-Z]\d+) +\|/gm)).toBe(150);
   expect(count(/^\| (\d+) +\|/gm)).toBe(18);
 });
 
-test('the test of a row, and of a trap with a separate test, contains its id', () => {
+test('the title of a test contains the ID of its row or trap', () => {
   const rows = [...text.matchAll(/^\| ([A-Z]\d+) +\|.*› ([^`]+)`/gm)].map(([, id = '', title = '']) => ({ id, title }));
   expect(rows.length).toBe(150);
   expect(rows.filter(({ id, title }) => !new RegExp(`(?<![A-Z0-9])${id}(?!\\d)`).test(title))).toEqual([]);

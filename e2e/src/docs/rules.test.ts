@@ -17,13 +17,13 @@ const BEHAVIOUR = ['0.1', '0.2', '0.3', '0.4', '0.5', '1.1', '1.2', '1.3', '1.4'
   .concat(['7.8', '7.9', '7.10', '7.11', '7.12', '8.1', '8.2', '8.3', '8.4', '8.5', '9.1', '9.2', '9.3', '9.4', '9.5'])
   .concat(['10.1', '10.2', '10.3', '10.4', '10.5', '10.6']);
 
-test('every section of the behavior has its rules, and every rule names a test', () => {
+test('every section of the behavior has rules, and every rule has a test', () => {
   const sections = new Set(rows.map(({ section }) => section));
   expect(BEHAVIOUR.filter((section) => !sections.has(section))).toEqual([]);
   expect(rows.filter(({ rest }) => !rest.includes(' › ')).map(({ section }) => section)).toEqual([]);
 });
 
-test('every test that is named is there', () => {
+test('every named test exists', () => {
   const named = namedTests(text);
   expect(named.length).toBeGreaterThan(250);
   expect(named.length).toBe(text.split('.test.ts › ').length - 1);

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { ROOT, trackedFiles as tracked } from './sources.ts';
 
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
-test('each threat names an existing test or is marked as a limit', () => {
+test('each threat refers to an existing test or is marked as a limit', () => {
   const rows = read('docs/threat-model.md')
     .split('\n## Threats\n')[1]
     ?.split('\n')
@@ -45,7 +45,7 @@ test('controllers evaluate no text, and start no program except those that a kub
   expect(found).toEqual([]);
 });
 
-test('no package runs anything when it is installed, and only the pinned Node may here', () => {
+test('no package runs code during its installation, except the pinned Node.js here', () => {
   for (const path of tracked('package.json', '*/*/package.json', 'e2e/package.json', 'tools/package.json')) {
     const { scripts = {} } = JSON.parse(read(path)) as { scripts?: Record<string, string> };
     for (const script of ['preinstall', 'install', 'postinstall', 'prepare', 'prepublish'])
@@ -55,7 +55,7 @@ test('no package runs anything when it is installed, and only the pinned Node ma
   expect(allowed.match(/^ {2}\S+: true$/gm)).toEqual(['  node: true']);
 });
 
-test('the lock file has a hash for every package of others and names no host', () => {
+test('the lock file has a hash for every third-party package, and contains no host names', () => {
   const lock = read('pnpm-lock.yaml');
   const packages = lock.split('\npackages:\n')[1]?.split('\nsnapshots:\n')[0] ?? '';
   const resolutions = packages.match(/^ {4}resolution: .*$/gm) ?? [];

@@ -17,7 +17,7 @@ function written(...folders: readonly string[]): [reason: string, type: string][
 test.each([
   ['packages/core/src', EVENTS, 35],
   ['packages/machine-config/src', { ...CONFIG_EVENTS, ...DAEMON_EVENTS }, 10],
-])('events of %s are of the type that their table says', (folder, events, least) => {
+])('events of %s have the type in their table', (folder, events, least) => {
   const types = Object.fromEntries(Object.entries(events).map(([reason, { type }]) => [reason, type]));
   const pairs = written(folder).filter(([reason]) => reason in types);
   expect(pairs.length).toBeGreaterThan(least);

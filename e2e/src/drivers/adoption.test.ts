@@ -57,7 +57,7 @@ const instances = (fleet: Fleet<FleetCloud>): readonly string[] =>
     .map(({ id }) => id);
 
 test.each(CLOUDS)(
-  '%s: a VM that another controller made and did not record becomes the machine’s: no second one is made, none is deleted',
+  '%s: a VM that another controller created and did not record is adopted: no second VM is created, and none is deleted',
   async (_name, provider) => {
     const fleet = await Fleet.start(provider);
     onTestFinished(() => fleet.close());
@@ -74,7 +74,7 @@ test.each(CLOUDS)(
   },
 );
 
-test.each(CLOUDS)('%s: a machine that is made again at once gets a VM of its own', async (_name, provider) => {
+test.each(CLOUDS)('%s: a machine that is created again at once gets its own VM', async (_name, provider) => {
   const fleet = await Fleet.start(provider);
   onTestFinished(() => fleet.close());
   await fleet.make(1);

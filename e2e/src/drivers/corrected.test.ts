@@ -23,8 +23,8 @@ const PROVIDERS: readonly (readonly [string, FleetProvider<never, never>])[] = [
 const CALLS = ['create', 'status', 'delete', 'list'] as const;
 const EACH = PROVIDERS.flatMap(([name, provider]) => CALLS.map((call) => [name, call, provider] as const));
 
-describe('an answer that is no XML, or none of the cloud, read as an empty success', () => {
-  test.each(EACH)('%s: %s is an error, neither a success nor a VM that is not there', async (_name, call, provider) => {
+describe('an invalid or foreign answer is not treated as an empty success', () => {
+  test.each(EACH)('%s: %s is an error, and neither a success nor a missing VM', async (_name, call, provider) => {
     for (const body of ['<html><body>a proxy’s page</body></html>', 'nothing that anybody reads', '']) {
       const { wire, stage, left } = wired(provider);
       wire.script = () => reply(200, body, { 'content-type': 'text/html' });

@@ -106,7 +106,7 @@ test.each(RULES)('%s: %s', async (name, _fault, rule, code) => {
   expect(left().filter((each) => !(rule.failOperation?.leave && each.startsWith('volume')))).toEqual([]);
 });
 
-test.each(['aws', 'azure', 'gcp'] as const)('%s: what is gone shows for a while', async (name) => {
+test.each(['aws', 'azure', 'gcp'] as const)('%s: a deleted VM is still shown for a while', async (name) => {
   const { clock, cloud, stage, left } = wired<never, never>(CLOUDS[name] as unknown as FleetProvider<never, never>);
   const { providerId: providerID } = await stage.create();
   cloud.faults.order({ on: DEATH[name], visibleAfterMs: 120_000 });

@@ -16,7 +16,7 @@ test.each<[string, FleetProvider<never, never>]>([
   ['aws', aws({ srcAndDstChecksEnabled: true }) as never],
   ['azure', azure() as never],
   ['gcp', gcp() as never],
-])('%s: answers that come late, and few calls a second', async (_name, provider) => {
+])('%s: answers are late, and only a few calls per second are allowed', async (_name, provider) => {
   const slow = wired(provider);
   slow.cloud.faults.order({ on: '.', delayMs: 8_000, times: 1 });
   const start = slow.clock.monotonic();
@@ -34,7 +34,7 @@ test.each<[string, FleetProvider<never, never>]>([
 test.each<[string, string, FleetProvider<never, never>]>([
   ['azure', '^PUT virtualMachines$', azure() as never],
   ['gcp', '^POST instances$', gcp() as never],
-])('%s: a slow operation is waited for', async (_name, on, provider) => {
+])('%s: the driver waits for a slow operation', async (_name, on, provider) => {
   const { cloud, clock, stage } = wired(provider);
   cloud.faults.order({ on, operationMs: 200_000 });
   const start = clock.monotonic();

@@ -74,14 +74,14 @@ describe('aws', () => {
     await stage.status();
   });
 
-  test('with more IPv6 prefixes than wanted the machine is initialized without a request for a negative number', async () => {
+  test('a machine with more IPv6 prefixes than wanted is initialized without a request for a negative number', async () => {
     const { stage, sent } = open(vm([eni(0, { ipv6Prefixes: ['a::/80', 'b::/80'] })]));
     await stage.status();
     await stage.initialize();
     expect(sent('AssignIpv6Addresses')).toEqual([]);
   });
 
-  test('prefixes go to the interface of the entry’s device index and network card', async () => {
+  test('prefixes are assigned to the interface with the entry’s device index and network card', async () => {
     const plain = { ...NIC, ipv6PrefixCount: 0 };
     const cards = [
       plain,
@@ -102,7 +102,7 @@ describe('aws', () => {
     await stage.status();
   });
 
-  test('a VM that has been terminated is no VM, by its id either', async () => {
+  test('a terminated VM does not count as a VM, even if it is found by its ID', async () => {
     const { stage } = open(vm(undefined, { state: 'terminated' }));
     await refused(stage.status({ providerID: ID }), 'NotFound');
   });
@@ -117,7 +117,7 @@ describe('aws', () => {
     ['Client.InternalError', 'Internal'],
     ['Client.VolumeLimitExceeded', 'ResourceExhausted'],
     ['Server.InsufficientInstanceCapacity', 'ResourceExhausted'],
-  ])('a failed launch is reported with its reason, and repeated: %s', async (reason, code) => {
+  ])('a failed launch is reported with its reason, and then repeated: %s', async (reason, code) => {
     const { stage, wire, cloud, sent } = open();
     wire.script = ({ body = '' }) =>
       body.includes('Action=DescribeInstances&') ? ended(cloud.instances[0]?.instanceId ?? '', reason) : undefined;
@@ -146,7 +146,7 @@ test('gcp: a class without cluster or role tag creates no VM, because no listing
   expect(JSON.parse(body).tags.items).toEqual(['b', 'kubernetes-io-cluster-ours', 'b', 'kubernetes-io-role-node']);
 });
 
-test('azure: what belongs to the cluster ours-too is not listed as of the cluster ours', async () => {
+test('azure: resources of the cluster ours-too are not listed for the cluster ours', async () => {
   const { stage, wire } = wired(azure());
   const row = (name: string, cluster: string) => ({
     type: 'microsoft.compute/virtualmachines',
@@ -158,7 +158,7 @@ test('azure: what belongs to the cluster ours-too is not listed as of the cluste
   expect((await stage.list()).map(({ machineName }) => machineName)).toEqual(['m-1']);
 });
 
-test('azure: a listing that Resource Graph cuts off is an error', async () => {
+test('azure: an incomplete listing of Resource Graph is an error', async () => {
   const { stage, wire } = wired(azure());
   const data = [{ type: 'microsoft.compute/virtualmachines', name: 'm-1' }];
   wire.script = failing('ResourceGraph', () =>
@@ -167,7 +167,7 @@ test('azure: a listing that Resource Graph cuts off is an error', async () => {
   await refused(stage.list(), 'Internal', 'returned an incomplete listing');
 });
 
-test('gcp: a request id that was used up by a VM that is gone, or by an earlier process’s failure, gives way to the next', async () => {
+test('gcp: a request ID that a deleted VM or a failed request of an earlier process has used is replaced by the next ID', async () => {
   const provider = gcp();
   const clock = new VirtualClock();
   const cloud = new GceEndpoint({ clock });

@@ -27,7 +27,7 @@ const find = (flags: Flags, name: string) =>
 /** Converts durations to milliseconds, so that 1m equals 1m0s. */
 const normal = (type: string, text: string): unknown => (type === 'duration' ? parseDuration(text) : text);
 
-test.each(Object.keys(recorded))('%s: every flag of the original is taken, with its default', (binary) => {
+test.each(Object.keys(recorded))('%s: every flag of the original is accepted and has its default', (binary) => {
   const flags = ours[binary] ?? {};
   for (const [name, { type, default: printed }] of Object.entries(recorded[binary] ?? {})) {
     const flag = find(flags, name);

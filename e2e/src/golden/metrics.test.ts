@@ -141,7 +141,7 @@ function controller(machineClass?: MachineClass) {
 test.each([
   ['machine-controller-manager', () => manager().metrics],
   ['machine-controller', () => controller().metrics],
-])('%s: every recorded metric is there with its type and labels', async (binary, make) => {
+])('%s: every recorded metric exists with its type and labels', async (binary, make) => {
   const ours = await shape(make());
   const wanted = Object.entries(recorded[binary] ?? {}).filter(([name]) => !NOT_OURS.includes(name));
   expect(wanted.length).toBeGreaterThan(10);
@@ -150,7 +150,7 @@ test.each([
   }
 });
 
-test('gauges tell what stands on the objects, and nothing of objects that are gone [BUG-14 and ODD-22]', async () => {
+test('gauges have the values in the objects, and no values for deleted objects [BUG-14 and ODD-22]', async () => {
   const { metrics, deployments } = manager();
   const lines = await linesOf(metrics);
   const of = (name: string) => `${name}{name="d",namespace="ns"}`;
@@ -162,7 +162,7 @@ test('gauges tell what stands on the objects, and nothing of objects that are go
   expect(await linesOf(metrics)).not.toContain(`${of('mcm_machine_deployment_info_spec_replicas')} 3`);
 });
 
-test('a deleted machine is counted when it had failed its health check, and not when it was running', async () => {
+test('a deleted machine is counted if it had failed its health check, and not if it was running', async () => {
   const { metrics, machines } = manager();
   const deleting = (phase: 'Failed' | 'Running'): void => {
     const old: Machine = { ...machine, status: { lastOperation, currentStatus: { phase, lastUpdateTime: BORN } } };
@@ -174,7 +174,7 @@ test('a deleted machine is counted when it had failed its health check, and not 
   expect(await linesOf(metrics)).toContain('mcm_machine_stale_machines_total 1');
 });
 
-test('stages are timed from birth to Running, through the drain, and by the calls of the driver', async () => {
+test('stages are timed from the creation to Running, during the drain, and by the calls of the driver', async () => {
   const { metrics, clock, machines, driver } = controller();
   const at = (phase: 'Pending' | 'Running' | 'Terminating', description = ''): Machine => ({
     ...machine,

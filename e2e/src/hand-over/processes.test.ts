@@ -140,7 +140,7 @@ test(
   },
 );
 
-test('a machine controller ends, and gives its lease back, while its cloud owes it an answer', LIMIT, async () => {
+test('a machine controller ends and releases its Lease while a request to its cloud has no answer', LIMIT, async () => {
   const asked = Promise.withResolvers<void>();
   const cloud = createServer(() => asked.resolve());
   await new Promise<void>((resolve) => cloud.listen(0, '127.0.0.1', resolve));

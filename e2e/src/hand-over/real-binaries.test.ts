@@ -80,7 +80,7 @@ async function put(stack: Stack, state: State): Promise<void> {
   }
 }
 
-test('a roll that the original began is carried on by the real binaries: what it kept is kept, and no machine is made twice', {
+test('the real binaries continue a rollout of the original: kept machines stay, and no machine is created twice', {
   timeout: PATIENCE_MS,
 }, async () => {
   const { states } = parseHistory('roll.json', readFileSync(FILE, 'utf8'));

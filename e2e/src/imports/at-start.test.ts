@@ -22,7 +22,7 @@ const KUBECONFIG = JSON.stringify({
   contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
 });
 
-test('the AWS binary loads its SDK at its start, before there is anything to reconcile', async () => {
+test('the AWS binary loads its SDK at its start, before the first reconcile', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'mcm-at-start-'));
   const [hook, kubeconfig] = [join(folder, 'hook.mjs'), join(folder, 'kubeconfig')];
   writeFileSync(hook, HOOK);

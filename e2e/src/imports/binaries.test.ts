@@ -20,7 +20,7 @@ const BINARIES: readonly [binary: string, entry: string, vendor: string | undefi
   ['mcm-conformance', 'packages/conformance/src/main.ts', undefined],
 ];
 
-test.each(BINARIES)('%s never loads the SDK of a cloud that it has nothing to do with', (_binary, entry, vendor) => {
+test.each(BINARIES)('%s never loads the SDK of another cloud', (_binary, entry, vendor) => {
   const reached = reachedFrom(join(ROOT, entry));
   expect(reached.size).toBeGreaterThan(0);
   const foreign = [...reached].filter(([name]) =>
@@ -29,13 +29,13 @@ test.each(BINARIES)('%s never loads the SDK of a cloud that it has nothing to do
   expect(foreign.map(([name, chain]) => `${name} by ${chain.join(' → ')}`)).toEqual([]);
 });
 
-test('the walk sees what is there: the AWS binary loads the SDK of AWS', () => {
+test('the search detects imports: the AWS binary loads the SDK of AWS', () => {
   const names = [...reachedFrom(join(ROOT, 'providers/aws/src/main.ts')).keys()];
   expect(names).toContain('@aws-sdk/client-ec2');
   expect(names).toContain('zod');
 });
 
-test('the SDK that writes no driver pays for none: @mcm/core reaches no vendor', () => {
+test('@mcm/core imports no cloud SDK, so users of the driver SDK need none', () => {
   const names = [...reachedFrom(join(ROOT, 'packages/core/src/index.ts')).keys()];
   for (const pattern of Object.values(VENDORS)) expect(names.filter((name) => pattern.test(name))).toEqual([]);
 });

@@ -16,7 +16,7 @@ const HOOK = `data:text/javascript,${encodeURIComponent(`
 `)}`;
 
 test.concurrent.for(Object.entries(MAINS))(
-  '%s, which cannot be loaded, says why on the last line of its log',
+  '%s reports on the last line of its log why it cannot be loaded',
   async ([name, folder], context) => {
     const main = join(ROOT, folder, 'main.ts');
     const { code, log } = await new Promise<{ code: unknown; log: string }>((resolve) =>

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Cluster, hasKubectl, startCluster } from './cluster.ts';
 
-describe.skipIf(!hasKubectl)('kubectl makes and waits', () => {
+describe.skipIf(!hasKubectl)('kubectl creates objects and waits for them', () => {
   let cluster: Cluster;
   beforeAll(async () => {
     cluster = await startCluster();
@@ -96,7 +96,7 @@ describe.skipIf(!hasKubectl)('kubectl makes and waits', () => {
     expect(await cluster.refused('wait --for=condition=Ready pod/waited --timeout=1s')).toContain('NotFound');
   });
 
-  test('events of controllers are listed and described with what they are about', async () => {
+  test('events of controllers are listed, and described with their objects', async () => {
     await cluster.run('create deployment told --image=web:1 --replicas=1');
     await cluster.run('rollout status deployment told --timeout=20s');
     const { stdout } = await cluster.kubectl(['describe', 'deployment', 'told']);

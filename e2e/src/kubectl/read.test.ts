@@ -8,7 +8,7 @@ describe.skipIf(!hasKubectl)('kubectl reads', () => {
   });
   afterAll(() => cluster.stop());
 
-  test('get in every form', async () => {
+  test('get works in every format', async () => {
     await cluster.run('create configmap one --from-literal=a=1');
     await cluster.run('label configmap one tier=front');
     expect(await cluster.run('get nodes')).toMatch(
@@ -28,7 +28,7 @@ describe.skipIf(!hasKubectl)('kubectl reads', () => {
     expect(await cluster.refused('get pods --field-selector=x=1')).toContain('field label not supported: x');
   });
 
-  test('get -w shows what is there and what comes', async () => {
+  test('get -w shows existing and new objects', async () => {
     const watch = cluster.follow(['get', 'cm', '-w', '--output-watch-events']);
     await watch.until(/^EVENT +NAME +DATA +AGE\nADDED +kube-root-ca.crt +1/);
     await cluster.run('create cm followed');
@@ -37,7 +37,7 @@ describe.skipIf(!hasKubectl)('kubectl reads', () => {
     watch.stop();
   });
 
-  test('describe tells of nodes, pods and custom resources', async () => {
+  test('describe shows nodes, pods and custom resources', async () => {
     await cluster.run('run shown --image=shown:1');
     await cluster.run('wait pod/shown --for=condition=Ready --timeout=20s');
     const node = await cluster.run('describe node n1');
@@ -56,7 +56,7 @@ describe.skipIf(!hasKubectl)('kubectl reads', () => {
     expect(await cluster.run('get mcc')).toContain('small');
   });
 
-  test('explain knows built-in kinds and custom ones', async () => {
+  test('explain supports built-in and custom kinds', async () => {
     expect(await cluster.run('explain pods.spec.containers.image')).toMatch(/FIELD: image <string>/);
     expect(await cluster.run('explain deployments --recursive')).toContain('maxUnavailable');
     expect(await cluster.run('explain machines.spec')).toMatch(

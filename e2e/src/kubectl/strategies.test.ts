@@ -13,7 +13,7 @@ const program = await sharedBundle('mcm');
 const hasKubectl = spawnSync('kubectl', ['version', '--client']).status === 0;
 const PATIENCE_MS = 180_000;
 
-test.skipIf(!hasKubectl)('kubectl rolls a deployment by each strategy', { timeout: PATIENCE_MS }, async () => {
+test.skipIf(!hasKubectl)('kubectl rolls out a deployment with each strategy', { timeout: PATIENCE_MS }, async () => {
   const cwd = mkdtempSync(join(tmpdir(), 'mcm-strategies-'));
   const up = mcm(['up', '--no-tty'], { cwd, program });
   try {

@@ -13,7 +13,7 @@ const workload = (kind: string, name: string, spec: object = {}) => ({
   spec: { selector: { matchLabels: { app: name } }, template: template(name), ...spec },
 });
 
-describe.skipIf(!hasKubectl)('kubectl rolls out, drains and decides', () => {
+describe.skipIf(!hasKubectl)('kubectl rolls out, drains and checks permissions', () => {
   let cluster: Cluster;
   beforeAll(async () => {
     cluster = await startCluster();
@@ -69,7 +69,7 @@ describe.skipIf(!hasKubectl)('kubectl rolls out, drains and decides', () => {
     await cluster.run(`delete ${object} --timeout=20s`);
   });
 
-  test('cordon, taint and drain: daemons, local data, lone pods and budgets are minded', async () => {
+  test('cordon, taint and drain respect DaemonSets, local data, pods without a controller, and budgets', async () => {
     await cluster.run('delete deployment web --cascade=foreground --timeout=20s');
     await cluster.run('cordon n2');
     await cluster.run('taint node n2 key=value:NoSchedule');
@@ -120,7 +120,7 @@ describe.skipIf(!hasKubectl)('kubectl rolls out, drains and decides', () => {
     ).toContain('system:serviceaccount:default:viewer');
   });
 
-  test('what needs a running container is refused in a sentence', async () => {
+  test('requests that need a running container are refused with one sentence', async () => {
     await cluster.run('run silent --image=web');
     await cluster.run('wait pod/silent --for=condition=Ready --timeout=20s');
     for (const line of ['logs silent', 'exec silent -- ls', 'attach silent']) {

@@ -15,7 +15,7 @@ describe.skipIf(!hasKubectl)('kubectl writes', () => {
   });
   afterAll(() => cluster.stop());
 
-  test('apply from the client: created, configured, unchanged, and what was dropped goes', async () => {
+  test('client-side apply: objects are created, configured or unchanged, and fields that the file omits are removed', async () => {
     expect(await cluster.run('apply -f -', map('a', { x: '1', y: '1' }))).toBe('configmap/a created');
     const difference = await cluster.kubectl(['diff', '-f', '-'], { input: JSON.stringify(map('a', { x: '2' })) });
     expect(difference.code).toBe(1);
@@ -27,7 +27,7 @@ describe.skipIf(!hasKubectl)('kubectl writes', () => {
     expect(await cluster.run('apply view-last-applied cm a -o json')).toContain('"x": "2"');
   });
 
-  test('apply on the server: conflicts name the manager and the field, and can be forced', async () => {
+  test('server-side apply: a conflict contains the manager and the field, and can be forced', async () => {
     await cluster.run('apply --server-side --field-manager=first -f -', map('b', { x: '1' }));
     const second = 'apply --server-side --field-manager=second -f -';
     expect(await cluster.refused(second, map('b', { x: '2' }))).toMatch(/conflict with "first": \.data\.x/);
@@ -41,7 +41,7 @@ describe.skipIf(!hasKubectl)('kubectl writes', () => {
     expect(await cluster.run('get cm c -o jsonpath={.data}')).toBe('{"x":"1"}');
   });
 
-  test('unknown fields are refused, warned of or ignored', async () => {
+  test('unknown fields are refused, cause a warning, or are ignored', async () => {
     const odd = { ...map('odd', {}), dota: {} };
     expect(await cluster.refused('apply -f -', odd)).toContain('unknown field "dota"');
     const warned = await cluster.kubectl(['apply', '--validate=warn', '-f', '-'], { input: JSON.stringify(odd) });
@@ -58,7 +58,7 @@ describe.skipIf(!hasKubectl)('kubectl writes', () => {
     expect(await cluster.run('get cm edited -o jsonpath={.data.a}')).toBe('after');
   });
 
-  test('patches of all kinds, labels and annotations', async () => {
+  test('patches of all types, labels and annotations', async () => {
     await cluster.run('create deployment patched --image=web:1 --replicas=0');
     const container = { name: 'web', env: [{ name: 'A', value: 'b' }] };
     await cluster.run(
@@ -81,7 +81,7 @@ describe.skipIf(!hasKubectl)('kubectl writes', () => {
     expect(await cluster.run('get deployment -l l -o name')).toBe('');
   });
 
-  test('deletion: finalizers, waiting, and the three ways with dependents', async () => {
+  test('deletion: finalizers, waiting, and the three policies for dependents', async () => {
     await cluster.run('create -f -', {
       ...map('held', {}),
       metadata: { name: 'held', finalizers: ['example.org/hold'] },

@@ -76,7 +76,7 @@ function observe(world: World) {
   return { sent, cloud, log, counts, end };
 }
 
-test('nothing is sent, and what the running controllers do is what would have been done', async () => {
+test('an observing controller sends nothing, and the running controllers do what it would have done', async () => {
   const world = await World.start({ maxSurge: 1 });
   const observer = observe(world);
   try {

@@ -35,7 +35,7 @@ test.each([
   [2, 0],
   [0, 3],
 ])(
-  'surge %i, unavailable %i: two canaries of eight soak, and then the other machines follow',
+  'surge %i, unavailable %i: two of eight machines are canaries for the soak time, and then the others follow',
   async (maxSurge, maxUnavailable) => {
     await inWorld({ annotations: canaries, maxSurge, maxUnavailable }, async (world) => {
       await world.createDeployment(8);
@@ -54,7 +54,7 @@ test.each([
   },
 );
 
-test('a manager that dies while it observes the canaries does not start the observation again', async () => {
+test('a manager that is killed during the soak time does not start it again', async () => {
   await inWorld({ annotations: canaries, maxSurge: 2 }, async (world) => {
     await world.createDeployment(8);
     await world.untilSettled(8, 'blue');
@@ -67,7 +67,7 @@ test('a manager that dies while it observes the canaries does not start the obse
   });
 });
 
-test('all new machines are observed between batches', async () => {
+test('all new machines have a soak time between batches', async () => {
   const annotations = { [Annotations.RolloutBatchPause]: '5m' };
   await inWorld({ annotations, maxSurge: 1 }, async (world) => {
     await world.createDeployment(4);

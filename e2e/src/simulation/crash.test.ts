@@ -31,7 +31,7 @@ const STEP = thoroughly(2, 12);
 
 /** Kills a process at any request: before the request is sent, or after its effect and before the answer. */
 test.each<ProcessName>(['machine-controller', 'manager'])(
-  '%s killed at any await of creation and deletion: the same fleet, no VM twice, no VM left',
+  '%s is killed at any await of creation and deletion: the same fleet, no second VM, no left-over VM',
   { timeout: 600_000 },
   async (name) => {
     const calm = await life({}, 1);

@@ -142,7 +142,7 @@ test('sixty blocked drains delay neither a creation nor the deletion of an empty
   });
 });
 
-test('a drain continues after the machine controller dies at any time', async () => {
+test('a drain continues after the machine controller is killed at any time', async () => {
   await inWorld({}, async (world) => {
     await world.createDeployment(2);
     await world.untilSettled(2, 'blue');

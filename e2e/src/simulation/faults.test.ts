@@ -262,7 +262,7 @@ test('a kubelet that stops reporting for a while keeps its machine', async () =>
   });
 });
 
-test('a kubelet that stops reporting permanently: its machine is replaced', async () => {
+test('a machine whose kubelet stops reporting permanently is replaced', async () => {
   await inWorld({ machine: { healthTimeout: '5m' } }, async (world) => {
     await world.createDeployment(2);
     await world.untilSettled(2, 'blue');

@@ -203,7 +203,7 @@ test('Manual twice in a row: the selection of an updated node does not count for
 });
 
 test.each(sampled([1, 2, 3, 4, 5, 6], 3))(
-  'deaths, conflicts and lost answers (seed %i): the VMs stay, and then there are no further writes',
+  'kills, conflicts and lost answers (seed %i): the VMs stay, and then there are no further writes',
   async (seed) => {
     await inWorld({ seed, maxUnavailable: 2, kubelets: { updateDelay: 20_000 } }, async (world) => {
       await world.createDeployment(4);
@@ -292,7 +292,7 @@ test('scaled down during the update: at most the requested number of machines, a
   });
 });
 
-test('paused during the update: selected nodes finish, no other starts, and a resume continues', async () => {
+test('paused during the update: selected nodes finish, no other update starts, and a resume continues', async () => {
   await inWorld({ kubelets: { updateDelay: 30_000 } }, async (world) => {
     const before = await begin(world, 3);
     const name = await firstSelected(world);

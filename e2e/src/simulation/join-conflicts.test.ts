@@ -147,23 +147,25 @@ const AWAY: readonly [string, WorldOptions, (story: Story) => Promise<unknown>][
   ],
 ];
 
-test.each(sampled(AWAY, 2))('budget counted twice: %s uses a slot of the pool [10.5]', (_, options, takesAway) =>
-  play(options, async (story) => {
-    const { config, world, verifier } = story;
-    await world.createDeployment(3);
-    const first = await config.untilUpdated(3);
-    await takesAway(story);
-    await world.clock.advance(2_000);
-    await story.change();
-    await world.clock.advance(MINUTE);
-    expect((await config.pool()).spec?.configuration?.name).not.toBe(first);
-    expect(verifier.reported).toEqual([]);
-    // With a limit of two, one more node gets the target, but not a third one.
-    await story.allow(2);
-    await world.clock.advance(1_500);
-    expect(verifier.reported).toHaveLength(1);
-    await config.untilUpdated(3, (name) => name !== first);
-  }),
+test.each(sampled(AWAY, 2))(
+  'disruption budget counted twice: %s uses a slot of the pool [10.5]',
+  (_, options, takesAway) =>
+    play(options, async (story) => {
+      const { config, world, verifier } = story;
+      await world.createDeployment(3);
+      const first = await config.untilUpdated(3);
+      await takesAway(story);
+      await world.clock.advance(2_000);
+      await story.change();
+      await world.clock.advance(MINUTE);
+      expect((await config.pool()).spec?.configuration?.name).not.toBe(first);
+      expect(verifier.reported).toEqual([]);
+      // With a limit of two, one more node gets the target, but not a third one.
+      await story.allow(2);
+      await world.clock.advance(1_500);
+      expect(verifier.reported).toHaveLength(1);
+      await config.untilUpdated(3, (name) => name !== first);
+    }),
 );
 
 test('a preserved Failed machine uses a slot, gets no target, and is not replaced twice [10.5]', () =>

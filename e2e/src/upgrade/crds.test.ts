@@ -35,7 +35,7 @@ async function expectQuiet(world: World): Promise<void> {
 }
 
 test.each(Object.keys(LACKING))(
-  'the CRDs of the original’s %s become ours in the middle of a roll, and ours theirs again',
+  'the CRDs of the original’s %s are replaced by those of mcm during a rollout, and back again',
   async (release) => {
     const world = await World.start({ maxSurge: 1, furnish: (admin) => apply(admin, formOf(release)) });
     try {

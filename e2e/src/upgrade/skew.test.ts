@@ -41,7 +41,7 @@ test.each([
   ['manager', [Annotations.Replacement]],
   ['machine-controller', [Annotations.MachineClassOfNode]],
 ] as const)(
-  'an older %s with the current other container: rolls out, replaces, scales, and creates nothing twice',
+  'an older %s with the other container of today: it rolls out, replaces, scales, and creates nothing twice',
   async (which, kept) => {
     const left = new Set<string>();
     const world = await World.start({ maxSurge: 1, wrap: older(which, left) });

@@ -32,7 +32,7 @@ async function audited(status: number, answer: object) {
   return { result: await audit([`--config.registry=http://127.0.0.1:${port}/`]), asked };
 }
 
-test('pnpm audits the shipped packages: a finding fails with package, versions and address, and a registry without audits is reported', async () => {
+test('pnpm audits the published packages: a vulnerability fails with package, versions and address, and a registry without audits is reported', async () => {
   const [found, refused] = await Promise.all([audited(200, FOUND), audited(405, {})]);
   expect(found.asked).toEqual(expect.arrayContaining(['undici', 'zod', '@aws-sdk/client-ec2']));
   expect(found.asked).not.toContain('vitest');
@@ -43,7 +43,7 @@ test('pnpm audits the shipped packages: a finding fails with package, versions a
   expect(verdict(refused.result, true).code).toBe(1);
 });
 
-test('a result without findings contains the number of audited packages', () => {
+test('a result without vulnerabilities contains the number of audited packages', () => {
   const printed = JSON.stringify({ advisories: {}, metadata: { totalDependencies: 191 } });
   expect(verdict(readAudit(printed, ''), true)).toEqual({ text: 'no advisory exists for the 191 packages', code: 0 });
 });

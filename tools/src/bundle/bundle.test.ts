@@ -144,7 +144,7 @@ test('a program without a valid compile cache is compiled at its start', async (
   expect((await start(name, ['--help'], {}, folder)).stdout).toBe(stdout);
 });
 
-test('the modules of Node are read name by name: those that load much are not touched', async () => {
+test('only the used names of Node.js modules are read, so that expensive ones are not loaded', async () => {
   const text = await readFile(join(bundles, 'machine-controller-manager/dist/program.js'), 'utf8');
   expect(text.includes('process.getBuiltinModule("node:http")')).toBe(true);
   expect(text.includes('("WebSocket")')).toBe(false);
@@ -189,7 +189,7 @@ test('a controller is ASCII, which needs one byte per character in memory, and b
   }
 });
 
-test('patterns of CRDs are the same from a bundle: Go knows no escapes as esbuild writes them into expressions', async () => {
+test('regular expressions of CRDs are unchanged in a bundle, because Go does not support the escapes of esbuild', async () => {
   const { stdout } = await start('mcm', ['install', '--dry-run', '--provider', 'local']);
   expect(stdout).toContain('|µs|');
   expect(stdout).not.toContain('\\u00');

@@ -14,7 +14,7 @@ const sourceOf = (client: keyof typeof CLIENTS): Promise<string> =>
   readFile(join(ROOT, 'providers/azure/node_modules/@azure', CLIENTS[client]), 'utf8');
 
 test.each(['compute', 'network'] as const)(
-  'the %s client keeps the groups that the driver uses, and no other',
+  'the %s client keeps exactly the groups that the driver uses',
   async (client) => {
     const slim = slimAzure(await sourceOf(client), OPERATION_GROUPS[client]);
     const groups = [...slim.matchAll(/this\.(\w+) = _get/g)].map(([, name]) => name);
@@ -22,7 +22,7 @@ test.each(['compute', 'network'] as const)(
   },
 );
 
-test('the bundler fails for a group that the SDK does not have any more', async () => {
+test('the bundler fails if a used group no longer exists in the SDK', async () => {
   const source = (await sourceOf('compute')).replace('this.disks = ', 'this.disk = ');
   expect(() => slimAzure(source, OPERATION_GROUPS.compute)).toThrow('no group disks');
 });
@@ -34,7 +34,7 @@ const describedByGoogle = async (): Promise<Description> =>
 const v1Of = (all: Description): Description | undefined =>
   ['google', 'cloud', 'compute', 'v1'].reduce<Description | undefined>((each, name) => each?.nested?.[name], all);
 
-test('of Compute Engine the used methods are described, with their messages, and little else', async () => {
+test('for Compute Engine, only the used methods and their messages are described', async () => {
   const slim = slimDescriptions(await describedByGoogle());
   const v1 = v1Of(slim);
   for (const [service, names] of Object.entries(METHODS))
@@ -46,7 +46,7 @@ test('of Compute Engine the used methods are described, with their messages, and
   expect(slimDescriptions(slim)).toEqual(slim);
 });
 
-test('the bundler fails for a method that Google does not describe any more', async () => {
+test('the bundler fails if Google no longer describes a used method', async () => {
   const all = await describedByGoogle();
   const { Get: _, ...methods } = v1Of(all)?.nested?.ZoneOperations?.methods ?? {};
   const nested = { ...v1Of(all)?.nested, ZoneOperations: { methods } };
@@ -56,7 +56,7 @@ test('the bundler fails for a method that Google does not describe any more', as
   expect(() => slimDescriptions(without)).toThrow('ZoneOperations.Get');
 });
 
-test('the descriptions of EC2 are marked one by one, with all their lines', async () => {
+test('each description of EC2 is marked completely', async () => {
   const path = 'providers/aws/node_modules/@aws-sdk/client-ec2/dist-es/schemas/schemas_0.js';
   const source = await readFile(join(ROOT, path), 'utf8');
   const slim = slimAws(source);

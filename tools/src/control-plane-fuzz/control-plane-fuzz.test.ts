@@ -62,7 +62,7 @@ test('a server does not differ from itself, and a case is the same each time', a
   });
 });
 
-test('a planted difference is found and shrunk to the requests and fields that it needs', async () => {
+test('an artificial difference is found and shrunk to the requests and fields that it needs', async () => {
   const isWrong = ({ method, url }: Request, text: string): boolean =>
     method === 'PATCH' && url.includes('/configmaps/') && text.includes('"data"');
   await withServers(isWrong, async (real, plane, ground) => {
@@ -132,7 +132,7 @@ test('a rule explains a continue token behind the last object that a selector se
   expect(difference(own, '<continue>', undefined)).toBeUndefined();
 });
 
-test('shrinking stops at the smallest case that the servers still differ in', async () => {
+test('shrinking stops at the smallest case with a difference between the servers', async () => {
   const answer = { status: 200, body: { kind: 'ConfigMap' } };
   const player = (status: number): Player => ({
     record: async (cases) => cases.map((each) => ({ ...each, steps: each.steps.map((step) => ({ ...step, answer })) })),

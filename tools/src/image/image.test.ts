@@ -159,7 +159,7 @@ test('a big-endian program is read too', () => {
   expect(readElf(file)).toEqual({ architecture: 's390x', loader: '/lib/ld64.so.1', libraries: [] });
 });
 
-test('the Dockerfile makes the same image: the same user, the same program, the same labels', async () => {
+test('the Dockerfile creates the same image: the same user, the same program, the same labels', async () => {
   const text = await readFile(join(ROOT, 'deploy/Dockerfile'), 'utf8');
   const [image] = await writeImages([built], join(folder, 'as-docker'), { nodes: [SMALL], seconds: 0 });
   const layout = new Layout(join(folder, 'as-docker'));

@@ -61,7 +61,7 @@ describe('check', () => {
     expect(rulesOf(message(words(21)))).toEqual(['sentence']);
   });
 
-  test('reads the items of a list as sentences, and the options of a command as none', () => {
+  test('reads the items of a list as sentences, and ignores the options of a command', () => {
     const items = `Both hold:\n- ${'word '.repeat(20)}\n- ${'word '.repeat(20)}anew`;
     expect(check({ kind: 'comment', line: 1, text: items }, phrases)).toEqual([
       { rule: 'phrase', line: 3, message: '"anew" → again' },
@@ -194,7 +194,7 @@ describe('baseline', () => {
     });
   });
 
-  test('never grows: a new violation stays reported after an update', () => {
+  test('never grows: a new violation is still reported after an update', () => {
     const old: Counts = { 'a.ts': { phrase: 1 }, 'b.ts': { phrase: 2 } };
     expect(shrink({ 'a.ts': { phrase: 3 }, 'b.ts': { phrase: 1 } }, old)).toEqual({
       'a.ts': { phrase: 1 },

@@ -67,7 +67,7 @@ describe('sources', () => {
     '%s serves tests only',
     (path) => expect(isTest(path)).toBe(true),
   );
-  test.each(['a/b.ts', 'a/latest.ts', 'a/contesting/b.ts'])('%s is a source', (path) =>
+  test.each(['a/b.ts', 'a/latest.ts', 'a/contesting/b.ts'])('%s is a source file of the product', (path) =>
     expect(isTest(path)).toBe(false),
   );
 });
@@ -122,7 +122,7 @@ describe('spreads', () => {
     expect(spreadsOf(parseSource('x.ts', `f({ c, ${member} });`))).toEqual([]),
   );
 
-  test('a spread in an array stays', () =>
+  test('a spread in an array does not count', () =>
     expect(spreadsOf(parseSource('x.ts', 'f([...(a ? [a] : [])], ...b);'))).toEqual([]));
 });
 

@@ -106,7 +106,7 @@ async function run(user: string, ...words: string[]): Promise<{ out: string; err
 }
 
 describe('without permission to read some kinds', () => {
-  test('the tree names the nodes and says that they could not be read', async () => {
+  test('the tree contains the names of the nodes, and says that they could not be read', async () => {
     const { out, err } = await run('little', 'tree');
     expect(out).toMatch(
       /^machine\/m-0 .*\n└─ node\/ip-10 {2}could not be read\n\nMay not be read:\n {2}- .*list resource "nodes"/m,
@@ -115,7 +115,7 @@ describe('without permission to read some kinds', () => {
     expect(err).toBe('');
   });
 
-  test('JSON output has only the tree; standard error has the missing permissions', async () => {
+  test('JSON output contains only the tree, and standard error contains the missing permissions', async () => {
     const { out, err } = await run('little', 'tree', '-o', 'json');
     expect(JSON.parse(out)).toMatchObject([{ name: 'web' }, { children: [{ state: 'could not be read' }] }]);
     expect(err).toMatch(/May not be read:\n {2}- .*list resource "nodes"/);
@@ -129,7 +129,7 @@ describe('without permission to read some kinds', () => {
     );
   });
 
-  test('explain uses the status of a deployment if its sets and machines may not be read', async () => {
+  test('explain uses the status of a deployment if the user cannot read its sets and machines', async () => {
     const { out } = await run('least', 'explain', 'machinedeployment/web');
     expect(out).toMatch(/^ {2}has {4}0 machines, 0 of the newest set, 0 available, as its status says$/m);
     expect(out).toMatch(/^ {2}next {3}not known: its sets and machines may not be read$/m);
@@ -137,12 +137,12 @@ describe('without permission to read some kinds', () => {
     expect(out).toContain('  (roles mcm-read of docs/permissions.md, "The mcm command", allow it)');
   });
 
-  test('the tree shows the kinds that may be read', async () => {
+  test('the tree shows the kinds that the user can read', async () => {
     const { out } = await run('least', 'tree');
     expect(out).toMatch(/^machinedeployment\/web .*\n\nMay not be read:\n( {2}- .*\n){3} {2}\(roles/);
   });
 
-  test('a drain preview without access to the pods prints what it knows and fails', async () => {
+  test('a drain preview without access to the pods prints the known part and exits with an error', async () => {
     const { said, done } = begin('little', 'drain', '--preview', 'm-0');
     await expect(done).rejects.toThrow('cannot preview the drain of machine m-0: some objects may not be read');
     expect(said.join('\n')).toMatch(/^machine m-0 has node ip-10\n\nMay not be read:\n {2}- /);

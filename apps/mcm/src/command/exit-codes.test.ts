@@ -27,6 +27,6 @@ test.each([
   ['SIGINT', 130],
   ['SIGTERM', 143],
   ['SIGHUP', 129],
-] as const)('a command that %s ends returns %i', (signal, code) => {
+] as const)('a command that ends because of %s returns %i', (signal, code) => {
   expect(new Ended(signal).code).toBe(code);
 });

@@ -33,7 +33,7 @@ test.each([
   [['tree', '--nowhere'], 1],
   [['plan', '--help'], 0],
 ])(
-  'the usage of %j ends with exit code %i, because 1 of a plan and of a diff means changes',
+  'a usage error of %j has the exit code %i, because 1 means changes for a plan and a diff',
   async (words, expected) => {
     const exit = vi.spyOn(process, 'exit').mockImplementation((code) => {
       throw new Error(`exit ${code}`);

@@ -71,7 +71,7 @@ describe('one reading', () => {
     expect(controllerLines(healths, NOW)).toEqual([]);
   });
 
-  test('a leader that stopped longer than its lease duration is not working since its last renewal', () => {
+  test('a leader that does not renew its Lease for the lease duration counts as stopped since its last renewal', () => {
     const healths = assessControllers(source([lease(MANAGER, 190), lease('machine-controller', 3)]), NOW);
     expect(controllerLines(healths, NOW)).toEqual([
       'Controllers that are not working:',
@@ -134,7 +134,7 @@ describe('one reading', () => {
     expect(doesAct(healths, 'machine-controller')).toBe(false);
   });
 
-  test('a Lease that may not be read is not evidence', () => {
+  test('a Lease that the user cannot read is not evidence', () => {
     const refused = new Map([[MANAGER, 'forbidden']]);
     expect(managerOf({ ...source([]), refused })).toMatchObject({
       state: 'unknown',
@@ -146,7 +146,7 @@ describe('one reading', () => {
 describe('a watched cluster', () => {
   const at = (seconds: number): Date => new Date(NOW.getTime() + seconds * 1_000);
 
-  test('a holder whose clock is an hour behind acts as long as it renews', () => {
+  test('a holder whose clock is an hour behind acts as long as it renews its Lease', () => {
     const observer = new ControllerObserver();
     observer.assess(source([lease(MANAGER, 3_600)]), at(0));
     const states = [2, 4, 18, 20].map((second) => {
@@ -156,7 +156,7 @@ describe('a watched cluster', () => {
     expect(states).toEqual(['acts', 'acts', 'acts', 'stopped']);
   });
 
-  test('a holder whose clock is an hour ahead is found when it stops', () => {
+  test('a holder whose clock is an hour ahead is reported when it stops', () => {
     const observer = new ControllerObserver();
     observer.assess(source([lease(MANAGER, -3_600)]), at(0));
     observer.assess(source([lease(MANAGER, -3_602)]), at(2));

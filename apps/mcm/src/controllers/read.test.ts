@@ -25,14 +25,14 @@ async function setUp(secondsAgo: number) {
   return { clock, renew, reading, passed: () => clock.now().getTime() - started };
 }
 
-test('reports a leader that stopped, after a second look', async () => {
+test('reports a stopped leader after the second read', async () => {
   const { clock, reading, passed } = await setUp(60);
   await clock.advance(3_000);
   expect(notActing(await reading).map(({ name }) => name)).toEqual([NAME]);
   expect(passed()).toBe(3_000);
 });
 
-test('a leader whose clock is a minute behind acts when it renews during the second look', async () => {
+test('a leader whose clock is a minute behind acts if it renews its Lease during the second read', async () => {
   const { clock, renew, reading } = await setUp(60);
   await clock.advance(1_800);
   await renew();

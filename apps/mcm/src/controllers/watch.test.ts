@@ -78,7 +78,7 @@ async function pass(made: ControllerWatch, seconds: number, acts: boolean): Prom
 }
 
 describe('a watch of controllers', () => {
-  test('a holder that stops is found after its lease duration, without an event', async () => {
+  test('a holder that stops is reported after its lease duration, without an event', async () => {
     const made = watch();
     expect(await pass(made, 60, true)).toEqual([]);
     expect(await pass(made, 12, false)).toEqual([]);
@@ -94,14 +94,14 @@ describe('a watch of controllers', () => {
     expect(await pass(made, 4, false)).toEqual([NAME]);
   });
 
-  test('a controller that has started since the watch and stops is reported while others may still be starting', async () => {
+  test('a controller that has started since the watch and then stops is reported while others may still be starting', async () => {
     const made = watch('default', 60_000);
     expect(await pass(made, 4, true)).toEqual([]);
     expect(await pass(made, 12, false)).toEqual([]);
     expect(await pass(made, 8, false)).toEqual([NAME]);
   });
 
-  test('an outage of the API server stops no controller, and a holder has time to renew after it', async () => {
+  test('after an outage of the API server, no controller counts as stopped until its holder had time to renew', async () => {
     const made = watch();
     await pass(made, 10, true);
     failure = () => Promise.reject(new Error('connect ECONNREFUSED'));
@@ -115,7 +115,7 @@ describe('a watch of controllers', () => {
     expect(await pass(made, 40, false)).toEqual([NAME]);
   });
 
-  test('Leases that may not be read leave the state unknown', async () => {
+  test('if the user cannot read Leases, the state is unknown', async () => {
     const message = 'leases.coordination.k8s.io is forbidden: User "eve" cannot list resource "leases"';
     const status = { kind: 'Status', status: 'Failure', reason: 'Forbidden', code: 403, message };
     failure = async () => Response.json(status, { status: 403 });

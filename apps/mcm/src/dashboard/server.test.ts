@@ -279,7 +279,7 @@ const refusal = (plural: string, scope: string) => ({
   message: `${plural} is forbidden: User "eve" cannot list resource "${plural}" in API group "" ${scope}`,
 });
 
-test('a kind that may not be read is named with its permission; other kinds are shown', async () => {
+test('a kind that the user cannot read is shown with the missing permission, and other kinds are shown normally', async () => {
   const refused = new Map([
     ['/api/v1/nodes', refusal('nodes', 'at the cluster scope')],
     ['/api/v1/pods', refusal('pods', 'at the cluster scope')],
@@ -301,7 +301,7 @@ test('a kind that may not be read is named with its permission; other kinds are 
   await api.patch('m-2', { type: 'merge', body: { metadata: { finalizers: null } } });
 });
 
-test('a class that may not be read is not reported as missing', async () => {
+test('a class that the user cannot read is not reported as missing', async () => {
   const path = '/apis/machine.sapcloud.io/v1alpha1/namespaces/default/machineclasses';
   const api = own.resource<Machine>(machines, 'default');
   await api.create(machine('unclassed'));

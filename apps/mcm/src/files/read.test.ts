@@ -53,7 +53,7 @@ test('several files, a directory and standard input are read in this order, and 
   await expect(readObjects(['-', '-'], {}, stdin)).rejects.toThrow('standard input (-) can be given only once');
 });
 
-test('a List is the objects in it', async () => {
+test('a List is read as its objects', async () => {
   const items = ['a', 'b'].map((name) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } }));
   const path = await put('list.json', JSON.stringify({ apiVersion: 'v1', kind: 'List', metadata: {}, items }));
   expect(names(await readObjects([path]))).toEqual(['a', 'b']);

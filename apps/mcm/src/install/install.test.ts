@@ -198,7 +198,7 @@ test('a pod runs as non-root with a read-only file system and resource requests'
   expect(text).not.toMatch(/limits:\n +cpu/);
 });
 
-test('the machine-config-daemon runs on every Linux node with its root file system, and knows the name of its node', () => {
+test('the machine-config-daemon runs on every Linux node with its root file system, and gets the name of its node', () => {
   const [account, set] = sections('mine').find(({ name }) => name === 'machine-config-daemon')?.objects ?? [];
   expect(account).toMatchObject({
     kind: 'ServiceAccount',

@@ -29,7 +29,7 @@ test('the namespace is created once', async () => {
   expect(await ensureNamespace(client, 'machines', signal)).toBe(false);
 });
 
-test('a namespace that is being deleted, or that may not be created, is refused', async () => {
+test('a namespace that is being deleted, or that the user cannot create, is refused', async () => {
   const { client, refused } = await setUp();
   await client.request('POST', '/api/v1/namespaces', {
     body: {

@@ -206,7 +206,7 @@ async function gcp(): Promise<readonly Exchange[]> {
   return seen;
 }
 
-test('what the EC2 emulator answers is what the SDK’s own schemas say', async () => {
+test('the answers of the EC2 emulator match the schemas of the SDK', async () => {
   const seen = await aws();
   const actions = new Set<string>();
   const found = seen.flatMap(({ request: { body = '' }, status, text }) => {
@@ -270,7 +270,7 @@ const ARM_TYPES: readonly (readonly [RegExp, Parameters<typeof differences>[0], 
   [/\/agreements\/current$/, AGREEMENT, 'agreement'],
 ];
 
-test('what the ARM emulator answers, and what the driver sends, is what Azure’s own models say', async () => {
+test('the answers of the ARM emulator and the requests of the driver match the models of Azure', async () => {
   const met = new Set<string>();
   const found = (await azure()).flatMap(({ request: { method, path, body }, status, text }) => {
     const [at = ''] = path.split('?');
@@ -295,7 +295,7 @@ const GCE_ERROR = {
 } as const;
 const gce = readModel('gcp');
 
-test('what the Compute Engine emulator answers, and what the driver sends, is what Google’s own messages say', async () => {
+test('the answers of the Compute Engine emulator and the requests of the driver match the messages of Google', async () => {
   const met = new Set<string>();
   const found = (await gcp()).flatMap(({ request: { method, path, body }, status, text }) => {
     const [at = ''] = path.split('?');
@@ -363,7 +363,7 @@ const post =
     return seen[0] ?? expect.fail('nobody answered');
   };
 
-test('what STS answers is what the SDK’s own schemas say', async () => {
+test('the answers of STS match the schemas of the SDK', async () => {
   const { transport } = new Ec2Endpoint({ clock: clock() });
   const ask = post(transport, '/');
   const claims = Buffer.from(JSON.stringify({ sub: 'ns:robot', iss: 'https://issuer', aud: ['sts'] }));
@@ -393,7 +393,7 @@ test('what STS answers is what the SDK’s own schemas say', async () => {
   expect(stsDifferences(question.Action, parseXml(refused.text))).toEqual(['the answer is ErrorResponse']);
 });
 
-test('what Azure’s login answers is what RFC 6749 and OpenID Connect say', async () => {
+test('the answers of Azure’s login service match RFC 6749 and OpenID Connect', async () => {
   const principals = [{ tenant: 't', clientId: 'c', secret: 'right' }];
   const { transport } = new ArmEndpoint({ clock: clock(), principals });
   const ask = post(transport, '/t/oauth2/v2.0/token');
@@ -421,7 +421,7 @@ test('what Azure’s login answers is what RFC 6749 and OpenID Connect say', asy
   ]);
 });
 
-test('what Google’s token endpoint answers is what RFC 6749 says', async () => {
+test('the answers of Google’s token endpoint match RFC 6749', async () => {
   const time = clock();
   const { transport } = new GceEndpoint({ clock: time, accounts: [] });
   const open = new GceEndpoint({ clock: time });

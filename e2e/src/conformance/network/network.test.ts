@@ -25,7 +25,7 @@ afterEach(async () => {
 });
 
 test.each(['aws', 'azure', 'gcp', 'local'] as const)(
-  'the command proves the %s driver over sockets',
+  'the command verifies the %s driver over sockets',
   async (provider) => {
     const opened = await CLOUDS[provider]();
     cloud = opened;

@@ -41,13 +41,13 @@ function runnable(): readonly (readonly [page: string, blocks: readonly Block[]]
 }
 
 describe('every shell block of the documentation', () => {
-  test('is run, or says in a comment why not', () => {
+  test('is run, or a comment contains the reason why not', () => {
     expect(blocks.length).toBeGreaterThan(50);
     expect(blocks.filter(ours).length).toBeGreaterThan(25);
     expect(blocks.filter((block) => ours(block) && block.page === 'README.md').length).toBeGreaterThanOrEqual(4);
   });
 
-  test('that another test runs names one that there is', () => {
+  test('refers to an existing test if another test runs it', () => {
     const named = blocks.flatMap(({ at, run }) => (run.by === 'test' ? [{ at, path: run.path }] : []));
     expect(named.filter(({ path }) => !existsSync(join(ROOT, path)))).toEqual([]);
   });
@@ -56,7 +56,7 @@ describe('every shell block of the documentation', () => {
     ['<!-- not run: later -->', /write a sentence with the reason/],
     ['<!-- runs alone -->', /is not a valid note/],
     ['<!-- not run (mcm up): it is started elsewhere -->', /no line of the block starts with "mcm up"/],
-  ])('a comment that means nothing is refused: %s', (comment, fault) => {
+  ])('a comment without a meaning is refused: %s', (comment, fault) => {
     expect(() => blocksOf('page.md', `${comment}\n\`\`\`sh\nmcm tree\n\`\`\`\n`)).toThrow(fault);
   });
 });
@@ -72,7 +72,7 @@ const parted = <T>(all: readonly T[], chosen: (one: T) => boolean): readonly [re
 const APART = ['apps/machine-controller-manager/README.md', 'docs/install.md', 'docs/tracing.md'];
 
 /** All pages share the fleet of one `mcm up`. Each page that installs objects has its own empty cluster. */
-describe('the commands of the documentation work as they are written', () => {
+describe('the commands of the documentation work without changes', () => {
   const dir = mkdtempSync(join(tmpdir(), 'mcm docs '));
   const cwd = join(dir, 'a folder');
   const closing: (() => Promise<void>)[] = [];

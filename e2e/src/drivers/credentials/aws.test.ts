@@ -140,7 +140,7 @@ describe('keys of the controller', () => {
     expect(actions()).toEqual([...wanted, LIST]);
   });
 
-  test('AWS_EC2_METADATA_SERVICE_ENDPOINT moves the metadata service, which is used if the Secret’s keys are blank [E1-39]', async () => {
+  test('AWS_EC2_METADATA_SERVICE_ENDPOINT sets the metadata service, which is used if the Secret’s keys are blank [E1-39]', async () => {
     const { wire, stage, signers } = open({ AWS_EC2_METADATA_SERVICE_ENDPOINT: 'http://127.0.0.1:1338/' });
     await stage.list({
       secret: { ...BLANK, providerAccessKeyId: 'AKIAOWN', providerSecretAccessKey: PAIR.AWS_SECRET_ACCESS_KEY },
@@ -199,7 +199,7 @@ test.each<[what: string, code: string, variables: Readonly<Record<string, string
   },
 );
 
-describe('logins that cannot work', () => {
+describe('logins that always fail', () => {
   test.each<[what: string, variables: Readonly<Record<string, string>>, config: string, says: string]>([
     ['none', {}, '', 'no credentials'],
     [

@@ -109,7 +109,7 @@ describe('certificates', () => {
     ['half a key', PEM.replace(/MII.{200}/s, 'MII'), 'contains a private key that cannot be read'],
     ['half a certificate', `${pemOf(one.privateKey)}${CERTIFICATE.replace(/MII.{90}/s, 'MII')}`, 'cannot be read'],
     ['a password', PEM.replaceAll('PRIVATE', 'ENCRYPTED PRIVATE'), 'decrypt it with openssl pkey'],
-  ])('a certificate that cannot be used is refused with the fix, and not quoted: %s [E1-55]', async (_, pem, says) => {
+  ])('an invalid certificate is refused with the fix, and not quoted: %s [E1-55]', async (_, pem, says) => {
     const { wire, stage } = open();
     const secret = { ...CERTIFIED, clientCertificate: pem };
     const text = await refused(stage.list({ secret }), 'Unknown', says);
@@ -135,7 +135,7 @@ describe('managed identities', () => {
     expect(searchParams.get('client_id')).toBe(clientId);
   });
 
-  test('a Secret gets the identity of the host only where the operator allows it [E1-57]', async () => {
+  test('a Secret can use the identity of the host only if the operator allows it [E1-57]', async () => {
     for (const variables of [{}, { MCM_ALLOW_MANAGED_IDENTITY: 'false' }]) {
       const { wire, stage } = open(variables);
       await refused(stage.list({ secret: SYSTEM }), 'Unknown', '--allow-managed-identity');
@@ -145,7 +145,7 @@ describe('managed identities', () => {
     await stage.list({ secret: SYSTEM });
   });
 
-  test('AZURE_POD_IDENTITY_AUTHORITY_HOST is another metadata service, and its token ends as it says [E1-58]', async () => {
+  test('AZURE_POD_IDENTITY_AUTHORITY_HOST sets the metadata service, whose token has the expiry in the answer [E1-58]', async () => {
     const variables = { ...MANAGED, AZURE_POD_IDENTITY_AUTHORITY_HOST: 'http://127.0.0.1:2579/' };
     const { wire, stage, clock: virtual } = open(variables);
     await stage.list({ secret: SYSTEM });

@@ -93,7 +93,7 @@ describe('sources of workload tokens', () => {
     ['a role in AWS', ROLE, [AWS_HOST, STS, COMPUTE]],
     ['a metadata server', HOST, [GCE_HOST, COMPUTE]],
     ['a service account of the host', { ...HOST, service_account: 'host@p' }, [GCE_HOST, COMPUTE]],
-  ])('a workload proves itself by %s, and its token is kept [E1-62]', async (_what, account, origins) => {
+  ])('a workload logs in with %s, and its token is cached [E1-62]', async (_what, account, origins) => {
     const { wire, list } = open();
     await Promise.all([list(account), list(account)]);
     const asked = wire.sent.length;
@@ -142,7 +142,7 @@ describe('sources of workload tokens', () => {
   });
 
   test.each(['tokens', '/a/../b', 'https://idp.example/path', 'http://idp.example', 'https://u@idp.example', 'azure'])(
-    'a source that the operator misspells ends the process by its name: %s [E1-65]',
+    'a misspelled source of the operator ends the process with an error that contains it: %s [E1-65]',
     (entry) => {
       const settings = () => gcpSettings({}, { 'credential-sources': `aws, ${entry}` });
       expect(settings).toThrow(`--credential-sources: "${entry}" is not a source`);
@@ -243,7 +243,7 @@ describe('impersonation', () => {
     [played(HOST, { service_account_impersonation_url: '' }), 'no service_account_impersonation_url; add'],
     [played(HOST, { service_account_impersonation_url: 'https://evil.example/x' }), 'invalid service_account_impers'],
     [{ ...FILE, service_account_impersonation: { token_lifetime_seconds: 5 } }, 'should be from 600 to 43200'],
-  ])('an impersonation that cannot work is refused by its field: %j [E1-71]', async (account, ...says) => {
+  ])('an invalid impersonation is refused with the name of the field: %j [E1-71]', async (account, ...says) => {
     const { wire, list } = open();
     await refused(list(account), 'Internal', ...(says as string[]));
     expect(wire.sent).toEqual([]);
@@ -287,7 +287,7 @@ test.each<[server: string, what: string, account: object]>([
   }
 });
 
-test('a service account as the source of an impersonation signs for itself [E1-74]', async () => {
+test('a service account as the source of an impersonation signs its own assertion [E1-74]', async () => {
   const { wire, list } = open();
   wire.script = failing('POST /token', () => reply(200, { access_token: 'own', expires_in: 3_600 }));
   const key = { type: 'service_account', client_email: 'e@p', private_key: pemOf(privateKey) };

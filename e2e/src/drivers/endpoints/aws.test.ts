@@ -112,7 +112,7 @@ describe('workload identity', () => {
     made = 0;
   });
 
-  test('keys are used until shortly before their end; then the token that is in the file by now is exchanged [E1-42]', async () => {
+  test('keys are used until shortly before they expire; then the current token in the file is exchanged [E1-42]', async () => {
     const { wire, stage } = open();
     wire.script = sts(3_600_000);
     await Promise.all([stage.list({ secret: WORKLOAD }), stage.status({ secret: WORKLOAD }).catch(() => undefined)]);
@@ -168,7 +168,7 @@ describe('endpoints', () => {
     expect(other.wire.origins).toEqual(['https://all.example']);
   });
 
-  test('AWS_IGNORE_CONFIGURED_ENDPOINT_URLS switches them off [E1-03]', async () => {
+  test('AWS_IGNORE_CONFIGURED_ENDPOINT_URLS disables the endpoint variables [E1-03]', async () => {
     const { wire, stage } = open({ AWS_IGNORE_CONFIGURED_ENDPOINT_URLS: 'true' });
     await stage.list();
     expect(wire.origins).toEqual(['https://ec2.eu-west-1.amazonaws.com']);
@@ -180,7 +180,7 @@ describe('endpoints', () => {
     ['us-gov-west-1', {}, 'https://ec2.us-gov-west-1.amazonaws.com'],
     ['us-east-1', { AWS_USE_FIPS_ENDPOINT: 'true' }, 'https://ec2-fips.us-east-1.amazonaws.com'],
     ['eu-west-1', { AWS_USE_DUALSTACK_ENDPOINT: 'true' }, 'https://ec2.eu-west-1.api.aws'],
-  ])('without an endpoint the region decides: %s %o [E1-04]', async (region, variables, origin) => {
+  ])('without an endpoint, the region determines the host: %s %o [E1-04]', async (region, variables, origin) => {
     const { wire, stage } = open({ ...NONE, ...variables });
     await stage.list({ spec: { ...SPEC, region } });
     expect(wire.origins).toEqual([origin]);
@@ -205,7 +205,7 @@ describe('endpoints', () => {
     [{ AWS_ENDPOINT_URL_STS: 'https://sts.example' }, 'https://sts.example'],
     [{}, 'http://127.0.0.1:5000'],
     [NONE, 'https://sts.eu-west-1.amazonaws.com'],
-  ])('workload identity asks STS where %o says [E1-06]', async (variables, origin) => {
+  ])('workload identity sends requests to the STS endpoint in %o [E1-06]', async (variables, origin) => {
     const { wire, stage } = open(variables);
     await stage.list({ secret: WORKLOAD });
     const asked = wire.sent.find(({ body = '' }) => body.includes('AssumeRoleWithWebIdentity'));
@@ -213,7 +213,7 @@ describe('endpoints', () => {
     expect(asked?.body).toContain('token-of-the-workload');
   });
 
-  test('a missing region is an error of ours, before any call [E1-07]', async () => {
+  test('a missing region is an error before any call [E1-07]', async () => {
     const { wire, stage } = open();
     const { region: _, ...spec } = SPEC;
     await refused(stage.list({ spec }), 'InvalidArgument', 'providerSpec.region: Required value');
@@ -225,7 +225,7 @@ describe('endpoints', () => {
     ['us-gov-west-1', 'aws-us-gov', 'amazonaws.com'],
     ['eusc-de-east-1', 'aws-eusc', 'amazonaws.eu'],
   ])(
-    'a region has the hosts of its partition, with and without a role: %s [E1-81]',
+    'the hosts of a region belong to its partition, with and without a role: %s [E1-81]',
     async (region, partition, domain) => {
       const { wire, stage } = open(NONE);
       const spec = { ...SPEC, region };
@@ -240,7 +240,7 @@ describe('endpoints', () => {
     },
   );
 
-  test('requests name this product [E1-08]', async () => {
+  test('requests contain the name of this product [E1-08]', async () => {
     const { wire, stage } = open();
     await stage.list();
     expect(wire.sent[0]?.headers['user-agent'] ?? wire.sent[0]?.headers['User-Agent']).toMatch(/mcm\/\d/);
@@ -303,7 +303,7 @@ describe('shared configuration', () => {
 });
 
 describe('flags', () => {
-  test('flags before environment: EC2 and STS each by its own [E1-36]', async () => {
+  test('flags take precedence over the environment, for EC2 and STS separately [E1-36]', async () => {
     const variables = { AWS_ENDPOINT_URL: 'https://all.example', AWS_ENDPOINT_URL_STS: 'https://sts.example' };
     const both = open(variables, {
       'ec2-endpoint': 'https://ec2.flag.example',
@@ -320,13 +320,13 @@ describe('flags', () => {
     [{ 'use-fips-endpoint': true }, 'https://ec2-fips.us-east-1.amazonaws.com'],
     [{ 'use-dualstack-endpoint': true }, 'https://ec2.us-east-1.api.aws'],
     [{ 'use-fips-endpoint': false }, 'https://ec2.us-east-1.amazonaws.com'],
-  ])('the kind of the region’s endpoint, as its variable or else its flag says: %o [E1-37]', async (flags, origin) => {
+  ])('a variable or a flag sets the kind of the region’s endpoint: %o [E1-37]', async (flags, origin) => {
     const { wire, stage } = open({ ...NONE, AWS_USE_FIPS_ENDPOINT: 'use-fips-endpoint' in flags ? 'true' : '' }, flags);
     await stage.list({ spec: { ...SPEC, region: 'us-east-1' } });
     expect(wire.origins).toEqual([origin]);
   });
 
-  test('--allow-plain-http beats its variable, on and off [E1-38]', async () => {
+  test('--allow-plain-http takes precedence over its variable [E1-38]', async () => {
     const far = { 'ec2-endpoint': 'http://ec2.example' };
     const { wire, stage } = open({}, { ...far, 'allow-plain-http': true });
     await stage.list();
@@ -343,14 +343,14 @@ describe('flags', () => {
 });
 
 describe('repetitions', () => {
-  test('a launch that finds no capacity is sent once, though EC2 tells it as 500 [E2-01]', async () => {
+  test('a launch without capacity is sent once, although EC2 answers with 500 [E2-01]', async () => {
     const { wire, stage, times } = open();
     wire.script = failing('RunInstances', () => error(500, 'InsufficientInstanceCapacity'));
     await refused(stage.create(), 'ResourceExhausted', 'InsufficientInstanceCapacity');
     expect(times('RunInstances')).toHaveLength(1);
   });
 
-  test.each(['500', '503', 'ECONNRESET'])('reads are sent three times at most: %s [E2-02]', async (what) => {
+  test.each(['500', '503', 'ECONNRESET'])('reads are sent at most three times: %s [E2-02]', async (what) => {
     const { wire, stage, times } = open();
     const answer = () => (what === 'ECONNRESET' ? broken(what) : error(Number(what), 'InternalError'));
     wire.script = failing('DescribeInstances', answer, 2);
@@ -363,7 +363,7 @@ describe('repetitions', () => {
     expect(times('DescribeInstances')).toHaveLength(6);
   });
 
-  test('AWS_MAX_ATTEMPTS bounds them, also where EC2 throttles [E2-03]', async () => {
+  test('AWS_MAX_ATTEMPTS limits the attempts, also if EC2 throttles [E2-03]', async () => {
     const { wire, stage, times } = open({ AWS_MAX_ATTEMPTS: '1' });
     wire.script = failing('DescribeInstances', () => error(503, 'RequestLimitExceeded'));
     await refused(stage.list(), 'Unavailable', 'RequestLimitExceeded');
@@ -382,7 +382,7 @@ describe('repetitions', () => {
     expect(second - first).toBeLessThan(ms + 3_000);
   });
 
-  test('the client token of a launch is of the Machine, the same for each attempt, and no other machine’s [E2-05]', async () => {
+  test('the client token of a launch is the same for each attempt, and differs from those of other machines [E2-05]', async () => {
     const { wire, stage } = open();
     wire.script = failing('RunInstances', () => error(500, 'InternalError'), 1);
     await stage.create();
@@ -394,7 +394,7 @@ describe('repetitions', () => {
   });
 });
 
-describe('ends and errors', () => {
+describe('cancellations and errors', () => {
   test('a call ends with its signal at once, also between two attempts [E3-01]', async () => {
     const { wire, stage, clock } = open();
     wire.script = failing('DescribeInstances', () => error(503, 'RequestLimitExceeded', { 'retry-after': '100' }));
@@ -420,7 +420,7 @@ describe('ends and errors', () => {
   test.each([
     [error(400, 'InvalidParameterValue'), 'InvalidParameterValue'],
     [reply(503, 'a proxy’s page'), 'UnknownError'],
-  ])('the code of an error is the cloud’s own: %o [E4-01]', async (answer, code) => {
+  ])('an error has the code of the cloud: %o [E4-01]', async (answer, code) => {
     const { wire, stage } = open({ AWS_MAX_ATTEMPTS: '1' });
     wire.script = failing('RunInstances', () => answer);
     await refused(stage.create(), 'Internal', code);
@@ -433,7 +433,7 @@ describe('ends and errors', () => {
   });
 
   test.each(['RequestLimitExceeded', 'Throttling', 'RequestThrottled'])(
-    '%s is a throttle: nothing has been done, and it is tried again soon [E4-03]',
+    '%s is throttling: the request had no effect and is sent again soon [E4-03]',
     async (code) => {
       const { wire, stage, times } = open();
       wire.script = failing('RunInstances', () => error(503, code), 4);
@@ -442,7 +442,7 @@ describe('ends and errors', () => {
     },
   );
 
-  test('no page size is sent with ids, which EC2 refuses [E5-01]', async () => {
+  test('a request with IDs contains no page size, because EC2 would refuse it [E5-01]', async () => {
     const { wire, stage } = open();
     const { providerId } = await stage.create();
     await stage.status({ providerID: providerId });

@@ -77,7 +77,7 @@ describe('endpoints', () => {
       { management: 'https://management.usgovcloudapi.net', login: 'https://login.microsoftonline.us' },
       'https://management.core.usgovcloudapi.net/.default',
     ],
-  ])('endpoint, login host and audience belong together: %s [E1-10]', async (name, cloud, scope) => {
+  ])('the cloud determines endpoint, login host and audience: %s [E1-10]', async (name, cloud, scope) => {
     const { wire, stage } = open();
     const spec = name === undefined ? SPEC : { ...SPEC, cloudConfiguration: { name } };
     await stage.list({ spec });
@@ -100,22 +100,25 @@ describe('endpoints', () => {
     ['flags', undefined, { management: 'flag', login: 'flag' }, ['https://flag.example', 'https://flag.example']],
     ['a flag for one of them', undefined, { login: 'flag' }, ['https://flag.example', 'https://variable.example']],
     ['variables', undefined, {}, ['https://variable.example', 'https://variable.example']],
-  ])('provider spec before flags before environment: %s [E1-31]', async (_what, cloud, flagged, origins) => {
-    const url = (host: string | undefined): string => (host === undefined ? '' : `https://${host}.example`);
-    const variables = {
-      AZURE_RESOURCE_MANAGER_ENDPOINT: 'https://variable.example',
-      AZURE_AUTHORITY_HOST: 'https://variable.example',
-    };
-    const { management, login } = flagged as { management?: string; login?: string };
-    const flags = { 'resource-manager-endpoint': url(management), 'authority-host': url(login) };
-    const { wire, stage } = open(variables, {}, { ...flags, 'azure-cloud': 'AzureGovernment' });
-    await stage.list({ spec: cloud ? { ...SPEC, cloudConfiguration: cloud } : SPEC });
-    expect(wire.origins).toEqual([...new Set(origins)]);
-    const audience = cloud ? 'chinacloudapi.cn' : 'usgovcloudapi.net';
-    expect(formOf(wire).get('scope')).toBe(`https://management.core.${audience}/.default`);
-  });
+  ])(
+    'the provider spec takes precedence over flags, and flags over the environment: %s [E1-31]',
+    async (_what, cloud, flagged, origins) => {
+      const url = (host: string | undefined): string => (host === undefined ? '' : `https://${host}.example`);
+      const variables = {
+        AZURE_RESOURCE_MANAGER_ENDPOINT: 'https://variable.example',
+        AZURE_AUTHORITY_HOST: 'https://variable.example',
+      };
+      const { management, login } = flagged as { management?: string; login?: string };
+      const flags = { 'resource-manager-endpoint': url(management), 'authority-host': url(login) };
+      const { wire, stage } = open(variables, {}, { ...flags, 'azure-cloud': 'AzureGovernment' });
+      await stage.list({ spec: cloud ? { ...SPEC, cloudConfiguration: cloud } : SPEC });
+      expect(wire.origins).toEqual([...new Set(origins)]);
+      const audience = cloud ? 'chinacloudapi.cn' : 'usgovcloudapi.net';
+      expect(formOf(wire).get('scope')).toBe(`https://management.core.${audience}/.default`);
+    },
+  );
 
-  test('--azure-cloud is the cloud of classes without a cloud, with its login host and audience [E1-32]', async () => {
+  test('--azure-cloud sets the cloud of classes without a cloud, with its login host and audience [E1-32]', async () => {
     const { wire, stage } = open({}, {}, { 'azure-cloud': 'AzureChina' });
     await stage.list();
     expect(wire.origins).toEqual(CHINA);
@@ -124,7 +127,7 @@ describe('endpoints', () => {
     expect(wire.origins.toSorted()).toEqual([...CHINA, ...Object.values(PUBLIC)].toSorted());
   });
 
-  test('AZURE_AUTHORITY_HOST is used for tokens only [E1-12]', async () => {
+  test('AZURE_AUTHORITY_HOST is used only for tokens [E1-12]', async () => {
     const { wire, stage } = open({ AZURE_AUTHORITY_HOST: 'https://login.example/' });
     await stage.list();
     const there = wire.sent.filter(({ origin }) => origin === 'https://login.example');
@@ -132,7 +135,7 @@ describe('endpoints', () => {
   });
 
   test.each(['AZURE_RESOURCE_MANAGER_ENDPOINT', 'AZURE_AUTHORITY_HOST'])(
-    '%s may be plain http on this host only, and has no path [E1-13]',
+    '%s can use plain http only on this host, and has no path [E1-13]',
     (name) => {
       expect(() => azureSettings({ [name]: 'http://arm.example' })).toThrow(/plain http.*MCM_ALLOW_PLAIN_HTTP=true/);
       expect(azureSettings({ [name]: 'http://127.0.0.1:5000' }).endpoints).toEqual({ [name]: 'http://127.0.0.1:5000' });
@@ -144,7 +147,7 @@ describe('endpoints', () => {
   );
 
   test.each(['azure-asyncoperation', 'location'])(
-    'an operation said to be on another host is not asked there, and no token goes there: %s [E1-14]',
+    'an operation with an address on another host gets no request and no token there: %s [E1-14]',
     async (header) => {
       const { wire, stage } = open();
       wire.script = failing(`PUT .*${VM}`, () => reply(202, {}, { [header]: 'https://evil.example/operations/1' }));
@@ -153,13 +156,13 @@ describe('endpoints', () => {
     },
   );
 
-  test('requests name this product [E1-15]', async () => {
+  test('requests contain the name of this product [E1-15]', async () => {
     const { wire, stage } = open();
     await stage.list();
     expect(wire.sent.at(-1)?.headers['user-agent']).toMatch(/^mcm\/\d/);
   });
 
-  test('one kind of proof a Secret, and no metadata server [E1-16]', async () => {
+  test('a Secret has one kind of credentials, and the metadata server is not used [E1-16]', async () => {
     const { wire, stage } = open();
     await stage.list({ secret: { ...NO_SECRET, workloadIdentityTokenFile: '/token' } });
     expect(Object.fromEntries(formOf(wire))).toMatchObject({
@@ -236,7 +239,7 @@ describe('tokens', () => {
 
 describe('repetitions', () => {
   test.each([500, 503, 408])(
-    'a request is sent four times at most, with growing pauses: %i [E2-06]',
+    'a request is sent at most four times, with growing pauses: %i [E2-06]',
     async (status) => {
       const { wire, stage } = open();
       wire.script = failing(`GET .*${VM}`, () => error(status, 'Oops'));
@@ -248,7 +251,7 @@ describe('repetitions', () => {
     },
   );
 
-  test.each([400, 403, 409, 501])('what will not change is sent once: %i [E2-07]', async (status) => {
+  test.each([400, 403, 409, 501])('a request with a permanent error is sent once: %i [E2-07]', async (status) => {
     const { wire, stage } = open();
     wire.script = failing(`GET .*${VM}`, () => error(status, 'Oops'));
     await refused(stage.status(), 'Internal', 'Oops');
@@ -268,7 +271,7 @@ describe('repetitions', () => {
     expect(second - first).toBeLessThan(ms + 5_000);
   });
 
-  test('what Resource Graph says of its quota is waited [E2-16]', async () => {
+  test('the driver waits until the quota of Resource Graph resets [E2-16]', async () => {
     const { wire, stage } = open();
     const refusal = () => error(429, 'RateLimiting', { 'x-ms-user-quota-resets-after': '00:00:05' });
     wire.script = failing('ResourceGraph', refusal, 1);
@@ -278,7 +281,7 @@ describe('repetitions', () => {
     expect(second - first).toBeLessThan(10_000);
   });
 
-  test('a Retry-After with a date is obeyed [E2-17]', async () => {
+  test('the driver respects a Retry-After with a date [E2-17]', async () => {
     const { wire, stage, clock } = open();
     const date = new Date(clock.now().getTime() + 9_000).toUTCString();
     wire.script = failing(`GET .*${VM}`, () => error(503, 'ServerBusy', { 'retry-after': date }), 1);
@@ -288,7 +291,7 @@ describe('repetitions', () => {
     expect(second - first).toBeLessThan(10_000);
   });
 
-  test('a wait of minutes is the caller’s, not one within the call [E2-09]', async () => {
+  test('for a pause of minutes, the call ends and the caller waits [E2-09]', async () => {
     const { wire, stage, clock } = open();
     wire.script = failing(`GET .*${VM}`, () => error(429, 'TooManyRequests', { 'retry-after': '300' }));
     const start = clock.monotonic();
@@ -325,7 +328,7 @@ describe('ends', () => {
     expect(clock.monotonic() - start).toBeLessThan(2_100);
   });
 
-  test('a call that follows an operation also ends at its deadline, between two looks [E3-03]', async () => {
+  test('a call that waits for an operation also ends at its deadline, between two polls [E3-03]', async () => {
     const { stage, clock } = open();
     const start = clock.monotonic();
     await refused(stage.create({ signal: abortAfter(clock, 20_000) }), 'Canceled');
@@ -372,7 +375,7 @@ describe('errors', () => {
     },
   );
 
-  test('OperationNotAllowed is a lack of quota with 409, and throttles with 429 [E4-08]', async () => {
+  test('OperationNotAllowed means a lack of quota with 409, and throttling with 429 [E4-08]', async () => {
     const { wire, stage } = open();
     const text = {
       message: 'Operation could not be completed as it results in exceeding approved Total Regional Cores quota.',
@@ -384,7 +387,7 @@ describe('errors', () => {
     await refused(other.stage.status(), 'Unavailable', 'OperationNotAllowed');
   });
 
-  test('a page that is refused fails the listing, with the code [E4-09]', async () => {
+  test('a refused page fails the whole listing with its code [E4-09]', async () => {
     const { wire, stage } = open();
     wire.script = failing('ResourceGraph', () => error(404, 'NoSuchPage'));
     await refused(stage.list(), 'Internal', 'NoSuchPage');
@@ -392,7 +395,7 @@ describe('errors', () => {
 });
 
 describe('operations', () => {
-  test('a creation is put, its operation asked until it has ended, and the VM read once [E5-02]', async () => {
+  test('a creation sends one PUT, polls its operation until the end, and reads the VM once [E5-02]', async () => {
     const { wire, stage } = open();
     await stage.create();
     const lines = wire.lines.slice(wire.lines.findIndex((line) => line.startsWith('PUT') && line.endsWith('m-1')));

@@ -79,14 +79,14 @@ describe('endpoints', () => {
     },
   );
 
-  test('another path is refused by its name, and so is plain http to other hosts [E1-19]', () => {
+  test('an endpoint with another path is refused with its name, and so is plain http to other hosts [E1-19]', () => {
     const read = (value: string) => gcpSettings({ GOOGLE_COMPUTE_CUSTOM_ENDPOINT: value });
     expect(() => read('https://gce.example/compute/beta')).toThrow('must not contain the path /compute/beta');
     expect(() => read('http://gce.example')).toThrow('plain http');
     expect(read('http://127.0.0.1:8400').settings).toEqual({ endpoint: 'http://127.0.0.1:8400' });
   });
 
-  test('flags before environment: endpoint, token endpoint and universe [E1-33]', async () => {
+  test('flags take precedence over the environment: endpoint, token endpoint and universe [E1-33]', async () => {
     const variables = {
       GOOGLE_COMPUTE_CUSTOM_ENDPOINT: 'https://variable.example',
       MCM_GCP_TOKEN_ENDPOINT: 'https://variable.example/token',
@@ -103,7 +103,7 @@ describe('endpoints', () => {
     expect(other.wire.origins).toEqual(['https://variable.example']);
   });
 
-  test('GOOGLE_CLOUD_UNIVERSE_DOMAIN moves all hosts, and credentials must name the same [E1-20]', async () => {
+  test('GOOGLE_CLOUD_UNIVERSE_DOMAIN sets all hosts, and the universe of credentials must be the same [E1-20]', async () => {
     const { wire, stage } = open({ GOOGLE_CLOUD_UNIVERSE_DOMAIN: 'apis.example' });
     await refused(stage.list(), 'Internal', 'universe_domain', 'googleapis.com', 'apis.example', 'must be equal');
     expect(wire.sent).toEqual([]);
@@ -114,13 +114,13 @@ describe('endpoints', () => {
     expect(() => gcpSettings({ GOOGLE_CLOUD_UNIVERSE_DOMAIN: 'https://apis.example' })).toThrow('must be a domain');
   });
 
-  test('without that setting what credentials say of their universe moves no host [E1-21]', async () => {
+  test('without that setting, the universe in credentials changes no host [E1-21]', async () => {
     const { wire, stage } = open();
     await stage.list({ secret: secret({ ...ACCOUNT, universe_domain: 'evil.example' }) });
     expect(wire.origins).toEqual(['https://oauth2.googleapis.com', COMPUTE]);
   });
 
-  test('a service account signs for itself, and its assertion goes to Google alone [E1-22]', async () => {
+  test('a service account signs its own assertion, which is sent only to Google [E1-22]', async () => {
     const { wire, stage } = open();
     await stage.list();
     const form = new URLSearchParams(wire.sent[0]?.body);
@@ -142,7 +142,7 @@ describe('endpoints', () => {
     expect(wire.origins).toEqual(['https://oauth2.googleapis.com', COMPUTE]);
   });
 
-  test('MCM_GCP_TOKEN_ENDPOINT is the token endpoint of service accounts [E1-23]', async () => {
+  test('MCM_GCP_TOKEN_ENDPOINT sets the token endpoint of service accounts [E1-23]', async () => {
     const { wire, stage } = open({ MCM_GCP_TOKEN_ENDPOINT: 'https://tokens.example/token' });
     await stage.list();
     expect(wire.origins).toEqual(['https://tokens.example', COMPUTE]);
@@ -152,7 +152,7 @@ describe('endpoints', () => {
     { token_url: 'https://evil.example/token' },
     { credential_source: { file: '/etc/passwd' } },
     { service_account_impersonation_url: 'https://evil.example/x:generateAccessToken' },
-  ])('a workload’s own token goes to Google alone: %o [E1-24]', async (change) => {
+  ])('the token of a workload is sent only to Google: %o [E1-24]', async (change) => {
     const { wire, stage } = open();
     await refused(stage.list({ secret: secret({ ...EXTERNAL, ...change }) }), 'Internal', Object.keys(change)[0] ?? '');
     expect(wire.sent).toEqual([]);
@@ -168,7 +168,7 @@ describe('endpoints', () => {
     expect(wire.sent).toEqual([]);
   });
 
-  test('requests name this product [E1-26]', async () => {
+  test('requests contain the name of this product [E1-26]', async () => {
     const { wire, stage } = open();
     await stage.list();
     expect(wire.sent.at(-1)?.headers['user-agent']).toMatch(/^mcm\/\d/);
@@ -273,7 +273,7 @@ describe('repetitions', () => {
     [403, 'forbidden'],
     [403, 'quotaExceeded'],
     [400, 'invalid'],
-  ])('all else is sent once, and the machine tries again: %i %s [E2-13]', async (status, reason) => {
+  ])('any other request is sent once, and the machine tries again: %i %s [E2-13]', async (status, reason) => {
     const { wire, stage } = open();
     wire.script = failing(LIST, () => error(status, reason));
     await refused(stage.list(), 'Internal', String(status));
@@ -312,7 +312,7 @@ describe('ends', () => {
     expect(clock.monotonic() - start).toBeLessThan(2_100);
   });
 
-  test('a call that follows an operation also ends at its deadline [E3-05]', async () => {
+  test('a call that waits for an operation also ends at its deadline [E3-05]', async () => {
     const { stage, clock } = open();
     const start = clock.monotonic();
     await refused(stage.create({ signal: abortAfter(clock, 7_000) }), 'Canceled');
@@ -343,7 +343,7 @@ describe('errors', () => {
   });
 
   test.each(['ZONE_RESOURCE_POOL_EXHAUSTED', 'QUOTA_EXCEEDED'])(
-    'an operation that has failed is an error by its code: %s [E4-12]',
+    'a failed operation is an error with its code: %s [E4-12]',
     async (code) => {
       const { cloud, stage } = open();
       cloud.faults.order({ on: '^POST instances$', failOperation: { code, message: 'no room' } });

@@ -40,7 +40,7 @@ function describeFields<Spec, Credentials>(
   );
   const about = new Map(fieldsOf(schema).map(({ field, about: words }) => [field, words]));
 
-  test('the samples hold every field that there is, and no other', () => {
+  test('the samples contain all existing fields and no others', () => {
     expect(new Set(all.map(({ field }) => field))).toEqual(new Set(about.keys()));
   });
 

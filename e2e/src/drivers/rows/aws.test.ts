@@ -76,7 +76,7 @@ describe('creation', () => {
     expect(cloud.instances).toHaveLength(1);
   });
 
-  test('another provider is refused by every method, and the cloud is not asked [A2]', async () => {
+  test('another provider is refused by every method without a request to the cloud [A2]', async () => {
     const { stage, cloud } = open();
     for (const call of Object.values(stage.all({ provider: 'azure' }))) await refused(call(), 'InvalidArgument');
     expect(cloud.seen).toEqual([]);
@@ -128,26 +128,26 @@ describe('creation', () => {
     });
   });
 
-  test('no block devices pass validation and end the creation [A15]', async () => {
+  test('a spec without block devices passes the validation, and its creation fails [A15]', async () => {
     const { stage, sent } = open();
     await refused(stage.create({ spec: withSpec(SPEC, { blockDevices: [] }) }), 'InvalidArgument');
     expect(await stage.list({ spec: withSpec(SPEC, { blockDevices: [] }) })).toEqual([]);
     expect(sent('RunInstances')).toEqual([]);
   });
 
-  test('deleteOnTermination false is sent for its own disk alone [A16]', async () => {
+  test('deleteOnTermination false is sent only for its own disk [A16]', async () => {
     expect(await open().launched(two({ deleteOnTermination: false }))).toMatchObject({
       'BlockDeviceMapping.1.Ebs.DeleteOnTermination': 'true',
       'BlockDeviceMapping.2.Ebs.DeleteOnTermination': 'false',
     });
   });
 
-  test('a spot price is the highest price [A18]', async () => {
+  test('a spot price is sent as the maximum price [A18]', async () => {
     const params = await open().launched({ spotPrice: '500' });
     expect(params['InstanceMarketOptions.SpotOptions.MaxPrice']).toBe('500');
   });
 
-  test('market options win over a spot price and send the type alone [A19]', async () => {
+  test('market options take precedence over a spot price, and only their type is sent [A19]', async () => {
     const params = await open().launched({ instanceMarketOptions: { marketType: 'capacity-block' }, spotPrice: '500' });
     expect(Object.entries(params).filter(([key]) => key.startsWith('InstanceMarketOptions'))).toEqual([
       ['InstanceMarketOptions.MarketType', 'capacity-block'],
@@ -159,7 +159,7 @@ describe('creation', () => {
     ['capacity blocks', { instanceMarketOptions: { marketType: 'capacity-block' }, spotPrice: '' }, undefined],
     ['a spot price', { spotPrice: '' }, 'spot-instances-request'],
     ['market options', { instanceMarketOptions: { marketType: 'spot' } }, 'spot-instances-request'],
-  ])('a spot request is tagged as its VM, and nothing is tagged that is not made: %s', async (_, spec, tagged) => {
+  ])('a spot request has the tags of its VM, and only created resources have tags: %s', async (_, spec, tagged) => {
     const params = await open().launched(spec);
     const tagsOf = (kind: number) =>
       Object.entries(params).flatMap(([key, value]) =>
@@ -196,7 +196,7 @@ describe('creation', () => {
     );
   });
 
-  test('a provider spec that is not there [A23]', async () => {
+  test('a missing provider spec [A23]', async () => {
     const { stage, cloud } = open();
     for (const call of Object.values(stage.all({ spec: undefined })))
       await refused(call(), 'Internal', 'providerSpec: is missing; add it');
@@ -227,14 +227,14 @@ describe('creation', () => {
     expect(message).toMatch(/providerSpec\.ami: Required value.*providerSpec\.region: Required value/s);
   });
 
-  test('a client that cannot be made is Internal, and Uninitialized for initialization [A30]', async () => {
+  test('a failed creation of the client is Internal, and Uninitialized for initialization [A30]', async () => {
     const { stage, cloud } = open({}, { AWS_PROFILE: 'nobody' });
     for (const call of Object.values(stage.all({}))) await refused(call(), 'Internal');
     await refused(stage.initialize(), 'Uninitialized');
     expect(cloud.seen).toEqual([]);
   });
 
-  test('placement by the annotation [A32]', async () => {
+  test('the annotation sets the placement [A32]', async () => {
     const annotations = { 'machine.sapcloud.io/awsPlacement': '{"hostId":"h-1","partitionNumber":7}' };
     expect(await open().launched({}, { annotations })).toMatchObject({
       'Placement.HostId': 'h-1',
@@ -264,13 +264,13 @@ describe('creation', () => {
     'MaxIOPSLimitExceeded',
     'RouteLimitExceeded',
     'Unsupported',
-  ])('a launch without room: %s [A38]', async (code) => {
+  ])('a launch without capacity: %s [A38]', async (code) => {
     const { stage, sent } = open({ script: failing('RunInstances', code, 500) });
     await refused(stage.create(), 'ResourceExhausted', code);
     expect(sent('RunInstances')).toHaveLength(1);
   });
 
-  test('an instance that never appears is kept and reported [A39]', async () => {
+  test('an instance that never becomes visible is kept and reported [A39]', async () => {
     const { stage, cloud } = open({ visibleAfterMs: 86_400_000 });
     const message = await refused(stage.create(), 'Internal');
     expect(message).toContain(`aws:///eu-west-1/${cloud.instances[0]?.instanceId}`);
@@ -282,7 +282,7 @@ describe('creation', () => {
     [nic({ subnetID: '' }), 'subnetID'],
     [nic({ securityGroupIDs: [] }), 'securityGroupIDs'],
     [nic({ securityGroupIDs: ['sg-1', ''] }), 'securityGroupIDs'],
-  ])('network interfaces that say too little: %j [A40]', async (change, field) => {
+  ])('network interfaces with missing fields: %j [A40]', async (change, field) => {
     await refused(open().stage.create({ spec: withSpec(SPEC, change) }), 'InvalidArgument', field);
   });
 
@@ -290,7 +290,7 @@ describe('creation', () => {
     [nic({ interfaceType: 'invalid' }), 'interfaceType: Unsupported value'],
     [nic({ deviceIndex: -1 }), 'deviceIndex: Invalid value'],
     [nic({ networkCardIndex: -1 }), 'networkCardIndex: Invalid value'],
-  ])('network interfaces that say something wrong: %j [A41]', async (change, words) => {
+  ])('network interfaces with invalid fields: %j [A41]', async (change, words) => {
     await refused(open().stage.create({ spec: withSpec(SPEC, change) }), 'InvalidArgument', words);
   });
 
@@ -314,13 +314,13 @@ describe('creation', () => {
   });
 
   test.each([{ threadsPerCore: 2 }, { coreCount: 8 }, { coreCount: 8, threadsPerCore: 3 }, { amdSevSnp: 'invalid' }])(
-    'CPU options that cannot be: %j [A43]',
+    'invalid CPU options: %j [A43]',
     async (cpuOptions) => {
       await refused(open().stage.create({ spec: withSpec(SPEC, { cpuOptions }) }), 'InvalidArgument', 'cpuOptions');
     },
   );
 
-  test('CPU options that can [A44]', async () => {
+  test('valid CPU options [A44]', async () => {
     const both = { coreCount: 8, threadsPerCore: 2 };
     const sent = { 'CpuOptions.CoreCount': '8', 'CpuOptions.ThreadsPerCore': '2' };
     expect(await open().launched({ cpuOptions: both })).toMatchObject(sent);
@@ -332,18 +332,18 @@ describe('creation', () => {
 });
 
 describe('initialization', () => {
-  test('nothing to do [A45]', async () => {
+  test('a machine that needs no initialization [A45]', async () => {
     const { stage, cloud } = open({ instances: [vm()] });
     expect(await stage.initialize()).toEqual({ providerId: ID, nodeName: 'ip-1.internal' });
     expect(cloud.seen.map(({ action }) => action)).toEqual(['DescribeInstances']);
   });
 
-  test('a look that fails is not taken for a VM that is not there [A46]', async () => {
+  test('a failed look-up does not count as a missing VM [A46]', async () => {
     const { stage } = open({ instances: [vm()], script: failing('DescribeInstances', 'InternalFailure') });
     await refused(stage.initialize(), 'Internal');
   });
 
-  test('no VM, with and without a provider id [A47]', async () => {
+  test('a missing VM, with and without a provider ID [A47]', async () => {
     const { stage } = open();
     await refused(stage.initialize(), 'Uninitialized', 'code = [NotFound]');
     await refused(stage.initialize({ providerID: ID }), 'Uninitialized', 'code = [NotFound]');
@@ -351,32 +351,32 @@ describe('initialization', () => {
 });
 
 describe('deletion', () => {
-  test('by its provider id, once [A48]', async () => {
+  test('a VM is terminated once by its provider ID [A48]', async () => {
     const { stage, sent, cloud } = open({ instances: [vm()] });
     await stage.delete({ providerID: ID });
     expect(sent('TerminateInstances')).toHaveLength(1);
     expect(cloud.instances[0]?.state).toBe('shutting-down');
   });
 
-  test('a provider id that EC2 does not know [A49]', async () => {
+  test('a provider ID that EC2 does not know [A49]', async () => {
     const { stage, sent } = open();
     await stage.delete({ providerID: ID });
     expect(sent('TerminateInstances')).toHaveLength(1);
   });
 
-  test('no provider id and no VM: nothing is terminated [A50]', async () => {
+  test('without a provider ID and a VM, nothing is terminated [A50]', async () => {
     const { stage, sent } = open({ instances: [vm({ tags: { ...TAGS, Name: 'other' } })] });
     await stage.delete();
     expect(sent('TerminateInstances')).toEqual([]);
   });
 
-  test('no provider id, one VM of its name [A51]', async () => {
+  test('without a provider ID, the one VM of the machine’s name is terminated [A51]', async () => {
     const { stage, cloud } = open({ instances: [vm(), vm({ instanceId: 'i-2', tags: { ...TAGS, Name: 'other' } })] });
     await stage.delete();
     expect(cloud.instances.map(({ state }) => state)).toEqual(['shutting-down', 'running']);
   });
 
-  test('no provider id, and the look fails [A52]', async () => {
+  test('without a provider ID, a failed look-up is an error [A52]', async () => {
     const { stage, cloud } = open({ instances: [vm()], script: failing('DescribeInstances', 'InternalFailure') });
     await refused(stage.delete(), 'Internal');
     expect(cloud.instances[0]?.state).toBe('running');
@@ -384,18 +384,18 @@ describe('deletion', () => {
 });
 
 describe('status and listing', () => {
-  test('nothing is found, with a provider id [A54]', async () => {
+  test('with the provider ID of a missing VM, nothing is found [A54]', async () => {
     await refused(open().stage.status({ providerID: ID }), 'NotFound');
   });
 
-  test('two VMs of one name [A55]', async () => {
+  test('two VMs with one name [A55]', async () => {
     const { stage } = open({ instances: [vm(), vm({ instanceId: 'i-2' })] });
     await refused(stage.status(), 'OutOfRange', 'i-1', 'i-2');
   });
 
   const checking = { srcAndDstChecksEnabled: false };
 
-  test('a NIC still checks sources [A56]', async () => {
+  test('a NIC that still has its source check [A56]', async () => {
     const { stage } = open({ instances: [vm()] });
     await refused(stage.status({ spec: withSpec(SPEC, checking) }), 'Uninitialized', 'SourceDestCheck');
     // The original returns this with the error. This driver returns it from the next initialization.
@@ -406,7 +406,7 @@ describe('status and listing', () => {
     expect(await stage.status({ spec: withSpec(SPEC, checking) })).toMatchObject({ providerId: ID });
   });
 
-  test('a prefix is missing [A57]', async () => {
+  test('a missing IPv6 prefix [A57]', async () => {
     const spec = withSpec(SPEC, nic({ ipv6PrefixCount: 1 }));
     const { stage } = open({ instances: [vm()] });
     await refused(stage.status({ spec }), 'Uninitialized', 'Ipv6PrefixCount=1');

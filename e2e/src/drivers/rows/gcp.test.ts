@@ -59,7 +59,7 @@ const failing = (on: string, status: number, code: string, message = 'ordered') 
 });
 
 describe('creation', () => {
-  test('credentials under their third name [G2]', async () => {
+  test('credentials with their third name [G2]', async () => {
     const { stage } = open();
     const secret = { credentialsConfig: ACCOUNT, userData: 'x' };
     expect(await stage.create({ secret })).toMatchObject({ providerId: ID });
@@ -77,7 +77,7 @@ describe('creation', () => {
     expect(disks).toMatchObject([{ initializeParams: { diskType: expect.stringMatching(/\/pd-balanced$/) } }]);
   });
 
-  test('no zone, where only the zone is looked at [G7]', async () => {
+  test('a missing zone, if only the zone is needed [G7]', async () => {
     const { stage, sent } = open();
     const { delete: remove, status, list } = stage.all({ spec: withSpec(SPEC, { zone: '' }) });
     for (const call of [remove, status, list])
@@ -85,14 +85,14 @@ describe('creation', () => {
     expect(sent).toEqual([]);
   });
 
-  test('a provider spec that is not there [G8]', async () => {
+  test('a missing provider spec [G8]', async () => {
     const { stage, sent } = open();
     for (const call of Object.values(stage.all({ spec: undefined })))
       await refused(call(), 'Internal', 'decodeProviderSpec', 'providerSpec: is missing; add it');
     expect(sent).toEqual([]);
   });
 
-  test('an empty secret lacks two things [G9]', async () => {
+  test('an empty Secret lacks two keys [G9]', async () => {
     await refused(open().stage.create({ secret: {} }), 'Internal', 'validateSecret', 'serviceAccountJSON', 'userData');
   });
 
@@ -116,7 +116,7 @@ describe('creation', () => {
     await open().bad(disk({ encryption: { kmsKeyServiceAccount: 'sa' } }), 'spec.disks[0].kmsKeyName');
   });
 
-  test('an operation that ends for want of capacity or quota [G26]', async () => {
+  test('an operation that fails because of missing capacity or quota [G26]', async () => {
     for (const code of ['ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS', 'QUOTA_EXCEEDED']) {
       const { stage, cloud } = open();
       cloud.faults.order({ on: '^POST instances$', failOperation: { code, message: 'no room' } });
@@ -146,7 +146,7 @@ describe('creation', () => {
     await refused(stage.create(), 'Internal', 'quota', 'something else');
   });
 
-  test('a machine type that the zone does not have [G28]', async () => {
+  test('a machine type that does not exist in the zone [G28]', async () => {
     const { stage, cloud } = open();
     cloud.faults.order(failing('^POST instances$', 400, 'invalid', "Machine type 'x' does not exist in zone 'z'."));
     await refused(stage.create(), 'ResourceExhausted', 'does not exist in zone');
@@ -162,13 +162,13 @@ describe('creation', () => {
     await refused(taken.stage.create(), 'Internal', 'alreadyExists');
   });
 
-  test('cloud-config and scripts have keys of their own [G31]', async () => {
+  test('cloud-config and scripts have separate metadata keys [G31]', async () => {
     const items = async (userData: string) => (await open().inserted({}, { userData })).metadata;
     expect(await items('#cloud-config\n')).toMatchObject({ items: [{ key: 'user-data', value: '#cloud-config\n' }] });
     expect(await items('#!/bin/bash')).toMatchObject({ items: [{ key: 'startup-script', value: '#!/bin/bash' }] });
   });
 
-  test('user data that is not text travels as base64, and a key says so', async () => {
+  test('binary user data is sent as base64, and a key contains the encoding', async () => {
     const userData = gzipSync('#cloud-config\n');
     const value = userData.toString('base64');
     const encoding = { key: 'user-data-encoding', value: 'base64' };
@@ -190,12 +190,12 @@ describe('creation', () => {
     await open().bad({ metadata: [{ key: 'user-data', value: 'x' }] }, 'user-data');
   });
 
-  test('what happens on maintenance must be said [G34]', async () => {
+  test('the maintenance policy is required [G34]', async () => {
     for (const onHostMaintenance of ['', 'foo'])
       await open().bad({ scheduling: { ...SPEC.scheduling, onHostMaintenance } }, 'onHostMaintenance');
   });
 
-  test('two stacks with a named range [G36]', async () => {
+  test('two stacks with the name of a range [G36]', async () => {
     const change = nic({
       stackType: 'IPV4_IPV6',
       ipv6accessType: 'EXTERNAL',
@@ -211,7 +211,7 @@ describe('creation', () => {
     ]);
   });
 
-  test('alias addresses on a single stack [G37]', async () => {
+  test('alias addresses with a single stack [G37]', async () => {
     const change = nic({ useAliasIPs: true, stackType: 'IPV4_ONLY', ipCidrRange: '/24', subnetworkRangeName: 'r' });
     expect((await open().inserted(change)).networkInterfaces).toMatchObject([
       { stackType: 'IPV4_ONLY', aliasIpRanges: [{ ipCidrRange: '/24', subnetworkRangeName: 'r' }] },
@@ -225,11 +225,11 @@ describe('creation', () => {
     nic({ stackType: 'X' }),
     nic({ ipv6accessType: 'X' }),
     nic({ subnetwork: '', network: '' }),
-  ])('a network interface that cannot be: %j [G39]', async (change) => {
+  ])('an invalid network interface: %j [G39]', async (change) => {
     await open().bad(change, 'spec.networkInterfaces');
   });
 
-  test('an external address, unless it is not wanted [G40]', async () => {
+  test('an external address, unless the class disables it [G40]', async () => {
     const [without] = (await open().inserted()).networkInterfaces as Record<string, unknown>[];
     expect(without).not.toHaveProperty('accessConfigs');
     const [wanted] = (await open().inserted(nic({ disableExternalIP: false }))).networkInterfaces as Record<
@@ -260,7 +260,7 @@ describe('creation', () => {
     { type: 'service_account', project_id: 'p', proxy: 'x' },
     { ...external, token_url: 'https://sts.example.com/v1/token' },
     { ...external, credential_source: { file: '/etc/passwd' } },
-  ])('credentials that could point elsewhere are refused: %j [G42]', async (account) => {
+  ])('credentials that could redirect the driver to another server are refused: %j [G42]', async (account) => {
     const { stage, sent } = open();
     await refused(stage.create({ secret: { ...SECRET, serviceAccountJSON: JSON.stringify(account) } }), 'Internal');
     expect(sent).toEqual([]);
@@ -268,11 +268,11 @@ describe('creation', () => {
 });
 
 describe('deletion', () => {
-  test('a machine that is not there [G16]', async () => {
+  test('a missing machine [G16]', async () => {
     await refused(open().stage.delete(), 'NotFound');
   });
 
-  test('looked up, deleted, waited for [G17]', async () => {
+  test('a machine is looked up and deleted, and the driver waits for the end of the operation [G17]', async () => {
     const { stage, cloud, place, sent } = open();
     place('m-1');
     await stage.delete();
@@ -282,7 +282,7 @@ describe('deletion', () => {
     ).toEqual(['GET instances', 'DELETE instances/m-1', 'GET operations/o']);
   });
 
-  test('a listing that is refused [G18]', async () => {
+  test('a refused listing [G18]', async () => {
     const { stage, cloud, place } = open();
     place('m-1');
     cloud.faults.order(failing('^GET instances$', 400, 'invalid'));
@@ -290,7 +290,7 @@ describe('deletion', () => {
     expect(cloud.names()).toEqual(['m-1']);
   });
 
-  test('gone between the look and the deletion [G19]', async () => {
+  test('a VM that disappears between the look-up and the deletion [G19]', async () => {
     const { stage, cloud, place } = open();
     place('m-1');
     cloud.faults.order(failing('^DELETE instances$', 404, 'notFound'));
@@ -305,7 +305,7 @@ describe('status and listing', () => {
     expect(await stage.list()).toMatchObject([{ providerId: ID, machineName: 'm-1' }]);
   });
 
-  test('six instances on pages of two [G21]', async () => {
+  test('six instances on pages with two [G21]', async () => {
     const { stage, place, sent } = open({ pageSize: 2 });
     for (let i = 0; i < 6; i++) place(`m-${i}`);
     expect(await stage.list()).toHaveLength(6);
@@ -319,7 +319,7 @@ describe('status and listing', () => {
     expect(sent).toEqual([]);
   });
 
-  test('status tells the same ids as the creation [G24]', async () => {
+  test('status returns the same IDs as the creation [G24]', async () => {
     const { stage } = open();
     const { providerId, nodeName } = await stage.create();
     expect(await stage.status()).toEqual({ providerId, nodeName });

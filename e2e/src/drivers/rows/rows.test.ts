@@ -21,7 +21,7 @@ const sourcesOf = (provider: string): readonly URL[] =>
         .map((file) => new URL(`./${file}`, import.meta.url));
 
 test.each(Object.entries(ROWS))(
-  'every row of docs/compatibility/rules-drivers.md for %s is a test of its own name',
+  'every row of docs/compatibility/rules-drivers.md for %s is a test with its name',
   (provider, rows) => {
     const source = sourcesOf(provider)
       .map((file) => readFileSync(file, 'utf8'))

@@ -37,7 +37,7 @@ const failedService = (provider: string, service: string) => ({
   [`mcm_cloud_api_requests_failed_total{provider="${provider}",service="${service}"}`]: 1,
 });
 
-test.each([503, 500, 429])('Azure: a login host that answers %i is out of reach for a while', async (status) => {
+test.each([503, 500, 429])('Azure: a login host that answers with %i is temporarily unavailable', async (status) => {
   const recorded = await caseOf('azure', 'secrets/015');
   const requests = (recorded.requests ?? []).slice(0, -1);
   const metrics = {
@@ -50,7 +50,7 @@ test.each([503, 500, 429])('Azure: a login host that answers %i is out of reach 
   expect(rows).toContain(DOWN);
 });
 
-test.each([503, 500, 429])('GCP: a token host that answers %i is out of reach for a while', async (status) => {
+test.each([503, 500, 429])('GCP: a token host that answers with %i is temporarily unavailable', async (status) => {
   const recorded = await caseOf('gcp', 'secrets/040');
   const requests = (recorded.requests ?? []).slice(0, 1);
   const metrics = { ...failedCall('gcp', 'get_machine_status', 13), ...failedService('gcp', 'instance_get') };
@@ -60,7 +60,7 @@ test.each([503, 500, 429])('GCP: a token host that answers %i is out of reach fo
   expect(rows).toContain(DOWN);
 });
 
-test('AWS: STS that answers 503 is out of reach for a while', async () => {
+test('AWS: an STS that answers with 503 is temporarily unavailable', async () => {
   const recorded = await caseOf('aws', 'secret/wi-sts-AccessDenied');
   const error = { http: 503, code: 'ServiceUnavailable', message: 'not now' };
   const errorText = 'operation error STS: AssumeRoleWithWebIdentity';
@@ -77,7 +77,7 @@ test('AWS: STS that answers 503 is out of reach for a while', async () => {
 test.each([
   ['without a body', { status: 404 }],
   ['with a page', { status: 404, text: '<html>nothing here</html>' }],
-])('Azure: a 404 %s says nothing of a VM', async (_what, reply) => {
+])('Azure: a 404 %s does not show whether a VM exists', async (_what, reply) => {
   const recorded = await caseOf('azure', 'lookup/001');
   const nothing = changed(recorded, /virtualMachines/, reply, {
     result: { response: null, errorCode: 'NotFound', errorText: 'VM is not found', textIs: 'driver' },
@@ -88,7 +88,7 @@ test.each([
   expect(rows).toContain(NOBODYS);
 });
 
-test('a recording that is not changed needs none of these rules', async () => {
+test('an unchanged recording needs none of these rules', async () => {
   for (const [play, cloud, name] of [
     [playAzure, 'azure', 'secrets/015'],
     [playAzure, 'azure', 'lookup/001'],

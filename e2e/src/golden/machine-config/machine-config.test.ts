@@ -14,13 +14,13 @@ async function outcomes(dir: string): Promise<readonly Outcome[]> {
   return all;
 }
 
-test('every recorded answer of the original is equal to ours, or differs by a named correction', async () => {
+test('every recorded answer of the original equals ours, or differs by a named correction', async () => {
   const all = await outcomes(OWN_COPY);
   expect(all.filter(({ failure }) => failure !== undefined)).toEqual([]);
   expect(all.length).toBeGreaterThanOrEqual(1083);
 });
 
-test('the comparison fails for a wrong answer: a changed order, count, verdict or reason', async () => {
+test('the comparison fails for a wrong answer: a changed order, count, result or reason', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'golden-'));
   await mkdir(join(dir, 'machine-config'));
   const recorded = (fn: string, input: object, output: object) => ({ id: fn, fn, title: fn, tags: [], input, output });
@@ -35,7 +35,7 @@ test('the comparison fails for a wrong answer: a changed order, count, verdict o
   expect((await outcomes(dir)).map(({ failure }) => failure === undefined)).toEqual([false, false, false, false]);
 });
 
-test('a case that cannot be read, played or compared is one failed case, and the next ones are played', async () => {
+test('a case that cannot be read, replayed or compared counts as one failure, and the next cases are replayed', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'golden-'));
   await mkdir(join(dir, 'machine-config'));
   const recorded = (fn: string, input: unknown, output: unknown) => ({

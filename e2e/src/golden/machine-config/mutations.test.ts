@@ -68,7 +68,7 @@ const DO_NOT_COUNT: readonly (readonly [where: RegExp, rule: string])[] = [
   [/^render-sync steps\.pools\.\w+\.conditions\.(message|lastTransitionTime|reason|status)$/, 'our RenderDegraded'],
 ];
 
-test('a changed value anywhere in an answer is a difference, but where a rule says that it does not count', async () => {
+test('a changed value in an answer is a difference, unless a rule says that it does not count', async () => {
   const survivors = new Map<string, number>();
   let cases = 0;
   for (const { raw } of await readRecordings(OWN_COPY)) {
@@ -175,7 +175,7 @@ const variations: readonly Variation[] = [
 ];
 
 test.each(variations)(
-  '%s: the answer of the original is ours, and another one is not',
+  '%s: our answer equals the answer of the original, and a changed one does not',
   async (_title, one, output, wrong) => {
     const recorded = {
       id: 'x',

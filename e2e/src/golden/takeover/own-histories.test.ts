@@ -187,7 +187,7 @@ async function historyOf(deeds: readonly Deed[], until: number): Promise<History
   }
 }
 
-test.each(HISTORIES)('%s: what was done is found in the recording', async (_what, deeds, until) => {
+test.each(HISTORIES)('%s: the replay finds the action in the recording', async (_what, deeds, until) => {
   const history = await historyOf(deeds, until);
   const failures: string[] = [];
   let checks = 0;

@@ -30,14 +30,14 @@ const cutAfter = (at: number): Change =>
 
 const indexAt = ({ states }: History, at: number): number => states.findIndex((state) => state.at === at);
 
-test('a machine that joined after its creation timeout, and was kept, is no history of ours', async () => {
+test('a recording in which a machine joined after its creation timeout and was kept cannot be from mcm', async () => {
   const slow = await history('birth.json', delayed(5, 60));
   expect((await takeOver(slow, 0)).failure).toContain('machines were created, the original created 3');
   const inTime = await history('birth.json', delayed(5, 30));
   expect((await takeOver(inTime, 0)).failure).toBeUndefined();
 });
 
-test('a VM that was loaded while it booted joins when the recorded one did', async () => {
+test('a VM that was loaded during its boot joins at the recorded time', async () => {
   const withoutNodes = changing(({ states }) => {
     const nodes = states[1]?.changed.filter(({ kind }) => kind === 'Node') ?? [];
     states[1]?.changed.splice(0, Number.POSITIVE_INFINITY, ...states[1].changed.filter(({ kind }) => kind !== 'Node'));
@@ -49,7 +49,7 @@ test('a VM that was loaded while it booted joins when the recorded one did', asy
   expect((await takeOver(late, 1)).failure).toContain('machines were created, the original created 0');
 });
 
-test('what follows an action that had to wait keeps its distance from it', async () => {
+test('actions after a delayed action keep their distance from it', async () => {
   const stage = await Stage.open(await history('birth.json'));
   try {
     await stage.reach(5);
@@ -83,7 +83,7 @@ const deadlocked = changing(({ states }) => {
   }
 });
 
-test('an end that a health timeout is about to change lasts no longer than that', async () => {
+test('the final state is observed only until a health timeout would change it', async () => {
   const unknown = await history('unhealthy.json', deadlocked, cutAfter(11));
   expect((await takeOver(unknown, unknown.states.length - 1)).failure).toBeUndefined();
 });
@@ -111,12 +111,12 @@ const exchanged = (from: number, one: string, other: string): Change =>
     });
   });
 
-test('machines that differed when they were loaded, and were equal when one had to go: the choice is free', async () => {
+test('the choice is free between machines that differed when they were loaded and were equal at the scale-in', async () => {
   const free = await history('scale-up-and-down.json', exchanged(18, 'pool-6f576-kqsh8', 'pool-6f576-rkrvm'));
   expect((await takeOver(free, indexAt(free, 1.2))).failure).toBeUndefined();
 });
 
-test('machines that were equal when they were loaded, and differed when one had to go: the choice is not free', async () => {
+test('the choice is not free between machines that were equal when they were loaded and differed at the scale-in', async () => {
   // The original deletes a machine with priority 3, and keeps the machine to which the user gave priority 1.
   const ordinary = changing(({ states }) => {
     for (const state of states.filter(({ at }) => at >= 18))

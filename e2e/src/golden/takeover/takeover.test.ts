@@ -27,7 +27,7 @@ const played: Checked[] = [];
 
 describe.each(histories)('$file', (history) => {
   test.each(sampled([...history.states.keys()], 4))(
-    'state %i is taken over and ends as the original did',
+    'state %i is taken over, and the end equals that of the original',
     async (index) => {
       const outcome = await takeOver(history, index);
       taken.push(outcome);
@@ -35,7 +35,7 @@ describe.each(histories)('$file', (history) => {
     },
   );
 
-  test('played from the start, it leaves the same contract', async () => {
+  test('a replay from the start leads to the same contract', async () => {
     const outcomes: Checked[] = [];
     for await (const outcome of sameContract(history)) outcomes.push(outcome);
     played.push(...outcomes);
@@ -44,7 +44,7 @@ describe.each(histories)('$file', (history) => {
   });
 });
 
-test('never-joins.json with twice as many machines: they are replaced in turn, and leave the same contract', async () => {
+test('never-joins.json with twice as many machines: they are replaced one after the other, and lead to the same contract', async () => {
   const text = await readFile(new URL('../../../testdata/takeover/never-joins.json', import.meta.url), 'utf8');
   for await (const outcome of sameContract(parseHistory('never-joins.json', widened(text)))) {
     played.push(outcome);
@@ -52,23 +52,23 @@ test('never-joins.json with twice as many machines: they are replaced in turn, a
   }
 });
 
-describe('what the recordings as a whole show', () => {
+describe('the recordings together', () => {
   const isWhole = (): boolean => taken.length >= states;
 
-  test('no check is left out', (context) => {
+  test('contain all known checks', (context) => {
     if (!isWhole()) context.skip('only some of the recordings were run');
     expect(taken.length).toBeGreaterThanOrEqual(FLOOR.takeOver);
     expect(played.length).toBeGreaterThanOrEqual(FLOOR.sameContract);
   });
 
-  test('every rule was needed', (context) => {
+  test('need every rule', (context) => {
     if (!isWhole()) context.skip('only some of the recordings were run');
     const needed = new Set([...taken, ...played].flatMap(({ used }) => [...used].map(textOf)));
     expect(reasons.map(textOf).filter((text) => !needed.has(text))).toEqual([]);
   });
 });
 
-test('a roll begun by the original is carried on without one replacement', async () => {
+test('a rollout that the original started continues without a replacement', async () => {
   const roll = histories.find(({ file }) => file === 'roll.json');
   const middle = roll?.states.findIndex(({ objects }) => {
     const all = [...objects.values()].filter(({ kind }) => kind === 'Machine');
@@ -78,12 +78,12 @@ test('a roll begun by the original is carried on without one replacement', async
   expect((await takeOver(roll, middle)).failure).toBeUndefined();
 });
 
-test('an unknown set is refused with the known ones', () => {
+test('an unknown set is refused with the names of the known sets', () => {
   expect(() => findSets(['nonsense'])).toThrow('unknown set "nonsense"; known: takeover');
 });
 
 test.each([...new Set(reasons.map(({ row }) => row))])(
-  'the rule "%s" has its row in the table of differences',
+  'the rule "%s" has a row in the table of differences',
   async (row) => {
     const docs = await readFile(new URL('../../../../docs/compatibility/differences.md', import.meta.url), 'utf8');
     expect(docs.split('\n').map((line) => line.split('|')[1]?.trim())).toContain(row);

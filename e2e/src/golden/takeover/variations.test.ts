@@ -83,7 +83,7 @@ describe.each(sampled(files, 4))('%s', (file) => {
   test.each<[string, Change]>([
     ['under other names, in another namespace', renamed],
     ['looked at less often', thinned],
-  ])('%s: the same verdicts', async (_what, change) => {
+  ])('%s: the results are the same', async (_what, change) => {
     const varied = history(file, change);
     const { length } = varied.states;
     expect(await failuresOf(varied, [Math.floor(length / 2)])).toEqual([]);
@@ -110,7 +110,7 @@ test.each([
 });
 
 describe('a history that cannot be verified is a failure', () => {
-  test('an action that shows nowhere', async () => {
+  test('an action without a visible effect', async () => {
     const varied = history(
       'birth.json',
       changing(({ states }) => {
@@ -123,7 +123,7 @@ describe('a history that cannot be verified is a failure', () => {
     ]);
   });
 
-  test('an object of a kind that is not known', async () => {
+  test('an object of an unknown kind', async () => {
     const varied = history(
       'birth.json',
       changing(({ states }) => {
@@ -135,12 +135,12 @@ describe('a history that cannot be verified is a failure', () => {
     for (const failure of failures) expect(failure).toContain('an object of kind Toaster; known: ');
   });
 
-  test('a file that is no recording', () => {
+  test('a file that is not a recording', () => {
     expect(() => parseHistory('x.json', '{')).toThrow('x.json is not JSON');
     expect(() => parseHistory('x.json', '{"scenario":"x"}')).toThrow('x.json is not a recording of a take-over');
   });
 
-  test('another end than ours', async () => {
+  test('a different end', async () => {
     const varied = history('birth.json', (text) => text.replaceAll('"NewMachineSetAvailable"', '"Done"'));
     expect(await failuresOf(varied, [4])).toEqual([
       expect.stringContaining('reason is NewMachineSetAvailable, not Done'),

@@ -40,7 +40,7 @@ test('a VM that is deleted with a pod on it is a violation, unless the pod was e
   expect(recorded((record) => record.pod(pod(), AT + 59_000))).toEqual([]);
 });
 
-test('a VM that ends though its Machine stays, two VMs of a Machine, and a VM without a Machine are violations', () => {
+test('a VM that ends although its Machine stays, two VMs of a Machine, and a VM without a Machine are violations', () => {
   expect(recorded((record) => record.machine(machine(false)))).toEqual([
     'VM i-1 of node-1 was deleted without a deletion of its Machine',
   ]);

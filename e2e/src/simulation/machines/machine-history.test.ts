@@ -34,7 +34,7 @@ test('a controller that writes without end ends its history with a violation tha
   );
 });
 
-test('hostile weather gives exactly the same history again, and another than no weather', async () => {
+test('the profile hostile gives exactly the same history again, and another one than without faults', async () => {
   const [first, second] = [
     await playMachines({ seed: 2, profile: 'hostile' }),
     await playMachines({ seed: 2, profile: 'hostile' }),

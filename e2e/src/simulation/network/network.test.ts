@@ -67,7 +67,7 @@ test('each request and each answer has a separate latency, which is the same for
   expect(await times(2)).not.toEqual(first);
 });
 
-test('nothing is late without weather', async () => {
+test('without faults, nothing is late', async () => {
   const { clock, ask, watch } = stage('none');
   const { at } = watch('/apis/machines');
   await clock.advance(3_000);
@@ -102,7 +102,7 @@ test('the network knows which callers may lack events of which resource, and sin
   expect(network.behindMs('manager', 'machines')).toBe(0);
 });
 
-test('hostile weather refuses reads, shortens pages, lets pages and watches expire, stops watches and kills', async () => {
+test('the profile hostile refuses reads, shortens pages, lets pages and watches expire, stops watches and kills', async () => {
   const { clock, network, asked, notes, killed, ask, watch } = stage('hostile');
   for (let index = 0; index < 300; index += 1) {
     void ask(`/apis/pods?limit=500&continue=${index}`).catch(() => undefined);

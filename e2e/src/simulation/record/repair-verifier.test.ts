@@ -57,7 +57,7 @@ test('replacements without a rollout run up to the limit, and during a rollout w
   expect(replaces(rolling, 'b', 'old', allowance({ old: 2, new: 1 }))).toMatch(/a and b was being replaced/);
 });
 
-test('a place that moved to another set no longer counts as a replacement, in any order of events', () => {
+test('a deleted machine whose replacement belongs to another set no longer counts as a repair, in any order of events', () => {
   const verifier = new RepairVerifier(clock);
   stands(verifier, [
     ['a', 'old', 'Failed'],
@@ -84,7 +84,7 @@ test('a node that is still selected uses the budget until its update has ended',
   expect(replaces(verifier, 'a', 'old', allowed)).toBeUndefined();
 });
 
-test('an in-place update uses the budget only if no machine of the surge fills its place', () => {
+test('an in-place update uses the budget only if no machine of the surge replaces it', () => {
   const replacesWith = (replicas: number) => {
     const verifier = new RepairVerifier(clock);
     stands(verifier, [
@@ -98,7 +98,7 @@ test('an in-place update uses the budget only if no machine of the surge fills i
   expect(replacesWith(3)).toMatch(/1 unavailable \(1 of them updated in place\)/);
 });
 
-test('a set that is scaled in while its machines are created gives no place to another set', () => {
+test('a set that is scaled in while its machines are created does not make room for another set', () => {
   const scaled = new RepairVerifier(clock);
   const born = ['a', 'b', 'c', 'd', 'e'].map((name) => [name, 'old', 'Pending'] as const);
   stands(scaled, born);
@@ -108,7 +108,7 @@ test('a set that is scaled in while its machines are created gives no place to a
     );
 });
 
-test('a machine that is deleted while the controller may still use a smaller size gives no place away', () => {
+test('a machine that is deleted while the controller may still use a smaller size does not make room for another one', () => {
   const goes = (wishes: readonly number[]): readonly (string | undefined)[] => {
     const verifier = new RepairVerifier(clock);
     stands(verifier, [
@@ -141,7 +141,7 @@ test('after a scale-in, the deletion of a superfluous failed machine is no repla
   expect(wishes([2, 0])).toBeUndefined();
 });
 
-test('machines that have not joined give their places to another set without a limit', () => {
+test('the deletion of machines that have not joined makes room for another set without a limit', () => {
   const deletes = (phase: string) => {
     const verifier = new RepairVerifier(clock);
     stands(verifier, [

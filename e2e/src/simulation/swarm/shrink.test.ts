@@ -16,7 +16,7 @@ test.each([
   ['abcdefghij', 'abcdefghij'],
   ['a', 'a'],
   ['abc', ''],
-])('of %s only the acts that are necessary for the failure stay: %s', async (acts, needed) => {
+])('of %s only the acts that cause the failure stay: %s', async (acts, needed) => {
   const stillFails = async (part: Plan) => [...needed].every((act) => actsOf(part).includes(act));
   const shrunk = await shrink(planOf(acts), stillFails);
   expect(actsOf(shrunk)).toBe(needed);

@@ -7,7 +7,7 @@ const open = new AbortController().signal;
 const refusal = (code: string, status = 400, retryAfterMs?: number) =>
   new Refusal('RunInstances', { code, message: 'no', status, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) });
 
-describe('what RunInstances is refused with [A38]', () => {
+describe('errors of RunInstances [A38]', () => {
   test.each(['InsufficientInstanceCapacity', 'VcpuLimitExceeded', 'Unsupported', 'MaxIOPSLimitExceeded'])(
     '%s is ResourceExhausted',
     (code) => expect(fromLaunch(refusal(code), open).code).toBe('ResourceExhausted'),
@@ -17,19 +17,19 @@ describe('what RunInstances is refused with [A38]', () => {
     expect(fromLaunch(refusal(code), open).code).toBe('Internal'),
   );
 
-  test('a lookup knows no lack of capacity', () => {
+  test('a look-up has no code for a lack of capacity', () => {
     expect(fromCloud(refusal('InsufficientInstanceCapacity', 500), open).code).toBe('Internal');
   });
 });
 
-test('a throttle is Unavailable, with what EC2 asks to wait', () => {
+test('throttling is Unavailable, with the delay that EC2 requests', () => {
   expect(fromCloud(refusal('RequestLimitExceeded', 503, 7_000), open)).toMatchObject({
     code: 'Unavailable',
     retryAfterMs: 7_000,
   });
 });
 
-test('refused keys are Internal as in the original, and known as refused', () => {
+test('refused keys are Internal as in the original, and are marked as refused', () => {
   expect(fromCloud(refusal('AuthFailure', 401), open)).toMatchObject({ code: 'Internal', credentialsRefused: true });
   expect(fromCloud(refusal('InvalidParameterValue'), open).credentialsRefused).toBe(false);
   expect(fromCloud(new NoAnswer('DescribeInstances', 'no answer'), open).credentialsRefused).toBe(false);

@@ -40,14 +40,14 @@ const running: Instance = {
 };
 const STATE = 'instance i-0abc of zone eu-west-1a, launched at 2026-01-01T00:00:00.000Z, is running';
 
-test('state and console of a VM', async () => {
+test('evidence contains the state and the console of a VM', async () => {
   asked.length = 0;
   const cloud = ec2({ instances: [running], console: () => 'booting\npanic\n' });
   expect(await reportEvidence(cloud, request(ID), timed)).toEqual({ state: STATE, console: 'booting\npanic\n' });
   expect(asked).toEqual(['i-0abc true']);
 });
 
-test('a console that fills what EC2 keeps begins in the middle of a line, which is left out', async () => {
+test('the incomplete first line of a full console is left out', async () => {
   const text = `cret\n${'x'.repeat(65_530)}\n`;
   const reported = await reportEvidence(ec2({ instances: [running], console: () => text }), request(ID), timed);
   expect(reported.console).toBe(`${'x'.repeat(65_530)}\n`);
@@ -65,7 +65,7 @@ test('an instance type without the latest console returns its stored output', as
   expect(asked).toEqual(['i-0abc true', 'i-0abc false']);
 });
 
-test('a console that is refused leaves the state, and says why', async () => {
+test('if EC2 refuses the console, the evidence contains the state and the reason', async () => {
   const read = (): never => {
     throw new Refusal('GetConsoleOutput', { code: 'UnauthorizedOperation', message: 'you may not', status: 403 });
   };
@@ -91,7 +91,7 @@ test.each<[what: string, cloud: Cloud, id: string | undefined, state: string]>([
   expect((await reportEvidence(ec2(cloud), request(id), timed)).state).toBe(state);
 });
 
-test('the console comes over the wire in base64', async () => {
+test('the console is decoded from base64', async () => {
   const bodies: string[] = [];
   const clients = ec2Clients({
     clock: new VirtualClock(),

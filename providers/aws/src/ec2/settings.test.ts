@@ -3,7 +3,7 @@ import { awsSettings } from './settings.ts';
 
 const LOCAL = { AWS_ENDPOINT_URL: 'http://127.0.0.1:5000/', AWS_ENDPOINT_URL_STS: 'https://sts.example' };
 
-test('endpoints in use are reported with their source, origins only: a flag, the variable of the service, the common one', () => {
+test('endpoints are reported with their source and only with their origin: a flag, the variable of the service, the common variable', () => {
   const { settings, endpoints } = awsSettings(LOCAL);
   expect(endpoints).toEqual({ AWS_ENDPOINT_URL: 'http://127.0.0.1:5000', AWS_ENDPOINT_URL_STS: 'https://sts.example' });
   expect(settings).toMatchObject({ ec2Endpoint: 'http://127.0.0.1:5000/', stsEndpoint: 'https://sts.example/' });
@@ -42,12 +42,12 @@ test.each([
   expect(() => awsSettings(variables, flags)).toThrow(says);
 });
 
-test('a disabled switch next to an endpoint is no contradiction', () => {
+test('the setting that disables configured endpoints is valid together with an endpoint flag', () => {
   const variables = { ...LOCAL, AWS_USE_FIPS_ENDPOINT: 'true' };
   expect(awsSettings(variables, { 'use-fips-endpoint': false }).settings).toMatchObject({ useFipsEndpoint: false });
 });
 
-test('endpoints of the shared configuration come last: the service’s own, then the profile’s; plain http is refused there too', () => {
+test('endpoints of the shared configuration have the lowest precedence: the service’s, then the profile’s; plain http is refused there too', () => {
   const profile = { endpoint_url: 'https://shared.example' };
   const services = { name: 'ours', section: { 'ec2.endpoint_url': 'https://ec2.shared.example' } };
   expect(awsSettings({}, {}, { profile, services }).endpoints).toEqual({

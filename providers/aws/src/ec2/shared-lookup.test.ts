@@ -27,7 +27,7 @@ function held() {
 
 const started = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-test('questions during a request are combined in the next request, never added to the running one', async () => {
+test('look-ups during a request are combined in the next request, and never added to the running one', async () => {
   const { clock, lookup, asked, answers } = held();
   const first = lookup.find('a', never);
   await started();
@@ -41,7 +41,7 @@ test('questions during a request are combined in the next request, never added t
   expect(await Promise.all(others)).toEqual([[], [{ InstanceId: 'c' }]]);
 });
 
-test('a thousand that come at once are five requests', async () => {
+test('a thousand concurrent look-ups need five requests', async () => {
   const { clock, lookup, asked, answers } = held();
   const found = Array.from({ length: 1_000 }, (_, i) => lookup.find(`i-${i}`, never));
   for (let i = 0; i < 5; i++) {
@@ -52,7 +52,7 @@ test('a thousand that come at once are five requests', async () => {
   expect(asked.map(({ length }) => length)).toEqual([200, 200, 200, 200, 200]);
 });
 
-test('a failed request fails all its questions, and the next request continues', async () => {
+test('a failed request fails all of its look-ups, and the next request continues', async () => {
   const { clock, lookup, answers } = held();
   const first = lookup.find('a', never);
   await started();
@@ -64,7 +64,7 @@ test('a failed request fails all its questions, and the next request continues',
   expect(await second).toEqual([{ InstanceId: 'b' }]);
 });
 
-test('a cancelled question ends at once; the request ends when it has no questions left', async () => {
+test('a cancelled look-up ends at once, and the request ends when no look-up is left', async () => {
   const { lookup, signals, asked } = held();
   const [one, two] = [new AbortController(), new AbortController()];
   const first = lookup.find('a', one.signal);

@@ -139,7 +139,7 @@ test.each<[what: string, answers: readonly Answer[], requests: readonly string[]
   expect(methods()).toEqual(requests);
 });
 
-test('an operation is polled at its own path and version, and one without a status continues', async () => {
+test('an operation is polled with its own path and version, and one without a status continues', async () => {
   const { run, paths } = await armOf([
     { status: 201, body: MAKING, headers: operation() },
     { status: 200, body: { resourceLocation: 'https://elsewhere.example/nic' } },
@@ -152,7 +152,7 @@ test('an operation is polled at its own path and version, and one without a stat
   expect(paths()[4]).toMatch(/\/networkInterfaces\/nic\?api-version=2023-05-01$/);
 });
 
-test('a failed operation is the error that it says', async () => {
+test('a failed operation is reported with its error', async () => {
   const error = { code: 'ZonalAllocationFailed', message: 'no room' };
   const { run } = await armOf([
     { status: 201, body: MAKING, headers: operation() },
@@ -171,7 +171,7 @@ test('a failed state without an operation is read again', async () => {
 });
 
 test.each(['azure-asyncoperation', 'operation-location', 'location'])(
-  'no token goes to another host that %s names',
+  'no token is sent to another host in %s',
   async (name) => {
     const { run, methods, origins } = await armOf([
       { status: 202, body: MAKING, headers: { [name]: 'https://elsewhere.example/operation' } },
@@ -182,7 +182,7 @@ test.each(['azure-asyncoperation', 'operation-location', 'location'])(
   },
 );
 
-test('a PATCH that says nothing is not taken for done', async () => {
+test('a PATCH with an empty answer does not count as completed', async () => {
   const { patch, methods } = await armOf([
     { status: 200 },
     { status: 200, body: MAKING },
@@ -192,7 +192,7 @@ test('a PATCH that says nothing is not taken for done', async () => {
   expect(methods()).toEqual(['PATCH', 'GET', 'GET']);
 });
 
-test('a PATCH that is only accepted is an error, because no operation is named', async () => {
+test('a PATCH that is only accepted is an error, because the answer contains no operation', async () => {
   const { patch, methods } = await armOf([
     { status: 202, body: MAKING },
     { status: 200, body: READY },
@@ -214,7 +214,7 @@ test('an error of the SDK is reported without the request, which contains the us
 test.each<[what: string, body: object | undefined]>([
   ['nothing', undefined],
   ['a list', []],
-])('%s is no resource, and no listing', async (_what, body) => {
+])('%s is neither a resource nor a listing', async (_what, body) => {
   const answer = { status: 200, ...(body ? { body } : {}) };
   const { read, list } = await armOf([answer, answer]);
   await expect(read()).rejects.toBeInstanceOf(ArmError);

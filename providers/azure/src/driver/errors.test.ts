@@ -14,11 +14,11 @@ test.each([
   [403, 'RequestDisallowedByPolicy', false],
   [404, 'ResourceNotFound', false],
   [500, 'Oops', false],
-])('%i %s is of the credentials: %s', (status, code, refused) => {
+])('%i %s is an error of the credentials: %s', (status, code, refused) => {
   expect(fromCloud(error(status, code), 'get: ', signal).credentialsRefused).toBe(refused);
 });
 
-test('credentials for which no token is given, and the cause of all else', () => {
+test('credentials without a token, and the cause of all other errors', () => {
   expect(fromCloud(new TokenRefused('no'), 'get: ', signal)).toMatchObject({
     code: 'Internal',
     credentialsRefused: true,
@@ -32,7 +32,7 @@ test('credentials for which no token is given, and the cause of all else', () =>
   expect(fromCloud(cause, 'get: ', signal).cause).toBe(cause);
 });
 
-test('only Azure’s own 404 says that something is not there', () => {
+test('only a 404 of Azure itself means that a resource does not exist', () => {
   expect(isAbsent(error(404, 'ResourceNotFound'))).toBe(true);
   expect(isAbsent(new ArmError('GET x', 404, '<html>'))).toBe(false);
   expect(isAbsent(error(410, 'ResourceNotFound'))).toBe(false);
@@ -49,11 +49,11 @@ test.each<[what: string, text: string, inHeader: string, code: string]>([
   ['XML', '<Error><Code>AuthenticationFailed</Code></Error>', '', 'AuthenticationFailed'],
   ['an error that is a text', '{"error":"AllocationFailed","code":"x"}', '', ''],
   ['nothing', '', '', ''],
-])('the code of an error is that of %s', (_what, text, inHeader, code) => {
+])('the code of an error is the code in %s', (_what, text, inHeader, code) => {
   expect(new ArmError('GET x', 409, text, { headers: headers(inHeader) }).code).toBe(code);
 });
 
-test('what Azure has no room for', () => {
+test('errors for missing capacity or quota', () => {
   for (const code of ['ZonalAllocationFailed', 'SkuNotAvailable', 'AllocationFailed', 'ResourceQuotaExceeded'])
     expect(isExhausted(error(409, code))).toBe(true);
   expect(isExhausted(error(409, 'OperationNotAllowed', 'exceeding approved quota'))).toBe(true);

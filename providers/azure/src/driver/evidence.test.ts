@@ -51,7 +51,7 @@ const view = {
 const STATE =
   'virtual machine m-0: Provisioning failed (OS did not come up); VM running; VM agent: Not Ready since 2026-01-01T00:00:00Z (no heartbeat)';
 
-test('state and console of a VM; no token goes where the console is', async () => {
+test('evidence contains the state and the console of a VM, and no token is sent to the address of the console', async () => {
   const { session, asked } = sessionWith({
     [`GET ${VM}/instanceView`]: view,
     [`POST ${VM}/retrieveBootDiagnosticsData`]: { body: JSON.stringify({ serialConsoleLogBlobUri: LOG }) },
@@ -104,6 +104,6 @@ test.each<[what: string, answers: Answers, says: RegExp]>([
   expect(state).not.toContain('topsecret');
 });
 
-test('a VM that is not there is the caller’s to tell', async () => {
+test('an error is thrown for a missing VM', async () => {
   await expect(reportEvidence(sessionWith({}).session, 'm-0', signal)).rejects.toThrow('NotFound');
 });

@@ -2,7 +2,7 @@ import { VirtualClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { Remembered } from './remembered.ts';
 
-test('a caller that shares a cancelled question asks again', async () => {
+test('a caller that shares a cancelled request sends it again', async () => {
   const clock = new VirtualClock();
   const remembered = new Remembered<string>(clock, 1_000);
   const ended = new AbortController();

@@ -23,7 +23,7 @@ const reported = (given: DriverInput): MachineError => {
   throw new Error('it was taken');
 };
 
-test('a missing zone is reported with its path, which the words of the original omit', () => {
+test('a missing zone is reported with its path, which the text of the original omits', () => {
   const { message, place } = reported({ ...input({}), call: 'list' });
   expect(message).toMatch(/^List machines failed on validateZone: .*zone cannot be empty\]$/);
   expect(place).toBe('providerSpec.zone');
@@ -35,7 +35,7 @@ test('a class is checked without the name of a machine', () => {
   );
 });
 
-test('a missing key of a Secret is reported as the Secret', () => {
+test('a missing key of a Secret is reported for the Secret', () => {
   const { message, place } = reported({ ...input({ zone: 'z' }), call: 'list', data: {} });
   expect(message).toContain('userData is required field');
   expect(place).toBe('secret');

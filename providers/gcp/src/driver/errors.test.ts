@@ -9,7 +9,7 @@ const none = { get: () => null };
 const refusal = (status: number, reason: string) =>
   readRefusal(status, none, { error: { message: 'told', errors: [{ reason }] } }, new Date(0));
 
-describe('whose fault a refusal is', () => {
+describe('the party that can fix an error', () => {
   test.each([
     [401, 'authError', true],
     [403, 'forbidden', true],
@@ -17,11 +17,11 @@ describe('whose fault a refusal is', () => {
     [403, 'rateLimitExceeded', false],
     [404, 'notFound', false],
     [500, 'backendError', false],
-  ])('%i %s is of the credentials: %s', (status, reason, refused) => {
+  ])('%i %s is an error of the credentials: %s', (status, reason, refused) => {
     expect(fromCloud(refusal(status, reason), 'list', signal).credentialsRefused).toBe(refused);
   });
 
-  test('credentials for which no token is given', () => {
+  test('credentials without a token', () => {
     expect(fromCloud(new TokenRefused('no'), 'list', signal)).toMatchObject({
       code: 'Internal',
       credentialsRefused: true,
@@ -34,17 +34,17 @@ describe('whose fault a refusal is', () => {
   });
 });
 
-test('only Google’s own 404 says that something is not there', () => {
+test('only a 404 of Google itself means that a resource does not exist', () => {
   const page = readRefusal(404, none, undefined, new Date(0));
   expect([refusal(404, 'notFound').absent, page.absent, refusal(410, 'notFound').absent]).toEqual([true, false, false]);
 });
 
-test('the cause is kept, which shows whether a server was reached', () => {
+test('an error keeps its cause, which shows whether a server answered', () => {
   const cause = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });
   expect(fromCloud(cause, 'list', signal).cause).toBe(cause);
 });
 
-test('capacity counts for launches and operations only, by the last error', () => {
+test('a lack of capacity counts only for launches and operations, by the last error', () => {
   const failed = (...codes: string[]) => new OperationFailed(codes.map((code) => ({ code, message: code })));
   expect(fromCloud(failed('A', 'CPU_QUOTA'), 'create', signal).code).toBe('ResourceExhausted');
   expect(fromCloud(failed('QUOTA_EXCEEDED', 'A'), 'create', signal).code).toBe('Internal');

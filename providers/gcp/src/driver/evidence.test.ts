@@ -32,12 +32,12 @@ const PORT = `GET ${AT}/serialPort?port=1&start=-65536`;
 test.each([
   ['all of it', '0', 'first\nlast\n', 'first\nlast\n'],
   ['its end, from the beginning of a line', '4711', 'cret\nlast\n', 'last\n'],
-])('state and serial port of a VM: %s', async (_what, start, contents, console) => {
+])('evidence contains the state and the serial port of a VM: %s', async (_what, start, contents, console) => {
   const place = placeWith({ [`GET ${AT}`]: instance, [PORT]: { body: { contents, start, next: '9999' } } });
   expect(await reportEvidence(place, 'm-0', signal)).toEqual({ state: STATE, console });
 });
 
-test('a serial port that is refused leaves the state, and says why', async () => {
+test('if Google refuses the serial port, the evidence contains the state and the reason', async () => {
   const refusal = { status: 403, body: { error: { code: 403, message: 'serial port is disabled' } } };
   const reported = await reportEvidence(placeWith({ [`GET ${AT}`]: instance, [PORT]: refusal }), 'm-0', signal);
   expect(reported.console).toBeUndefined();
@@ -46,6 +46,6 @@ test('a serial port that is refused leaves the state, and says why', async () =>
   );
 });
 
-test('a VM that is not there is the caller’s to tell', async () => {
+test('an error is thrown for a missing VM', async () => {
   await expect(reportEvidence(placeWith({}), 'm-0', signal)).rejects.toThrow('not found');
 });

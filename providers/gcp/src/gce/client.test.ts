@@ -40,7 +40,7 @@ const thrownBy = (work: Promise<unknown>): Promise<unknown> =>
 
 const STARTED = { name: 'operation-1', status: 'RUNNING' };
 
-test('the body is sent as the driver gave it, and the request id as it is', async () => {
+test('the body and the request ID are sent as the driver has set them', async () => {
   const { gce, asked } = gceOf({ body: STARTED });
   const body = {
     name: 'm',
@@ -54,7 +54,7 @@ test('the body is sent as the driver gave it, and the request id as it is', asyn
   expect(JSON.parse(asked[0]?.body ?? '')).toEqual(body);
 });
 
-test('what is read of a page is what the driver needs; odd labels do not spoil the listing', async () => {
+test('only the needed fields of a page are read, and invalid labels do not fail the listing', async () => {
   const huge = { disks: [{ kind: 'compute#attachedDisk' }], machineType: 'x', unknownField: { a: 1 } };
   const { gce, asked } = gceOf(
     { body: { items: [{ name: 'a', labels: { x: 'y' }, ...huge }], nextPageToken: 'a/b+c=&#d' } },
@@ -73,7 +73,7 @@ test('what is read of a page is what the driver needs; odd labels do not spoil t
   expect(await gce.list('p', 'z', signal)).toEqual([]);
 });
 
-test('a refusal keeps its reason and its pause, which the SDK drops', async () => {
+test('an error keeps its reason and its pause, which the SDK drops', async () => {
   const error = { code: 403, message: 'no', errors: [{ reason: 'forbidden' }] };
   const { gce } = gceOf({ status: 403, body: { error }, headers: { 'retry-after': '7' } });
   const thrown = await thrownBy(gce.get('p', 'z', 'm', signal));
@@ -87,11 +87,11 @@ test.each<[what: string, body: unknown]>([
   ['a list', []],
   ['null', null],
   ['instances that are none', { items: 'none' }],
-])('%s is no listing', async (_what, body) => {
+])('%s is not a listing', async (_what, body) => {
   await expect(gceOf({ body }).gce.list('p', 'z', signal)).rejects.toThrow('not from Compute Engine');
 });
 
-test('an operation without a name is no operation', async () => {
+test('an operation without a name is not an operation', async () => {
   const { gce } = gceOf({ body: { status: 'DONE' } });
   await expect(gce.delete('p', 'z', 'm', ID, signal)).rejects.toThrow();
 });
@@ -105,7 +105,7 @@ test('an error of the SDK is reported without the request, which contains the us
   expect(asked).toEqual([]);
 });
 
-test('the SDK sets no timer, repeats nothing and opens no connection of its own', async () => {
+test('the SDK sets no timer, repeats no request and opens no connection', async () => {
   const timers = vi.spyOn(globalThis, 'setTimeout');
   const ends = vi.spyOn(AbortSignal, 'timeout');
   const fetches = vi.spyOn(globalThis, 'fetch');

@@ -5,7 +5,7 @@ const tooLong = 'x'.repeat(65_537);
 const base = { name: 'vm', image: 'linux' };
 
 describe('the API', () => {
-  test('asks for the bearer token, except for its health', async () => {
+  test('requires the bearer token, except for the health check', async () => {
     const { call } = cloudRig({ token: 'secret' });
     expect((await call('GET', '/v1/instances', undefined, { token: 'wrong' })).body.error.code).toBe('Unauthenticated');
     expect((await call('GET', '/faults', undefined, { token: '' })).status).toBe(401);
@@ -32,7 +32,7 @@ describe('the API', () => {
     ],
     ['user data that is no base64', { ...base, userDataBase64: '%' }, /^userDataBase64: /],
     ['long user data', { ...base, userData: tooLong }, /^userData: /],
-  ])('%s is refused and the field named', async (_, body, message) => {
+  ])('%s is refused with the name of the field', async (_, body, message) => {
     const { call, cloud } = cloudRig();
     const answer = await call('POST', '/v1/instances', body);
     expect([answer.status, answer.body.error.code]).toEqual([400, 'InvalidParameter']);
@@ -40,21 +40,21 @@ describe('the API', () => {
     expect([...cloud.instances.list()]).toEqual([]);
   });
 
-  test('refuses a body that is no JSON, and knows no other paths', async () => {
+  test('refuses a body that is not JSON, and unknown paths', async () => {
     const { call, cloud } = cloudRig();
     const broken = await cloud.fetch(new Request('http://cloud/v1/instances', { method: 'POST', body: '{' }));
     expect([broken.status, await broken.json()]).toMatchObject([400, { error: { code: 'MalformedRequest' } }]);
     expect((await call('GET', '/v1/nothing')).body.error.code).toBe('NotFound');
   });
 
-  test('never tells user data', async () => {
+  test('never returns user data', async () => {
     const { call, launch } = cloudRig();
     const { id } = await launch({ userData: 'token: 123456.0123456789abcdef' });
     for (const path of [`/v1/instances/${id}`, '/v1/instances', '/requests'])
       expect(JSON.stringify((await call('GET', path)).body)).not.toContain('0123456789abcdef');
   });
 
-  test('lists in pages by tags, without a gap or a repetition', async () => {
+  test('lists in pages by tags, without gaps and repetitions', async () => {
     const { call, launch } = cloudRig();
     for (let n = 0; n < 7; n++) await launch({ name: `vm-${n}`, tags: { pool: n % 2 ? 'odd' : 'even', all: 'yes' } });
     const names: string[] = [];
@@ -71,7 +71,7 @@ describe('the API', () => {
     expect((await call('GET', '/v1/instances?pageToken=rubbish')).body.error.message).toMatch(/^pageToken: /);
   });
 
-  test('holds the answer to a deletion until the instance is gone', async () => {
+  test('delays the answer to a deletion until the instance is terminated', async () => {
     const { call, callAndWait, clock, launch } = cloudRig({ latencies: { shutdownMs: 7_000 } });
     const { id } = await launch();
     const started = clock.now().getTime();
@@ -106,7 +106,7 @@ describe('the API', () => {
 });
 
 describe('quotas', () => {
-  test('limit instances, processors and the room of a zone', async () => {
+  test('limit instances, processors and the capacity of a zone', async () => {
     const { call, callAndWait, launch } = cloudRig();
     await call('PUT', '/v1/quotas', { instances: 3, cpus: 6, zoneCapacity: { 'local-b': 0 } });
     await launch({ machineType: 'small' });
@@ -124,7 +124,7 @@ describe('quotas', () => {
 });
 
 describe('images', () => {
-  test('a deprecated image boots no new machine; an unregistered one does, unless configured otherwise', async () => {
+  test('a new machine cannot boot from a deprecated image; it can boot from an unregistered one, unless configured otherwise', async () => {
     const { call } = cloudRig();
     const { body } = await call('POST', '/v1/images', { name: 'linux' });
     expect((await call('POST', '/v1/images', { name: 'linux' })).body.error.code).toBe('ResourceInUse');
@@ -139,7 +139,7 @@ describe('images', () => {
 });
 
 describe('volumes', () => {
-  test('attach to one instance of their zone, and block their deletion meanwhile', async () => {
+  test('attach to one instance in their zone, and cannot be deleted while they are attached', async () => {
     const { call, clock, launch } = cloudRig({ latencies: { volumeMs: 1_000 } });
     const { id } = await launch({ zone: 'local-a' });
     const other = await launch({ zone: 'local-a' });
@@ -159,7 +159,7 @@ describe('volumes', () => {
     expect((await call('GET', path)).status).toBe(404);
   });
 
-  test('made with an instance go with it; attached ones survive it', async () => {
+  test('are deleted with the instance that they were created with, and are kept otherwise', async () => {
     const { call, clock, launch } = cloudRig();
     const { id, volumes } = await launch({ volumes: [{ sizeGi: 10 }], zone: 'local-a' });
     const kept = (await call('POST', '/v1/volumes', { sizeGi: 5, zone: 'local-a' })).body;

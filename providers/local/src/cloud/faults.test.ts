@@ -4,7 +4,7 @@ import { cloudRig } from '../testing/cloud-rig.ts';
 const base = { name: 'vm', image: 'linux' };
 
 describe('ordered faults', () => {
-  test('an error as often as ordered, then the operation works again', async () => {
+  test('an error occurs as often as requested, and then the operation works again', async () => {
     const { call, cloud } = cloudRig();
     await call('POST', '/faults', { operation: 'instances.create', error: { code: 'InternalError' }, count: 2 });
     const statuses = [];
@@ -14,7 +14,7 @@ describe('ordered faults', () => {
     expect((await call('GET', '/faults')).body.items).toEqual([]);
   });
 
-  test('throttling says when to come back', async () => {
+  test('throttling contains the delay of the next attempt', async () => {
     const { call } = cloudRig();
     const error = { code: 'RequestLimitExceeded', retryAfterSeconds: 7 };
     await call('POST', '/faults', { operation: 'instances.*', error });
@@ -23,7 +23,7 @@ describe('ordered faults', () => {
     expect((await call('GET', '/v1/volumes')).status).toBe(200);
   });
 
-  test('a lost answer leaves the effect, if so ordered', async () => {
+  test('a lost answer has its effect, if this is requested', async () => {
     const { call, callAndWait, cloud, clock } = cloudRig();
     const timeout = { after: '20s' };
     await call('POST', '/faults', { operation: 'instances.create', timeout, count: 1 });
@@ -36,7 +36,7 @@ describe('ordered faults', () => {
     expect(clock.now().getTime() - started).toBe(40_000);
   });
 
-  test('a caller that hangs up ends the wait', async () => {
+  test('a client that disconnects ends the wait', async () => {
     const { call, clock, cloud } = cloudRig();
     await call('POST', '/faults', { operation: 'instances.list', timeout: {} });
     const abort = new AbortController();
@@ -47,7 +47,7 @@ describe('ordered faults', () => {
     expect(cloud.requests.recent()).toMatchObject([{ operation: 'instances.list', code: 0, ms: 1_000 }]);
   });
 
-  test('a zone without capacity leaves the others alone', async () => {
+  test('a zone without capacity does not affect other zones', async () => {
     const { call } = cloudRig();
     await call('POST', '/faults', {
       operation: 'instances.create',
@@ -58,7 +58,7 @@ describe('ordered faults', () => {
     expect((await call('POST', '/v1/instances', { ...base, zone: 'local-b' })).status).toBe(201);
   });
 
-  test('listings that lag behind miss the new and still show the ended', async () => {
+  test('delayed listings do not contain new instances and still contain terminated ones', async () => {
     const { call, clock, launch } = cloudRig();
     await call('POST', '/faults', { operation: 'instances.list', stale: '10s' });
     const names = async () => (await call('GET', '/v1/instances')).body.items.map(({ name }) => name);
@@ -96,14 +96,14 @@ describe('ordered faults', () => {
     [{ operation: '*', error: { code: 'X', status: 200 } }, /^error\.status: /],
     [{ operation: '*', error: { code: 'X' }, probability: 2 }, /^probability: /],
     [{ operation: 'instances.boot', kubelet: { join: 'maybe' } }, /^kubelet\.join: /],
-  ])('refuses the order %j', async (rule, message) => {
+  ])('refuses the rule %j', async (rule, message) => {
     const { call } = cloudRig();
     const answer = await call('POST', '/faults', rule);
     expect(answer.status).toBe(400);
     expect(answer.body.error.message).toMatch(message);
   });
 
-  test('one or all can be called off', async () => {
+  test('one rule or all rules can be deleted', async () => {
     const { call } = cloudRig();
     const { body } = await call('POST', '/faults', { operation: '*', error: { code: 'InternalError' } });
     expect((await call('GET', '/v1/zones')).status).toBe(500);

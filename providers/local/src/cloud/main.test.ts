@@ -56,7 +56,7 @@ const launch = async (url: string): Promise<{ id: string; state: string }> => {
 };
 
 describe('local-cloud', () => {
-  test('keeps its instances over SIGKILL and SIGTERM', async () => {
+  test('keeps its instances after SIGKILL and SIGTERM', async () => {
     const args = ['--data-dir', join(dir, 'a folder')];
     const first = start(args);
     const { id, state } = await launch(await first.url);
@@ -71,28 +71,28 @@ describe('local-cloud', () => {
     expect((await launch(await third.url)).id).toBe(id);
   });
 
-  test('ends with the process that started it', async () => {
+  test('ends when its parent process ends', async () => {
     const { child, url, end } = start(['--memory']);
     await url;
     child.disconnect();
     expect(await end).toMatchObject({ code: 0 });
   });
 
-  test('asks for the token of its environment', async () => {
+  test('requires the token of its environment', async () => {
     const url = await start([], { MCM_LOCAL_CLOUD_TOKEN: 'secret' }).url;
     expect((await fetch(`${url}/v1/instances`)).status).toBe(401);
     const headers = { authorization: 'Bearer secret' };
     expect((await fetch(`${url}/v1/instances`, { headers })).status).toBe(200);
   });
 
-  test('refuses what a page of another origin sends', async () => {
+  test('refuses requests from a page of another origin', async () => {
     const { url } = start(['--memory']);
     const order = { method: 'POST', body: '{}', headers: { origin: 'http://evil.example' } };
     expect((await fetch(`${await url}/v1/instances`, order)).status).toBe(403);
     expect((await fetch(`${await url}/faults`, order)).status).toBe(403);
   });
 
-  test('a busy port, a foreign store, another instance: one sentence, and nothing is touched', async () => {
+  test('a port in use, a foreign store and a second instance are refused with one sentence and without changes', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const address = server.address();

@@ -68,7 +68,7 @@ const instances = ({ cloud }: Rig) => [...cloud.instances.list()];
 const code = (result: unknown) => (result instanceof MachineError ? result.code : result);
 
 describe('create', () => {
-  test('makes an instance of the class and answers once it runs', async () => {
+  test('creates an instance of the class, and answers when it runs', async () => {
     const r = rig({ latencies: { bootMs: 40_000 } });
     const started = r.clock.now().getTime();
     const spec = { machineType: 'small', zone: 'local-b', tags: { team: 'a' }, volumes: [{ sizeGi: 3 }] };
@@ -92,7 +92,7 @@ describe('create', () => {
     expect(r.clock.now().getTime() - started).toBe(40_000);
   });
 
-  test('an empty value is as if it were not there', async () => {
+  test('an empty value counts as absent', async () => {
     const empty = { machineType: '', instanceType: '', zone: '', tags: {}, volumes: [], bootLatency: '' };
     const r = rig({ latencies: { bootMs: 0 } });
     await r.ending(r.driver.create(r.request({ name: 'm-1' })));
@@ -106,7 +106,7 @@ describe('create', () => {
     expect(with_).toEqual(without);
   });
 
-  test('user data that is gzip arrives byte for byte, and the instance boots from its text', async () => {
+  test('gzip-compressed user data arrives unchanged, and the instance boots with its text', async () => {
     const bodies: { readonly userDataBase64?: string }[] = [];
     const r = rig({}, (transport) => (request) => {
       if (request.body !== undefined) bodies.push(JSON.parse(request.body));
@@ -118,7 +118,7 @@ describe('create', () => {
     expect(instances(r).map((each) => each.userData)).toEqual(['#cloud-config\n']);
   });
 
-  test('again, or after a lost answer, finds the first instance', async () => {
+  test('a repeated creation finds the first instance', async () => {
     const r = rig();
     r.cloud.faults.order({ operation: 'instances.create', timeout: {}, effect: true, count: 1 });
     expect(code(await r.ending(r.driver.create(r.request())))).toBe('DeadlineExceeded');
@@ -128,7 +128,7 @@ describe('create', () => {
     expect(instances(r)).toHaveLength(1);
   });
 
-  test('an instance that ended instead of booting is said to be so', async () => {
+  test('an instance that ended instead of booting is reported', async () => {
     const r = rig({ latencies: { bootMs: 60_000 } });
     const call = r.ending(r.driver.create(r.request()));
     await r.clock.advance(1_000);
@@ -158,7 +158,7 @@ describe('create', () => {
     expect((thrown as MachineError).message).toContain(error);
   });
 
-  test('a field that the cloud refuses is named', async () => {
+  test('a field that the cloud refuses is reported by name', async () => {
     const r = rig();
     const thrown = await r.ending(r.driver.create(r.request({ spec: { zone: 'moon' } })));
     expect(thrown).toMatchObject({ code: 'InvalidArgument', message: expect.stringContaining('zone: "moon"') });
@@ -181,7 +181,7 @@ describe('create', () => {
 });
 
 describe('status', () => {
-  test('tells the machine’s instance with and without a provider id', async () => {
+  test('finds the instance of the machine with and without a provider ID', async () => {
     const r = rig();
     const created = await r.ending(r.driver.create(r.request()));
     const { providerId } = created as { providerId: string };
@@ -191,14 +191,14 @@ describe('status', () => {
     );
   });
 
-  test('before creation, one look is enough to say that there is none', async () => {
+  test('before the creation, one look-up is sufficient to report that there is no instance', async () => {
     const r = rig();
     const started = r.clock.now().getTime();
     expect(code(await r.ending(r.driver.status?.(r.request()) ?? Promise.reject()))).toBe('NotFound');
     expect([r.clock.now().getTime() - started, r.cloud.requests.counters['instances.list']?.total]).toEqual([0, 1]);
   });
 
-  test('a read that lags behind is not taken for absence', async () => {
+  test('an outdated read does not count as absence', async () => {
     const r = rig();
     const { providerId } = (await r.ending(r.driver.create(r.request()))) as { providerId: string };
     r.cloud.faults.order({ operation: 'instances.get', stale: 1_500 });
@@ -206,7 +206,7 @@ describe('status', () => {
     expect(status).toMatchObject({ providerId });
   });
 
-  test('absent, unreachable and unintelligible are three answers', async () => {
+  test('a missing instance, an unreachable cloud and an invalid answer are distinguished', async () => {
     const gone = rig();
     const providerID = formatProviderId({ zone: 'local-a', id: 'i-0123' });
     expect(code(await gone.ending(gone.driver.status?.(gone.request({ providerID })) ?? Promise.reject()))).toBe(
@@ -228,7 +228,7 @@ describe('status', () => {
 });
 
 describe('delete', () => {
-  test('resolves when the instance is gone, not before', async () => {
+  test('resolves when the instance is terminated, not before', async () => {
     const r = rig({ latencies: { shutdownMs: 70_000 } });
     const { providerId } = (await r.ending(r.driver.create(r.request()))) as { providerId: string };
     const started = r.clock.now().getTime();
@@ -238,7 +238,7 @@ describe('delete', () => {
     expect(r.cloud.requests.counters['instances.delete']?.total).toBe(3);
   });
 
-  test('of what is gone resolves', async () => {
+  test('the deletion of a missing instance succeeds', async () => {
     const r = rig();
     const { providerId } = (await r.ending(r.driver.create(r.request()))) as { providerId: string };
     await r.ending(r.driver.delete(r.request({ providerID: providerId })));
@@ -263,7 +263,7 @@ describe('delete', () => {
 });
 
 describe('list', () => {
-  test('tells the class’s own instances over all pages', async () => {
+  test('lists the instances of the class over all pages', async () => {
     const r = rig();
     const spec = { tags: { 'kubernetes.io/cluster/a': '1', 'kubernetes.io/role/node': '1', unrelated: 'x' } };
     for (const name of ['m-1', 'm-2', 'm-3']) await r.ending(r.driver.create(r.request({ name, spec })));
@@ -277,7 +277,7 @@ describe('list', () => {
     }
   });
 
-  test('without ownership tags, those of the namespace and of no other namespace', async () => {
+  test('without ownership tags, it lists the instances of its namespace only', async () => {
     const r = rig();
     await r.ending(r.driver.create(r.request()));
     await r.launch({ name: 'stranger', tags: { 'machine-namespace': 'elsewhere' } });
@@ -292,7 +292,7 @@ test('a class of another provider is refused', () => {
   expect(() => driver.decode?.({ call: 'create', machineClass: aws, data: { userData: '' } })).toThrow(/"AWS"/);
 });
 
-test('a Secret’s endpoint and token win over the process’s own', async () => {
+test('endpoint and token of a Secret take precedence', async () => {
   const endpoints: string[] = [];
   const r = rig();
   const driver = createLocalDriver({
@@ -333,7 +333,7 @@ test('provider ids', () => {
     expect(instanceIdOf(foreign)).toBeUndefined();
 });
 
-test('volumes are known by their CSI handle', () => {
+test('volumes are identified by their CSI handle', () => {
   const { driver } = rig();
   const ids = driver.volumeIds?.([{ csi: { driver: 'd', volumeHandle: 'vol-1' } }, { hostPath: { path: '/x' } }]);
   expect(ids).toEqual(['vol-1', undefined]);
@@ -372,7 +372,7 @@ describe('watchInterruptions', () => {
     expect(instances(r)[0]).toMatchObject({ state: 'terminated', stateReason: 'the cloud needs the capacity' });
   });
 
-  test('hears nothing about VMs of another namespace', async () => {
+  test('receives no notices for VMs of another namespace', async () => {
     const r = rig();
     const tags = { 'machine-namespace': 'other' };
     const { id } = await r.launch({ name: 'foreign', tags });
@@ -381,7 +381,7 @@ describe('watchInterruptions', () => {
     expect((await r.call('GET', '/v1/interruptions')).body.items).toHaveLength(1);
   });
 
-  test('a wait begins before its notice, and a restarted cloud keeps both', async () => {
+  test('a wait can start before its notice, and a restarted cloud keeps both', async () => {
     const store = new MemoryStore();
     const first = rig({ store });
     await first.ending(first.driver.create(first.request()));

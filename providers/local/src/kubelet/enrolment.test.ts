@@ -34,7 +34,7 @@ function rig(answer: (request: TransportRequest) => Response, shared = false) {
 const json = (body: object, status = 200): Response =>
   new Response(JSON.stringify(body), { status, headers: { 'content-type': 'application/json' } });
 
-test('with ready credentials, the bootstrap token is proven once and the shared connection used', async () => {
+test('with existing credentials, the bootstrap token is verified once and the shared connection is used', async () => {
   const { enrolment, requests } = rig(() => json({}), true);
   const { client } = await enrolment.enrol('n-1', boot, { enrolled: false, signal });
   await client.request('GET', '/api');
@@ -45,12 +45,12 @@ test('with ready credentials, the bootstrap token is proven once and the shared 
   ]);
 });
 
-test('with ready credentials, a wrong token does not join', async () => {
+test('with existing credentials, a wrong token does not join', async () => {
   const { enrolment } = rig(() => json({ kind: 'Status', code: 401, reason: 'Unauthorized' }, 401), true);
   await expect(enrolment.enrol('n-1', boot, { enrolled: false, signal })).rejects.toMatchObject({ code: 401 });
 });
 
-test('without, the kubelet asks for a certificate of its node’s name and keeps it', async () => {
+test('without them, the kubelet requests a certificate for its node’s name and stores it', async () => {
   const metadata = { name: 'node-csr-1', uid: 'u', resourceVersion: '1' };
   const issued = { metadata, status: { certificate: Buffer.from('PEM').toString('base64') } };
   let csr: { spec: { request: string; signerName: string; usages: string[] } } | undefined;
@@ -75,7 +75,7 @@ test('without, the kubelet asks for a certificate of its node’s name and keeps
   expect(requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
 });
 
-test('a denied certificate says so', async () => {
+test('a denied certificate is reported', async () => {
   const conditions = [{ type: 'Denied', message: 'not you' }];
   const { enrolment } = rig(() => json({ metadata: { name: 'node-csr-1' }, status: { conditions } }, 201));
   await expect(enrolment.enrol('n-1', boot, { enrolled: false, signal })).rejects.toThrow(
@@ -86,12 +86,12 @@ test('a denied certificate says so', async () => {
 test.each([
   [{ behaviour: {} }, /contains no API server/],
   [{ behaviour: {}, server: 'https://api' }, /bootstrapToken: is missing/],
-])('user data %j cannot work', async (lacking, message) => {
+])('user data %j is invalid', async (lacking, message) => {
   const { enrolment } = rig(() => json({}));
   await expect(enrolment.enrol('n-1', lacking, { enrolled: false, signal })).rejects.toThrow(message);
 });
 
-test('the signing request is one that a certificate authority can read', async () => {
+test('a certificate authority can read the signing request', async () => {
   const { makeSigningRequest } = await import('./certificate/signing-request.ts');
   const { request, key } = makeSigningRequest({ organization: 'system:nodes', commonName: 'system:node:n-1' });
   expect(key).toContain('BEGIN PRIVATE KEY');

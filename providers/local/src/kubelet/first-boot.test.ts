@@ -52,7 +52,7 @@ async function rigWith(server: ReturnType<typeof configServer>, options: JoinRig
   return { rig, machineConfig };
 }
 
-test('user data that points to a config: server, path, CA and what is shown', () => {
+test('user data that refers to a config: server, path, CA and the shown text', () => {
   expect(parseUserData(userData()).pointer).toEqual({
     server: SERVER,
     path: '/config/worker',
@@ -70,7 +70,7 @@ test('user data that points to a config: server, path, CA and what is shown', ()
   expect(() => parseUserData('{"ignition":{"config":{"merge":[{"source":"nowhere"}]}}}')).toThrow(/ignition\.config/);
 });
 
-test('a machine has its files before its node is there, and its node is at the target from its first words on', async () => {
+test('a machine has its files before its node exists, and its node is at the target from the start', async () => {
   const server = configServer();
   const { rig, machineConfig } = await rigWith(server);
   await using _ = rig;
@@ -98,7 +98,7 @@ test('a machine has its files before its node is there, and its node is at the t
   expect(server.asked, 'asked once more than it took').toHaveLength(count);
 });
 
-test('a machine gets its files only once, after any restart', async () => {
+test('a machine gets its files only once, also after restarts', async () => {
   const store = new MemoryStore();
   const server = configServer();
   const { rig, machineConfig } = await rigWith(server, { store });

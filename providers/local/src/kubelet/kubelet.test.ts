@@ -32,7 +32,7 @@ describe('a booting kubelet', () => {
     expect(writes.map(({ verb, resource }) => `${verb} ${resource}`)).toEqual(['create nodes', 'create leases']);
   });
 
-  test('writes nothing but its Lease while all is as it was', async () => {
+  test('writes only its Lease while nothing changes', async () => {
     await using rig = await joinRig(startControlPlane);
     await rig.launch({ name: 'n-1' });
     await rig.clock.advance(10);
@@ -47,7 +47,7 @@ describe('a booting kubelet', () => {
     expect(beats).toHaveLength(1);
   });
 
-  test('may be slow to join and slow to be ready', async () => {
+  test('can join and become ready slowly', async () => {
     await using rig = await joinRig(startControlPlane);
     await rig.launch({ name: 'n-1', userData: 'behaviour: {joinDelay: 30s, readyDelay: 20s}' });
     await rig.clock.advance(29_000);
@@ -72,7 +72,7 @@ describe('a booting kubelet', () => {
     expect(await rig.node('bad-1')).toBeDefined();
   });
 
-  test('tells on its console why the user data cannot work', async () => {
+  test('reports on its console why the user data is invalid', async () => {
     await using rig = await joinRig(startControlPlane);
     const { id } = await rig.launch({ name: 'n-1', userData: 'taints: [{effect: NoSchedule}]' });
     await rig.clock.advance(60_000);
@@ -93,7 +93,7 @@ describe('a booting kubelet', () => {
     expect(node?.spec.taints).toContainEqual({ key: 'dedicated', value: 'x', effect: 'NoSchedule' });
   });
 
-  test('joins when the API server answers at last', async () => {
+  test('joins when the API server becomes available', async () => {
     let down = true;
     await using rig = await joinRig(startControlPlane, {
       between: (fetch) => async (request) => {
@@ -110,7 +110,7 @@ describe('a booting kubelet', () => {
     expect(condition(await rig.node('n-1'), 'Ready')).toBe('True');
   });
 
-  test('takes over a node of its name', async () => {
+  test('takes over an existing Node with its name', async () => {
     await using rig = await joinRig(startControlPlane);
     await rig.client.resource(nodes).create({ metadata: { name: 'n-1', labels: { old: 'yes' } }, spec: {} });
     const { id } = await rig.launch({ name: 'n-1', zone: 'local-a' });
@@ -125,7 +125,7 @@ describe('a booting kubelet', () => {
 });
 
 describe('a running kubelet', () => {
-  test('tells conditions as ordered, and leaves those of others alone', async () => {
+  test('reports the requested conditions, and keeps conditions of other writers', async () => {
     await using rig = await joinRig(startControlPlane);
     const { id } = await rig.launch({ name: 'n-1' });
     await rig.clock.advance(10);
@@ -170,7 +170,7 @@ describe('a running kubelet', () => {
     );
   });
 
-  test('that could not reach the server for longer than its Lease tells its status again', async () => {
+  test('reports its status again after it could not reach the server for longer than its Lease', async () => {
     let down = false;
     await using rig = await joinRig(startControlPlane, {
       between: (fetch) => async (request) => {
@@ -190,7 +190,7 @@ describe('a running kubelet', () => {
     );
   });
 
-  test('does not register again when its node is deleted under it', async () => {
+  test('does not register again when its Node is deleted while it runs', async () => {
     await using rig = await joinRig(startControlPlane);
     await rig.launch({ name: 'n-1' });
     await rig.clock.advance(10);
@@ -200,7 +200,7 @@ describe('a running kubelet', () => {
     expect([await rig.node('n-1'), await rig.lease('n-1')]).toEqual([undefined, undefined]);
   });
 
-  test('dies with its instance and leaves the node to others', async () => {
+  test('ends with its instance, and leaves its Node to the controllers', async () => {
     await using rig = await joinRig(startControlPlane);
     const { id } = await rig.launch({ name: 'n-1' });
     await rig.clock.advance(10);
@@ -213,7 +213,7 @@ describe('a running kubelet', () => {
     );
   });
 
-  test('running requests are answered before a powered-off instance counts as deleted', async () => {
+  test('running requests are answered before a powered-off instance counts as terminated', async () => {
     const gate = Promise.withResolvers<void>();
     let held = false;
     await using rig = await joinRig(startControlPlane, {
@@ -239,7 +239,7 @@ describe('a running kubelet', () => {
 });
 
 describe('a restart of the cloud’s process', () => {
-  test('resumes kubelets without making anything again', async () => {
+  test('resumes kubelets without creating anything again', async () => {
     const store = new MemoryStore();
     await using first = await joinRig(startControlPlane, { store });
     await first.launch({ name: 'n-1' });
@@ -255,7 +255,7 @@ describe('a restart of the cloud’s process', () => {
     expect((await second.node('n-1'))?.metadata.uid).toBe(uid);
   });
 
-  test('registers again where the node was deleted meanwhile', async () => {
+  test('registers again if the Node was deleted in the meantime', async () => {
     const store = new MemoryStore();
     await using first = await joinRig(startControlPlane, { store });
     await first.launch({ name: 'n-1' });
@@ -267,7 +267,7 @@ describe('a restart of the cloud’s process', () => {
     expect(condition(await second.node('n-1'), 'Ready')).toBe('True');
   });
 
-  test('joins although its bootstrap token is gone, if the token was accepted before', async () => {
+  test('joins although its bootstrap token was deleted, if the token was accepted before', async () => {
     const store = new MemoryStore();
     const noLeases: JoinRigOptions['between'] = (fetch) => async (request) =>
       request.url.includes('/leases') ? new Response(null, { status: 503 }) : fetch(request);

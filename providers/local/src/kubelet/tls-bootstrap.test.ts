@@ -14,7 +14,7 @@ import {
 import { expect, test } from 'vitest';
 import { createLocalCloud } from '../cloud/local-cloud.ts';
 
-test('a kubelet joins over TLS with its bootstrap token and is its node from then on', async () => {
+test('a kubelet joins over TLS with its bootstrap token, and then has the identity of its node', async () => {
   const users = new Set<string>();
   const plane = await startControlPlane({
     port: 0,

@@ -147,7 +147,7 @@ test.each(METHODS)('Secret without userData in %s: Internal; an empty one is acc
   expect(calls({ secret: { userData: '' } }).invoker.check(calls().machineClass)).toEqual([]);
 });
 
-test('create, all good: Pod, Secret and Service applied; the Pod’s name for both ids, its addresses [P4]', async () => {
+test('create succeeds: Pod, Secret and Service are applied; both IDs are the Pod’s name, with its addresses [P4]', async () => {
   const { rig, calls } = await started();
   expect(await calls().create()).toEqual({
     providerId: 'machine-m-1',
@@ -188,7 +188,7 @@ test('create, all good: Pod, Secret and Service applied; the Pod’s name for bo
   });
 });
 
-test('create, the Pod stays Pending for ten minutes: DeadlineExceeded with its phase; the objects remain [P7]', async () => {
+test('create, the Pod stays Pending for ten minutes: DeadlineExceeded with its phase; the objects are kept [P7]', async () => {
   const { rig, calls } = await started({ runs: false });
   const since = rig.clock.now().getTime();
   expect(await calls().create()).toMatchObject({
@@ -221,7 +221,7 @@ test.each<[string, Pod['status'], string]>([
     'Pending: Unschedulable: 0/1 nodes are available',
   ],
   ['nobody says', {}, 'Pending'],
-])('a Pod that does not run, %s: the creation tells what it waits for, and why it ended', async (_, status, why) => {
+])('a Pod that does not run, %s: the creation reports what it waits for, and why it ended', async (_, status, why) => {
   const { rig, calls } = await started({ runs: false });
   const reported: string[] = [];
   const creation = calls().create(machine(), reported);
@@ -283,7 +283,7 @@ test('get, the Pod is missing: NotFound; an error of the API: Internal [P12]', a
 const holdBack = (rig: PodRig, finalizers: readonly string[]): Promise<Pod> =>
   rig.admin.resource(pods, PODS).patch('machine-m-1', { type: 'merge', body: { metadata: { finalizers } } });
 
-test('delete, the Pod is gone after 12 s: ok after the third look; what it owned goes with it [P13]', async () => {
+test('delete, the Pod is gone after 12 s: ok after the third read; its objects are deleted with it [P13]', async () => {
   const { rig, calls } = await started();
   await calls().create();
   await holdBack(rig, ['example.com/slow']);
@@ -328,7 +328,7 @@ test('list without a namespace in the spec: machines in the namespace of the cla
   expect(rig.requests.at(-1)).toBe('GET /api/v1/namespaces/shoot/pods');
 });
 
-test('an empty namespace, pool or apiVersion is as if it were absent', async () => {
+test('an empty namespace, pool or apiVersion counts as absent', async () => {
   const { rig, calls } = await started();
   const empty = { image: 'x', namespace: '', ipPoolNameV4: '', ipPoolNameV6: '', apiVersion: '' };
   await calls({ spec: { image: 'x' } }).create(machine('without'));
@@ -347,7 +347,7 @@ test('volume IDs of any PVs: an empty result [P20]', async () => {
   expect(driver.volumeIds?.(sources)).toEqual([undefined, undefined]);
 });
 
-test('a Pod without its Secret is not a machine yet: it is created again and gets the missing objects', async () => {
+test('a Pod without its Secret does not count as a machine: it is created again and gets the missing objects', async () => {
   const { rig, calls } = await started();
   expect(await calls({ wrap: answering(/^PATCH .*secrets/, 500) }).create()).toMatchObject({ code: 'Internal' });
   expect(await calls().status()).toMatchObject({ code: 'NotFound', message: expect.stringContaining('not complete') });
@@ -358,7 +358,7 @@ test('a Pod without its Secret is not a machine yet: it is created again and get
   expect(after.map(({ metadata }) => metadata.uid)).toEqual([before?.metadata.uid]);
 });
 
-test('a machine whose name cannot be a Service is refused before anything is made', async () => {
+test('a machine whose name is invalid for a Service is refused before anything is created', async () => {
   const { rig, calls } = await started();
   for (const name of ['a.b', 'x'.repeat(60)])
     expect(await calls().create(machine(name))).toMatchObject({

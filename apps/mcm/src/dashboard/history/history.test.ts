@@ -25,7 +25,7 @@ const row = (name: string, more: Partial<MachineRow> = {}): MachineRow => ({
 });
 
 describe('the lives of machines', () => {
-  test('each change of step, level or reason is a segment, and an equal row is none', () => {
+  test('each change of step, level or reason starts a segment, and an equal row does not', () => {
     const lives = new Lives();
     lives.put(row('m'), 10, true);
     lives.put(row('m'), 20, false);
@@ -66,7 +66,7 @@ describe('the lives of machines', () => {
     expect(lives.ofDeployment('default', 'web', 10)).toHaveLength(1);
   });
 
-  test('the memory is bounded: the oldest segments and deleted machines are dropped first, and the present never', () => {
+  test('the memory is limited: the oldest segments and deleted machines are dropped first, and current states never', () => {
     const lives = new Lives(100);
     for (let index = 0; index < 60; index += 1) lives.put(row(`m-${index}`), index, true);
     for (let index = 0; index < 30; index += 1) lives.drop(`default/m-${index}`, 100 + index);
@@ -78,7 +78,7 @@ describe('the lives of machines', () => {
     expect(lives.get('default/m-59')?.life.segments.length).toBeLessThanOrEqual(100);
   });
 
-  test('a machine that joins and leaves again and again keeps at most 100 marks, with its creation', () => {
+  test('a machine that joins and leaves repeatedly keeps at most 100 marks, including its creation', () => {
     const lives = new Lives();
     for (let turn = 0; turn < 500; turn += 1)
       lives.put(row('m', { stage: turn % 2 === 0 ? 'join' : 'run' }), turn, turn === 0);
@@ -98,7 +98,7 @@ describe('the lives of machines', () => {
 });
 
 describe('samples', () => {
-  test('they keep hours in a bounded length, and the last ones exactly', () => {
+  test('samples cover many hours with a limited length, and the last minutes are exact', () => {
     const samples = new Samples(100, 1_000);
     for (let second = 0; second < 10_000; second += 1) samples.add([second * 1_000, second]);
     expect(samples.all.length).toBeLessThanOrEqual(100);
@@ -139,7 +139,7 @@ describe('the successor of a machine', () => {
     expect(successors.leaves(row('older'), 20)).toBeUndefined();
   });
 
-  test('a machine created more than half an hour later is no successor, nor is a machine its own one', () => {
+  test('a machine that was created more than half an hour later is no successor, and a machine is not its own successor', () => {
     const successors = new Successors();
     successors.leaves(row('old'), 0);
     expect(successors.created(row('late'), 1_800_000)).toBeUndefined();

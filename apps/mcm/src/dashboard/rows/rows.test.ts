@@ -146,7 +146,7 @@ describe('rows of objects whose controller is not working', () => {
     expect(state(deployment(1, { deletionTimestamp: at(0) }), manager).state).toBe('blocked');
   });
 
-  test('a change that a living manager does not process blocks only its own deployment', () => {
+  test('a change that a working manager does not process blocks only its own deployment', () => {
     expect(state(deployment(2), health('machine-controller-manager', ['web'])).state).toBe('blocked');
     expect(state(deployment(2), health('machine-controller-manager', ['db'])).state).toBe('scaling');
   });

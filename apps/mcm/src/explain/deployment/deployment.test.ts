@@ -199,7 +199,7 @@ describe('explain', () => {
     expect(reported.match(/in namespace "test"/g)).toHaveLength(1);
   });
 
-  test('machines that a missing class prevents are not reported as starting', () => {
+  test('machines that are not created because of a missing class are not reported as starting', () => {
     const reported = explain(
       read([machine('a', 'Running')], { deployment: deployment(2), sets: [set(2)], classes: [] }),
     );

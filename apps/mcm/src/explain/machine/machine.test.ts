@@ -287,7 +287,7 @@ test('a user with partial access gets the rest and the missing permissions', asy
   expect(half).not.toContain('pods of node');
 });
 
-test('a Node that may not be read is only reported as unreadable', async () => {
+test('a Node that the user cannot read is only reported as unreadable', async () => {
   await machine({ status: { currentStatus: { phase: 'Pending' } } });
   target = await seenBy('configmaps', 'events');
   const text = await explain();

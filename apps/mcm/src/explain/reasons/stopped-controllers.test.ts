@@ -70,7 +70,7 @@ describe('explain', () => {
     expect(linesOf([])).toContain('it may be Failed and replaced');
   });
 
-  test('announces nothing that a stopped manager would do', () => {
+  test('announces none of the actions of a stopped manager', () => {
     const lines = linesOf([stopped('machine-controller-manager')]);
     expect(lines).toContain('  next   none: machine-controller-manager is not working\n');
     expect(lines).toContain(
@@ -87,7 +87,7 @@ describe('explain', () => {
     expect(lines).toContain('set pool-a goes from 2 to 3 machines');
   });
 
-  test('a manager that is behind with one deployment has no next step only for that one', () => {
+  test('a manager that is behind with one deployment has no next step for this deployment only', () => {
     const behind = (name: string): ControllerHealth => ({
       ...stopped('machine-controller-manager'),
       state: 'behind',
@@ -98,7 +98,7 @@ describe('explain', () => {
   });
 });
 
-test('the tree shows the last report of a stopped machine controller as such', () => {
+test('the tree marks the status from a stopped machine controller as its last report', () => {
   const source = { deployments: [deployment], sets: [set], machines: [machine], nodes: undefined };
   const linesUnder = (controllers: readonly ControllerHealth[]) =>
     treeLines(fleetTree(source, { controllersIn: () => controllers }), false, NOW).join('\n');

@@ -5,7 +5,7 @@ import { at, failing, image, open, PLAN, PROPERTIES, storage, TAGS, URN, withPro
 /** The scenarios of Azure for creation. Each row of the table is a test with its name. */
 
 describe('creation', () => {
-  test('an image without a plan needs no agreement and sends no plan [Z2]', async () => {
+  test('an image without a purchase plan needs no agreement, and the VM has no plan [Z2]', async () => {
     const { made, asked } = open({ plans: {} });
     expect(await made(image({ urn: URN }))).not.toHaveProperty('plan');
     expect(asked('GET', 'MarketplaceOrdering')).toEqual([]);
@@ -29,19 +29,19 @@ describe('creation', () => {
     });
   });
 
-  test('a skipped agreement needs no image [Z5]', async () => {
+  test('with a skipped agreement, the image is not read [Z5]', async () => {
     const { made, asked } = open({}, [failing('^GET images$')]);
     await made(image({ urn: URN, skipMarketplaceAgreement: true }));
     expect(asked('GET', '/artifacttypes/')).toEqual([]);
   });
 
-  test('a subnet that cannot be read [Z7]', async () => {
+  test('an unreadable subnet [Z7]', async () => {
     const { stage, names } = open({}, [failing('^GET subnets$')]);
     await refused(stage.create(), 'Internal');
     expect(names()).toEqual([]);
   });
 
-  test('an image that is not there, or cannot be read [Z9]', async () => {
+  test('a missing or unreadable image [Z9]', async () => {
     const spec = withProperties(image({ urn: URN }));
     const absent = open({}, [failing('^GET images$', 404, 'NotFound')]);
     await refused(absent.stage.create({ spec }), 'NotFound');
@@ -50,13 +50,13 @@ describe('creation', () => {
     expect([absent.names(), broken.names()]).toEqual([[], []]);
   });
 
-  test('an agreement that is not there [Z10]', async () => {
+  test('a missing agreement [Z10]', async () => {
     const { stage, names } = open({}, [failing('^GET agreements$')]);
     await refused(stage.create({ spec: withProperties(image({ urn: URN })) }), 'Internal');
     expect(names()).toEqual([]);
   });
 
-  test('terms that cannot be accepted [Z12]', async () => {
+  test('terms that the driver cannot accept [Z12]', async () => {
     const { stage, names } = open({}, [failing('^PUT agreements$')]);
     await refused(stage.create({ spec: withProperties(image({ urn: URN })) }), 'Internal');
     expect(names()).toEqual([]);
@@ -64,14 +64,14 @@ describe('creation', () => {
     expect(await well.made(image({ urn: URN }))).toMatchObject({ plan: PLAN });
   });
 
-  test('a NIC that is there and cannot be read stays as it is [Z13]', async () => {
+  test('an existing but unreadable NIC is not changed [Z13]', async () => {
     const { stage, cloud, names, asked } = open({}, [failing('^GET networkInterfaces$')]);
     cloud.place(at.nic(), { tags: TAGS });
     await refused(stage.create(), 'Internal');
     expect([names(), asked('PUT', '')]).toEqual([['m-1-nic'], []]);
   });
 
-  test('a NIC that is there is used [Z14]', async () => {
+  test('an existing NIC is used [Z14]', async () => {
     const { stage, cloud, asked } = open();
     cloud.place(at.nic(), { tags: TAGS });
     await stage.create();
@@ -88,7 +88,7 @@ describe('creation', () => {
     dataDisks: [{ name: 'd', lun: 0, diskSizeGB: 20, storageAccountType: 'Premium_LRS', imageRef: { id: '/image' } }],
   });
 
-  test('no room for the VM: nothing is left, whether it is said at once or by the operation [Z17]', async () => {
+  test('without capacity for the VM, nothing is left, for an immediate refusal and for a failed operation [Z17]', async () => {
     const atOnce = open({}, [failing('^PUT virtualMachines$', 409, 'ZonalAllocationFailed')]);
     await refused(atOnce.stage.create({ spec: withProperties(disks) }), 'ResourceExhausted', 'ZonalAllocationFailed');
     const later = open({}, [
@@ -98,7 +98,7 @@ describe('creation', () => {
     expect([atOnce.names(), later.names()]).toEqual([[], []]);
   });
 
-  test('no room, and the cleaning up fails as well [Z18]', async () => {
+  test('without capacity, and with a failed cleanup [Z18]', async () => {
     const faults = [
       failing('^PUT virtualMachines$', 409, 'ZonalAllocationFailed'),
       failing('^DELETE virtualMachines$', 400, 'Stuck'),
@@ -106,7 +106,7 @@ describe('creation', () => {
     await refused(open({}, faults).stage.create(), 'ResourceExhausted', 'ZonalAllocationFailed', 'Stuck');
   });
 
-  test('OperationNotAllowed is a quota when it says so [Z20]', async () => {
+  test('OperationNotAllowed means a lack of quota if its text says so [Z20]', async () => {
     const said = (message: string) => open({}, [failing('^PUT virtualMachines$', 409, 'OperationNotAllowed', message)]);
     await refused(said('Operation results in exceeding approved cores Quota').stage.create(), 'ResourceExhausted');
     await refused(said('no').stage.create(), 'Internal');

@@ -5,14 +5,14 @@ import { at, failing, open, TAGS } from './open.ts';
 /** The scenarios of Azure for deletion. Each row of the table is a test with its name. */
 
 describe('deletion', () => {
-  test('what goes with the VM by itself needs no change [Z34]', async () => {
+  test('if Azure deletes the resources with the VM, no change is needed [Z34]', async () => {
     const { stage, names, asked, placeVm } = open();
     placeVm();
     await stage.delete();
     expect([names(), asked('PATCH', ''), asked('DELETE', '').length]).toEqual([[], [], 1]);
   });
 
-  test('resources that would stay are deleted first [Z35]', async () => {
+  test('resources that Azure would keep are deleted first [Z35]', async () => {
     const { stage, names, asked, placeVm } = open();
     placeVm({ nic: 'Detach', os: 'Detach' });
     await stage.delete();
@@ -30,7 +30,7 @@ describe('deletion', () => {
     ).toBe(200);
   });
 
-  test('left-overs that another VM uses stay [Z39]', async () => {
+  test('left-over resources that another VM uses are kept [Z39]', async () => {
     const { stage, cloud, names, placeVm } = open();
     placeVm();
     cloud.place(at.nic('m-2-nic'), { tags: TAGS });
@@ -48,7 +48,7 @@ describe('deletion', () => {
     expect([names(), asked('PATCH', '')]).toEqual([[], []]);
   });
 
-  test('a group or a VM that cannot be read [Z42]', async () => {
+  test('an unreadable group or VM [Z42]', async () => {
     for (const on of ['^HEAD resourceGroups$', '^GET virtualMachines$']) {
       const { stage, names, placeVm } = open({}, [failing(on)]);
       placeVm();
@@ -57,7 +57,7 @@ describe('deletion', () => {
     }
   });
 
-  test('no VM, and the NIC cannot be deleted: the disk is [Z43]', async () => {
+  test('without a VM, the disk is deleted even if the NIC cannot be deleted [Z43]', async () => {
     const { stage, cloud, names } = open({}, [failing('^DELETE networkInterfaces$')]);
     cloud.place(at.nic(), { tags: TAGS });
     cloud.place(at.disk(), { tags: TAGS });
@@ -65,7 +65,7 @@ describe('deletion', () => {
     expect(names()).toEqual(['m-1-nic']);
   });
 
-  test('no VM, and the disk’s deletion breaks off: the NIC is deleted [Z44]', async () => {
+  test('without a VM, the NIC is deleted even if the deletion of the disk fails [Z44]', async () => {
     const { stage, cloud, names } = open({}, [{ on: '^DELETE disks$', lose: 'before' }]);
     cloud.place(at.nic(), { tags: TAGS });
     cloud.place(at.disk(), { tags: TAGS });
@@ -80,7 +80,7 @@ describe('deletion', () => {
     expect(names()).toHaveLength(3);
   });
 
-  test('a deletion that fails after the change [Z46]', async () => {
+  test('a deletion that fails after the change of the VM [Z46]', async () => {
     const { stage, cloud, placeVm } = open({}, [failing('^DELETE virtualMachines$')]);
     placeVm({ os: 'Detach' });
     await refused(stage.delete(), 'Internal');

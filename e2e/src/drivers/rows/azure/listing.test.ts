@@ -6,7 +6,7 @@ import { at, failing, ID, open, TAGS } from './open.ts';
 /** The scenarios of Azure for status and listing. Each row of the table is a test with its name. */
 
 describe('status and listing', () => {
-  test('a VM that is there, is not, or cannot be read [Z48]', async () => {
+  test('an existing, a missing and an unreadable VM [Z48]', async () => {
     const { stage, placeVm } = open();
     await refused(stage.status(), 'NotFound');
     placeVm();
@@ -51,7 +51,7 @@ describe('status and listing', () => {
     expect(asked('POST', 'ResourceGraph').map(({ body }) => 'options' in body)).toEqual([false, true, true]);
   });
 
-  test('a page that fails, and listings that end [Z52]', async () => {
+  test('a page with an error, and listings that end early [Z52]', async () => {
     await refused(three({}, [{ ...failing('^POST graph$'), after: 1 }]).stage.list(), 'Internal');
     const ends = three({ pageSize: 3 });
     expect([(await ends.stage.list()).length, ends.sent.length]).toEqual([3, 1]);

@@ -7,7 +7,7 @@ import { at, failing, ID, image, open, SECRET, storage, URN, withProperties } fr
  * process. Each row of the table is a test with its name.
  */
 
-describe('a tenant that can be nobody’s', () => {
+describe('an invalid tenant', () => {
   const why = 'invalid tenantID. You can locate your tenantID by following the instructions listed here';
   const secret = { ...SECRET, tenantID: 'no/tenant' };
   const vm = '[ResourceGroup: rg, VMName: m-1]';
@@ -16,7 +16,7 @@ describe('a tenant that can be nobody’s', () => {
     ['create', 'Internal', `failed to create subnet access, Err: ${why}`],
     ['status', 'Internal', `Failed to create virtual machine access to process request: ${vm}, Err: ${why}`],
     ['list', 'Unknown', why],
-  ] as const)('%s tells it in the original’s words', async (call, code, words) => {
+  ] as const)('%s reports it with the original’s text', async (call, code, words) => {
     const said = await refused(open().stage[call]({ secret }), code);
     expect(said.slice(0, words.length)).toBe(words);
   });
@@ -37,7 +37,7 @@ test('a NIC that cannot be read is reported with the original’s text, includin
   expect(said).toMatch(/^Failed to get NIC: \[ResourceGroup: rg, Name: m-1-nic\], Err: /);
 });
 
-describe('what is the same for all machines of a class', () => {
+describe('data that all machines of a class share', () => {
   const spec = withProperties(image({ urn: URN }));
   const counts = ({ asked }: ReturnType<typeof open>) => [
     asked('GET', '/artifacttypes/').length,
@@ -55,7 +55,7 @@ describe('what is the same for all machines of a class', () => {
     expect(counts(opened)).toEqual([2, 3, 1]);
   });
 
-  test('machines that ask at once share an answer, and a failure', async () => {
+  test('machines with concurrent requests share an answer, and also a failure', async () => {
     const opened = open({}, [{ ...failing('^GET images$', 403, 'AuthorizationFailed'), times: 1 }]);
     const at3 = ['m-1', 'm-2', 'm-3'];
     const refusals = await Promise.allSettled(at3.map((name) => opened.stage.create({ spec, name })));
@@ -64,7 +64,7 @@ describe('what is the same for all machines of a class', () => {
     expect(counts(opened)[0]).toBe(2);
   });
 
-  test('after a VM that could not be made the terms are looked at again', async () => {
+  test('after a failed creation of a VM, the terms are read again', async () => {
     const opened = open();
     for (const name of ['m-1', 'm-2']) await opened.stage.create({ spec, name });
     opened.cloud.faults.order({ ...failing('^PUT virtualMachines$'), times: 1 });
@@ -74,7 +74,7 @@ describe('what is the same for all machines of a class', () => {
   });
 });
 
-describe('an operation outlives the process that began it', () => {
+describe('an operation continues after the end of its process', () => {
   /** Simulates a process that is killed during a call, after `count` matching requests were answered. */
   const dieAfter = async (opened: ReturnType<typeof open>, call: 'create' | 'delete', method: string, part: string) => {
     const { stage, asked, clock } = opened;

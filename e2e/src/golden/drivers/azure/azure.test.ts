@@ -15,16 +15,16 @@ beforeAll(async () => {
   all = await playAll('azure', playCase);
 }, LONGEST_MS);
 
-test('every recorded call is sent and answered as the original did, but for the listed differences', () => {
+test('the requests and results of every recorded call equal those of the original, except for the listed differences', () => {
   expect(all.failures).toEqual([]);
   expect(all.played).toBe(343);
 });
 
-test('a change of any recording is seen, unless a rule covers it', () => {
+test('a change of any recording is detected, unless a rule covers it', () => {
   expect(missed(all)).toEqual([]);
 });
 
-test('a rule covers what its row says, and nothing else', () => {
+test('a rule covers exactly the difference in its row', () => {
   expect(coverage(all)).toEqual({
     'a call after its deadline gets the code DeadlineExceeded + a field that only Azure sets is not sent': [
       'another code',
@@ -53,7 +53,7 @@ test('a rule covers what its row says, and nothing else', () => {
   });
 });
 
-test('every rule is needed by a recording and has its row in the table', async () => {
+test('every rule is needed by a recording, and has a row in the table', async () => {
   const documented = await documentedRows();
   for (const { row } of RULES) {
     expect(documented).toContain(row);

@@ -13,7 +13,7 @@ afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
 const file = () => join(dir, 'cloud.sqlite');
 
-test('what was put is there at the next start, what was removed is not', () => {
+test('stored objects exist at the next start, and removed ones do not', () => {
   const first = openSqliteStore(dir);
   first.put('instance', 'i-1', { name: 'a' });
   first.put('instance', 'i-1', { name: 'b' });
@@ -29,7 +29,7 @@ test('what was put is there at the next start, what was removed is not', () => {
   second.close();
 });
 
-test('a process that was killed leaves a store that opens', () => {
+test('a killed process leaves a store that can be opened', () => {
   const first = openSqliteStore(dir);
   first.put('instance', 'i-1', {});
   // The files after a SIGKILL: database and write-ahead log without a checkpoint.
@@ -43,7 +43,7 @@ test('a process that was killed leaves a store that opens', () => {
   rmSync(copy, { recursive: true });
 });
 
-test('what belongs together is there as a whole or not at all', () => {
+test('changes of one transaction are stored completely or not at all', () => {
   const store = openSqliteStore(dir);
   const half = () => {
     store.put('instance', 'i-1', {});
@@ -89,7 +89,7 @@ test.each<[string, () => void, RegExp]>([
     },
     /is damaged at instance i-1/,
   ],
-])('%s is refused in a sentence and left as it was', (_, prepare, message) => {
+])('%s is refused with one sentence and not changed', (_, prepare, message) => {
   prepare();
   const before = readFileSync(file());
   expect(() => {
@@ -120,7 +120,7 @@ test('a second process on the same folder is refused', () => {
   first.close();
 });
 
-test('a folder that cannot be used is named', () => {
+test('an unusable folder is reported with its name', () => {
   writeFileSync(join(dir, 'file'), '');
   expect(() => openSqliteStore(join(dir, 'file', 'below'))).toThrow(/--data-dir .*below cannot be used/);
   chmodSync(dir, 0o700);

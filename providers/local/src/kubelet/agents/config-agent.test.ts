@@ -38,7 +38,7 @@ async function drainAsAsked(rig: JoinRig): Promise<void> {
   }
 }
 
-test('a machine plays its daemon: drain, files, reboot with a node that is not ready meanwhile, uncordon, Done', async () => {
+test('a machine simulates its daemon: drain, files, a reboot during which the node is not ready, uncordon, Done', async () => {
   const { rig } = await rigWithDaemon({ defaults: { rebootDelay: 5_000 } });
   await using _ = rig;
   expect(await said(rig)).toMatchObject({ [CurrentConfig]: 'a', [State]: 'Done' });
@@ -66,7 +66,7 @@ test('with a requested failure it reports the reason, with a requested success i
   expect(await said(rig)).toMatchObject({ [CurrentConfig]: 'b', [State]: 'Done', [Reason]: '' });
 });
 
-test('ordered to hang it works for ever; a reboot that never ends leaves a node that is not ready', async () => {
+test('an agent that must hang works forever, and after a reboot without end the node stays not ready', async () => {
   const { rig, id } = await rigWithDaemon();
   await using _ = rig;
   await rig.call('PUT', `/v1/instances/${id}/kubelet`, { config: 'hang', reboot: 'never' });
@@ -82,7 +82,7 @@ test('ordered to hang it works for ever; a reboot that never ends leaves a node 
   expect(await said(rig)).toMatchObject({ [CurrentConfig]: 'b', [State]: 'Done' });
 });
 
-test('a changed file is reported, and its repair too', async () => {
+test('a changed file is reported, and so is its repair', async () => {
   const { rig, id } = await rigWithDaemon();
   await using _ = rig;
   await rig.call('PUT', `/v1/instances/${id}/kubelet`, { drift: '/etc/a' });
@@ -93,7 +93,7 @@ test('a changed file is reported, and its repair too', async () => {
   expect(await said(rig)).toMatchObject({ [State]: 'Done', [Reason]: '' });
 });
 
-test('the disk outlives the process of the cloud, in the middle of an update as well', async () => {
+test('the disk is kept after the end of the cloud process, also during an update', async () => {
   const store = new MemoryStore();
   const { rig } = await rigWithDaemon({ store });
   await tell(rig, { [DesiredConfig]: 'b' });

@@ -51,7 +51,7 @@ describe('the agent that updates a machine in place', () => {
     expect((await rig.node('n-1'))?.metadata.annotations?.[Annotations.UpdateFailedReason]).toBeUndefined();
   });
 
-  test('hangs until another request, and takes its time', async () => {
+  test('hangs until another request, and needs the requested time', async () => {
     await using rig = await joinRig(startControlPlane, { defaults: { update: 'hang', updateDelay: 300_000 } });
     const { id } = await rig.launch({ name: 'n-1' });
     await rig.clock.advance(5_000);

@@ -39,7 +39,7 @@ test('a pod bound to the node runs, with one write', async () => {
   expect(podRequests(rig)).toEqual(['patch']);
 });
 
-test('pods get addresses of their own, free again when they are gone', async () => {
+test('pods get their own addresses, which are free again after their deletion', async () => {
   await using rig = await withNode();
   for (const name of ['a', 'b', 'c']) await rig.run('n-1', name);
   await rig.clock.advance(10);
@@ -51,7 +51,7 @@ test('pods get addresses of their own, free again when they are gone', async () 
   expect(ips).toEqual(['10.181.10.2', '10.181.10.4', '10.181.10.3']);
 });
 
-test('pods of other nodes are left alone, and those bound before the node joined are run', async () => {
+test('pods of other nodes are ignored, and pods that were bound before the node joined are run', async () => {
   await using rig = await joinRig(startControlPlane);
   await rig.run('n-1', 'early');
   await rig.run('elsewhere', 'other');
@@ -63,7 +63,7 @@ test('pods of other nodes are left alone, and those bound before the node joined
   ]);
 });
 
-test('readiness comes when the pod says', async () => {
+test('a pod becomes ready at the time in its annotation', async () => {
   await using rig = await withNode();
   await rig.run('n-1', 'slow', { metadata: { annotations: { 'kubelet.local.mcm/ready-after': '20s' } } });
   await rig.clock.advance(19_000);
@@ -80,17 +80,20 @@ test.each([
   ['Never', '3', 'Failed'],
   ['OnFailure', '3', 'Succeeded'],
   ['Always', '0', 'Running'],
-])('containers that end by themselves: restartPolicy %s, exit code %s → %s', async (restartPolicy, exitCode, phase) => {
-  await using rig = await withNode();
-  const annotations = { 'kubelet.local.mcm/run-for': '5s', 'kubelet.local.mcm/exit-code': exitCode };
-  await rig.run('n-1', 'task', { metadata: { annotations }, spec: { restartPolicy } });
-  await rig.clock.advance(4_000);
-  expect((await rig.pod('task'))?.status?.phase).toBe('Running');
-  await rig.clock.advance(2_000);
-  expect((await rig.pod('task'))?.status?.phase).toBe(phase);
-});
+])(
+  'containers that end without a deletion: restartPolicy %s, exit code %s → %s',
+  async (restartPolicy, exitCode, phase) => {
+    await using rig = await withNode();
+    const annotations = { 'kubelet.local.mcm/run-for': '5s', 'kubelet.local.mcm/exit-code': exitCode };
+    await rig.run('n-1', 'task', { metadata: { annotations }, spec: { restartPolicy } });
+    await rig.clock.advance(4_000);
+    expect((await rig.pod('task'))?.status?.phase).toBe('Running');
+    await rig.clock.advance(2_000);
+    expect((await rig.pod('task'))?.status?.phase).toBe(phase);
+  },
+);
 
-test('a Job’s pod ends by itself', async () => {
+test('the pod of a Job ends without a deletion', async () => {
   await using rig = await withNode();
   const owner = { apiVersion: 'batch/v1', kind: 'Job', name: 'j', uid: 'u', controller: true };
   await rig.run('n-1', 'j-1', { metadata: { ownerReferences: [owner] }, spec: { restartPolicy: 'Never' } });
@@ -101,7 +104,7 @@ test('a Job’s pod ends by itself', async () => {
   });
 });
 
-test('a deleted pod keeps its grace period, then goes with one more request', async () => {
+test('a deleted pod uses its grace period, and is then removed with one more request', async () => {
   await using rig = await withNode();
   await rig.run('n-1', 'web', { spec: { terminationGracePeriodSeconds: 25 } });
   await rig.clock.advance(1_000);
@@ -117,7 +120,7 @@ test.each([
   ['immediate', 1_000],
   ['4s', 5_000],
   ['10m', 26_000],
-])('containers that take %s to end', async (wish, gone) => {
+])('containers that need %s to end', async (wish, gone) => {
   await using rig = await withNode();
   const metadata = { annotations: { 'kubelet.local.mcm/shutdown-after': wish } };
   await rig.run('n-1', 'web', { metadata, spec: { terminationGracePeriodSeconds: 25 } });
@@ -129,7 +132,7 @@ test.each([
   expect(await rig.pod('web')).toBeUndefined();
 });
 
-test('a second deletion with less grace counts', async () => {
+test('a second deletion with a shorter grace period counts', async () => {
   await using rig = await withNode();
   await rig.run('n-1', 'web', { spec: { terminationGracePeriodSeconds: 600 } });
   await rig.clock.advance(1_000);
@@ -142,7 +145,7 @@ test('a second deletion with less grace counts', async () => {
   expect(await rig.pod('web')).toBeUndefined();
 });
 
-test('a finalizer holds a pod that has ended, and the kubelet does not insist', async () => {
+test('a finalizer keeps a pod that has ended, and the kubelet does not repeat its request', async () => {
   await using rig = await withNode();
   await rig.run('n-1', 'held', {
     metadata: { finalizers: ['example.com/hold'] },
@@ -184,7 +187,7 @@ test('an unreachable kubelet starts and ends no pods; after its recovery it does
   expect([await rig.pod('old'), (await rig.pod('new'))?.status?.phase]).toEqual([undefined, 'Running']);
 });
 
-test('pods outlive their machine, because no kubelet ends them', async () => {
+test('pods are kept after the end of their machine, because no kubelet ends them', async () => {
   await using rig = await withNode();
   await rig.run('n-1', 'web', { spec: { terminationGracePeriodSeconds: 1 } });
   await rig.clock.advance(10);
@@ -195,7 +198,7 @@ test('pods outlive their machine, because no kubelet ends them', async () => {
   expect((await rig.pod('web'))?.metadata.deletionTimestamp).toBeDefined();
 });
 
-test('a request to a server that sometimes fails is repeated', async () => {
+test('a failed request to an unreliable server is repeated', async () => {
   let failures = 3;
   await using rig = await withNode({
     between: (fetch) => async (request) => {
@@ -210,7 +213,7 @@ test('a request to a server that sometimes fails is repeated', async () => {
   expect(rig.log.lines.filter(({ level }) => level === 'warn')).toHaveLength(1);
 });
 
-test('a static pod is shown by a mirror, and again when that is deleted', async () => {
+test('a static pod has a mirror pod, which is created again after its deletion', async () => {
   await using rig = await joinRig(startControlPlane);
   await rig.launch({ name: 'n-1', userData: 'staticPods: [{name: proxy}]' });
   await rig.clock.advance(100);
@@ -224,7 +227,7 @@ test('a static pod is shown by a mirror, and again when that is deleted', async 
   expect([second.metadata.uid === first.metadata.uid, second.status?.phase]).toEqual([false, 'Running']);
 });
 
-test('a pod waits for its volumes, and its node says which it uses', async () => {
+test('a pod waits for its volumes, and its Node lists the volumes in use', async () => {
   await using rig = await withNode();
   const claim = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } }, storageClassName: 'x' };
   const csi = { driver: 'csi.example.com', volumeHandle: 'vol-1' };
