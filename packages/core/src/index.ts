@@ -191,6 +191,8 @@ export {
   scrubber,
   wholeLines,
 } from './evidence/index.ts';
+export { type Hook, type HookDefinitions, type HookStage, hooksOf } from './hooks/definitions.ts';
+export { hookKey, type PendingHook, pendingHooksOf } from './hooks/pending.ts';
 export {
   type Action,
   ailmentsOf,

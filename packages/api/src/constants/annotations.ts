@@ -184,6 +184,21 @@ export const Annotations = {
    * VM. The deployment no longer counts the machine. Only in mcm.
    */
   Undrained: 'node.machine.sapcloud.io/undrained',
+  /**
+   * On a MachineClass or a Machine, `<stage> <name> <owner> <timeout> Continue|Block; …`: the steps of other programs
+   * that machines wait for. Only in mcm.
+   */
+  Hooks: 'node.machine.sapcloud.io/hooks',
+  /**
+   * On a Machine, `<stage>=<RFC 3339>,…`, written by the machine controller: since when the machine waits for the
+   * hooks of each stage. Only in mcm.
+   */
+  HooksBegun: 'node.machine.sapcloud.io/hooks-begun',
+  /**
+   * On a Machine, as `<stage>.hook.machine.sapcloud.io/<name>` with the owner as its value: a hook that has not
+   * finished. Its owner removes the annotation. Only in mcm.
+   */
+  HookSuffix: 'hook.machine.sapcloud.io',
   /** On a Node, `true`: the cluster autoscaler does not remove the Node. */
   ScaleDownDisabled: 'cluster-autoscaler.kubernetes.io/scale-down-disabled',
   /** On a Node, `true`: mcm set `scale-down-disabled` and may remove it. */

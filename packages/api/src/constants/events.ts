@@ -220,6 +220,17 @@ export const EVENTS = {
     type: 'Normal',
     means: 'The deadline of an interruption passed long ago and the VM still runs, so the machine stays.',
   },
+  HooksBegun: {
+    on: MACHINE,
+    type: 'Normal',
+    means: 'The machine waits until the owners of its hooks remove the annotations of the hooks.',
+  },
+  HookTimedOut: {
+    on: MACHINE,
+    type: 'Warning',
+    means: 'The timeout of a hook has passed. With `Continue` the machine continues, and with `Block` it still waits.',
+    help: 'Check the program that owns the hook. To end the hook, remove its annotation from the Machine.',
+  },
   StaleNode: {
     on: MACHINE,
     type: 'Warning',

@@ -7,6 +7,7 @@ import { countReplacements, replacementGroup, replacementLimit, waitsForMaking }
 import { type DrainObservation, NO_DRAIN_MEMORY } from '../drain/model/observation.ts';
 import { observeDrain } from '../drain/observe.ts';
 import type { DriverInvoker } from '../driver/invoker/api/invoker-api.ts';
+import { hooksOf } from '../hooks/definitions.ts';
 import { timesOf } from '../interruption/deadlines.ts';
 import { interruptionOf } from '../interruption/notice.ts';
 import { successorOf } from '../interruption/successor.ts';
@@ -97,7 +98,7 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
     driver: invoker.can,
     ...replacements(machine, settings, o, now),
     ...breakerOf(machine, settings, o, now),
-    warnings: validationWarningsOf(machine, choice, namesakesOf(machine, caches), node),
+    warnings: validationWarningsOf(machine, choice, namesakesOf(machine, caches), node, hooksOf(machine, machineClass)),
     warned: memory.warned || undefined,
     keepsEvidence: o.keepsEvidence,
     evidence: memory.evidence,

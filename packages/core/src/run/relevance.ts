@@ -7,20 +7,20 @@ import { releasesMore } from '../safety/orphans/quarantine.ts';
 export const awaitsVm = (machine: Machine | undefined): boolean =>
   machine !== undefined && !machine.spec.providerID && machine.metadata.deletionTimestamp === undefined;
 
+/** Annotations of a class that are settings of its machines. */
+const SETTINGS = [Annotations.UndrainablePolicy, Annotations.Hooks];
+
 /** A change of the finalizer of a class does not concern its machines. */
 export const classMatters = (change: Change<MachineClass>): boolean =>
   change.type !== 'updated' ||
   change.old.metadata.generation !== change.object.metadata.generation ||
-  undrainable(change.old) !== undrainable(change.object);
+  SETTINGS.some((key) => change.old.metadata.annotations?.[key] !== change.object.metadata.annotations?.[key]);
 
 /** A class that is being deleted first deletes its kept VMs. */
 export const isNewOrGoes = (change: Change<MachineClass>): boolean =>
   change.type !== 'updated' ||
   releasesMore(change.old, change.object) ||
   (change.object.metadata.deletionTimestamp !== undefined && change.old.metadata.deletionTimestamp === undefined);
-
-const undrainable = ({ metadata }: MachineClass): string | undefined =>
-  metadata.annotations?.[Annotations.UndrainablePolicy];
 
 /** The number of users of a class changes only with created and deleted machines. */
 export function classOfMachine(change: Change<Machine>): readonly Key[] {

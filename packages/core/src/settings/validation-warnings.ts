@@ -10,6 +10,7 @@ import {
 } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 import { overrideProblem } from '../disruption/override.ts';
+import type { HookDefinitions } from '../hooks/definitions.ts';
 import { isPostponement } from '../rollout/postponement.ts';
 import type { PolicyChoice } from './undrainable.ts';
 
@@ -67,12 +68,14 @@ const annotation = (key: string): string => `metadata.annotations[${key}]`;
  * @param choice The policy at the end of its drain timeout
  * @param namesakes Machines that name the same Node, possibly with the machine itself
  * @param node The machine's own Node
+ * @param hooks The hooks of the machine
  */
 export function validationWarningsOf(
   machine: Machine,
   choice: PolicyChoice,
   namesakes: readonly Machine[],
   node?: Node,
+  hooks?: HookDefinitions,
 ): readonly string[] {
   const { annotations = {} } = machine.metadata;
   const said: string[] = [
@@ -102,6 +105,7 @@ export function validationWarningsOf(
   const overrideIs = override === undefined ? undefined : overrideProblem(override);
   if (overrideIs) said.push(`${annotation(Annotations.BreakerOverride)}: ${overrideIs}`);
   if (choice.problem) said.push(choice.problem);
+  said.push(...(hooks?.problems ?? []));
   const twin = namesakes.find(({ metadata }) => metadata.uid !== machine.metadata.uid && !metadata.deletionTimestamp);
   if (twin)
     said.push(

@@ -1,4 +1,4 @@
-import type { BirthStage, DrainExplanation, ErrorKind } from '@mcm/core';
+import type { BirthStage, DrainExplanation, ErrorKind, PendingHook } from '@mcm/core';
 import type { QuarantinedVm } from '../../cluster/quarantine.ts';
 import type { ControllerHealth } from '../../controllers/health.ts';
 import type { MachineWait } from './machine-wait.ts';
@@ -24,6 +24,8 @@ export interface LivingMachine {
   readonly cause?: ({ readonly code?: string } & Partial<ErrorKind>) | undefined;
   /** The stages of a machine that has not joined yet. Absent if it has joined. */
   readonly birth?: readonly BirthStage[] | undefined;
+  /** Hooks that have not finished. */
+  readonly hooks: readonly PendingHook[];
   readonly hints: readonly string[];
   /** Requests in labels and annotations of the machine that have no effect. */
   readonly askedInVain: readonly string[];

@@ -1,4 +1,5 @@
 import { formatDurationMs, parseTime } from '@mcm/api';
+import { hookKey, type PendingHook } from '@mcm/core';
 import { unreadLines } from '../../cluster/allowed.ts';
 import { quarantineLines } from '../../cluster/quarantine.ts';
 import { controllerLines } from '../../controllers/health.ts';
@@ -40,6 +41,10 @@ function livingLines(name: string, reported: LivingMachine, now: Date): string[]
     waitsFor ? waitLine(reportedOnce(waitsFor, drain), now) : `It is ${phase}. No action is pending.`,
     ...birthLines(reported.birth, now),
     ...(cause?.category ? [`Kind of failure: ${cause.category}, fixed by ${cause.fault}`] : []),
+    ...list(
+      'Hooks that have not finished:',
+      reported.hooks.map((hook) => hookLine(name, hook, now)),
+    ),
     ...hints.map((hint) => `Hint: ${hint}`),
     ...list('Requests that have no effect:', reported.askedInVain),
     ...list('VMs in quarantine:', quarantineLines(reported.quarantinedVms)),
@@ -54,6 +59,15 @@ function livingLines(name: string, reported: LivingMachine, now: Date): string[]
 function reportedOnce(wait: MachineWait, drain: LivingMachine['drain']): MachineWait {
   const below = drain?.blockers.some(({ text }) => wait.doing.includes(text)) ?? false;
   return below ? { ...wait, doing: 'its drain is blocked, see below' } : wait;
+}
+
+/** A hook with its owner, its age, and the command that ends it. */
+function hookLine(machine: string, { hook, since, until }: PendingHook, now: Date): string {
+  const age = formatDurationMs(Math.floor(Math.max(now.getTime() - since.getTime(), 0) / 1_000) * 1_000);
+  const then = hook.afterTimeout === 'Continue' ? 'then the machine continues' : 'the machine waits without a limit';
+  const timeout = until <= now ? 'its timeout has passed' : `timeout ${formatDurationMs(hook.timeoutMs)}`;
+  const key = hookKey(hook);
+  return `${hook.stage} ${hook.name} of ${hook.owner}, for ${age}, ${timeout}, ${then}. To end it: kubectl annotate machine ${machine} ${key}-`;
 }
 
 const birthLines = (stages: LivingMachine['birth'], now: Date): string[] => {

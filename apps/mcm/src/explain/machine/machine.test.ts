@@ -1,4 +1,4 @@
-import { crds, type Machine, type MachineClass, machineClasses, machines } from '@mcm/api';
+import { Annotations, crds, formatTime, type Machine, type MachineClass, machineClasses, machines } from '@mcm/api';
 import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
 import {
   configMaps,
@@ -413,4 +413,22 @@ test('a machine in a setup without nodes is Available, and no node is read', asy
   expect(text).toContain('  phase  Available\n');
   expect(text).toContain('  node   none: its machine controller runs with --target-kubeconfig=none');
   expect(text).toContain('It is Available. No action is pending.');
+});
+
+test('a machine that waits for a hook: its owner, its age, and the command that ends it', async () => {
+  const annotations = {
+    [Annotations.Hooks]: 'before-drain backup backup-operator 30m Continue; before-delete audit auditor 1h Block',
+    [Annotations.HooksBegun]: `before-drain=${formatTime(clock.now())}`,
+    'before-drain.hook.machine.sapcloud.io/backup': 'backup-operator',
+  };
+  await machine({ annotations, status: { currentStatus: { phase: 'Terminating' } } });
+  await client.resource<Machine>(machines, NS).delete('m-0');
+  await clock.advance(120_000);
+  const lines = machineLines(await explainMachine(target), clock.now());
+  expect(lines.slice(lines.indexOf('Hooks that have not finished:'))).toEqual(
+    expect.arrayContaining([
+      '  - before-drain backup of backup-operator, for 2m0s, timeout 30m0s, then the machine continues. To end it: kubectl annotate machine m-0 before-drain.hook.machine.sapcloud.io/backup-',
+    ]),
+  );
+  expect(lines.join('\n')).not.toContain('audit of');
 });

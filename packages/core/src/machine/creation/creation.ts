@@ -4,8 +4,9 @@ import type { Address, Instance } from '../../driver/contract/driver.ts';
 import type { MachineError } from '../../driver/contract/errors.ts';
 import { pointsTo, sameInstance } from '../../node/instance.ts';
 import { after, millis } from '../../values/timestamps.ts';
+import { planHooks, withEvent } from '../hooks/hooks.ts';
 import type { CallOutcome, MachineObservation, RunningCall, SettledCall } from '../model/observation.ts';
-import { type Action, act, type Plan, wait } from '../model/plan.ts';
+import { type Action, act, nextAt, type Plan, wait } from '../model/plan.ts';
 import { type Backoff, CREATE_RETRY, INITIALIZE_RETRY, retryAfter } from '../model/retry.ts';
 import { isSimilarStatus, type Operation, withOperation, withPhase } from '../model/status.ts';
 import { isCreation, planNote, withoutNote } from './never-made.ts';
@@ -63,7 +64,7 @@ function planVm(o: MachineObservation, now: Date): Plan {
   if (last?.kind === 'delete' && created) return planDiscard(o, last, now);
   if (last?.kind !== 'create') {
     const none = act('the machine has no VM yet', { do: 'call', call: 'create' });
-    return planAdoption(o, failed, now) ?? planCapacity(o, now) ?? none;
+    return planAdoption(o, failed, now) ?? planCreateHooks(o, now) ?? planCapacity(o, now) ?? none;
   }
   if (!last.outcome.ok) {
     const elsewhere = o.offerings && refusedCapacity(o) ? planElsewhere(o, last, now) : undefined;
@@ -77,6 +78,31 @@ function planVm(o: MachineObservation, now: Date): Plan {
   }
   if (failed) return act('the VM of a Failed machine exists', creationRestarted(o, now));
   return act('the VM exists', { do: 'record', instance: created });
+}
+
+/**
+ * Waits for the `before-create` hooks. Only a machine without a VM has them. After the creation timeout it becomes Failed, because
+ * a VM of this machine would have no time to join.
+ */
+function planCreateHooks(o: MachineObservation, now: Date): Plan | undefined {
+  const timeout = after(o.machine.metadata.creationTimestamp, o.settings.creationTimeoutMs);
+  const plan = planHooks(o, 'before-create', now, (because, event) => {
+    if (now > timeout) {
+      if (o.machine.status?.currentStatus?.phase === 'Failed') return [];
+      const failed = { reason: 'CreationFailed', type: 'Warning', message: `Creation timeout: ${because}` } as const;
+      const operation: Operation = { description: failed.message, state: 'Failed', type: 'Create' };
+      return [
+        { do: 'writeStatus', status: withPhase(o.machine.status, { phase: 'Failed' }, operation, now), event: failed },
+      ];
+    }
+    const description = `${CREATING.description}: ${because}`;
+    if (o.machine.status?.lastOperation?.description === description) return [];
+    const status = withOperation(o.machine.status, { ...CREATING, description }, now);
+    return withEvent([{ do: 'writeStatus', status }], event);
+  });
+  if (plan?.next.kind !== 'wait' && plan?.next.kind !== 'waitUntil') return plan;
+  const known = plan.next.kind === 'waitUntil' ? plan.next.instant : undefined;
+  return { ...plan, next: nextAt(known, now <= timeout ? timeout : undefined) };
 }
 
 /** Adopts an existing VM. Absent: the driver cannot look up VMs, or it found no VM of the machine's name. */

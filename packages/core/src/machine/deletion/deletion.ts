@@ -9,6 +9,7 @@ import { isHealthy } from '../../settings/conditions.ts';
 import { listed } from '../../values/texts.ts';
 import { millis } from '../../values/timestamps.ts';
 import { refusedUnsent, wasNeverMade } from '../creation/never-made.ts';
+import { planHooks, withEvent } from '../hooks/hooks.ts';
 import { planSuccessor } from '../interruption/interruption.ts';
 import { heldBecause, isHeld } from '../model/breaker.ts';
 import type { MachineObservation, RunningCall, SettledCall } from '../model/observation.ts';
@@ -45,6 +46,7 @@ export function planDeletion(o: MachineObservation, now: Date): Plan {
   return (
     planUnseen(o, now) ??
     planLookup(o, now) ??
+    planDrainHooks(o, now) ??
     planNodeDrain(o, now) ??
     planVm(o, now) ??
     planVolumes(o, now) ??
@@ -190,6 +192,25 @@ function planRetry(
   return act('try again', { do: 'call', call: last.kind });
 }
 
+/** Waits for the `before-drain` hooks of a machine with a Node, also if the hooks appear during the drain. */
+function planDrainHooks(o: MachineObservation, now: Date): Plan | undefined {
+  if (!o.hasTarget || !o.node || hasReached(o.machine.status, 'deleteVolumeAttachments')) return undefined;
+  const step = hasReached(o.machine.status, 'drain') ? 'drain' : 'getVmStatus';
+  return planHooks(o, 'before-drain', now, (because, event) =>
+    withEvent(say(o, operation(at(step, `${capitalized(because)}.`)), now), event),
+  );
+}
+
+/** Waits for the `before-delete` hooks of a machine that may have a VM. The Node is empty. */
+function planDeleteHooks(o: MachineObservation, now: Date): Plan | undefined {
+  if (wasNeverMade(o)) return undefined;
+  return planHooks(o, 'before-delete', now, (because, event) =>
+    withEvent(say(o, operation(at('deleteVm', `${capitalized(because)}.`)), now), event),
+  );
+}
+
+const capitalized = (text: string): string => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
+
 /** Cordons the node and empties it. */
 function planNodeDrain(o: MachineObservation, now: Date): Plan | undefined {
   if (!o.hasTarget || !o.node || !o.drain || hasReached(o.machine.status, 'deleteVolumeAttachments')) return undefined;
@@ -273,7 +294,8 @@ function planVm(o: MachineObservation, now: Date): Plan | undefined {
     };
   }
   const { last } = calls;
-  if (last?.kind !== 'delete') return planKeeping(o, now) ?? act('the node is empty', { do: 'call', call: 'delete' });
+  if (last?.kind !== 'delete')
+    return planDeleteHooks(o, now) ?? planKeeping(o, now) ?? act('the node is empty', { do: 'call', call: 'delete' });
   if (last.outcome.ok || last.outcome.error.code === 'NotFound') return undefined;
   const { error } = last.outcome;
   if (endsWithoutClass(o)) return wasNeverMade(o) ? undefined : planForced(o, error, now);

@@ -21,6 +21,7 @@ import {
   waitsForCriticalComponents,
 } from '../../settings/conditions.ts';
 import { after, healthDeadline, joinDeadline, millis } from '../../values/timestamps.ts';
+import { awaitsReadyHooks } from '../hooks/hooks.ts';
 import { heldBecause, isHeld } from '../model/breaker.ts';
 import { dampingOf, type HealthWrite } from '../model/damping.ts';
 import type { MachineObservation } from '../model/observation.ts';
@@ -100,6 +101,15 @@ const isUpdating = (phase: string | undefined): boolean =>
 /** Returns true if a taint states that pods cannot use the Node yet. Clusters without the node readiness controller have no readiness taints. */
 const waitsForTaints = (node: Node): boolean => waitsForCriticalComponents(node) || readinessTaints(node).length > 0;
 
+/** Whether the machine's own Node is healthy, and pods can use it. */
+export const hasJoined = (o: MachineObservation): boolean =>
+  o.node !== undefined && isWell(o) && !waitsForTaints(o.node) && isNodeOf(o.machine, o.node);
+
+/** Pending, or Failed because it did not join in time. */
+const neverJoinedYet = ({ machine: { status } }: MachineObservation): boolean =>
+  status?.currentStatus?.phase === 'Pending' ||
+  (status?.currentStatus?.phase === 'Failed' && status.lastOperation?.type === 'Create');
+
 /** The transition to Running of a machine whose Node has joined or recovered. */
 function checkHealthyMachine(
   o: MachineObservation,
@@ -109,7 +119,8 @@ function checkHealthyMachine(
   const phase = o.machine.status?.currentStatus?.phase;
   if (!o.node || isUpdating(phase) || phase === 'Running' || !isWell(o)) return undefined;
   if (phase === 'Failed' && failedInPlace(o)) return undefined;
-  if (phase === 'Pending' && (waitsForTaints(o.node) || !isNodeOf(o.machine, o.node))) return undefined;
+  if (phase === 'Pending' && !hasJoined(o)) return undefined;
+  if (neverJoinedYet(o) && awaitsReadyHooks(o, now)) return undefined;
   return recovered(o, base, now);
 }
 
@@ -280,16 +291,17 @@ const earliest = (a: Date, b: Date | undefined): Date => (b && b < a ? b : a);
 
 function neverJoined(o: MachineObservation, now: Date): HealthPlan {
   const description = `Machine ${nameOf(o)} failed to join the cluster in ${formatDurationMs(o.settings.creationTimeoutMs)} minutes.`;
-  const message = `The machine did not join within ${formatDurationMs(o.settings.creationTimeoutMs)} of its creation and is Failed: ${missingForJoin(o)}`;
+  const message = `The machine did not join within ${formatDurationMs(o.settings.creationTimeoutMs)} of its creation and is Failed: ${missingForJoin(o, now)}`;
   return toFailed(o, now, description, { reason: 'FailedToJoin', message });
 }
 
-function missingForJoin(o: MachineObservation): string {
+function missingForJoin(o: MachineObservation, now: Date): string {
   if (!o.node) return `no Node has registered for it${contradiction(o)}`;
   const wrong = ailments(o, o.node.status?.conditions);
   if (wrong || waitsForCriticalComponents(o.node)) {
     return wrong || `its Node still has the taint ${Taints.CriticalComponentsNotReady.key}`;
   }
+  if (hasJoined(o) && awaitsReadyHooks(o, now)) return 'its after-ready hooks have not finished';
   const keys = readinessTaints(o.node);
   return `its Node still has the ${keys.length === 1 ? 'taint' : 'taints'} ${keys.join(', ')}`;
 }

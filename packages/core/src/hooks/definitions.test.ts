@@ -1,0 +1,55 @@
+import { Annotations, type Machine, type MachineClass } from '@mcm/api';
+import { expect, test } from 'vitest';
+import { hooksOf, parseHooks } from './definitions.ts';
+
+const HOOK = {
+  stage: 'before-drain',
+  name: 'backup',
+  owner: 'backup-operator',
+  timeoutMs: 1_800_000,
+  afterTimeout: 'Continue',
+};
+
+test('an entry has a stage, a name, an owner, a timeout and the action after it', () => {
+  const text = 'before-drain backup backup-operator 30m Continue; after-ready warm-up cache 90s Block\n';
+  expect(parseHooks(text)).toEqual({
+    hooks: [HOOK, { stage: 'after-ready', name: 'warm-up', owner: 'cache', timeoutMs: 90_000, afterTimeout: 'Block' }],
+    problems: [],
+  });
+});
+
+test.each([
+  ['drain backup me 30m Continue', 'the stage must be one of before-create, after-ready, before-drain, before-delete'],
+  ['before-drain Backup me 30m Continue', 'the name must be a lowercase DNS label, not "Backup"'],
+  [`before-drain ${'a'.repeat(64)} me 30m Continue`, 'the name must be a lowercase DNS label'],
+  ['before-drain backup', 'the owner is missing'],
+  ['before-drain backup me soon Continue', 'the timeout must be a duration above 0s such as 30m, not "soon"'],
+  ['before-drain backup me 0s Continue', 'the timeout must be a duration above 0s'],
+  ['before-drain backup me 30m', 'the last word must be Continue or Block, not ""'],
+  ['before-drain backup me 30m Continue now', '"now" is too much'],
+])('%s is refused with the reason', (text, problem) => {
+  const { hooks, problems } = parseHooks(text);
+  expect([hooks, problems]).toEqual([[], [expect.stringContaining(problem)]]);
+});
+
+test('a second entry with the same stage and name is refused, and the other entries stay', () => {
+  const text = 'before-drain backup backup-operator 30m Continue; before-drain backup other 1m Block';
+  expect(parseHooks(text)).toEqual({ hooks: [HOOK], problems: [expect.stringContaining('occur twice')] });
+});
+
+test('a hook of the machine replaces the one of its class, and problems name their object', () => {
+  const holder = (text: string) => ({ metadata: { name: 'blue', annotations: { [Annotations.Hooks]: text } } });
+  const machine = holder('before-drain backup me 1m Block; x') as unknown as Machine;
+  const machineClass = holder(
+    'before-drain backup you 2m Block; after-ready check you 2m Block; y',
+  ) as unknown as MachineClass;
+  const { hooks, problems } = hooksOf(machine, machineClass);
+  expect(hooks.map(({ name, owner }) => [name, owner])).toEqual([
+    ['backup', 'me'],
+    ['check', 'you'],
+  ]);
+  expect(problems).toEqual([
+    expect.stringContaining('of the machine: entry "x" is ignored'),
+    expect.stringContaining('of MachineClass blue: entry "y" is ignored'),
+  ]);
+});

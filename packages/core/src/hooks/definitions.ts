@@ -1,0 +1,91 @@
+import { Annotations, type Machine, type MachineClass, parseDurationMs } from '@mcm/api';
+
+/** Points in the life of a machine at which it waits for hooks. */
+export const HOOK_STAGES = ['before-create', 'after-ready', 'before-drain', 'before-delete'] as const;
+
+/** A point in the life of a machine at which it waits for hooks. */
+export type HookStage = (typeof HOOK_STAGES)[number];
+
+/** A step of another program that a machine waits for. */
+export interface Hook {
+  readonly stage: HookStage;
+  /** Unique within its stage. */
+  readonly name: string;
+  /** The program or team that does the step, for messages. */
+  readonly owner: string;
+  /** How long the machine waits, in milliseconds. */
+  readonly timeoutMs: number;
+  /** What happens after the timeout: the machine continues, or it waits without a limit. */
+  readonly afterTimeout: 'Continue' | 'Block';
+}
+
+/** The hooks of a machine, and a sentence for each invalid entry. */
+export interface HookDefinitions {
+  readonly hooks: readonly Hook[];
+  readonly problems: readonly string[];
+}
+
+const NO_HOOKS: HookDefinitions = { hooks: [], problems: [] };
+const SYNTAX = 'write entries such as "before-drain backup backup-operator 30m Continue", separated by ";"';
+/** Name and stage are parts of the key of an annotation, whose last part has at most 63 characters. */
+const NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
+
+const isStage = (text: string): text is HookStage => (HOOK_STAGES as readonly string[]).includes(text);
+
+function parseEntry(entry: string): Hook | string {
+  const [stage = '', name = '', owner = '', timeout = '', afterTimeout = '', ...rest] = entry.split(/\s+/);
+  if (!isStage(stage)) return `the stage must be one of ${HOOK_STAGES.join(', ')}, not "${stage}"`;
+  if (!NAME.test(name)) return `the name must be a lowercase DNS label, not "${name}"`;
+  if (owner === '') return 'the owner is missing';
+  const timeoutMs = parseDurationMs(timeout);
+  if (timeoutMs === undefined || timeoutMs <= 0)
+    return `the timeout must be a duration above 0s such as 30m, not "${timeout}"`;
+  if (afterTimeout !== 'Continue' && afterTimeout !== 'Block')
+    return `the last word must be Continue or Block, not "${afterTimeout}"`;
+  if (rest.length > 0) return `"${rest.join(' ')}" is too much`;
+  return { stage, name, owner, timeoutMs, afterTimeout };
+}
+
+/** Reads the annotation `node.machine.sapcloud.io/hooks`. An invalid entry adds a problem and no hook. */
+export function parseHooks(text: string): HookDefinitions {
+  const hooks: Hook[] = [];
+  const problems: string[] = [];
+  for (const entry of text.split(/[;\n]/).map((each) => each.trim())) {
+    if (entry === '') continue;
+    const hook = parseEntry(entry);
+    const same = typeof hook !== 'string' && hooks.some((one) => one.stage === hook.stage && one.name === hook.name);
+    if (typeof hook === 'string') problems.push(`entry "${entry}" is ignored: ${hook}; ${SYNTAX}`);
+    else if (same) problems.push(`entry "${entry}" is ignored: its stage and name occur twice`);
+    else hooks.push(hook);
+  }
+  return { hooks, problems };
+}
+
+/** Machines of one class share the text, so each text is parsed once. */
+const parsed = new WeakMap<MachineClass | Machine, HookDefinitions>();
+
+function definitionsOf(holder: Machine | MachineClass | undefined): HookDefinitions {
+  const text = holder?.metadata.annotations?.[Annotations.Hooks];
+  if (holder === undefined || text === undefined) return NO_HOOKS;
+  const known = parsed.get(holder);
+  if (known) return known;
+  const definitions = parseHooks(text);
+  parsed.set(holder, definitions);
+  return definitions;
+}
+
+/** The hooks of the class and of the machine itself. A hook of the machine replaces one of the class with the same stage and name. */
+export function hooksOf(machine: Machine, machineClass: MachineClass | undefined): HookDefinitions {
+  const [own, shared] = [definitionsOf(machine), definitionsOf(machineClass)];
+  if (own === NO_HOOKS && shared === NO_HOOKS) return NO_HOOKS;
+  const replaced = new Set(own.hooks.map(({ stage, name }) => `${stage}/${name}`));
+  const where = (what: string) => (problem: string) =>
+    `metadata.annotations[${Annotations.Hooks}] of ${what}: ${problem}`;
+  return {
+    hooks: [...own.hooks, ...shared.hooks.filter(({ stage, name }) => !replaced.has(`${stage}/${name}`))],
+    problems: [
+      ...own.problems.map(where('the machine')),
+      ...shared.problems.map(where(`MachineClass ${machineClass?.metadata.name ?? ''}`)),
+    ],
+  };
+}

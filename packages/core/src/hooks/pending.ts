@@ -1,0 +1,84 @@
+import { Annotations, formatTime, type Machine, type MachineClass, parseTime } from '@mcm/api';
+import { HOOK_STAGES, type Hook, type HookStage, hooksOf } from './definitions.ts';
+
+/** The key of the annotation that a machine has until the owner of the hook removes it. The value is the owner. */
+export const hookKey = ({ stage, name }: Pick<Hook, 'stage' | 'name'>): string =>
+  `${stage}.${Annotations.HookSuffix}/${name}`;
+
+/** A hook that has not finished. */
+export interface PendingHook {
+  readonly hook: Hook;
+  readonly since: Date;
+  /** The end of its timeout. */
+  readonly until: Date;
+}
+
+/** The state of the hooks of one stage. */
+export type StageState =
+  /** The stage has no hooks, or all have finished. */
+  | { readonly is: 'done' }
+  /** The stage has hooks and has not begun: these annotations begin it. */
+  | { readonly is: 'new'; readonly annotations: Readonly<Record<string, string>>; readonly hooks: readonly Hook[] }
+  /** Hooks have not finished. `expired`: the timeout of these has ended, and the machine continues without them. */
+  | { readonly is: 'pending'; readonly pending: readonly PendingHook[]; readonly expired: readonly PendingHook[] };
+
+const DONE: StageState = { is: 'done' };
+
+/** The stages that have begun, with the time of their begin: `before-drain=2026-01-01T00:00:00Z,…`. */
+function begunOf({ metadata }: Machine): ReadonlyMap<string, Date> {
+  const entries = (metadata.annotations?.[Annotations.HooksBegun] ?? '').split(',').map((entry) => entry.split('='));
+  const begun = new Map<string, Date>();
+  for (const [stage = '', text] of entries) {
+    const at = parseTime(text);
+    if (at !== undefined) begun.set(stage, at);
+  }
+  return begun;
+}
+
+/**
+ * The hooks of a stage. A stage begins with one write of the Machine: the time, and one annotation for each hook. The owner of a
+ * hook removes its annotation. So a restart of any program loses nothing.
+ */
+export function stageState(
+  machine: Machine,
+  machineClass: MachineClass | undefined,
+  stage: HookStage,
+  now: Date,
+): StageState {
+  const hooks = hooksOf(machine, machineClass).hooks.filter((hook) => hook.stage === stage);
+  if (hooks.length === 0) return DONE;
+  const begun = begunOf(machine);
+  const since = begun.get(stage);
+  if (since === undefined) {
+    const all = [...begun, [stage, now] as const].map(([name, at]) => `${name}=${formatTime(at)}`).join(',');
+    const keys = hooks.map((hook) => [hookKey(hook), hook.owner] as const);
+    return { is: 'new', annotations: { [Annotations.HooksBegun]: all, ...Object.fromEntries(keys) }, hooks };
+  }
+  const unfinished = hooks
+    .filter((hook) => machine.metadata.annotations?.[hookKey(hook)] !== undefined)
+    .map((hook) => ({ hook, since, until: new Date(since.getTime() + hook.timeoutMs) }));
+  const isExpired = ({ hook, until }: PendingHook): boolean => hook.afterTimeout === 'Continue' && until <= now;
+  const pending = unfinished.filter((each) => !isExpired(each));
+  const expired = unfinished.filter(isExpired);
+  return unfinished.length === 0 ? DONE : { is: 'pending', pending, expired };
+}
+
+/** The hooks of all stages that a machine waits for, for an explanation. */
+export const pendingHooksOf = (
+  machine: Machine,
+  machineClass: MachineClass | undefined,
+  now: Date,
+): readonly PendingHook[] =>
+  HOOK_STAGES.flatMap((stage) => {
+    const state = stageState(machine, machineClass, stage, now);
+    return state.is === 'pending' ? [...state.pending, ...state.expired] : [];
+  });
+
+/** The hooks that a machine waits for, as a clause. It changes only when a hook ends or its timeout passes. */
+export function describeHooks(pending: readonly PendingHook[], now: Date): string {
+  const texts = pending.map(({ hook: { name, owner, stage }, since, until }) => {
+    const late = until <= now ? ', which is longer than its timeout' : '';
+    return `${stage} hook ${name} of ${owner}, since ${formatTime(since)}${late}`;
+  });
+  return `waiting for ${texts.join('; ')}`;
+}

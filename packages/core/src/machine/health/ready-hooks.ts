@@ -1,0 +1,20 @@
+import { planHooks, withEvent } from '../hooks/hooks.ts';
+import type { MachineObservation } from '../model/observation.ts';
+import type { Plan } from '../model/plan.ts';
+import { withOperation } from '../model/status.ts';
+import { hasJoined } from './health.ts';
+
+/**
+ * Waits for the `after-ready` hooks of a machine whose Node has joined. The machine stays Pending, so it is not available. The
+ * creation timeout still applies.
+ */
+export function planReadyHooks(o: MachineObservation, now: Date): Plan | undefined {
+  const { status } = o.machine;
+  if (!o.hasTarget || status?.currentStatus?.phase !== 'Pending' || !hasJoined(o)) return undefined;
+  return planHooks(o, 'after-ready', now, (because, event) => {
+    const description = `Node has joined: ${because}`;
+    if (status.lastOperation?.description === description) return [];
+    const operation = { description, state: 'Processing', type: 'Create' } as const;
+    return withEvent([{ do: 'writeStatus', status: withOperation(status, operation, now) }], event);
+  });
+}

@@ -1,0 +1,62 @@
+import { isForceDeletion } from '@mcm/api';
+import { defined } from '@mcm/kube';
+import type { HookStage } from '../../hooks/definitions.ts';
+import { describeHooks, hookKey, type PendingHook, stageState } from '../../hooks/pending.ts';
+import { interruptionOf } from '../../interruption/notice.ts';
+import type { MachineObservation } from '../model/observation.ts';
+import { type Action, act, nextAt, type Plan, type PlannedEvent } from '../model/plan.ts';
+
+/** Writes the reason of the wait to the status, if the status does not have it. `event` is sent with the write. */
+type Report = (because: string, event: PlannedEvent | undefined) => readonly Action[];
+
+/** Neither waits: `force-deletion` asks for an end, and the cloud ends an interrupted VM in any case. */
+const ignoresHooks = ({ machine, interruptions }: MachineObservation): boolean =>
+  isForceDeletion(machine) || (interruptions === true && interruptionOf(machine) !== undefined);
+
+/**
+ * Begins the hooks of a stage, and waits until their owners have finished them. Undefined: the machine continues.
+ *
+ * - A hook with `Continue` whose timeout has passed loses its annotation, with a warning.
+ * - A hook with `Block` has no limit. Its timeout only sends a warning.
+ */
+export function planHooks(o: MachineObservation, stage: HookStage, now: Date, report: Report): Plan | undefined {
+  if (ignoresHooks(o)) return undefined;
+  const state = stageState(o.machine, o.machineClass, stage, now);
+  if (state.is === 'done') return undefined;
+  if (state.is === 'new') {
+    const names = state.hooks.map(({ name, owner }) => `${name} of ${owner}`).join(', ');
+    const message = `The machine waits for ${stage} hooks: ${names}`;
+    return act(
+      `beginning its ${stage} hooks`,
+      { do: 'annotate', annotations: state.annotations },
+      { do: 'say', event: { type: 'Normal', reason: 'HooksBegun', message } },
+    );
+  }
+  if (state.expired.length > 0) return planExpired(stage, state.expired);
+  const because = describeHooks(state.pending, now);
+  const late = state.pending.some(({ until }) => until <= now);
+  const event = late ? ({ type: 'Warning', reason: 'HookTimedOut', message: `Still ${because}` } as const) : undefined;
+  return {
+    actions: report(because, event),
+    next: nextAt(...state.pending.map(({ until }) => (until > now ? until : undefined))),
+    because,
+  };
+}
+
+function planExpired(stage: HookStage, expired: readonly PendingHook[]): Plan {
+  const names = expired.map(({ hook }) => `${hook.name} of ${hook.owner}`).join(', ');
+  const message = `The machine continues without ${stage} hooks whose timeout has passed: ${names}`;
+  return act(
+    `the timeout of ${stage} hooks has passed`,
+    { do: 'annotate', annotations: Object.fromEntries(expired.map(({ hook }) => [hookKey(hook), null])) },
+    { do: 'say', event: { type: 'Warning', reason: 'HookTimedOut', message } },
+  );
+}
+
+/** Whether a joining machine must not become Running yet, because its `after-ready` hooks have not finished. */
+export const awaitsReadyHooks = (o: MachineObservation, now: Date): boolean =>
+  !ignoresHooks(o) && stageState(o.machine, o.machineClass, 'after-ready', now).is !== 'done';
+
+/** A status write with an event, for {@link planHooks}. */
+export const withEvent = (actions: readonly Action[], event: PlannedEvent | undefined): readonly Action[] =>
+  actions.map((action) => (action.do === 'writeStatus' ? defined({ ...action, event }) : action));
