@@ -20,6 +20,7 @@ const driver: Pick<ConformanceTarget, 'createDriver'> = {
       random,
       connect,
       environment: { variables: AWS_VARIABLES, readFile: async () => undefined },
+      settings: { interruptionQueue: 'mcm-interruptions' },
     }),
 };
 
@@ -35,6 +36,9 @@ const target = (visibleAfterMs: number): ConformanceTarget => ({
         cloud.instances.flatMap(({ instanceId, state }) =>
           state === 'terminated' || state === 'shutting-down' ? [] : [instanceId ?? ''],
         ),
+      interrupt: (machineName, noticeMs) => {
+        cloud.interrupt(machineName, { kind: 'Terminate', noticeMs });
+      },
       runUntil: (done, options) => clock.runUntil(done, options),
     };
   },

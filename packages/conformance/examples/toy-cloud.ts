@@ -13,13 +13,14 @@ const json = (status: number, body: object): Response => Response.json(body, { s
 const refusal = (status: number, code: string): Response => json(status, { error: { code, message: code } });
 
 /**
- * A cloud in this process with four requests: `POST /servers` (idempotent by `token`), `GET
- * /servers?cluster=…&token=…&from=…` in pages, `GET /servers/<id>`, and `DELETE /servers/<id>`. The caller advances its
- * clock.
+ * A cloud in this process: `POST /servers` (idempotent by `token`), `GET /servers?cluster=…&token=…&from=…` in pages, `GET
+ * /servers/<id>`, `DELETE /servers/<id>`, `GET /notices?cluster=…` and `DELETE /notices/<id>`. The caller advances its clock.
  */
 export function openToyCloud() {
   const clock = new VirtualClock();
   const servers = new Map<string, ToyServer & { readonly token: string }>();
+  /** Servers that the cloud will end, by the ID of the notice. */
+  const notices = new Map<string, { readonly server: string; readonly at: string; readonly endsAt: string }>();
   let made = 0;
 
   const post = async (request: Request): Promise<Response> => {
@@ -41,6 +42,16 @@ export function openToyCloud() {
     const { pathname, searchParams } = new URL(request.url);
     if (request.headers.get('authorization') !== 'Bearer toy-token') return refusal(401, 'BadToken');
     if (pathname === '/servers') return request.method === 'POST' ? post(request) : list(searchParams);
+    if (pathname === '/notices') {
+      const mine = [...notices].filter(
+        ([, { server }]) => servers.get(server)?.cluster === searchParams.get('cluster'),
+      );
+      return json(200, { notices: mine.map(([id, notice]) => ({ id, ...notice })) });
+    }
+    if (pathname.startsWith('/notices/')) {
+      notices.delete(pathname.replace('/notices/', ''));
+      return json(200, {});
+    }
     const server = servers.get(pathname.replace('/servers/', ''));
     if (!server) return refusal(404, 'NoSuchServer');
     if (request.method === 'DELETE') servers.delete(server.id);
@@ -52,6 +63,13 @@ export function openToyCloud() {
     clock,
     connect: () => transport,
     inventory: () => [...servers.keys()],
+    /** Announces the end of a server, which a driver reports to the controller. */
+    interrupt: (machineName: string, noticeMs: number) => {
+      const server = [...servers.values()].find(({ name }) => name === machineName)?.id ?? '';
+      const now = clock.now();
+      const endsAt = new Date(now.getTime() + noticeMs).toISOString();
+      notices.set(`notice-${notices.size + 1}`, { server, at: now.toISOString(), endsAt });
+    },
     runUntil: (done: () => boolean, options: { readonly maxMs: number }) => clock.runUntil(done, options),
   };
 }

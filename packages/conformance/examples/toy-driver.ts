@@ -2,10 +2,12 @@ import {
   type DriverContext,
   type DriverRequest,
   defineDriver,
+  type InterruptionRequest,
   type MachineCode,
   MachineError,
   type MachineRequest,
 } from '@mcm/core';
+import { sleep } from '@mcm/kube';
 import { z } from 'zod';
 import { openToyCloud } from './toy-cloud.ts';
 
@@ -23,6 +25,8 @@ type Credentials = z.infer<typeof Credentials>;
 
 const ENDPOINT = 'https://api.toy.example';
 const PREFIX = 'toy:///';
+/** The cloud has no long poll for notices. */
+const NOTICES_EVERY_MS = 5_000;
 
 /** The error codes of the cloud and their machine codes, which determine the retry delays. */
 const CODES: Readonly<Record<string, MachineCode>> = {
@@ -35,6 +39,9 @@ const CODES: Readonly<Record<string, MachineCode>> = {
 
 const Refusal = z.object({ error: z.object({ code: z.string(), message: z.string() }) });
 const Server = z.object({ id: z.string(), name: z.string() });
+const Notices = z.object({
+  notices: z.array(z.object({ id: z.string(), server: z.string(), at: z.string(), endsAt: z.string() })),
+});
 const Page = z.object({ servers: z.array(Server), next: z.number().optional() });
 
 /** Sends a request of a call, and reads the answer or the error of the cloud. */
@@ -63,11 +70,27 @@ async function send<T>(
   });
 }
 
+/** Reports all notices. Each is removed after mcm has recorded it. */
+async function reportNotices(
+  cloud: ReturnType<DriverContext['connect']>,
+  clock: DriverContext['clock'],
+  request: InterruptionRequest<Spec, Credentials>,
+): Promise<void> {
+  const path = `/notices?cluster=${encodeURIComponent(request.spec.cluster)}`;
+  const { notices } = await send(cloud, request, Notices, 'GET', path);
+  for (const { id, server, at, endsAt } of notices) {
+    const notice = { id, providerId: `${PREFIX}${server}`, kind: 'Terminate', detail: 'the cloud ends it' } as const;
+    const answer = await request.notify({ ...notice, noticedAt: at, deadline: endsAt });
+    if (answer === 'done') await send(cloud, request, z.object({}), 'DELETE', `/notices/${id}`);
+  }
+  if (notices.length === 0) await sleep(clock, NOTICES_EVERY_MS, request.signal);
+}
+
 /**
  * A process creates the driver once. The context contains the clock, the random source and the connection to the cloud, so
  * that a test can replace them.
  */
-export function createDriver({ connect }: DriverContext) {
+export function createDriver({ clock, connect }: DriverContext) {
   const cloud = connect(ENDPOINT);
 
   const call = <T>(
@@ -129,6 +152,9 @@ export function createDriver({ connect }: DriverContext) {
       });
       return undefined;
     },
+
+    // Optional: the cloud announces that it will end a server.
+    watchInterruptions: (request) => reportNotices(cloud, clock, request),
 
     list: async (request) =>
       (await listAll(request)).map(({ id, name }) => ({ providerId: `${PREFIX}${id}`, machineName: name })),

@@ -1,5 +1,12 @@
 import { readFileSync } from 'node:fs';
-import { type DriverContext, type DriverDefinition, defineDriver, MachineError } from '@mcm/core';
+import {
+  type DriverContext,
+  type DriverDefinition,
+  defineDriver,
+  type InterruptionRequest,
+  MachineError,
+} from '@mcm/core';
+import { sleep } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { openToyCloud } from '../examples/toy-cloud.ts';
@@ -47,6 +54,29 @@ const asking = (context: DriverContext, change: (body: Record<string, unknown>) 
 });
 
 const BAD: readonly (readonly [string, string, CreateDriver])[] = [
+  [
+    'interruption',
+    'a notice that is removed before it is recorded',
+    spoilt((toy) => ({
+      watchInterruptions: (r: InterruptionRequest<never, never>) => {
+        const notify: typeof r.notify = async (notice) => {
+          await r.notify(notice);
+          return 'done';
+        };
+        return toy.watchInterruptions?.({ ...r, notify }) ?? absent();
+      },
+    })),
+  ],
+  [
+    'interruption: wait',
+    'a wait that ignores its signal',
+    spoilt((toy, { clock }) => ({
+      watchInterruptions: async (r: never) => {
+        await toy.watchInterruptions?.(r).catch(() => undefined);
+        await sleep(clock, 20_000);
+      },
+    })),
+  ],
   [
     'creation',
     'another provider id than the listing',

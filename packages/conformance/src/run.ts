@@ -2,6 +2,7 @@ import { type Clock, errorText, realClock, seededRandom, type Transport, undiciT
 import { adoption } from './scenarios/adoption.ts';
 import { creation } from './scenarios/creation.ts';
 import { deletion } from './scenarios/deletion.ts';
+import { interruptions } from './scenarios/interruptions.ts';
 import { lookup } from './scenarios/lookup.ts';
 import { manners } from './scenarios/manners.ts';
 import { refusals } from './scenarios/refusals.ts';
@@ -17,6 +18,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ...refusals,
   ...lookup,
   ...deletion,
+  ...interruptions,
   ...manners,
 ];
 

@@ -130,6 +130,9 @@ export {
   foldGoJson,
   type Instance,
   type InstanceEvidence,
+  type InterruptionKind,
+  type InterruptionNotice,
+  type InterruptionRequest,
   type InvokerCaches,
   type InvokerOptions,
   isOthers,
@@ -143,6 +146,7 @@ export {
   MachineError,
   type MachineRequest,
   type Market,
+  type NoticeAnswer,
   type ObserveApi,
   type ObserveCall,
   type ObservedCall,
@@ -193,6 +197,8 @@ export {
 } from './evidence/index.ts';
 export { type Hook, type HookDefinitions, type HookStage, hooksOf } from './hooks/definitions.ts';
 export { hookKey, type PendingHook, pendingHooksOf } from './hooks/pending.ts';
+export { timesOf as interruptionTimes } from './interruption/deadlines.ts';
+export { type Interruption, interruptionOf, sentenceOf as interruptionText } from './interruption/notice.ts';
 export {
   type Action,
   ailmentsOf,

@@ -23,6 +23,11 @@ export interface World {
    */
   readonly inventory?: () => readonly string[] | Promise<readonly string[]>;
   /**
+   * Lets the cloud announce that it ends the VM of a machine in `noticeMs`. Absent: the scenarios of interruptions are
+   * skipped.
+   */
+  readonly interrupt?: (machineName: string, noticeMs: number) => void | Promise<void>;
+  /**
    * Advances a virtual clock until `done` returns true. Absent: the clock is the real one.
    * @throws if `done` is still false after `maxMs` of the clock's time
    */

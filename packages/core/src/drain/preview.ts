@@ -8,6 +8,8 @@ import {
   type KubeObject,
 } from '@mcm/kube';
 import { type DrainCaches, targetCaches } from '../cluster/caches.ts';
+import { timesOf } from '../interruption/deadlines.ts';
+import { interruptionOf } from '../interruption/notice.ts';
 import { MACHINE_DEFAULTS, type MachineDefaults, settingsOf } from '../settings/settings.ts';
 import { FORCED, undrainablePolicyOf } from '../settings/undrainable.ts';
 import { type DrainExplanation, explainDrain } from './explain.ts';
@@ -139,16 +141,19 @@ function explained({
   const node = caches.nodes.store.get(nodeName);
   if (!node) return undefined;
   const under = machine.metadata.deletionTimestamp !== undefined;
+  const interruption = interruptionOf(machine);
+  const settings = settingsOf(machine, defaults);
   const observation = observeDrain({
     machine: under ? machine : beginningAt(machine, now),
-    settings: settingsOf(machine, defaults),
+    settings,
     node,
     caches,
     volumeIdOf: () => undefined,
     memory: NO_DRAIN_MEMORY,
     volumeWindow: 1,
     now,
-    choice: defaults.undrainablePolicy ? undrainablePolicyOf(machine, machineClass) : FORCED,
+    choice: defaults.undrainablePolicy && !interruption ? undrainablePolicyOf(machine, machineClass) : FORCED,
+    interrupted: interruption && timesOf(interruption, settings.drainTimeoutMs),
   });
   return explainDrain(observation, now, under ? leftBehind(observation, caches) : []);
 }

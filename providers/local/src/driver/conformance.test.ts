@@ -14,6 +14,10 @@ function openCloud(): World {
     clock,
     connect: () => handlerTransport(cloud.fetch),
     runUntil: (done, options) => clock.runUntil(done, options),
+    interrupt: (machineName, noticeMs) => {
+      const vm = [...cloud.instances.list()].find(({ name }) => name === machineName);
+      cloud.interruptions.announce(vm?.id ?? '', { kind: 'Terminate', noticeMs, detail: 'a test' });
+    },
     close: () => cloud.close(),
   };
 }

@@ -9,6 +9,8 @@ export interface LivingMachine {
   readonly since?: string | undefined;
   /** The expiry of the preservation, or the request for a preservation. */
   readonly preserved?: string | undefined;
+  /** The interruption that the cloud has announced, one sentence. */
+  readonly interruption?: string | undefined;
   readonly providerID: string | null;
   readonly node: { readonly name: string | null; readonly state: string };
   /** The alternative of its class that its VM has or will have; absent: the first choice. */

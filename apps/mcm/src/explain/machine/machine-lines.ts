@@ -37,6 +37,7 @@ function livingLines(name: string, reported: LivingMachine, now: Date): string[]
     `  class  ${reported.class.name}${reported.class.missing ? ' (MachineClass does not exist; without it, no VM is created or deleted)' : ''}`,
     ...(reported.alternative ? [`  from   ${reported.alternative}, because its first choice had no capacity`] : []),
     ...spaced(controllerLines(reported.controllers, now)),
+    ...(reported.interruption ? ['', `${reported.interruption}.`] : []),
     '',
     waitsFor ? waitLine(reportedOnce(waitsFor, drain), now) : `It is ${phase}. No action is pending.`,
     ...birthLines(reported.birth, now),

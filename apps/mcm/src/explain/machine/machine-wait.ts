@@ -3,6 +3,8 @@ import {
   ailmentsOf,
   FORCED,
   healthDeadline,
+  interruptionOf,
+  interruptionTimes,
   joinDeadline,
   MACHINE_DEFAULTS,
   type MachineDefaults,
@@ -131,6 +133,7 @@ function deadlineOf(
   holds: readonly string[],
 ): MachineWait['deadline'] {
   const settings = settingsOf(machine, defaults);
+  const interruption = interruptionOf(machine);
   // The rule is that of the machine controller: a machine that is being updated or that joined late has more time.
   const at = (since: string | undefined, deadline: Date, then: string) =>
     since === undefined || Number.isNaN(Date.parse(since)) ? undefined : { at: deadline, then };
@@ -157,6 +160,12 @@ function deadlineOf(
         return from(machine.status?.lastOperation?.lastUpdateTime, settings.volumeDetachTimeoutMs, LEFT_ATTACHED);
       // The machine controller does not drain a machine if the cloud cannot identify its node.
       if (isForceDeletion(machine) || isPastDrain(machine) || refusalOf(machine)) return undefined;
+      if (interruption)
+        return at(
+          machine.metadata.deletionTimestamp,
+          interruptionTimes(interruption, settings.drainTimeoutMs).forceAt,
+          AFTER_DRAIN.Force,
+        );
       return from(
         machine.metadata.deletionTimestamp,
         settings.drainTimeoutMs,

@@ -15,6 +15,8 @@ import {
   type DrainExplanation,
   errorKindOf,
   hooksOf,
+  interruptionOf,
+  interruptionText,
   type KeptEvidence,
   type KeptVm,
   type MachineDefaults,
@@ -151,12 +153,14 @@ async function explainLiving(target: MachineTarget, machine: Machine, unread: Se
   const since = wait && sinceOf(machine);
   const preserved = preservation(machine);
   const cause = causeOf(machine);
+  const interruption = interruptionOf(machine);
   // Without permission to read the Node, the progress of the machine is unknown.
   const birth = node === null ? undefined : birthOf(machine, node);
   return {
     phase: wait?.phase ?? machine.status?.currentStatus?.phase ?? '',
     since: since || undefined,
     preserved: preserved || undefined,
+    interruption: interruption && interruptionText(interruption),
     providerID: machine.spec.providerID ?? null,
     node: { name: nodeName ?? null, state: nodeState(machine, node, settings.defaults) },
     alternative: alternativeOf(machine),

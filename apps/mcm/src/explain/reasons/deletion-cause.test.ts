@@ -57,6 +57,19 @@ test('the event of the set takes precedence over the annotations of the machine'
   expect(await causeOf(machine({ 'machinepriority.machine.sapcloud.io': '1' }))).toBe('rollout');
 });
 
+test('an interruption by the cloud is a cause, also without an owner', async () => {
+  const notice = {
+    kind: 'Terminate',
+    id: 'n',
+    noticedAt: NOW.toISOString(),
+    deadline: NOW.toISOString(),
+    detail: 'spot',
+  };
+  const annotations = { 'node.machine.sapcloud.io/interruption': JSON.stringify(notice) };
+  expect(await causeOf(machine(annotations))).toBe('interruption by the cloud');
+  expect(await causeOf(machine(annotations, false))).toBe('interruption by the cloud');
+});
+
 test('without an event, the machine and its owner provide the cause', async () => {
   expect(await causeOf(machine({ 'node.machine.sapcloud.io/deleted-for-health': 'True' }))).toBe('unhealthy');
   expect(await causeOf(machine({ 'machinepriority.machine.sapcloud.io': '1' }))).toBe('autoscaler');

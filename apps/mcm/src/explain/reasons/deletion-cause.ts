@@ -1,5 +1,5 @@
 import { Annotations, type Machine, type MachineSet, machineSets, TRIGGERED_DELETION_PRIORITY, TRUE } from '@mcm/api';
-import { causeIn, DeletionCauses } from '@mcm/core';
+import { causeIn, DeletionCauses, interruptionOf } from '@mcm/core';
 import { type EventObject, events, ignoreNotFound, type KubeClient } from '@mcm/kube';
 import { ifAllowed } from '../../cluster/allowed.ts';
 
@@ -10,6 +10,9 @@ interface Target {
 
 /** The text for a deletion without a cause in an event or annotation of a controller. */
 const BY_HAND = 'manual (no event or mark of a controller names another cause; events expire)';
+
+/** The machine controller deletes an interrupted machine itself, without an event of the set. */
+const BY_CLOUD = 'interruption by the cloud';
 
 /**
  * The cause of a deletion, from the event of its MachineSet or from the machine itself. Undefined if the machine is not
@@ -23,12 +26,14 @@ export async function deletionCauseOf(
   const { deletionTimestamp, name, ownerReferences, annotations = {} } = machine.metadata;
   if (deletionTimestamp === undefined) return undefined;
   if (annotations[Annotations.DeletedForHealth] === TRUE) return DeletionCauses.Unhealthy;
+  const interruption = interruptionOf(machine) && BY_CLOUD;
   const owner = ownerReferences?.find(({ controller }) => controller);
-  if (!owner) return BY_HAND;
+  if (!owner) return interruption ?? BY_HAND;
   const fieldSelector = `involvedObject.kind=MachineSet,involvedObject.name=${owner.name},reason=SuccessfulDelete`;
   const said = await ifAllowed(client.resource<EventObject>(events, namespace).list({ fieldSelector }), unread);
   const [cause] = (said?.items ?? []).flatMap(({ message }) => causeIn(message ?? '', name) ?? []);
   if (cause !== undefined) return cause;
+  if (interruption !== undefined) return interruption;
   if (Number(annotations[Annotations.Priority]) === TRIGGERED_DELETION_PRIORITY) return DeletionCauses.Autoscaler;
   const set = await ifAllowed(
     ignoreNotFound(client.resource<MachineSet>(machineSets, namespace).get(owner.name)),

@@ -1,0 +1,93 @@
+import type { InterruptionNotice, NoticeAnswer } from '@mcm/core';
+import { expect, Skip } from '../stage/outcome.ts';
+import type { Scenario } from '../stage/scenario.ts';
+import type { Process, Stage } from '../stage/stage.ts';
+
+/** The shortest notice that clouds give to most spot VMs. */
+const NOTICE_MS = 120_000;
+/** The longest wait of one call. The controller aborts a call after a minute. */
+const LONGEST_WAIT_MS = 50_000;
+
+/** The cloud's switch. @throws Skip if the driver or its cloud has no interruptions */
+function switchOf(stage: Stage, process: Process): NonNullable<Stage['world']['interrupt']> {
+  if (!process.invoker.can.interruptions) throw new Skip('the driver has no watchInterruptions');
+  const { interrupt } = stage.world;
+  if (!interrupt) throw new Skip('the cloud of the test announces no interruptions (World.interrupt)');
+  return interrupt;
+}
+
+/** Waits for notices, at most a few times, until there is one for a VM. */
+async function heard(
+  stage: Stage,
+  process: Process,
+  answer: (notice: InterruptionNotice) => NoticeAnswer,
+  times: number,
+): Promise<readonly InterruptionNotice[]> {
+  const notices: InterruptionNotice[] = [];
+  for (let wait = 0; wait < times && notices.length === 0; wait++) {
+    const call = process.invoker.watchInterruptions(stage.machineClass, async (notice) => {
+      notices.push(notice);
+      return answer(notice);
+    });
+    await stage.must('watchInterruptions', call);
+  }
+  return notices;
+}
+
+export const interruptions: readonly Scenario[] = [
+  {
+    name: 'interruption',
+    suffers: 'pods on a VM that the cloud ends are killed without an eviction',
+    run: async (stage) => {
+      const process = stage.process();
+      const interrupt = switchOf(stage, process);
+      const machine = stage.machine();
+      const { providerId } = await stage.must('creation', stage.create(process, machine));
+      const other = await stage.must('creation', stage.create(process, stage.machine('other')));
+      await interrupt(machine.metadata.name, NOTICE_MS);
+      const first = await heard(stage, process, () => 'later', 3);
+      expect(first.length > 0, 'no notice was reported');
+      for (const { providerId: id, deadline, noticedAt } of first) {
+        expect(
+          id === providerId,
+          `a notice names ${id}, but the VM is ${providerId}; the other is ${other.providerId}`,
+        );
+        expect(!Number.isNaN(Date.parse(noticedAt)), `noticedAt of a notice is no time: ${noticedAt}`);
+        expect(
+          deadline !== undefined && !Number.isNaN(Date.parse(deadline)),
+          `deadline of a notice is no time: ${deadline}`,
+        );
+      }
+      // The process ended before it could record the notice.
+      process.stop.abort(new Error('killed'));
+      const next = stage.process();
+      const again = await heard(stage, next, () => 'done', 5);
+      expect(again.length > 0, 'a notice that was answered with "later" was not reported again');
+      const rest = await heard(stage, next, () => 'done', 2);
+      expect(rest.length === 0, 'a notice that was answered with "done" was reported again');
+    },
+  },
+  {
+    name: 'interruption: wait',
+    suffers: 'the controller calls the cloud without a pause, or does not end',
+    run: async (stage) => {
+      const process = stage.process();
+      switchOf(stage, process);
+      const { clock } = stage.world;
+      const since = clock.monotonic();
+      const notices = await heard(stage, process, () => 'done', 1);
+      const took = clock.monotonic() - since;
+      expect(notices.length === 0, 'a notice was reported without an interruption');
+      expect(
+        took <= LONGEST_WAIT_MS,
+        `a wait without notices took ${took / 1_000} s, at most ${LONGEST_WAIT_MS / 1_000} s`,
+      );
+      const waiting = process.invoker.watchInterruptions(stage.machineClass, async () => 'done');
+      await stage.pass(stage.pace.lookMs);
+      process.stop.abort(new Error('the process stops'));
+      const aborted = clock.monotonic();
+      await stage.end(waiting);
+      expect(clock.monotonic() - aborted <= stage.pace.endWithinMs, 'a wait does not end with its signal');
+    },
+  },
+];
