@@ -7,6 +7,7 @@ import type { WorldOptions } from '../world/world.ts';
  * - `pauses`: the user pauses rollouts, and also scales for odd seeds.
  * - `windows`: rollouts act for one minute in five, and users mark machines as Failed. Nodes postpone for a while.
  * - `interruptions`: the cloud announces the end of VMs, in any order, repeated and late, and also harmless and false notices.
+ * - `capacity`: zones of the cloud have no capacity for a while, and the classes have alternatives.
  * - `leases`: two processes of each controller compete for a Lease, and the leaders are frozen and continue later.
  * - `large`: five deployments of three classes, with up to 50 machines. In two of five histories each has a machine config pool.
  * - `crds`: CRDs get and lose a version, and the CRD of the deployments is deleted and created again.
@@ -19,6 +20,7 @@ export const FLEET_MODES = [
   'pauses',
   'windows',
   'interruptions',
+  'capacity',
   'leases',
   'large',
   'crds',
@@ -33,7 +35,7 @@ const hasInPlace = (mode: FleetMode | 'scaler', seed: number): boolean =>
 
 /** Whether users neither mark machines as Failed nor pause rollouts in histories of this mode. */
 export const isPlainMode = (mode: FleetMode): boolean =>
-  ['rolls', 'leases', 'crds', 'disks', 'interruptions'].includes(mode);
+  ['rolls', 'leases', 'crds', 'disks', 'interruptions', 'capacity'].includes(mode);
 
 /** Whether each deployment has a machine config pool. Such histories take four times as long as others. */
 export const hasPools = (mode: FleetMode, seed: number): boolean => mode === 'large' && seed % 5 < 2;

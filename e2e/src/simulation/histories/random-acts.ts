@@ -47,6 +47,7 @@ const LEASE_ACTS = [...OFTEN, ...FREEZES, ...FREEZES, ...MISFORTUNES] as const;
 const CRD_ACTS = [...OFTEN, ...MISFORTUNES, ...Array<'exchange'>(6).fill('exchange'), 'delete CRD'] as const;
 const DISK_ACTS = [...OFTEN, ...OFTEN, ...MISFORTUNES, ...Array<'restart cloud'>(6).fill('restart cloud')] as const;
 const INTERRUPTION_ACTS = [...OFTEN, ...OFTEN, ...MISFORTUNES, ...Array<'interrupt'>(14).fill('interrupt')] as const;
+const CAPACITY_ACTS = [...OFTEN, ...OFTEN, ...MISFORTUNES, ...Array<'empty'>(14).fill('empty')] as const;
 const POOL_ACTS = ['configure', 'configure', 'direct', 'kill config'] as const;
 const LARGE_ACTS = [
   ...[...OFTEN, ...OFTEN, ...OFTEN, ...MISFORTUNES, ...POOL_ACTS, ...POOL_ACTS, ...Array<'sicken'>(6).fill('sicken')],
@@ -55,7 +56,7 @@ type ActName =
   | (typeof LEASE_ACTS)[number]
   | (typeof CRD_ACTS)[number]
   | (typeof LARGE_ACTS)[number]
-  | ('agents' | 'select' | 'pause again' | 'postpone' | 'interrupt');
+  | ('agents' | 'select' | 'pause again' | 'postpone' | 'interrupt' | 'empty');
 
 /** The acts of modes that have their own lists. */
 const ACTS_OF: Readonly<Partial<Record<FleetMode, readonly ActName[]>>> = {
@@ -64,6 +65,7 @@ const ACTS_OF: Readonly<Partial<Record<FleetMode, readonly ActName[]>>> = {
   disks: DISK_ACTS,
   large: LARGE_ACTS,
   interruptions: INTERRUPTION_ACTS,
+  capacity: CAPACITY_ACTS,
 };
 
 /** The desired state of a deployment. */
@@ -180,6 +182,7 @@ export class RandomHistory {
       'pause again': () => this.#pauseAgain(),
       postpone: () => this.#postpone(),
       interrupt: () => this.#interrupt(),
+      empty: () => this.#empty(),
       exchange: () => this.#exchange(),
       'delete CRD': () => this.#deleteCrd(),
       configure: () => this.#pools?.change(),
@@ -247,6 +250,18 @@ export class RandomHistory {
     this.#interruptions?.announce(vm, kind ?? 'Terminate', noticeMs);
     // A second notice with another deadline may follow the first one.
     if (this.#dice.number(3) === 0) this.#interruptions?.announce(vm, kind ?? 'Terminate', noticeMs * 2);
+  }
+
+  /** A zone, or all of them, has no capacity for a while. New machines are requested soon after it. */
+  async #empty(): Promise<void> {
+    const zone = this.#dice.one(['local-a', 'local-a', 'local-a', 'local-b', 'local-c', undefined]);
+    const ms = this.#dice.pause(1_800_000);
+    this.#note(`${zone ?? 'every zone'} has no capacity for ${ms} ms`);
+    const rule = { operation: 'instances.create', error: { code: 'InsufficientCapacity' } };
+    const { faults } = this.#world.cloud;
+    const { id } = faults.order(zone === undefined ? rule : { ...rule, zone });
+    this.#later(ms, () => faults.cancel(id));
+    await this.#dice.one([() => this.#scale(), () => this.#roll(), () => this.#deleteByHand()])?.();
   }
 
   /** The user resumes the rollout for a while, and pauses it again. */

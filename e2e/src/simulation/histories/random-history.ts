@@ -1,5 +1,6 @@
 import { Annotations } from '@mcm/api';
 import { Dice } from '../script/dice.ts';
+import { ALTERNATIVES, CapacityVerifier } from '../verifiers/capacity-verifier.ts';
 import { HoldVerifier } from '../verifiers/hold-verifier.ts';
 import { InterruptionVerifier } from '../verifiers/interruption-verifier.ts';
 import { ConfigWorld } from '../world/config-world.ts';
@@ -16,6 +17,8 @@ export interface RandomOutcome extends Outcome {
   readonly holds: number;
   /** The number of checked interruptions. */
   readonly interruptions: number;
+  /** The number of checked refusals for lack of capacity. */
+  readonly refusals: number;
 }
 
 /** Options of a history of a fleet. */
@@ -33,6 +36,7 @@ export async function play(mode: FleetMode, options: FleetHistoryOptions): Promi
   const windows = windowHold(5);
   const hold = mode === 'pauses' ? pauseHold() : mode === 'windows' ? windows : undefined;
   const elected = mode === 'leases' ? { elections: true, ...options.elected } : {};
+  const capacity = mode === 'capacity' ? new CapacityVerifier() : undefined;
   const worldOptions: WorldOptions = {
     seed,
     profile,
@@ -43,6 +47,8 @@ export async function play(mode: FleetMode, options: FleetHistoryOptions): Promi
     moreClasses: mode === 'large' ? ['red'] : undefined,
     disks: mode === 'disks',
     interruptions: mode === 'interruptions',
+    alternatives: capacity && ALTERNATIVES,
+    wrapCloud: capacity?.wrap,
     isSeparate: seed % 2 === 1,
     ...elected,
     restartAfterMs: 1_000 * (seed % 11),
@@ -51,6 +57,7 @@ export async function play(mode: FleetMode, options: FleetHistoryOptions): Promi
   };
   const config = hasPools(mode, seed) ? await ConfigWorld.start({}, worldOptions) : undefined;
   const world = config?.world ?? (await World.start(worldOptions));
+  capacity?.attach(world);
   const end = new AbortController();
   const pools = config && new FleetPools(config, new Dice(seed + 2_000_000), LARGE_FLEETS);
   const interruptions = mode === 'interruptions' ? InterruptionVerifier.watch(world, end.signal) : undefined;
@@ -75,5 +82,6 @@ export async function play(mode: FleetMode, options: FleetHistoryOptions): Promi
     plan: played.plan,
     holds: verifier?.verified ?? 0,
     interruptions: interruptions?.verified ?? 0,
+    refusals: capacity?.verified ?? 0,
   };
 }

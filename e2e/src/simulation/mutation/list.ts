@@ -15,6 +15,7 @@ export interface Mutant {
 export const TOPICS = [
   ...['deletion', 'finalizers', 'orphans', 'idempotency', 'drain', 'budget', 'breaker', 'freeze', 'fence', 'names'],
   'pools',
+  'capacity',
 ] as const;
 type Topic = (typeof TOPICS)[number];
 
@@ -23,6 +24,7 @@ const M = ['machines'] as const;
 const F = ['rolls', 'sick'] as const;
 const CONFIG = 'packages/machine-config/src';
 const P = ['join', 'pools'] as const;
+const C = ['capacity'] as const;
 
 type Change = readonly [find: string, replace: string];
 
@@ -280,4 +282,24 @@ export const MUTANTS: readonly Mutant[] = [
     "const { annotations, askedAt, now, nodeName } = view;\n  const asked = annotations[DesiredDrain] ?? '';",
     "const { annotations, askedAt, now, nodeName } = view;\n  const asked = '';",
   ]),
+  ...of(
+    'capacity',
+    `${CORE}/machine/creation/offering.ts`,
+    C,
+    ['  return !o.calls.createSent && (record === undefined || o.inherited === false);', '  return true;'],
+    ['  shortage !== undefined && !(shortage.free && now >= shortage.retryAt);', '  shortage === undefined && !now;'],
+  ),
+  ...of(
+    'capacity',
+    `${CORE}/machine/calls/capacity.ts`,
+    C,
+    [
+      'return { error, retryAt: this.#instant(retryAt), free: busy < allowed };',
+      'return { error, retryAt: this.#instant(retryAt), free: busy >= 0 || allowed > 0 };',
+    ],
+    [
+      '    entry.retryAt = this.#options.clock.monotonic() + ms + jitter;',
+      '    entry.retryAt = this.#options.clock.monotonic() + jitter + ms / 100;',
+    ],
+  ),
 ];

@@ -42,8 +42,10 @@ export interface WorldOptions {
   readonly machine?: object;
   /** Wraps the requests of a controller to the API server, for example with another identity. */
   readonly wrap?: ((name: ProcessName, transport: Transport) => Transport) | undefined;
+  /** The capacity alternatives of all classes, as the annotation. */
+  readonly alternatives?: string | undefined;
   /** Wraps the requests of the machine controller to the cloud. */
-  readonly wrapCloud?: (transport: Transport) => Transport;
+  readonly wrapCloud?: ((transport: Transport) => Transport) | undefined;
   /** Whether two processes of each name take part in the leader election. The leader then uses its fence. */
   readonly elections?: boolean;
   /** Whether the leader works without a fence, to verify that this is detected. */

@@ -1,4 +1,4 @@
-import { crds, Labels, type Machine, machineClasses } from '@mcm/api';
+import { Annotations, crds, Labels, type Machine, machineClasses } from '@mcm/api';
 import {
   type ControlPlane,
   type ControlPlaneOptions,
@@ -185,9 +185,11 @@ export class World extends Fleet {
         Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString('base64')]),
       ),
     });
+    const { alternatives } = this.#options;
+    const annotations = withoutUndefined({ [Annotations.CapacityAlternatives]: alternatives });
     for (const name of ['blue', 'green', ...(this.#options.moreClasses ?? [])]) {
       await this.admin.resource(machineClasses, NAMESPACE).create({
-        metadata: { name, namespace: NAMESPACE },
+        metadata: { name, namespace: NAMESPACE, annotations },
         provider: 'local',
         secretRef: { name: 'cloud', namespace: NAMESPACE },
         providerSpec: {

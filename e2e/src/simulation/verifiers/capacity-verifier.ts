@@ -1,0 +1,128 @@
+import { Annotations, type Machine, machines } from '@mcm/api';
+import { type Clock, isNotFound, type Transport } from '@mcm/kube';
+import { NAMESPACE, type World } from '../world/world.ts';
+
+/** An offering of the local cloud: zone and machine type. */
+interface Offering {
+  readonly zone: string;
+  readonly machineType: string;
+}
+
+/** The alternatives of every class of these histories, as the annotation of the class. */
+export const ALTERNATIVES = JSON.stringify([{ zone: 'local-b' }, { zone: 'local-c', machineType: 'large' }]);
+
+/** The offerings of these classes, by the record on the Machine. */
+const OFFERINGS: Readonly<Record<string, string>> = {
+  '{}': 'local-a ',
+  '{"zone":"local-b"}': 'local-b ',
+  '{"machineType":"large","zone":"local-c"}': 'local-c large',
+};
+
+/** The first wait after a refusal. The process counts it from the end of the call, which is not before the answer. */
+const CLOSED_MS = 600_000;
+
+/** What one process knows about an offering. */
+interface Known {
+  /** The time of the last refusal in virtual milliseconds, or undefined after a success. */
+  refusedAt: number | undefined;
+  /** The calls since the refusal that have no answer yet. */
+  probes: number;
+}
+
+/**
+ * Reports wrong calls to the cloud:
+ * - A VM is requested only for an offering of its class, and for the one that its Machine has on record.
+ * - The VM that the cloud returns has this offering.
+ * - After a refusal, no further call requests the offering until the wait is over. Then one call at a time requests it.
+ */
+export class CapacityVerifier {
+  readonly #offerings = new Set(Object.values(OFFERINGS));
+  #world: World | undefined;
+  #verified = 0;
+
+  /** The number of verified refusals. */
+  get verified(): number {
+    return this.#verified;
+  }
+
+  /** The world exists only after its options. */
+  attach(world: World): void {
+    this.#world = world;
+  }
+
+  /** Wraps the requests of one process to the cloud. */
+  readonly wrap = (transport: Transport): Transport => {
+    const known = new Map<string, Known>();
+    return async (request) => {
+      const world = this.#world;
+      const offering = request.method === 'POST' ? offeringOf(request.path, String(request.body)) : undefined;
+      if (!world || !offering) return transport(request);
+      const now = world.clock.now().getTime();
+      const key = `${offering.zone} ${offering.machineType}`;
+      this.#begin(world, known, key, now);
+      this.#verifyRecord(world, offering.name, key);
+      const probed = known.get(key);
+      const isProbe = probed?.refusedAt !== undefined;
+      if (probed && isProbe) probed.probes += 1;
+      try {
+        const answer = await transport(request);
+        if (isRefusal(answer.status)) this.#refused(known, key, { isProbe, clock: world.clock });
+        else if (answer.status < 300 && isProbe) known.delete(key);
+        if (answer.status < 300) this.#verifyVm(world, offering);
+        return answer;
+      } finally {
+        if (probed && isProbe) probed.probes -= 1;
+      }
+    };
+  };
+
+  /** A repeated call finds the VM of the first one. With another offering, the record would be wrong. */
+  #verifyVm(world: World, { name, zone }: Named): void {
+    const vms = [...world.cloud.instances.list()].filter((vm) => vm.name === name && vm.state !== 'terminated');
+    for (const vm of vms)
+      if (vm.zone !== zone) world.reporter.violate(`${name} requested zone ${zone}, but its VM is in ${vm.zone}`);
+  }
+
+  #begin(world: World, known: Map<string, Known>, key: string, now: number): void {
+    if (!this.#offerings.has(key)) world.reporter.violate(`a VM was requested for ${key}, which no class has`);
+    const { refusedAt, probes } = known.get(key) ?? { refusedAt: undefined, probes: 0 };
+    if (refusedAt === undefined) return;
+    if (now < refusedAt + CLOSED_MS)
+      world.reporter.violate(`${key} was requested ${now - refusedAt} ms after a refusal`);
+    if (probes > 0) world.reporter.violate(`${key} was requested by ${probes + 1} probes at the same time`);
+  }
+
+  /** A call that began before the first refusal changes nothing. */
+  #refused(known: Map<string, Known>, key: string, { isProbe, clock }: { isProbe: boolean; clock: Clock }): void {
+    const before = known.get(key);
+    if (before?.refusedAt !== undefined && !isProbe) return;
+    this.#verified++;
+    known.set(key, { refusedAt: clock.now().getTime(), probes: before?.probes ?? 0 });
+  }
+
+  /** The record must be stored before the call. It cannot change during the call. */
+  #verifyRecord(world: World, name: string, key: string): void {
+    const violate = (error: unknown): void => {
+      if (!isNotFound(error)) world.reporter.violate(String(error));
+    };
+    void world.admin
+      .resource<Machine>(machines, NAMESPACE)
+      .get(name)
+      .then(({ metadata }) => {
+        const record = metadata.annotations?.[Annotations.CapacityOffering] ?? 'none';
+        if (OFFERINGS[record] !== key) world.reporter.violate(`${name} has the record ${record}, but requested ${key}`);
+      })
+      .catch(violate);
+  }
+}
+
+type Named = Offering & { readonly name: string };
+
+/** `InsufficientCapacity` is the only conflict of a creation. */
+const isRefusal = (status: number): boolean => status === 409;
+
+function offeringOf(path: string, body: string): Named | undefined {
+  if (!path.startsWith('/v1/instances?')) return undefined;
+  const { name, zone = '', machineType = '' } = JSON.parse(body) as Partial<Offering> & { readonly name: string };
+  return { name, zone, machineType };
+}
