@@ -167,7 +167,8 @@ export class World extends Fleet {
     const ours = isController && resource !== 'leases' && resource !== 'events';
     const written = code < 400 && WRITES.has(verb);
     if (!ours) return;
-    this.steps.answered(written ? `${resource}/${name}` : undefined);
+    // A create has no name. A large fleet has many.
+    this.steps.answered(written && name ? `${resource}/${name}` : undefined);
     if (!written) return;
     this.writes.push(`${verb} ${resource} ${name}`);
     if (verb === 'delete' && resource === 'machines') this.goings.push({ at: this.clock.now().toISOString(), name });
