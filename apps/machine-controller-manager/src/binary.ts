@@ -159,7 +159,7 @@ export const managerBinary = (tracing: TracingSettings | TracingOff): BinaryDefi
     const { meters } = metrics;
     const traces = await openTraces(tracing, { name: NAME, version: VERSION, clock, log, meters });
     const journal = journalOf(given);
-    // The manager reads no Secrets.
+    // There are no known secrets, because the manager reads no Secrets.
     const known = () => ({ secrets: [], tokens: [] });
     pages.serve(journalPage({ journal, version: VERSION, controller: NAME, clock, known }));
     return createControllers(

@@ -59,7 +59,7 @@ export interface Environment {
    * Records events for traces of rollouts. It is registered before the controllers start. If absent, there are no traces.
    */
   readonly traces?: Pick<Traces, 'exporter' | 'rollouts'> | undefined;
-  /** Receives the decisions; absent: they are not recorded. */
+  /** Receives the decisions. If absent, they are not recorded. */
   readonly journal?: Journal | undefined;
 }
 

@@ -8,7 +8,7 @@ import { ascii, isAscii } from './output/ascii.ts';
 import { printProblem } from './output/format.ts';
 import { createProgram } from './program.ts';
 
-// As in `processHost` of @mcm/kube: the exit of the process must not wait for its compiler threads.
+// With this flag, the exit of the process does not wait for its compiler threads. `processHost` of @mcm/kube does the same.
 setFlagsFromString('--no-concurrent-sparkplug');
 
 /** A reader such as `head` may close the pipe early. This is not an error. */
@@ -54,12 +54,13 @@ const draw = (text: string): string => {
 
 const program = createProgram({ say, random, signal: untilSignal, stdout: process.stdout, draw });
 
-// The timers of `realClock` do not keep the process running. A command that waits for one needs this interval.
+// This interval keeps the process running. The timers of `realClock`, for which a command may wait, do not.
 setInterval(() => undefined, 2 ** 30);
 
 try {
   const [, , first, ...words] = process.argv;
-  // Called by kubectl_complete-mcm. Commander must not parse it: all words, also flags, are input for the completion.
+  // kubectl_complete-mcm calls this. Commander must not parse the words, because all of them, including flags, are input for
+  // the completion.
   if (first === '__complete') for (const line of await completions(program, words)) say(line);
   else await program.parseAsync();
 } catch (error) {

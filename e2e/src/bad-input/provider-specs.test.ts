@@ -58,7 +58,7 @@ describe.each(SAMPLES.map((sample) => [sample.provider, sample] as const))('prov
   const check = (providerSpec: Readonly<Record<string, unknown>>): string =>
     invoker.check(classOf(sample, providerSpec)).join('; ');
 
-  /** Only the keys of the Secret may be printed. */
+  /** Messages may contain the keys of the Secret, but not its values. */
   const expectNoSecret = (said: string): void => {
     for (const value of Object.values(secret)) expect(said).not.toContain(value);
   };

@@ -61,7 +61,7 @@ async function* rates(store: 'memory' | 'sqlite', goal: number): AsyncGenerator<
       };
     };
     const path = (index: number): string => `${MACHINES}/${machineName(index)}`;
-    // The measurement starts after the warm-up of the plane.
+    // The control plane is warmed up before the measurement.
     await drive(connections, warmUp(plane.owner), 201);
     yield await rate('create', 201, (index) => ({ method: 'POST', path: MACHINES, body: machine(index, plane.owner) }));
     yield await rate('merge-patch', 200, (index) => ({

@@ -80,7 +80,9 @@ export function fieldReferenceFiles(): ReadonlyMap<string, string> {
   return new Map(pages);
 }
 
-/** The topic and the readers of a page, with an example. Machine configs are not part of every cluster. */
+/**
+ * The introduction of a page: its topic, its readers, and an example. Not every cluster has the kinds of machine configs.
+ */
 function introOf(group: string): string {
   const [note, kind] = group.startsWith('machine.')
     ? ['', 'machinedeployment.spec.strategy']

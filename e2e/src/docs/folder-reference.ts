@@ -13,7 +13,7 @@ const Layers = z.array(
   }),
 );
 
-/** A layer of the architecture: its packages, and the purpose of each of their folders. */
+/** A layer of the architecture with its packages, and the purpose of each folder. */
 export type Layer = z.infer<typeof Layers>[number];
 
 /** Folders that every package may have. They contain no source code of the product. */

@@ -160,7 +160,7 @@ async function heardInCommand(world: World): Promise<string[]> {
   }
 }
 
-/** The page of a controller with its journal, as the machine controller serves it. */
+/** The occurrences of secrets on the page with the journal of the machine controller. */
 async function heardInJournal(world: World, journal: Journal): Promise<string[]> {
   const known = knownOf((await world.admin.resource(secrets, NAMESPACE).list()).items);
   const header = { version: '0', controller: 'both', at: world.clock.now() };

@@ -15,7 +15,7 @@ test.each(cases)(
   },
 );
 
-// A plain run plays too few histories to expect this of them.
+// A plain run has too few histories for this condition.
 test.runIf(isThorough)('most of these histories have interruptions of machines', () => {
   expect(verified).toBeGreaterThan(cases.length);
 });

@@ -3,7 +3,10 @@ import { expect, test } from 'vitest';
 import { again, seedsOf } from './suites/seeds.testing.ts';
 import { playCase } from './suites/suites.ts';
 
-/** Suites with all kinds of decisions: rollouts, repairs, updates in place, pauses, windows, autoscalers and drains. */
+/**
+ * Suites that together contain all kinds of decisions: rollouts, repairs, in-place updates, pauses, windows, autoscalers and
+ * drains.
+ */
 const SUITES = ['sick', 'in-place', 'pauses', 'windows', 'leases', 'scaler', 'machines'];
 const cases = SUITES.flatMap((suite) => seedsOf(suite, 5));
 
@@ -30,7 +33,7 @@ test.each(cases)('$suite $seed: a replay with the same version finds no differen
   });
 });
 
-/** Versions of mcm that decide otherwise: each changes one function a little. */
+/** Versions of mcm with other decisions. In each one, a function is changed slightly. */
 const MUTANTS: Readonly<Record<string, { readonly suite: string; readonly repeat: Repeat; readonly field: RegExp }>> = {
   'a deployment has one replica less': {
     suite: 'sick',

@@ -144,7 +144,7 @@ export async function bundle(binary: Binary, into: string): Promise<Bundle> {
       // Removes the experimental HTTP parser of undici.
       esbuildDetection: 'true',
     },
-    // A script instead of a module, because V8 can only cache the code of a script.
+    // The program is a script and not a module, because V8 can only cache the code of a script.
     banner: { js: `(async (require, mcmUrl) => {"use strict";\n${resolver()}` },
     footer: { js: '})' },
     sourcemap: 'external',

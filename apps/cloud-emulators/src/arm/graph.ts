@@ -12,7 +12,7 @@ export const graphBody = z.looseObject({
 const TEXT = "'((?:[^'\\\\]|\\\\.)*)'";
 const plain = (text: string): string => text.replaceAll(/\\(.)/g, '$1');
 
-/** Kusto's `has`: the text contains the term as a whole word. */
+/** The operator `has` of Kusto: the text contains the term as a whole word. */
 function has(text: string, term: string): boolean {
   const escaped = term.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
   return new RegExp(`(?<![a-z0-9])${escaped}(?![a-z0-9])`, 'i').test(text);

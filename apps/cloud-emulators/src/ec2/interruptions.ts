@@ -12,7 +12,7 @@ const TYPES: Readonly<Record<InterruptionOrder['kind'], string>> = {
   Freeze: 'AWS Health Event',
 };
 
-/** The event that EventBridge sends about an interruption. Source: the reference of EventBridge. */
+/** The event of EventBridge about an interruption. Source: the reference of EventBridge. */
 function eventOf(instanceId: string, region: string, order: InterruptionOrder, now: number, id: string): object {
   const { kind, noticeMs } = order;
   const start = new Date(now + noticeMs);
@@ -34,7 +34,7 @@ function eventOf(instanceId: string, region: string, order: InterruptionOrder, n
     'detail-type': TYPES[kind],
     source: TYPES[kind] === 'AWS Health Event' ? 'aws.health' : 'aws.ec2',
     account: '000000000000',
-    // The warning of a spot instance has no deadline. It is two minutes after its time.
+    // The warning of a spot instance contains no deadline. The deadline is two minutes after the time of the event.
     time: new Date(kind === 'Terminate' ? start.getTime() - 120_000 : now).toISOString().replace(/\.\d+Z/, 'Z'),
     region,
     resources: [`arn:aws:ec2:${region}:instance/${instanceId}`],
@@ -42,7 +42,9 @@ function eventOf(instanceId: string, region: string, order: InterruptionOrder, n
   };
 }
 
-/** Announces an interruption in the queue, and ends the instance at its deadline. False without such an instance. */
+/**
+ * Announces an interruption in the queue, and ends the instance at its deadline. Returns false if there is no such instance.
+ */
 export function interrupt(cloud: Ec2State, queue: Queue, name: string, order: InterruptionOrder): boolean {
   const each = cloud.instances.find(({ tags, state }) => tags?.Name === name && isAlive(state));
   if (!each?.instanceId) return false;

@@ -11,20 +11,20 @@ interface Message {
 }
 
 const PREFIX = 'AmazonSQS.';
-/** Pauses between two looks of a long poll. */
+/** The pause between two checks during a long poll. */
 const LOOK_MS = 250;
 
-/** The action of a request to SQS, such as `ReceiveMessage`; undefined for another service. */
+/** The action of a request to SQS, such as `ReceiveMessage`. Undefined for a request to another service. */
 export function sqsAction({ headers }: TransportRequest): string | undefined {
   const target = Object.entries(headers).find(([name]) => name.toLowerCase() === 'x-amz-target')?.[1];
   return target?.startsWith(PREFIX) ? target.slice(PREFIX.length) : undefined;
 }
 
-/** An error answer of SQS. */
+/** An error response of SQS. */
 export const sqsRefusal = (http: number, code: string, message: string): TransportResponse =>
   jsonAnswer(http, { __type: `com.amazonaws.sqs#${code}`, message });
 
-/** One SQS queue of the account: messages are received again after their visibility timeout, until they are deleted. */
+/** The SQS queue of the account. A message is received again after its visibility timeout, until it is deleted. */
 export class Queue {
   readonly #clock: Clock;
   readonly #messages: Message[] = [];
@@ -91,14 +91,14 @@ export class Queue {
     const Messages = found.map(({ id, body, receipt }) => ({
       MessageId: id,
       Body: body,
-      // The SDK refuses a message without it.
+      // The SDK refuses a message without this checksum.
       MD5OfBody: createHash('md5').update(body).digest('hex'),
       ReceiptHandle: receipt,
     }));
     return { Messages };
   }
 
-  /** A receipt of an earlier delivery deletes nothing. */
+  /** Deletes a message. The receipt of an earlier delivery has no effect. */
   #delete(receipt: string): void {
     const at = this.#messages.findIndex((each) => each.receipt === receipt);
     if (at >= 0) this.#messages.splice(at, 1);

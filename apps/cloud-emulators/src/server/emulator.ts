@@ -11,10 +11,10 @@ export interface ListedResource {
   readonly state: string;
 }
 
-/** An interruption that the cloud announces on request. */
+/** A requested interruption of a VM. */
 export interface InterruptionOrder {
   readonly kind: 'Terminate' | 'Maintenance' | 'Ended' | 'Freeze' | 'Rebalance';
-  /** Time from the notice to the deadline, in milliseconds. */
+  /** The time from the notice to the deadline, in milliseconds. */
   readonly noticeMs: number;
 }
 
@@ -27,7 +27,10 @@ export interface Emulator {
   resources(): readonly ListedResource[];
   /** Number of requests since the start, by operation. */
   readonly counts: ReadonlyMap<string, number>;
-  /** Announces an interruption of the VM with the name of a machine; false if there is no such VM. Absent: not emulated. */
+  /**
+   * Announces an interruption of the VM with the name of a machine. Returns false if there is no such VM. If absent, the
+   * emulator supports no interruptions.
+   */
   interrupt?(name: string, order: InterruptionOrder): boolean;
   /** Powers on the VMs that were running when the last process ended. */
   resume(): void;

@@ -9,7 +9,7 @@ const byUrgency = (a: DrainRow, b: DrainRow): number => {
   return urgency(a) - urgency(b) || a.since - b.since;
 };
 
-/** Machines that are drained, but whose pods are not watched. */
+/** Machines that are being drained without a watch of their pods. */
 const others = computed<readonly MachineRow[]>(() => {
   machineChanges.value;
   return shown.value

@@ -17,7 +17,7 @@ interface Named {
   readonly state: string;
 }
 
-/** `mcm cloud interrupt`: lets the cloud of a local instance announce an interruption. Returns the lines to print. */
+/** `mcm cloud interrupt`: the cloud of a local instance announces an interruption. Returns the lines to print. */
 export async function interrupt(name: string, { dataDir, notice, kind }: InterruptOptions): Promise<readonly string[]> {
   const noticeMs = parseDurationMs(notice);
   if (noticeMs === undefined || noticeMs < 0) throw new UserError('--notice must be a duration such as 30s or 2m');

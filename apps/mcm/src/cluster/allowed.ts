@@ -11,8 +11,8 @@ import {
 } from '@mcm/kube';
 
 /**
- * Returns the result of a read, or null if the caller has no access. A refusal adds the message of the server to `unread`.
- * A caller without access to one kind still gets the others.
+ * Returns the result of a read, or null if the caller has no permission. It then adds the error of the server to `unread`. A
+ * caller without permission for one kind still gets the others.
  */
 export async function ifAllowed<T>(reading: Promise<T>, unread?: Set<string>): Promise<T | null> {
   try {
@@ -24,7 +24,7 @@ export async function ifAllowed<T>(reading: Promise<T>, unread?: Set<string>): P
   }
 }
 
-/** All Nodes; undefined if the caller may not list them. */
+/** All Nodes; undefined if the caller has no permission to list them. */
 export async function readNodes(client: KubeClient, unread?: Set<string>): Promise<readonly Node[] | undefined> {
   return (await ifAllowed(client.resource<Node>(nodes).list(), unread))?.items;
 }
@@ -32,14 +32,14 @@ export async function readNodes(client: KubeClient, unread?: Set<string>): Promi
 /** The page with a role for all kinds that the commands read. */
 const ROLE = 'docs/permissions.md, "The mcm command"';
 
-/** The permission that an administrator must grant after a refusal by the authorizer; undefined for any other refusal. */
+/** The permission that an administrator must grant, if the authorizer refused a request. Undefined for any other error. */
 export function lackText(error: KubeError): string | undefined {
   const permission = isForbidden(error) ? refusedPermission(error.message) : undefined;
   if (permission === undefined) return undefined;
   return `these credentials need ${permissionText(permission)}${namespaceOf(error)} (${ROLE})`;
 }
 
-/** The permissions that a watch of the refused kind needs, or the message of the server if the authorizer did not refuse it. */
+/** The permissions that a watch of a kind needs. If the authorizer did not refuse the watch, the message of the server. */
 export function needsText(error: KubeError): string {
   const permission = refusedPermission(error.message);
   if (permission === undefined) return `the refused request (${error.message})`;
@@ -53,7 +53,7 @@ const namespaceOf = ({ message }: KubeError): string => {
   return namespace === undefined ? '' : ` in namespace ${namespace}`;
 };
 
-/** The end of the output for a cluster if the caller may not read all of it. */
+/** The last lines of the output, if the caller has no permission for a part of the cluster. */
 export const unreadLines = (unread: readonly string[]): string[] =>
   unread.length === 0
     ? []

@@ -44,7 +44,7 @@ const KINDS: Readonly<Record<string, readonly string[]>> = {
   Node: ['node', 'nodes', 'no'],
 };
 
-/** An object as a user names it; `kind` is undefined for a bare name. */
+/** An object in the words of a user. `kind` is undefined if the user wrote only a name. */
 export interface Reference {
   readonly kind: string | undefined;
   readonly name: string;
@@ -57,7 +57,7 @@ const kindOf = (word: string): string | undefined => {
 
 const POOL: readonly string[] = ['pool', 'pools', 'machineconfigpool', 'machineconfigpools', 'mcp'];
 
-/** The words of an object as one: `TYPE NAME` becomes `TYPE/NAME`. Throws `UserError` for other words. */
+/** Joins the words for an object: `TYPE NAME` becomes `TYPE/NAME`. Throws `UserError` for other words. */
 export function objectText(words: readonly string[]): string {
   const [first = '', name, ...more] = words;
   if (name === undefined) return first;
@@ -65,7 +65,7 @@ export function objectText(words: readonly string[]): string {
   throw new UserError(`"${words.join(' ')}" is not an object; write TYPE/NAME or TYPE NAME`);
 }
 
-/** Reads `KIND/NAME`, with the short names of the kind, or `NAME`. Throws `UserError` for an unknown kind. */
+/** Reads `KIND/NAME` or `NAME`. The kind can be a short name. Throws `UserError` for an unknown kind. */
 export function reference(text: string): Reference {
   const slash = text.indexOf('/');
   const name = text.slice(slash + 1);
@@ -77,7 +77,7 @@ export function reference(text: string): Reference {
   throw new UserError(`"${text}" has an unknown kind; write one of ${Object.keys(KINDS).join(', ').toLowerCase()}`);
 }
 
-/** The name in `KIND/NAME` or `NAME` for an object of one kind. Throws `UserError` for another kind. */
+/** The name in `KIND/NAME` or `NAME`, if all objects of the command have one kind. Throws `UserError` for another kind. */
 export function nameOf(wanted: keyof typeof KINDS, text: string): string {
   const word = String(wanted).toLowerCase();
   const { kind, name } = reference(text);

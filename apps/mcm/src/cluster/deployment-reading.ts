@@ -29,7 +29,7 @@ export type ReadableEnvironment = Pick<DeploymentReading, 'deployment'> &
   Partial<NamespaceReading> &
   Partial<Pick<FullReading, 'others'>>;
 
-/** A deployment with all objects that decide about its machines. */
+/** A deployment with all objects that affect its machines. */
 export interface FullReading extends DeploymentReading {
   readonly classes: readonly MachineClass[];
   /** The other deployments of the namespace. */
@@ -53,7 +53,7 @@ const listOf = async <T extends KubeObject>(
   namespace: string,
 ): Promise<readonly T[]> => (await client.resource<T>(kind, namespace).list()).items;
 
-/** Lists each kind once, independent of the number of deployments. */
+/** Lists each kind once, for any number of deployments. */
 export async function readNamespace(client: KubeClient, namespace: string): Promise<NamespaceReading> {
   const [deployments, sets, fleet, classes] = await Promise.all([
     listOf<MachineDeployment>(client, machineDeployments, namespace),

@@ -3,7 +3,7 @@ import { constants } from 'node:os';
 /** The meaning of an exit code. */
 interface ExitCode {
   readonly code: number;
-  /** The meaning for all commands that `of` does not list. Absent: only the commands in `of` use the code. */
+  /** The meaning for all commands that `of` does not list. If absent, only the commands in `of` use the code. */
   readonly means?: string;
   /** The meaning for single commands, by the command without the program's name. */
   readonly of?: Readonly<Record<string, string>>;

@@ -212,7 +212,10 @@ function formatItem(term: string, termWidth: number, description: string, helper
   return `${start}\n${helper.boxWrap(description, width - 6).replaceAll(/^/gm, '      ')}`;
 }
 
-/** Adds examples and exit codes to the help of every command. Each usage error refers to that help, and ends with the code of an error. */
+/**
+ * Adds examples and exit codes to the help of every command. A usage error refers to this help, and has the exit code of an
+ * error.
+ */
 export function addHelp(program: Command): void {
   for (const { path, command } of leavesOf(program)) {
     command.exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : errorCodeOf(path)));

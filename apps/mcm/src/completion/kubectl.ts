@@ -2,12 +2,12 @@ import type { Command } from 'commander';
 import type { Line } from './names.ts';
 import { type Flag, type Place, placesOf } from './places.ts';
 
-/** Directives at the end of the output for cobra, the command library of kubectl: offer no file names, or also file names. */
+/** The last line of the output. It tells cobra, the command library of kubectl, whether to offer file names too. */
 const DIRECTIVES = { words: ':4', files: ':0' } as const;
 
 /**
  * The completions for `kubectl mcm WORDS`, in the format that kubectl reads from `kubectl_complete-mcm`.
- * @param words all words; the last one is completed, and may be empty
+ * @param words All words. The last one is being completed, and may be empty
  */
 export function kubectlCompletions(program: Command, words: readonly string[]): readonly string[] {
   const places = new Map(placesOf(program, []).map((place) => [place.path, place]));

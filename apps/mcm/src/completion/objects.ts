@@ -1,4 +1,4 @@
-/** The types of the objects of a command. For an object of the first type, a user may write its name alone. */
+/** The types of objects that each command accepts. For an object of the first type, users may write only its name. */
 const OBJECTS: Readonly<Record<string, readonly string[]>> = {
   tree: ['machinedeployment'],
   explain: ['machinedeployment', 'machine'],
@@ -9,7 +9,7 @@ const OBJECTS: Readonly<Record<string, readonly string[]>> = {
   'config explain': ['pool'],
 };
 
-/** The types of the objects that may follow the words of a command; empty if it takes no object. */
+/** The types of objects that may follow the words of a command. Empty if the command accepts no object. */
 export const typesOf = (path: string): readonly string[] =>
   path.startsWith('rollout ') ? ['machinedeployment'] : (OBJECTS[path] ?? []);
 

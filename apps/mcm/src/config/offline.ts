@@ -24,7 +24,9 @@ export interface RenderRequest extends Reading {
   readonly templates?: string | undefined;
   /** If set, only this pool is rendered. */
   readonly pool?: string | undefined;
-  /** More objects, for example those of a cluster. An object of `paths` replaces the one with the same kind and name. */
+  /**
+   * Additional objects, such as those of a cluster. An object in `paths` replaces the object with the same kind and name.
+   */
   readonly onto?: readonly KubeObject[];
 }
 
@@ -68,10 +70,10 @@ const renderedOf = ({ pools }: OfflineResult): Rendered[] =>
     return [{ object: { ...machineConfig, metadata }, sources }];
   });
 
-/** The rendered MachineConfigs as objects to apply. */
+/** The rendered MachineConfigs as objects that users can apply. */
 export const renderedObjects = (result: OfflineResult): object[] => renderedOf(result).map(({ object }) => object);
 
-/** The same as YAML, with the sources of each object in a comment. */
+/** The rendered MachineConfigs as YAML. A comment of each object contains its sources. */
 export const renderedYaml = (result: OfflineResult): string =>
   renderedOf(result)
     .map(({ object, sources }) => `# Sources: ${sources.join(', ')}\n${stringify(object, { lineWidth: 0 })}`)

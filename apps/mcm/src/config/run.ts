@@ -98,7 +98,7 @@ async function compare(paths: readonly string[], flags: DiffFlags, warn: Say): P
   return changesOf(now, (name) => Promise.resolve(before.pools.find((pool) => pool.name === name)?.machineConfig));
 }
 
-/** The changes on nodes if the objects of files were applied to a cluster. */
+/** The changes on nodes that would follow if a user applied the objects of files to a cluster. */
 export async function compareWithCluster(
   client: KubeClient,
   about: RenderRequest,

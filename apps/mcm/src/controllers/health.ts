@@ -259,7 +259,7 @@ export class ControllerObserver {
   readonly #leases = new Map<string, { readonly renewTime: string; readonly at: Date; readonly changed: boolean }>();
   readonly #behind = new Map<string, { readonly generation: number; readonly at: Date }>();
 
-  /** The health of each controller at `now`. Call it in the order of time. */
+  /** The health of each controller at `now`. The times of successive calls must not decrease. */
   assess(source: ControllerSource, now: Date): readonly ControllerHealth[] {
     const behind = new Set<string>();
     const changedAt = (deployment: MachineDeployment): Date | undefined => {

@@ -69,10 +69,10 @@ const TYPES = {
 
 const NO_PAGE = 'page not found; the dashboard is at /\n';
 
-/** A valid name of an object, or `-` for the namespace of an object without one. */
+/** Matches a valid name of an object, or `-` as the namespace of an object without a namespace. */
 const NAME = '([a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?)';
 const PLACE = `([a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?|-)`;
-/** The addresses of the page. Its script draws each of them. */
+/** Matches the paths of pages. The script of the page draws each of them. */
 const PAGES = new RegExp(
   `^/(?:|machines|rollouts|drains|events|system|(?:machines|rollouts)/${PLACE}/${NAME}|yaml/[a-z]+/${PLACE}/${NAME})$`,
 );

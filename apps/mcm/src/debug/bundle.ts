@@ -117,12 +117,13 @@ async function knownSecrets({ client, namespace }: Cluster, classes: readonly Ma
 }
 
 /**
- * Collects the data that explains the state of the machines: objects, events, leases, the tree and the logs of the controllers.
+ * Collects the data that explains the state of the machines: objects, events, Leases, the tree and the logs of the
+ * controllers.
  * - It contains no Secrets and no environment of pods. Known secrets, and texts that look like secrets, become `***`.
- * - `errors.txt` lists what could not be read.
+ * - `errors.txt` lists the data that could not be read.
  *
- * @param local the logs of a local instance
- * @param journals the journals of the controllers
+ * @param local The logs of a local instance
+ * @param journals The journals of the controllers
  */
 export async function collectBundle(
   cluster: Cluster,
@@ -187,7 +188,7 @@ export async function collectBundle(
   return [...files, ...journalFiles(journals, known)];
 }
 
-/** The journals as files. Their lines stay JSON without the secrets. */
+/** The journals as files. Their lines are still JSON, but without the secrets. */
 function journalFiles({ found }: FetchedJournals, known: Known): BundleFile[] {
   const clean = scrubber(known);
   return found.map(({ lines, journal }) => ({

@@ -6,7 +6,7 @@ interface Namespace {
 }
 
 /**
- * Creates the namespace of an installation if it does not exist. No object is applied before.
+ * Creates the namespace of an installation if it does not exist. Call it before any object is applied.
  * @returns whether it was created
  * @throws UserError if it is being deleted, or if the user has no permission to create it
  */

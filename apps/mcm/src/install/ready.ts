@@ -38,7 +38,7 @@ const PLURALS: Readonly<Record<string, string>> = { Deployment: 'deployments', D
 export interface ReadyOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Milliseconds. */
+  /** The timeout in milliseconds. */
   readonly timeoutMs: number;
 }
 

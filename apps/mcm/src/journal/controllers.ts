@@ -8,10 +8,10 @@ import { inspectDataDir } from '../up/data/data-dir.ts';
 /** The flags that select controllers. */
 export type ControllerFlags = ClusterFlags & { readonly controller?: readonly string[] };
 
-/** The default ports of both controllers, where `kubectl port-forward` also serves them. */
+/** The default ports of both controllers. `kubectl port-forward` serves them on the same addresses. */
 const DEFAULTS: readonly string[] = ['http://127.0.0.1:10258', 'http://127.0.0.1:10259'];
 
-/** A controller that does not answer must not block a command. */
+/** The timeout of a request, so that a controller without an answer does not block the command. */
 const TIME_MS = 30_000;
 
 /** The journal of a controller, as lines and as records. */
@@ -26,7 +26,7 @@ export interface FetchedJournals {
   readonly problems: readonly string[];
 }
 
-/** Sends a request, and returns the status and the text. */
+/** Sends a request. Returns the status and the text of the answer. */
 export type Fetch = (url: URL) => Promise<{ readonly status: number; readonly text: string }>;
 
 /** Sends a request to a controller. */
@@ -49,7 +49,7 @@ const fetchFrom: Fetch = async (url) => {
 };
 
 /**
- * The addresses of the controllers: those of the flag, otherwise of the local instance, otherwise the default ports.
+ * The addresses of the controllers: from the flag, otherwise those of the local instance, otherwise the default ports.
  * @throws UserError for an invalid address
  */
 export function controllerUrls(flags: ControllerFlags): readonly URL[] {
@@ -62,7 +62,7 @@ export function controllerUrls(flags: ControllerFlags): readonly URL[] {
   });
 }
 
-/** The addresses of the local instance; undefined if the flags select another cluster, or if it does not run. */
+/** The addresses of the local instance. Undefined if the flags select another cluster, or if the instance does not run. */
 function localControllers(flags: ClusterFlags): readonly string[] | undefined {
   const found = inspectDataDir(flags.dataDir);
   if (!found?.running) return undefined;
@@ -70,7 +70,10 @@ function localControllers(flags: ClusterFlags): readonly string[] | undefined {
   return findKubeconfigs(flags).every((file) => resolve(file) === own) ? found.state.controllers : undefined;
 }
 
-/** Reads the journals of all controllers. A controller without an answer is a problem, not an error. */
+/**
+ * Reads the journals of all controllers. If a controller does not answer, the result contains a problem, and no error is
+ * thrown.
+ */
 export async function fetchJournals(
   urls: readonly URL[],
   query: Readonly<Record<string, string | undefined>> = {},
@@ -100,6 +103,6 @@ function refusal({ origin }: URL, status: number, text: string): string {
   return `the program at ${origin} answers ${status}: ${text.slice(0, 200).trim()}`;
 }
 
-/** How to reach the controllers of a cluster. */
+/** A hint with the steps to reach the controllers of a cluster. */
 export const REACH_HINT =
   'start the local instance with "mcm up", or forward the ports: kubectl port-forward -n NAMESPACE deploy/machine-controller-manager 10258 10259';

@@ -4,7 +4,7 @@ import { columns } from '../output/columns.ts';
 
 /** A decision in the output. */
 export interface JournalRow {
-  /** RFC 3339: the last of the equal decisions. */
+  /** RFC 3339. The time of the last one of several equal decisions. */
   readonly at: string;
   readonly firstAt: string;
   readonly count: number;
@@ -15,25 +15,25 @@ export interface JournalRow {
   readonly actions: readonly string[];
   readonly because: string;
   readonly outcome: string;
-  /** The whole result of the decision. */
+  /** The complete result of the decision. */
   readonly result: unknown;
-  /** What the decision read. */
+  /** The complete input of the decision. */
   readonly observation: unknown;
 }
 
-/** The object whose decisions are listed. */
+/** Selects the decisions about one object. */
 export interface JournalScope {
   readonly kind: string;
   readonly name: string;
 }
 
-/** The VM and the Node of a machine have the name of the machine. */
+/** The kinds that belong to a kind: the VM and the Node of a machine have the name of the machine. */
 const RELATED: Readonly<Record<string, readonly string[]>> = { Machine: ['Machine', 'VM', 'Node'] };
 
 const isWanted = ({ subject }: RecordedDecision, scope: JournalScope | undefined): boolean =>
   scope === undefined || (subject.name === scope.name && (RELATED[scope.kind] ?? [scope.kind]).includes(subject.kind));
 
-/** The decisions of all journals, oldest first. */
+/** The decisions of all journals, with the oldest first. */
 export function journalRows(journals: readonly JournalText[], scope?: JournalScope): JournalRow[] {
   return journals
     .flatMap(({ controller, records }) =>

@@ -14,11 +14,11 @@ export interface ReplayFlags {
   readonly all?: true;
 }
 
-/** The names of journals in a bundle. */
+/** Matches the names of journals in a bundle. */
 const JOURNAL_FILE = /^journal-.*\.ndjson$/;
-/** A longer file does not fit into a text. */
+/** The maximum size of a file. A longer file does not fit into a string of JavaScript. */
 const MOST_BYTES = 500_000_000;
-/** Longer values are cut in text. */
+/** The maximum length of a value in text output. Longer values are cut. */
 const LONGEST_VALUE = 300;
 
 /** A difference in the output. */
@@ -28,11 +28,11 @@ interface DifferenceRow {
   readonly namespace: string;
   readonly at: string;
   readonly because: string;
-  /** The field that differs; empty: the decision cannot be repeated. */
+  /** The field that differs. Empty if the decision cannot be repeated. */
   readonly field: string;
   readonly recorded: unknown;
   readonly present: unknown;
-  /** Why the decision cannot be repeated; empty: it was. */
+  /** The reason why the decision cannot be repeated. Empty if it was repeated. */
   readonly problem: string;
 }
 
@@ -53,7 +53,7 @@ export async function reportReplay(
   { output, all }: ReplayFlags,
   { say, draw }: Pick<Telling, 'say' | 'draw'>,
 ): Promise<void> {
-  // The code of an error, also for one that is thrown below.
+  // The exit code of an error. It also applies to errors that are thrown below.
   process.exitCode = PLAN_EXIT.problem;
   const files = (await Promise.all(paths.map(journalFiles))).flat();
   const journals = await Promise.all(files.map(readFileOf));
@@ -88,7 +88,7 @@ const differenceRow = ({ record, difference, because }: ReplayDifference): Diffe
   problem: because,
 });
 
-/** Without a repeated decision, equality is not proven. */
+/** If no decision was repeated, the result does not prove that the decisions are equal. */
 const exitCodeOf = ({ differing, problems, repeated }: ReplayModel): number => {
   if (differing > 0) return PLAN_EXIT.changes;
   return problems.length > 0 || repeated === 0 ? PLAN_EXIT.problem : PLAN_EXIT.nothing;

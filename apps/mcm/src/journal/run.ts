@@ -8,7 +8,7 @@ import { type JournalScope, journalLines, journalRows } from './rows.ts';
 /** The flags of `mcm journal`. */
 export type JournalFlags = AskFlags & ControllerFlags & { readonly limit?: string };
 
-/** The kinds with decisions. */
+/** The kinds of objects about which decisions are recorded. */
 const KINDS: readonly string[] = ['Machine', 'MachineSet', 'MachineDeployment', 'Node'];
 
 /** `mcm journal`. */

@@ -1,7 +1,7 @@
 import type { MachineSet } from '@mcm/api';
 import { Journal, journalLines, repeatDecision } from '@mcm/core';
 
-/** A set of the local namespace. */
+/** A set in the local namespace. */
 export const setNamed = (name: string, annotations: Record<string, string> = {}): MachineSet => ({
   apiVersion: 'machine.sapcloud.io/v1alpha1',
   kind: 'MachineSet',
@@ -16,7 +16,7 @@ export const setNamed = (name: string, annotations: Record<string, string> = {})
   spec: { replicas: 1, selector: {}, template: { spec: { class: { kind: 'MachineClass', name: 'small' } } } },
 });
 
-/** The journal of a controller with one decision about each number of machines of a set. */
+/** The journal of a controller. It contains one decision for each number of machines of a set. */
 export function journalText(
   controller: string,
   decisions: readonly { readonly set: MachineSet; readonly machines: number; readonly because?: string }[],

@@ -1,4 +1,4 @@
-/** The lines of a tree and the dash of a list before the text of a line, in Unicode or ASCII. */
+/** Matches the start of a line: the branches of a tree and the dash of a list, in Unicode or ASCII. */
 const LEAD = /^(?:[\s│├└─|]|`-)*(?:- )?/;
 
 /** The start of the next line, with the same width. A branch continues downwards; a last branch and a dash do not. */

@@ -25,8 +25,8 @@ export async function classProblem(machineClass: MachineClass): Promise<string |
 }
 
 /**
- * The problems of the capacity alternatives of an object for a class, one sentence each. With a problem, the list has no effect.
- * An invalid class has no problem here, because `classProblem` reports it.
+ * The problems of an object's capacity alternatives for a class, one sentence each. If there is a problem, the list of
+ * alternatives has no effect. Problems of the class itself are left out, because `classProblem` reports them.
  */
 export async function alternativesProblems(
   { metadata }: Pick<KubeObject, 'metadata'>,

@@ -41,7 +41,7 @@ export interface DeploymentPlan {
   readonly machines: { readonly made: number; readonly deleted: number; readonly updated: number };
   readonly leastAvailable: number;
   readonly most: number;
-  /** The state at the end, or the wait. */
+  /** The state at the end of the plan, or what the deployment then waits for. */
   readonly ends: string;
   readonly blockers: readonly string[];
   readonly assumes: readonly string[];

@@ -149,7 +149,7 @@ async function refuseInvalidClasses(classes: readonly MachineClass[]): Promise<v
   if (problems.flat().length > 0) throw new UserError(problems.flat().join('\n'));
 }
 
-/** Throws `UserError` for alternatives of a deployment that its class cannot have. */
+/** Throws `UserError` for alternatives of a deployment that are invalid for its class. */
 async function refuseInvalidAlternatives(
   file: Pick<KubeObject, 'metadata'>,
   machineClass: MachineClass,

@@ -53,7 +53,7 @@ function tableOf(rows: readonly RevisionView[]): string[] {
   return columns([['REVISION', 'SET', 'CLASS', 'MACHINES', 'CHANGE-CAUSE'], ...cells]);
 }
 
-/** The template of one revision in an output format; YAML for text. Throws `UserError` when the revision does not exist. */
+/** The template of one revision. In text output, it is YAML. Throws `UserError` when the revision does not exist. */
 export async function revisionTemplate(
   target: Target,
   revision: number,

@@ -37,7 +37,7 @@ export const customClass = ({ name, secret, ...own }: Provider['machineClass']):
   name: `${name}-${CUSTOM.name}`,
   secret: `${secret}-${CUSTOM.name}`,
 });
-/** The name of the custom pool. */
+/** The name of the custom pool, which `customClass` and its deployment use. */
 export const CUSTOM_POOL = CUSTOM.name;
 
 const machinesOf = (name: string) => ({ kind: 'MachineDeployment' as const, namespace: FIRST_FLEET.namespace, name });

@@ -57,7 +57,7 @@ export const outlivesDeadline = (row: string, msOf: (recorded: RecordedCase) => 
   },
 });
 
-/** The driver does not have the method, so nothing is requested or counted. */
+/** The driver lacks the method, so it sends no request and counts nothing. */
 export const methodIsAbsent = (row: string, method: string): Rule => ({
   row,
   expect: (_, { step, provider }) =>

@@ -19,7 +19,10 @@ export interface Played {
   readonly verified: readonly (Verified & { readonly name: string })[];
 }
 
-/** Replays all recordings of a cloud. Compares each call also with the changes of its recording. */
+/**
+ * Replays all recordings of a cloud. To test the comparison, it also compares each call with changed versions of its
+ * recording.
+ */
 export async function playAll(cloud: string, play: PlayCase): Promise<Played> {
   const failures: string[] = [];
   const rows = new Set<string>();

@@ -76,7 +76,7 @@ export function stepsAfter(states: readonly State[], from: number | undefined): 
 }
 
 /**
- * The reason why a recording cannot be replayed from a state on. It contains an unknown kind, or a section has no action
+ * The reason why a recording cannot be replayed after a given state. It contains an unknown kind, or a section has no action
  * with its name. Without this action, the later states would not match.
  */
 export function unplayable(states: readonly State[], from = -1): string | undefined {

@@ -241,7 +241,7 @@ export class RandomHistory {
     }, ms);
   }
 
-  /** The cloud announces an interruption of a VM: a real one, a harmless one, or one that is not true. */
+  /** The cloud announces an interruption of a VM. It can be real, harmless or false. */
   async #interrupt(): Promise<void> {
     const vm = this.#anyVm();
     if (!vm || !this.#world.cloudRuns) return;
@@ -472,7 +472,7 @@ export class RandomHistory {
     return this.#dice.one([...this.#world.cloud.instances.list()]);
   }
 
-  /** Changes a kubelet. The kubelets of a stopped cloud stay as they are until `#calm`. */
+  /** Changes the behavior of a kubelet. If the cloud is stopped, its kubelets do not change until `#calm`. */
   #order(id: string, behaviour: KubeletBehaviour): void {
     if (this.#world.cloudRuns) this.#world.cloud.kubelets.order(id, behaviour);
   }

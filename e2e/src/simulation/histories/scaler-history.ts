@@ -29,7 +29,7 @@ type ActName = (typeof OFTEN)[number] | 'name ahead' | 'kill' | 'endanger' | 'cu
 
 const formOf = (seed: number): ScalerForm => SCALER_FORMS[seed % SCALER_FORMS.length] ?? 'names';
 
-/** A fleet whose size an autoscaler changes, with random deaths of processes and failures of the API server. */
+/** A fleet whose size an autoscaler changes. Processes are killed at random, and the API server fails. */
 class ScalerHistory {
   readonly #world: World;
   readonly #dice: Dice;

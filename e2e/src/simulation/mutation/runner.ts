@@ -58,7 +58,7 @@ export async function runMutant(mutant: Mutant, { root, seeds, maxMs, workers }:
     workerData: loaded,
     onFailure: ({ one, violations: [first = ''] }) => {
       if (/SyntaxError/.test(first)) throw new Error(`${file} cannot be loaded with the mutant: ${first}`);
-      // The real time of a history depends on the machine, so it is not part of the result.
+      // If only the limit of real time was exceeded, this is not a result, because real time depends on the machine.
       if (/of real time$/.test(first)) return;
       seen ??= `${one.suite} ${one.seed} ${one.profile}: ${first.split('\n')[0]}`;
     },

@@ -2,7 +2,7 @@ import type { TransportResponse } from '@mcm/kube';
 
 const encoder = new TextEncoder();
 
-/** A complete JSON answer. It costs much less than a `Response` of the platform, and histories need very many. */
+/** A complete JSON answer. It is much cheaper than a `Response` of Node.js, and histories need very many answers. */
 export function answerOf(
   status: number,
   text: string,

@@ -21,7 +21,7 @@ export interface NetworkOptions {
   readonly clock: Clock;
   readonly seed: number;
   readonly random: Random;
-  /** The weather profile until all faults are removed. Default `none`. */
+  /** The network profile until all faults are removed. Default `none`. */
   readonly profile?: ProfileName | undefined;
   /** Kills a caller that is a single process. */
   readonly kill: (caller: Caller) => void;
@@ -53,7 +53,7 @@ const MAX_SPARED_KUBELET_MS = 1_000;
 /** The number of sequential requests of a pass, from its snapshot to its last write. */
 const REQUESTS_A_PASS = 4;
 
-/** One of several processes of a caller. */
+/** A process of a caller that has several processes. */
 export interface Peer {
   /** Aborts when the process ends. */
   readonly life: AbortSignal;
@@ -138,7 +138,7 @@ export class Network {
     return Math.max(0, ...ends.map(({ hearing }) => hearing.behindMs(resources)));
   }
 
-  /** Disconnects these callers: open connections break, and new ones are refused. */
+  /** Disconnects these callers: open connections end, and new ones are refused. */
   cut(...callers: readonly Caller[]): void {
     for (const caller of callers) {
       this.#cut.add(caller);

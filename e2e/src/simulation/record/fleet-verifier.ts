@@ -147,7 +147,7 @@ export class FleetVerifier {
     this.#verifyRepair(before, machine, byHand);
     if (isAvailable(machine)) this.#lostAt.delete(uid);
     if (!isAvailable(before) || isAvailable(machine)) return;
-    // The cloud ends the VM of an interrupted machine in any case.
+    // The cloud ends the VM of an interrupted machine anyway, so its deletion is allowed.
     const isInterrupted = machine.metadata.annotations?.[Annotations.Interruption] !== undefined;
     if (deleted && !byHand && !isInterrupted) this.#decided(name, 'was deleted');
     else this.#lostAt.set(uid, this.#now);

@@ -63,7 +63,7 @@ export class HandoverVerifier {
     return this.#world.clock.now().getTime();
   }
 
-  /** Rollouts of a deleted pool belong to the user. */
+  /** After a pool is deleted, rollouts of its deployment are requests of the user. */
   #poolChanged(type: string, pool: MachineConfigPool): void {
     if (referencesOf(pool).length === 0) return;
     if (type !== 'deleted') this.#pools.add(pool.metadata.uid);

@@ -5,7 +5,7 @@ import type { World } from '../world/world.ts';
 
 type Kind = 'Terminate' | 'Maintenance' | 'Ended' | 'Rebalance' | 'Freeze';
 
-/** A notice that the cloud has announced. */
+/** A notice that the cloud has sent. */
 interface Announced {
   readonly id: string;
   readonly kind: Kind;
@@ -15,17 +15,18 @@ interface Announced {
 
 const REPLACES: ReadonlySet<string> = new Set<Kind>(['Terminate', 'Maintenance']);
 
-/** The longest time from a notice to its record on the Machine, without faults. */
+/** The maximum time from a notice to its record on the Machine, if there are no faults. */
 const RECORDED_MS = 10_000;
-/** The notice of the check without faults. */
+/** The time from the notice to the deadline, in the check without faults. */
 const TIMELY_MS = 120_000;
 
 /**
  * Reports wrong reactions to interruptions:
- * - An interruption on a Machine is one that the cloud has announced for its VM, and of a kind that replaces the machine.
+ * - An interruption that is recorded on a Machine was announced by the cloud for its VM, and its kind requires a
+ *   replacement.
  * - Without faults, a machine is deleted within seconds after a notice, and has a successor. mcm deletes the VM before the
  *   cloud does.
- * - At the end, no machine has an interruption, and no notice is left in the queue of the cloud.
+ * - At the end, no machine has an interruption, and the queue of the cloud is empty.
  */
 export class InterruptionVerifier {
   readonly #world: World;
@@ -48,12 +49,12 @@ export class InterruptionVerifier {
     return verifier;
   }
 
-  /** The number of interruptions that reached a Machine. */
+  /** The number of interruptions that were recorded on a Machine. */
   get verified(): number {
     return this.#verified;
   }
 
-  /** Lets the cloud announce an interruption. */
+  /** Makes the cloud announce an interruption. */
   announce({ id: vm, name, state }: Instance, kind: Kind, noticeMs: number): void {
     if (state !== 'running' && state !== 'pending') return;
     this.#world.reporter.note('act', `the cloud announces ${kind} of ${name} in ${noticeMs} ms`);
@@ -81,7 +82,7 @@ export class InterruptionVerifier {
       this.#violate(`machine ${name} has the interruption of VM ${announced.vm}`);
   }
 
-  /** Announces the end of one VM without any fault, and verifies each step. */
+  /** Announces the end of one VM without faults, and verifies each step. */
   async verifyTimely(): Promise<void> {
     const { clock, cloud } = this.#world;
     const all = await this.#world.machines();
@@ -91,7 +92,7 @@ export class InterruptionVerifier {
     );
     if (machine && vm) {
       const { name, uid } = machine.metadata;
-      // A VM may have an acknowledged notice that has no effect any more, whose deadline is later.
+      // The VM may already have an acknowledged notice with a later deadline, which no longer has an effect.
       this.announce(vm, 'Terminate', TIMELY_MS);
       await clock.advance(RECORDED_MS);
       const now = this.#machines.get(uid);

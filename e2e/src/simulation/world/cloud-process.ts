@@ -42,7 +42,10 @@ export class CloudProcess {
     return this.#cloud;
   }
 
-  /** False from the end of a process to the start of the next one. A stopped process has closed its store. */
+  /**
+   * Whether the process runs. It is false between the end of a process and the start of the next one, and then the store is
+   * closed.
+   */
   get runs(): boolean {
     return !this.#life.signal.aborted;
   }

@@ -242,7 +242,7 @@ export class World extends Fleet {
     return this.#cloud.cloud;
   }
 
-  /** Whether the process of the cloud runs. Nothing may change the VMs of a stopped process. */
+  /** Whether the process of the cloud runs. If it is stopped, its VMs must not be changed. */
   get cloudRuns(): boolean {
     return this.#cloud.runs;
   }
@@ -386,7 +386,8 @@ export class World extends Fleet {
   async close(): Promise<void> {
     this.#end.abort(new Error('closed'));
     this.#controllers.stop();
-    // Requests of kubelets may be pending. After the step limit they get no answer.
+    // Requests of kubelets may still be pending. After the step limit they get no answer, so the end of the cloud is not
+    // awaited.
     if (!this.steps.isOver) await this.clock.ended(this.cloud.close(), { maxMs: CLOSE_MS });
     await this.#plane.close();
     this.#disk?.remove();

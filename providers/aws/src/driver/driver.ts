@@ -124,7 +124,9 @@ export function createAwsDriver(options: AwsDriverOptions): AwsDriver {
   });
 }
 
-/** The methods that read the queue of the region of a class. Classes with the same region and Secrets share a source. */
+/**
+ * The methods that read the queue in the region of a class. Classes with the same region and Secrets share a queue reader.
+ */
 function watching(
   queueName: string,
   connectTo: (request: Request) => Promise<Ec2>,

@@ -35,7 +35,7 @@ export interface Ec2Options extends RequestHandlerOptions {
  */
 const IMAGE_KEPT_MS = 3_600_000;
 
-/** What clients of other services of the same account and region share with EC2. */
+/** The keys, the region and the transport that clients of other AWS services share with the EC2 client. */
 export interface Ec2Session {
   readonly region: string;
   readonly keys: Keys | (() => Promise<Keys>);
@@ -64,7 +64,9 @@ async function loadEc2() {
   };
 }
 
-/** The part of EC2 that the driver uses, in one region with one set of keys. Throws what `Attempts.send` throws. */
+/**
+ * The part of EC2 that the driver uses, in one region with one set of keys. Its methods throw the errors of `Attempts.send`.
+ */
 export class Ec2 {
   readonly #client: EC2Client;
   readonly #sdk: Ec2Sdk;
@@ -74,7 +76,7 @@ export class Ec2 {
   readonly #imagesAsked: SharedLookup<Image>;
   readonly #lookups = new Map<string, SharedLookup<Instance>>();
 
-  /** For the client of SQS. */
+  /** The session for the client of SQS. */
   readonly session: Ec2Session;
 
   constructor(sdk: Ec2Sdk, client: EC2Client, attempts: Attempts, clock: Clock, session: Ec2Session) {

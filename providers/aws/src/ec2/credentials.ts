@@ -20,7 +20,7 @@ export class NoKeys extends Error {
 export type KeySource =
   | { readonly from: 'secret'; readonly keys: Keys }
   | { readonly from: 'web identity'; readonly tokenFile: string; readonly roleArn: string }
-  /** The controller's own keys: environment, shared files, container, instance. */
+  /** The controller's own keys, from the environment, shared files, the container or the instance. */
   | { readonly from: 'environment' };
 
 /**

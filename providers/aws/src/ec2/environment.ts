@@ -14,7 +14,7 @@ export interface Environment {
   readonly run?: (command: readonly [program: string, ...args: string[]], signal: AbortSignal) => Promise<string>;
 }
 
-/** `AWS_MAX_ATTEMPTS`; undefined when it is not set. @throws ConfigError that names the variable */
+/** The value of `AWS_MAX_ATTEMPTS`; undefined if it is not set. @throws ConfigError with the name of the variable */
 export function maxAttemptsOf({ variables: { AWS_MAX_ATTEMPTS: text } }: Environment): number | undefined {
   if (!text) return undefined;
   if (!/^\d+$/.test(text))

@@ -72,7 +72,7 @@ const lastElement = (xml: string, name: string): string | undefined => {
   return found === undefined ? undefined : unescaped(found);
 };
 
-/** The fields of an error of SQS, which is JSON: `{"__type", "message"}`. */
+/** The fields of an error of SQS, which is a JSON text: `{"__type", "message"}`. */
 function fieldsOf(text: string): { readonly __type?: string; readonly message?: string } {
   if (!text.startsWith('{')) return {};
   try {

@@ -64,7 +64,7 @@ export function createRequestHandler({ clock, connect, allowPlainHttp }: Request
       const sent = { method, path, headers, body, signal };
       const { status, headers: reported, text } = await exchange(to(origin), sent, action, origin);
       if (status >= 300) throw readRefusal(action, status, reported, text, clock.now());
-      // SQS answers with JSON, and with an empty body to a deletion.
+      // SQS answers with JSON. The answer to a deletion is empty.
       const complete = target === undefined ? text.trimEnd().endsWith(`</${action}Response>`) : isJson(text);
       if (!complete)
         throw new NoAnswer(action, `${origin} returned an incomplete or invalid ${action}Response`, { status });
@@ -81,7 +81,7 @@ export function createRequestHandler({ clock, connect, allowPlainHttp }: Request
   };
 }
 
-/** EC2 and STS send a string, SQS sends bytes. */
+/** The body as text. The SDK sends strings to EC2 and STS, and bytes to SQS. */
 const textOf = (body: unknown): string =>
   typeof body === 'string' ? body : body instanceof Uint8Array ? new TextDecoder().decode(body) : '';
 

@@ -15,7 +15,7 @@ export interface AwsSettings {
   readonly ec2Endpoint?: string | undefined;
   readonly stsEndpoint?: string | undefined;
   readonly sqsEndpoint?: string | undefined;
-  /** Name of the SQS queue with notices of interruptions. Absent: mcm reads none. */
+  /** The name of the SQS queue with notices of interruptions. If absent, the driver reads no notices. */
   readonly interruptionQueue?: string | undefined;
   /** The SDK then ignores the endpoints in the environment and the shared files. */
   readonly ignoreConfiguredEndpoints?: boolean;

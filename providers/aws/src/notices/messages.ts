@@ -2,7 +2,7 @@ import type { InterruptionKind, InterruptionNotice } from '@mcm/core/driver';
 import { z } from 'zod';
 import { formatProviderId } from '../spec/provider-id.ts';
 
-/** EC2 ends a spot instance two minutes after the warning. */
+/** EC2 ends a spot instance two minutes after its warning. */
 const SPOT_NOTICE_MS = 120_000;
 
 /** An event of EventBridge. Source: the reference of EventBridge, "Event structure". */
@@ -26,11 +26,11 @@ const healthDetail = z.looseObject({
   affectedEntities: z.array(z.looseObject({ entityValue: z.string() })).optional(),
 });
 
-/** States of an instance that does not run and does not start by itself. */
+/** States of an instance that does not run and does not start automatically. */
 const ENDED: ReadonlySet<string> = new Set(['stopping', 'stopped', 'shutting-down', 'terminated']);
 
 /**
- * The notices in the body of a message. An event of another kind, and a body that is no event, contain none.
+ * The notices in the body of a message. Other events, and bodies that are not events, contain none.
  *
  * The events are those that Karpenter uses: spot interruption warning, rebalance recommendation, state change, and scheduled
  * change of AWS Health.
@@ -96,7 +96,7 @@ function ofState(data: Event): readonly InterruptionNotice[] {
   return [noticeOf(data, instanceId, 'Ended', { deadline: data.time, detail: `EC2 instance is ${state}` })];
 }
 
-/** A scheduled change names the affected instances and its start. */
+/** The notices of a scheduled change, which contains the affected instances and its start time. */
 function ofHealth(data: Event): readonly InterruptionNotice[] {
   const detail = healthDetail.safeParse(data.detail);
   if (!detail.success) return [];

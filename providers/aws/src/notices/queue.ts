@@ -5,7 +5,7 @@ import { noticesIn } from './messages.ts';
 
 type SqsSdk = Awaited<ReturnType<typeof loadSqs>>;
 
-/** Imports the commands by name, so that the bundler can leave out the others. */
+/** Imports the commands by name, so that the bundler can omit the others. */
 async function loadSqs() {
   const { SQSClient, GetQueueUrlCommand, ReceiveMessageCommand, DeleteMessageCommand } = await import(
     '@aws-sdk/client-sqs'
@@ -13,13 +13,13 @@ async function loadSqs() {
   return { SQSClient, GetQueueUrlCommand, ReceiveMessageCommand, DeleteMessageCommand };
 }
 
-/** Seconds of the wait for the first messages: the most that SQS allows. */
+/** How long a request waits for the first message, in seconds. It is the maximum of SQS. */
 const WAIT_SECONDS = 20;
-/** Messages of one answer: the most that SQS allows. */
+/** The number of messages in one answer. It is the maximum of SQS. */
 const BATCH = 10;
-/** A message that was not deleted is received again after this time. */
+/** If a message is not deleted, it is received again after this time. */
 const VISIBILITY_SECONDS = 30;
-/** Answers that one wait reads, so that it ends in time while notices arrive without a pause. */
+/** The maximum number of answers that one wait reads. So the wait ends in time even if notices arrive continuously. */
 const MOST_BATCHES = 50;
 
 /** A wait for the notices of one queue. */

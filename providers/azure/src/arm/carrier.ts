@@ -144,6 +144,6 @@ function toSdk(
     has: (name) => name in headers,
     toJSON: () => headers,
   };
-  // The SDK would read fields of an empty answer.
+  // An empty body is replaced with an empty object, because the SDK would read fields of the body.
   return { request, status, headers: readable as HttpHeaders, bodyAsText: text === '' ? '{}' : text };
 }

@@ -3,7 +3,7 @@ import type { AzureProviderSpec, Properties } from './schemas.ts';
 
 const SPOT = 'Spot';
 
-/** Azure's name of a market. */
+/** The name of a market in Azure. */
 const priorityOf = (market: Alternative['market']): string => (market === 'spot' ? SPOT : 'Regular');
 
 function problem({ properties = {} }: AzureProviderSpec, { zone }: Alternative): string | undefined {
@@ -24,7 +24,9 @@ function propertiesWith(properties: Properties, { machineType, zone, market }: A
   };
 }
 
-/** Alternatives of Azure: VM size, availability zone, subnet of the same network, and priority as the market. */
+/**
+ * The fields of an alternative on Azure: VM size, availability zone, subnet of the same network, and priority as the market.
+ */
 export const alternatives: AlternativeRules<AzureProviderSpec> = {
   fields: ['machineType', 'zone', 'subnet', 'market'],
   apply: ({ properties = {}, subnetInfo, ...spec }, alternative) => ({

@@ -80,7 +80,8 @@ export function vmBody({ vm, spec, userData, nicId, plan, diskIds, throwAwayKey 
     plan,
     priority: isBlank(priority) ? undefined : priority,
     evictionPolicy: spot ? 'Delete' : undefined,
-    // The price limit of -1 is the price of a regular VM. A stopped VM would stay and cost its disks.
+    // With the limit -1, the maximum price is the price of a regular VM. With a lower limit, Azure could stop the VM, and
+    // its disks would still cost money.
     billingProfile: spot ? { maxPrice: -1 } : undefined,
     identity:
       identityID === undefined ? undefined : { type: 'UserAssigned', userAssignedIdentities: { [identityID]: {} } },

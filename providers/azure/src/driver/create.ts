@@ -268,7 +268,7 @@ async function planOf(session: Session, request: Create, counted: ObservedCall):
   return { name: plan.name, product: plan.product, publisher: plan.publisher };
 }
 
-/** The key under which a session keeps the terms of a plan. */
+/** The key with which a session caches the terms of a plan. */
 const termsOf = ({ subscription }: Session, { publisher, product, name }: Plan): string =>
   JSON.stringify([subscription, publisher, product, name]);
 

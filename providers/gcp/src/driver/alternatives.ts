@@ -3,7 +3,10 @@ import type { GcpProviderSpec } from '../spec/schemas.ts';
 
 const ON_DEMAND = 'on-demand';
 
-/** Compute Engine stops a preemptible VM and does not start it again, so it accepts no other behavior. */
+/**
+ * Changes the market of a provider spec. Compute Engine stops a preemptible VM and does not start it again, so it accepts no
+ * other settings for these.
+ */
 function withMarket({ scheduling, ...spec }: GcpProviderSpec, market: Alternative['market']): GcpProviderSpec {
   if (market === undefined) return scheduling ? { ...spec, scheduling } : spec;
   if (market === ON_DEMAND) return { ...spec, scheduling: { ...scheduling, preemptible: false } };
@@ -21,7 +24,10 @@ function problem(spec: GcpProviderSpec, { zone }: Alternative): string | undefin
   return undefined;
 }
 
-/** Alternatives of Compute Engine: machine type, zone of the region, subnetwork, and preemptible VMs as the spot market. */
+/**
+ * The fields of an alternative on Compute Engine: machine type, zone of the region, subnetwork, and preemptible VMs as the
+ * spot market.
+ */
 export const alternatives: AlternativeRules<GcpProviderSpec> = {
   fields: ['machineType', 'zone', 'subnet', 'market'],
   apply: (spec, { machineType = spec.machineType, zone = spec.zone, subnet, market }) => ({

@@ -245,7 +245,7 @@ const ENDING: ReadonlyMap<string, string> = new Map([
   ['SUSPENDED', 'suspended'],
 ]);
 
-/** The zone of a VM that its Machine has on record. An orphan has no record of its offering, only a provider ID. */
+/** The zone of the VM that is recorded on a Machine. For an orphan, only the provider ID contains the zone. */
 function zoneOnRecord(request: Request | OnMachine, project: string): string | undefined {
   const machine = 'machine' in request ? request.machine : undefined;
   const [, owner, zone, name] = /^gce:\/\/\/([^/]+)\/([^/]+)\/([^/]+)$/.exec(machine?.spec.providerID ?? '') ?? [];

@@ -11,7 +11,10 @@ export interface LocalCloudOptions extends Omit<CloudOptions, 'host'> {
 /** A cloud with simulated kubelets on its instances. */
 export interface LocalCloud extends Omit<Cloud, 'close'> {
   readonly kubelets: KubeletHost;
-  /** Stops everything in this process; later calls do nothing. Instances and kubelets continue in the next process that opens the store. */
+  /**
+   * Stops everything in this process. Later calls have no effect. Instances and kubelets continue in the next process that
+   * opens the store.
+   */
   close(): Promise<void>;
 }
 

@@ -50,7 +50,7 @@ const REQUEST_TIMEOUT_MS = 30_000;
 /** The time of one long poll. Then the client sends the next one. */
 const POLL_SECONDS = 25;
 const PAGE = 500;
-/** Time of one wait for notices. */
+/** The time of one wait for notices. */
 const NOTICE_SECONDS = 20;
 
 const one = (id: string): string => `/v1/instances/${encodeURIComponent(id)}`;
@@ -91,7 +91,10 @@ export class CloudClient {
     return output;
   }
 
-  /** Notices of interruptions that no client has acknowledged. Answers when there is one, or after the time of a poll. */
+  /**
+   * The notices of interruptions that no client has acknowledged. Returns when there is a notice, or after the time of a
+   * poll.
+   */
   async interruptions(filters: Readonly<Record<string, string>>, signal: AbortSignal): Promise<readonly CloudNotice[]> {
     const query = new URLSearchParams({ ...filters, wait: 'pending', timeout: `${NOTICE_SECONDS}s` });
     return (await this.#call('GET', `/v1/interruptions?${query}`, notices, { signal })).items;

@@ -54,7 +54,7 @@ const LIMIT_MS = 10 * 60_000;
  */
 const MISSES_BEFORE_ABSENT = 3;
 const MISS_PAUSE_MS = 1_000;
-/** A wait for notices about Pods, of which there are none. */
+/** The pause of the wait for notices about Pods, which never arrive. */
 const POD_PAUSE_MS = 20_000;
 
 /** The driver of the local cloud. It uses only the HTTP API of the cloud. */
@@ -123,7 +123,7 @@ export function createLocalDriver(options: LocalDriverOptions): LocalDriver {
       }));
     },
 
-    // The cluster of the Pods announces nothing.
+    // The cluster of the Pods sends no notices.
     watchInterruptions: (request) =>
       podsFor(request) ? sleep(clock, POD_PAUSE_MS, request.signal) : reportNotices(clientFor(request), request),
 
@@ -132,7 +132,7 @@ export function createLocalDriver(options: LocalDriverOptions): LocalDriver {
   });
 }
 
-/** Waits for notices, and reports each. A notice stays in the list until it is answered with `done`. */
+/** Waits for notices, and reports each one. A notice stays in the list until `done` is the answer to its report. */
 async function reportNotices(
   cloud: CloudClient,
   request: Request & Pick<InterruptionRequest<LocalProviderSpec, LocalCredentials>, 'notify'>,

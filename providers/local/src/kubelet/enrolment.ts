@@ -93,7 +93,7 @@ export class Enrolment {
     const connection = this.#connection('node-kubeconfig', () => cluster.transport);
     if (boot.token !== undefined && !enrolled) {
       const bare = this.#connection('node-kubeconfig, bare', () => cluster.bare);
-      // A request that succeeds with any valid credentials, and fails with invalid credentials.
+      // This request succeeds with any valid credentials, so it verifies the token.
       await bare.client(boot.token).request('GET', '/version', { signal });
     }
     return { client: connection.client(), connection, outage: connection.outage, close: () => undefined };

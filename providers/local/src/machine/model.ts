@@ -3,7 +3,9 @@ import type { KubeletBehaviour } from './behaviour.ts';
 /** The states of an instance in order. As in real clouds, a terminated instance is listed for some time. */
 export type InstanceState = 'pending' | 'running' | 'shutting-down' | 'terminated';
 
-/** What the cloud announces for an instance. `Terminate` and `Ended` end it at the deadline, the others change nothing. */
+/**
+ * The kind of an interruption. `Terminate` and `Ended` end the instance at the deadline. The others have no effect on it.
+ */
 export type InterruptionKind = 'Terminate' | 'Maintenance' | 'Ended' | 'Freeze' | 'Rebalance';
 
 /** A notice of the cloud about an instance. Times are RFC 3339. */
@@ -13,7 +15,7 @@ export interface Interruption {
   readonly noticedAt: string;
   readonly deadline: string;
   readonly detail: string;
-  /** A client has taken note of it, so it is no longer listed. */
+  /** Whether a client has acknowledged the notice. Then it is no longer listed. */
   readonly acknowledged: boolean;
 }
 

@@ -15,7 +15,7 @@ const run = promisify(execFile);
 /** The marker in every Node.js binary that the injection changes. */
 const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
 
-/** A platform in the terms of Go, which krew uses. */
+/** A platform with the names that Go and krew use. */
 export interface Platform {
   readonly os: string;
   readonly arch: string;

@@ -26,7 +26,7 @@ export interface DrainOptions {
   readonly signal: AbortSignal;
   /** Called when a watched drain changed. */
   readonly onChange: () => void;
-  /** The settings of the machine controller, as far as they are known. */
+  /** The settings of the machine controller. Unknown settings have their defaults. */
   readonly defaults: () => MachineDefaults;
   readonly classOf: (machine: Machine) => MachineClass | undefined;
 }

@@ -7,7 +7,7 @@ import { visible } from '../rows/text.ts';
 export interface Gaps {
   /** Kinds that have not been read yet. */
   readonly missing: readonly string[];
-  /** The missing permission of each kind that may not be read. */
+  /** The kinds that the user has no permission to read, with the missing permissions. */
   readonly refused: ReadonlyMap<string, string>;
   /** Kinds that are not watched at the moment, and the time of their last answer. */
   readonly stale: { readonly kinds: readonly string[]; readonly since: Date } | undefined;

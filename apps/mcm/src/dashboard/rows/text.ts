@@ -13,7 +13,7 @@ export function brieflyVisible(text: string): string {
   return shown.length > LONGEST ? `${shown.slice(0, LONGEST - 1)}…` : shown;
 }
 
-/** The milliseconds of an RFC 3339 time; undefined if it is not one. */
+/** Converts an RFC 3339 time to milliseconds. Undefined for any other text. */
 export function millisOf(time: string | undefined | null): number | undefined {
   const at = Date.parse(time ?? '');
   return Number.isNaN(at) ? undefined : at;

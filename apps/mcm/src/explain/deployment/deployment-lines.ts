@@ -13,7 +13,7 @@ const ONE_BY_ONE = 3;
  * the earliest deadline.
  */
 export function waitLines(waits: readonly MachineWait[], now: Date): string[] {
-  // The text may contain the name of the machine.
+  // Two waits are equal if only the names of the machines in their texts differ.
   const same = ({ name, phase, doing }: MachineWait): string => `${phase} ${doing.replaceAll(name, '')}`;
   const due = ({ deadline }: MachineWait): number => deadline?.at.getTime() ?? Number.POSITIVE_INFINITY;
   return [...Map.groupBy(waits, same).values()].flatMap((alike) => {

@@ -1,6 +1,9 @@
 import { type DisruptionBudget, type RepairPlan, whyWaiting } from '@mcm/core';
 
-/** The disruption budget: the missing machines by cause, and the remaining budget. Empty when no machine is missing or terminating. */
+/**
+ * Lines about the disruption budget: the missing machines by cause, and the remaining budget. Empty if no machine is missing
+ * or terminating.
+ */
 function budgetLines({ replicas, unavailable, available, missing, underWay, ...budget }: DisruptionBudget): string[] {
   if (missing === 0 && budget.leaving === 0 && budget.joining === 0) return [];
   // If no machine starts or terminates, the missing machines have no replacement yet, for example because the class is

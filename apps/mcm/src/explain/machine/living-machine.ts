@@ -13,7 +13,7 @@ export interface LivingMachine {
   readonly interruption?: string | undefined;
   readonly providerID: string | null;
   readonly node: { readonly name: string | null; readonly state: string };
-  /** The alternative of its class that its VM has or will have; absent: the first choice. */
+  /** The alternative of the class that the VM has or will have. If absent, it is the first choice. */
   readonly alternative?: string | undefined;
   readonly class: { readonly name: string; readonly missing: boolean };
   /** The cause of its deletion; absent if it is not being deleted. */

@@ -56,7 +56,7 @@ function livingLines(name: string, reported: LivingMachine, now: Date): string[]
   ];
 }
 
-/** Shortens the wait: the reasons that block a drain are printed below with their hints. */
+/** Shortens the text of a wait, because the reasons that block a drain are printed below with their hints. */
 function reportedOnce(wait: MachineWait, drain: LivingMachine['drain']): MachineWait {
   const below = drain?.blockers.some(({ text }) => wait.doing.includes(text)) ?? false;
   return below ? { ...wait, doing: 'its drain is blocked, see below' } : wait;

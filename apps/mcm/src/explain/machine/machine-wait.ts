@@ -58,7 +58,7 @@ export function machineWait(
   };
 }
 
-/** The text of the controller, unless it reports a completed step. */
+/** The activity of a machine. It is the text of the controller, except when this text only reports a completed step. */
 function doingOf(machine: Machine, phase: string, defaults: MachineDefaults): string {
   const { spec, status } = machine;
   const { description = '', state } = status?.lastOperation ?? {};
@@ -158,7 +158,7 @@ function deadlineOf(
     case 'Terminating':
       if (isWaitingForVolumes(machine))
         return from(machine.status?.lastOperation?.lastUpdateTime, settings.volumeDetachTimeoutMs, LEFT_ATTACHED);
-      // The machine controller does not drain a machine if the cloud cannot identify its node.
+      // If the cloud cannot identify the node of a machine, the machine controller does not drain it.
       if (isForceDeletion(machine) || isPastDrain(machine) || refusalOf(machine)) return undefined;
       if (interruption)
         return at(
@@ -182,7 +182,7 @@ export const waitLine = (wait: MachineWait, now: Date): string =>
 
 /** The wait without name and phase, for an output that has them in other columns. */
 export function waitText(wait: MachineWait, now: Date): string {
-  // The message of the cloud may already contain the code.
+  // The code is left out if the message of the cloud already contains it.
   const reported = wait.errorCode === undefined || wait.doing.includes(wait.errorCode);
   const code = reported ? '' : ` [${wait.errorCode}]`;
   return `${wait.doing}${code}${wait.deadline ? `; ${due(wait.deadline, now)}` : ''}`;

@@ -86,7 +86,7 @@ const orUndefined = async <T>(reading: Promise<T>): Promise<T | undefined> => {
   }
 };
 
-/** The number of events that the output shows with a machine. */
+/** Maximum number of events in the explanation of a machine. */
 const EVENTS_TOLD = 5;
 
 /** Explains the state of a machine. For a deleted machine, it contains the stored data of its failure. */
@@ -200,7 +200,7 @@ async function holdsOf(
   return replacementHolds(machine, await readReplacementContext(target, machine, node, safeguards, at));
 }
 
-/** The alternative that a machine has on record. */
+/** The alternative that is recorded on a machine. */
 function alternativeOf(machine: Machine): string | undefined {
   const alternative = offeringOf(machine);
   return alternative && alternativeText(alternative);

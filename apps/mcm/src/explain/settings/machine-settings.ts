@@ -2,7 +2,7 @@ import { MACHINE_DEFAULTS, type MachineDefaults, machineDefaultsOf, machineFlags
 import type { KubeClient } from '@mcm/kube';
 import { changedFlags, readToldFlags, reportedFeatures, reportedValues } from './reported-flags.ts';
 
-/** The settings of the leading machine controller, as far as they are known. */
+/** The settings of the leading machine controller. Unknown settings have their defaults. */
 export interface MachineSettings {
   readonly defaults: MachineDefaults;
   /**

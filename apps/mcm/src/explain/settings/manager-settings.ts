@@ -2,7 +2,7 @@ import { SAFEGUARD_DEFAULTS, type SafeguardSettings, safeguardFlags, safeguardsO
 import type { KubeClient } from '@mcm/kube';
 import { changedFlags, readToldFlags, reportedFeatures, reportedFlag, reportedValues } from './reported-flags.ts';
 
-/** The settings of the leading manager, as far as they are known. */
+/** The settings of the leading manager. Unknown settings have their defaults. */
 export interface ManagerSettings {
   readonly safeguards: SafeguardSettings;
   /**

@@ -31,7 +31,10 @@ const alert = (
 const rises = (counter: string, time: string): string =>
   `((${counter} unless ${counter} offset ${time}) or increase(${counter}[${time}]))`;
 
-/** NotFound (5), Unimplemented (12) and Uninitialized (17) are answers, not failures. */
+/**
+ * The error codes NotFound (5), Unimplemented (12) and Uninitialized (17) are normal answers, so they do not count as
+ * failures.
+ */
 const CALLS_FAILED = 'mcm_cloud_api_driver_requests_failed_total{error_code!~"5|12|17"}';
 const CALLS_WORKED = 'mcm_cloud_api_driver_request_duration_seconds_count';
 /** All calls of an operation, failed and successful ones. */

@@ -10,7 +10,7 @@ import { type InstallSettings, separated } from './settings.ts';
 import { webhookConfigurations } from './webhooks.ts';
 import { budget, deployment, networkPolicy, separateWorkload, service } from './workload.ts';
 
-/** Objects that are installed or omitted together. */
+/** A group of objects that is installed as a whole or not at all. */
 export interface InstallSection {
   /** The file name without extension. In the values of the chart, it is the name of the switch. */
   readonly name: string;

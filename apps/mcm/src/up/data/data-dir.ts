@@ -35,7 +35,10 @@ export interface InstanceState {
   readonly configPort?: number | undefined;
   /** The address of the cloud at the last start. */
   readonly cloudAddress?: string;
-  /** The addresses of both controllers at the last start, for their debug pages. A restart of a program keeps its port. */
+  /**
+   * The addresses of both controllers at the last start, for their debug pages. After a restart, a program has the same
+   * port.
+   */
   readonly controllers?: readonly string[];
 }
 

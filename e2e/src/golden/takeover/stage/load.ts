@@ -4,7 +4,7 @@ import type { Recorded, State } from '../recordings/recording.ts';
 import { millis, type Stage } from './stage.ts';
 
 const SERVER_SET = ['uid', 'resourceVersion', 'creationTimestamp', 'deletionTimestamp', 'deletionGracePeriodSeconds'];
-/** Kinds without a status to load. */
+/** Kinds whose status is not loaded, because they have none. */
 const STATELESS = new Set(['Secret', 'MachineClass']);
 /** Matches the steps of a deletion after the VM was deleted. */
 const VM_GONE = /VM deletion was successful|[Nn]ode object deletion|finalizer removal/;

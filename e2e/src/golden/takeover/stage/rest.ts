@@ -59,7 +59,7 @@ export function lastLeaving(end: State): readonly Recorded[] | undefined {
   return leaving.length > 0 && isAtRest({ ...end, objects: without(end, leaving) }) ? leaving : undefined;
 }
 
-/** The objects of a state without some machines and their nodes. */
+/** The objects of a state, except the given machines and their nodes. */
 export function without({ objects }: State, machines: readonly Recorded[]): State['objects'] {
   const gone = new Set(machines.flatMap(({ metadata: { name, labels } }) => [name, labels?.node ?? name]));
   return new Map([...objects].filter(([key]) => !gone.has(key.replace(/^(Machine|Node)\//, ''))));

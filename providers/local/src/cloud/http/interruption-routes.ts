@@ -12,7 +12,7 @@ const interruptBody = z.strictObject({
   detail: z.string().max(200).default('the cloud needs the capacity'),
 });
 
-/** `/v1/interruptions`, a queue of notices, and `/v1/instances/<id>/interrupt`, which adds one. */
+/** The routes of `/v1/interruptions`, a queue of notices, and of `/v1/instances/<id>/interrupt`, which adds a notice. */
 export function interruptionRoutes(app: Hono, interruptions: Interruptions, run: RunOperation): void {
   app.post('/v1/instances/:id/interrupt', (c) =>
     run(c, 'instances.interrupt', async () => {
@@ -37,7 +37,7 @@ export function interruptionRoutes(app: Hono, interruptions: Interruptions, run:
   );
 }
 
-/** `?wait=pending&timeout=…` holds the answer until there is a notice. */
+/** For `?wait=pending&timeout=…`, the answer is delayed until there is a notice. */
 async function list(c: Context, interruptions: Interruptions, { signal }: WorkContext): Promise<Answer> {
   const matches = tagFilter(c);
   const wait = waitFor(c, ['pending']);

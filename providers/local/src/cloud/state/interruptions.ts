@@ -8,17 +8,17 @@ import type { Waiters } from './waiters.ts';
 /** The requested interruption of an instance. */
 export interface InterruptionRequest {
   readonly kind: InterruptionKind;
-  /** Time from the notice to the deadline, in milliseconds. */
+  /** The time from the notice to the deadline, in milliseconds. */
   readonly noticeMs: number;
   readonly detail: string;
 }
 
-/** Callers that wait for a notice wait for this key. */
+/** The key of all callers that wait for a notice. */
 const KEY = 'interruptions';
 
 const ENDS: ReadonlySet<InterruptionKind> = new Set(['Terminate', 'Ended']);
 
-/** Notices about instances: a queue for clients, and the end of the instances at their deadlines. */
+/** The notices about instances. It has a queue for clients, and ends the instances at their deadlines. */
 export class Interruptions {
   readonly #context: CloudContext;
   readonly #parts: { readonly state: CloudState; readonly instances: Instances; readonly waiters: Waiters };
@@ -32,12 +32,12 @@ export class Interruptions {
     this.#parts = parts;
   }
 
-  /** Continues with the interruptions of the last process. */
+  /** Continues the interruptions that the last process did not finish. */
   resume(): void {
     for (const instance of [...this.#parts.state.instances.values()]) this.#arm(instance);
   }
 
-  /** Timers of this process do nothing any more. */
+  /** Disables all timers of this process. */
   close(): void {
     this.#closed = true;
   }
@@ -62,14 +62,14 @@ export class Interruptions {
     return instance;
   }
 
-  /** Instances with a notice that no client has taken note of, also after their end. */
+  /** The instances with a notice that no client has acknowledged, including terminated ones. */
   pending(matches: (instance: Instance) => boolean): readonly Instance[] {
     return [...this.#parts.state.instances.values()].filter(
       (instance) => instance.interruption?.acknowledged === false && matches(instance),
     );
   }
 
-  /** A client has taken note of the notice. @throws {CloudError} NotFound */
+  /** Acknowledges a notice for a client. @throws {CloudError} NotFound */
   acknowledge(id: string): void {
     const { state } = this.#parts;
     const instance = [...state.instances.values()].find(({ interruption }) => interruption?.id === id);
@@ -78,7 +78,7 @@ export class Interruptions {
     state.saveInstance(instance);
   }
 
-  /** Resolves when a notice is pending, or after the time. */
+  /** Resolves when a notice is pending, or after the timeout. */
   async untilPending(
     matches: (instance: Instance) => boolean,
     { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal: AbortSignal },
