@@ -1,10 +1,22 @@
 import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
-import { type BinaryDefinition, ConfigError, createInformer, flagGroup, type Node, nodes, textFlag } from '@mcm/kube';
 import {
+  type BinaryDefinition,
+  ConfigError,
+  createInformer,
+  type FlagValues,
+  flagGroup,
+  type Node,
+  nodes,
+  textFlag,
+  undiciTransport,
+} from '@mcm/kube';
+import {
+  azureSource,
   DEFAULT_POLICY,
   type DisruptionPolicy,
   disruptionPolicySchema,
+  gceSource,
   machineConfigCrds,
   withUserPolicy,
 } from '@mcm/machine-config';
@@ -39,6 +51,17 @@ const flags = {
       placeholder: '<file>',
       default: '/proc/sys/kernel/random/boot_id',
       help: 'file whose content changes with each boot of the machine',
+    }),
+    interruptions: textFlag({
+      placeholder: '<cloud>',
+      default: 'none',
+      oneOf: ['none', 'azure', 'gcp'],
+      help: 'write interruptions of the VM, which the metadata service of this cloud reports, to an annotation of the Node',
+    }),
+    'metadata-endpoint': textFlag({
+      placeholder: '<url>',
+      default: 'http://169.254.169.254',
+      help: 'address of the metadata service for --interruptions',
     }),
   }),
 } as const;
@@ -80,10 +103,19 @@ export const machineConfigDaemon: BinaryDefinition<typeof flags> = {
         nodeClient: target,
         configClient: control,
         recorder: targetRecorder ?? recorder,
+        notices: noticesOf(given, nodeName),
       }),
     ];
   },
 };
+
+/** The source of `--interruptions`. The name of a VM of Azure is the name of its Node. */
+function noticesOf(given: Pick<FlagValues<typeof flags>, 'interruptions' | 'metadata-endpoint'>, nodeName: string) {
+  const { interruptions } = given;
+  if (interruptions === 'none') return undefined;
+  const source = interruptions === 'azure' ? azureSource(nodeName) : gceSource;
+  return { source, metadata: undiciTransport({ server: given['metadata-endpoint'], connections: 2 }) };
+}
 
 /** @throws ConfigError with the file, the field and its allowed values */
 export async function readPolicy(file: string): Promise<DisruptionPolicy> {

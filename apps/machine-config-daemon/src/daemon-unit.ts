@@ -6,7 +6,9 @@ import {
   type DisruptionPolicy,
   machineConfigs,
   NodeDaemon,
+  type NoticeWatchOptions,
   wantedPaths,
+  watchNotices,
 } from '@mcm/machine-config';
 import { DiskWatch } from './watch-disk.ts';
 
@@ -24,11 +26,13 @@ export interface DaemonUnitOptions {
   /** The cluster of the MachineConfigs. */
   readonly configClient: KubeClient;
   readonly recorder: EventRecorder;
+  /** Source of interruptions of the VM, and the way to it. Absent: the daemon reads none. */
+  readonly notices?: Pick<NoticeWatchOptions, 'source' | 'metadata'> | undefined;
 }
 
 /** Creates the daemon as a unit of a binary. Changes of its Node and of the disk start a pass. */
 export function createDaemonUnit(options: DaemonUnitOptions): Unit {
-  const { nodeName, root, host, policy, informer, runtime, nodeClient, configClient, recorder } = options;
+  const { nodeName, root, host, policy, informer, runtime, nodeClient, configClient, recorder, notices } = options;
   const { clock, random, log } = runtime;
   const run = async (signal: AbortSignal): Promise<void> => {
     const working = new Set<Promise<void>>();
@@ -76,11 +80,14 @@ export function createDaemonUnit(options: DaemonUnitOptions): Unit {
     });
     informer.onChange(() => driver.consider());
     driver.consider();
+    const { get, wrote } = node;
+    const watched = notices && watchNotices({ ...notices, client: nodeClient, node: get, wrote, clock, log }, signal);
     await new Promise<void>((resolve) => {
       if (signal.aborted) resolve();
       signal.addEventListener('abort', () => resolve(), { once: true });
     });
     watch.close();
+    await watched;
   };
   const needs = [
     { client: nodeClient, definition: nodes },

@@ -238,6 +238,8 @@ export {
   suffixOf,
   withSuffixFor,
 } from './node-config/index.ts';
+export { azureSource, gceSource, type NodeNotice, type NoticeSource } from './notices/sources.ts';
+export { type NoticeWatchOptions, watchNotices } from './notices/watch.ts';
 export {
   type ConfigParts,
   configParts,

@@ -1,0 +1,101 @@
+import type { Transport } from '@mcm/kube';
+import { z } from 'zod';
+
+/** A notice of the metadata service about the VM of this node. */
+export interface NodeNotice {
+  readonly id: string;
+  readonly kind: 'Terminate' | 'Maintenance';
+  /** RFC 3339. Absent: the cloud acts within `withinMs` after the first report. */
+  readonly deadline?: string | undefined;
+  /** The shortest notice of the cloud for this kind. */
+  readonly withinMs: number;
+  readonly detail: string;
+}
+
+/** Reads the notices that the metadata service reports now. @throws if it does not answer */
+export type NoticeSource = (transport: Transport, signal: AbortSignal) => Promise<readonly NodeNotice[]>;
+
+/** Azure gives a spot VM at least this time. Source: learn.microsoft.com, Scheduled Events for Linux VMs. */
+const AZURE_PREEMPT_MS = 30_000;
+/** Azure announces other events at least this time before. Source: the same. */
+const AZURE_EVENT_MS = 5 * 60_000;
+/** Compute Engine gives a preempted VM this time. Source: cloud.google.com, preemption process. */
+const GCE_PREEMPT_MS = 30_000;
+/** Compute Engine announces host maintenance this time before. Source: cloud.google.com, maintenance events. */
+const GCE_MAINTENANCE_MS = 60_000;
+
+const azureEvents = z.looseObject({
+  Events: z.array(
+    z.looseObject({
+      EventId: z.string(),
+      EventType: z.string(),
+      Resources: z.array(z.string()).default([]),
+      NotBefore: z.string().default(''),
+      Description: z.string().default(''),
+    }),
+  ),
+});
+
+const AZURE_KINDS: Readonly<Record<string, NodeNotice['kind']>> = {
+  Preempt: 'Terminate',
+  Terminate: 'Terminate',
+  Redeploy: 'Maintenance',
+  Reboot: 'Maintenance',
+};
+
+/**
+ * Scheduled Events of Azure. The service reports the events of all VMs of an availability set, so only those of this VM count.
+ * `Freeze` is a pause of seconds, and needs no reaction.
+ */
+export const azureSource =
+  (vmName: string): NoticeSource =>
+  async (transport, signal) => {
+    const path = '/metadata/scheduledevents?api-version=2020-07-01';
+    const { Events } = azureEvents.parse(JSON.parse(await read(transport, path, { metadata: 'true' }, signal)));
+    const own = vmName.toLowerCase();
+    return Events.flatMap(({ EventId, EventType, Resources, NotBefore, Description }) => {
+      const kind = AZURE_KINDS[EventType];
+      if (kind === undefined || !Resources.some((name) => name.toLowerCase() === own)) return [];
+      const at = Date.parse(NotBefore);
+      return [
+        {
+          id: `azure-${EventId}`,
+          kind,
+          // A started event has no time.
+          deadline: Number.isNaN(at) ? undefined : new Date(at).toISOString(),
+          withinMs: EventType === 'Preempt' ? AZURE_PREEMPT_MS : AZURE_EVENT_MS,
+          detail: `${EventType}${Description === '' ? '' : `: ${Description}`}`,
+        },
+      ];
+    });
+  };
+
+/**
+ * Preemption and host maintenance of Compute Engine. A live migration (`MIGRATE_ON_HOST_MAINTENANCE`) pauses the VM for less
+ * than a second, and needs no reaction.
+ */
+export const gceSource: NoticeSource = async (transport, signal) => {
+  const value = async (key: string): Promise<string> =>
+    (await read(transport, `/computeMetadata/v1/instance/${key}`, { 'metadata-flavor': 'Google' }, signal)).trim();
+  const [preempted, maintenance] = await Promise.all([value('preempted'), value('maintenance-event')]);
+  return [
+    ...(preempted === 'TRUE'
+      ? [{ id: 'gce-preempted', kind: 'Terminate', withinMs: GCE_PREEMPT_MS, detail: 'preempted' } as const]
+      : []),
+    ...(maintenance === 'TERMINATE_ON_HOST_MAINTENANCE'
+      ? [{ id: 'gce-maintenance', kind: 'Maintenance', withinMs: GCE_MAINTENANCE_MS, detail: maintenance } as const]
+      : []),
+  ];
+};
+
+async function read(
+  transport: Transport,
+  path: string,
+  headers: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<string> {
+  const answer = await transport({ method: 'GET', path, headers, signal });
+  const text = await answer.text();
+  if (answer.status === 200) return text;
+  throw new Error(`the metadata service answered ${answer.status} to ${path.split('?')[0]}`);
+}

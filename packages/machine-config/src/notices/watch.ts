@@ -1,0 +1,67 @@
+import { Annotations } from '@mcm/api';
+import {
+  type Clock,
+  createOutageLog,
+  isConflict,
+  isNotFound,
+  type KubeClient,
+  type Logger,
+  type Node,
+  nodes,
+  pause,
+  type Transport,
+} from '@mcm/kube';
+import { planNotice } from './plan.ts';
+import type { NoticeSource } from './sources.ts';
+
+/** The shortest notice is 30 s, so a look must not take long. The services allow one request each second. */
+const LOOK_EVERY_MS = 2_000;
+/** A metadata service on the same host answers at once, or not at all. */
+const LOOK_FOR_MS = 5_000;
+
+export interface NoticeWatchOptions {
+  readonly source: NoticeSource;
+  readonly metadata: Transport;
+  readonly client: KubeClient;
+  /** The daemon's own Node in the cache, undefined before it registers. */
+  readonly node: () => Node | undefined;
+  readonly wrote: (node: Node) => void;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** Reads the notices of the metadata service, and writes the next one to the Node, until the signal aborts. */
+export async function watchNotices(options: NoticeWatchOptions, signal: AbortSignal): Promise<void> {
+  const { clock, log } = options;
+  const outages = createOutageLog('Read of interruptions from the metadata service', clock, log);
+  while (!signal.aborted) {
+    try {
+      await look(options, signal);
+      outages.worked();
+    } catch (error) {
+      if (signal.aborted) return;
+      outages.failed(error);
+    }
+    await pause(clock, LOOK_EVERY_MS, signal);
+  }
+}
+
+async function look({ source, metadata, client, node, wrote, clock, log }: NoticeWatchOptions, signal: AbortSignal) {
+  const end = new AbortController();
+  const timer = clock.setTimeout(() => end.abort(new Error(`no answer within ${LOOK_FOR_MS} ms`)), LOOK_FOR_MS);
+  try {
+    const notices = await source(metadata, AbortSignal.any([signal, end.signal]));
+    const own = node();
+    const value = own && planNotice(own, notices, clock.now());
+    if (!own || value === undefined) return;
+    log.info(value === null ? 'Interruption is over' : 'The cloud interrupts this VM', { notice: value });
+    const { name, uid } = own.metadata;
+    const body = { metadata: { uid, annotations: { [Annotations.Interruption]: value } } };
+    wrote(await client.resource(nodes).patch(name, { type: 'merge', body }, { signal }));
+  } catch (error) {
+    // The Node was deleted or replaced. The next look writes to the new one.
+    if (!isNotFound(error) && !isConflict(error)) throw error;
+  } finally {
+    timer.cancel();
+  }
+}
