@@ -206,7 +206,7 @@ const kindsOf = (all: InCloud): readonly string[] => [...new Set(all.map(({ kind
 const clouds = test.concurrent;
 
 clouds(
-  'mcm up --provider aws: three machines, one for each kind of login, a roll, none; and nothing is left in the cloud',
+  'mcm up --provider aws: three machines, one for each kind of login, and a rollout; after the deletion, nothing is left in the cloud',
   LIMIT,
   async (context) => {
     const { expect } = context;
@@ -248,7 +248,7 @@ clouds('mcm up --provider aws: the controller gets its own keys in each way of A
 });
 
 clouds(
-  'mcm up --provider azure: three machines, one for each kind of login, a roll, none; and nothing is left in the cloud',
+  'mcm up --provider azure: three machines, one for each kind of login, and a rollout; after the deletion, nothing is left in the cloud',
   LIMIT,
   async (context) => {
     const { expect } = context;
@@ -270,7 +270,7 @@ clouds(
 );
 
 clouds(
-  'mcm up --provider gcp: three machines, found again after everything was killed, one for each kind of login, a roll, none; and nothing is left in the cloud',
+  'mcm up --provider gcp: three machines, which are found after a kill of all programs, one for each kind of login, and a rollout; after the deletion, nothing is left in the cloud',
   LIMIT,
   async (context) => {
     const { expect } = context;

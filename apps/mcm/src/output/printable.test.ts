@@ -7,12 +7,12 @@ import { printable } from './printable.ts';
 test.each<[what: string, text: string, shown: string]>([
   ['a colour', '\u001b[31mred\u001b[0m', '^[[31mred^[[0m'],
   ['the title of the terminal', '\u001b]0;owned\u0007', '^[]0;owned\\u{7}'],
-  ['a single control of C1', 'a\u009b31m', 'a\\u{9b}31m'],
-  ['a mark that turns the direction', 'gpj.\u202eexe', 'gpj.\\u{202e}exe'],
+  ['a control character of C1', 'a\u009b31m', 'a\\u{9b}31m'],
+  ['a mark that changes the reading direction', 'gpj.\u202eexe', 'gpj.\\u{202e}exe'],
   ['a second line', 'ok\nmachine/forged  Running', 'ok\\nmachine/forged  Running'],
   ['a carriage return and a backspace', 'bad\r\bgood', 'bad\\r\\u{8}good'],
   ['a line separator of Unicode', 'a\u2028b', 'a\\u{2028}b'],
-  ['a character that is not drawn', 'pay\u200bpal', 'pay\\u{200b}pal'],
+  ['an invisible character', 'pay\u200bpal', 'pay\\u{200b}pal'],
   ['an emoji, an accent and a tab', 'é 😀\t|', 'é 😀\t|'],
 ])('a text with %s is printed in escaped form', (_what, text, shown) => {
   expect(printable(text)).toBe(shown);

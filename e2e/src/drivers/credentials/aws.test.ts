@@ -203,7 +203,7 @@ describe('logins that always fail', () => {
   test.each<[what: string, variables: Readonly<Record<string, string>>, config: string, says: string]>([
     ['none', {}, '', 'no credentials'],
     [
-      'a source that is not there',
+      'a source that does not exist',
       { AWS_PROFILE: 'p' },
       `[profile p]\nrole_arn = r\nsource_profile = q`,
       'profile q, which does not exist',

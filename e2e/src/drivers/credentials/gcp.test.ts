@@ -108,7 +108,7 @@ describe('sources of workload tokens', () => {
     ['a role in AWS', ROLE, ORIGINAL],
     ['a metadata server', HOST, 'forbidden credential type "metadata_server" used'],
     [
-      'a metadata server that is acted for',
+      'a metadata server as the source of an impersonation',
       { type: 'impersonated_service_account', source_credentials: HOST },
       'forbidden credential type "metadata_server" used',
     ],

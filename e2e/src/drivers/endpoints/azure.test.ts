@@ -317,7 +317,10 @@ describe('repetitions', () => {
 
 describe('ends', () => {
   test.each<[string, Parameters<typeof failing>]>([
-    ['while it waits as Azure wants', [`GET .*${VM}`, () => error(429, 'TooManyRequests', { 'retry-after': '50' })]],
+    [
+      'during a pause that Azure requests',
+      [`GET .*${VM}`, () => error(429, 'TooManyRequests', { 'retry-after': '50' })],
+    ],
     ['while nobody answers', [`GET .*${VM}`, silence]],
     ['while no token comes', ['oauth2', silence]],
   ])('a call ends with its signal at once, %s [E3-02]', async (_what, script) => {

@@ -303,7 +303,7 @@ describe('ends', () => {
   test.each<[string, Parameters<typeof failing>]>([
     ['while nobody answers', [LIST, silence]],
     ['while no token comes', ['POST /token', silence]],
-    ['while it waits as Google wants', [LIST, () => error(429, 'rateLimitExceeded', { 'retry-after': '50' })]],
+    ['during a pause that Google requests', [LIST, () => error(429, 'rateLimitExceeded', { 'retry-after': '50' })]],
   ])('a call ends with its signal at once, %s [E3-04]', async (_what, script) => {
     const { wire, stage, clock } = open();
     wire.script = failing(...script);

@@ -87,25 +87,25 @@ test('a changed value in an answer is a difference, unless a rule says that it d
 type Variation = readonly [title: string, recorded: Partial<RecordedCase>, output: object, wrong: object];
 const variations: readonly Variation[] = [
   [
-    'a kernel type is refused before an extension beside no config',
+    'without a config, a kernel type is refused before an extension',
     { fn: 'validate', input: { spec: { kernelType: 'x', extensions: ['nope'] } } },
     { error: 'kernelType=x is invalid' },
     { error: 'invalid extensions found: [nope]' },
   ],
   [
-    'an unknown extension beside no config is refused',
+    'without a config, an unknown extension is refused',
     { fn: 'validate', input: { spec: { extensions: ['nope', 'usbguard', 'no'] } } },
     { error: null },
     { error: 'invalid extensions found: [nope]' },
   ],
   [
-    'another duration that nobody understands',
+    'another invalid duration',
     { fn: 'kc-validate', input: { kubeletConfig: { spec: { kubeletConfig: { syncFrequency: 'soon' } } } } },
     { error: 'KubeletConfig could not be unmarshalled, err: time: invalid duration "soon"' },
     { error: 'Kubelet could not be unmarshalled, err: time: invalid duration "soon"' },
   ],
   [
-    'base64 data that is cut off, in a report',
+    'incomplete base64 data in a report',
     {
       fn: 'validate',
       input: {
@@ -129,7 +129,7 @@ const variations: readonly Variation[] = [
       ['a report of spec 2 without its message', 'config is not valid\nReport: '],
       ['a report of spec 2 with another message', 'config is not valid\nReport: error at $: no filesystem specified'],
       [
-        'a report of spec 2 with one message more',
+        'a report of spec 2 with an additional message',
         'config is not valid\nReport: error at $: path not absolute\nerror at $: no filesystem specified',
       ],
       [
@@ -167,7 +167,7 @@ const variations: readonly Variation[] = [
     { error: null, text: 'x' },
   ],
   [
-    'an archive whose content is cut off',
+    'an archive with incomplete content',
     { fn: 'decode', input: { source: 'data:;base64,H4sIAAAAAAAAA8tIzQ==', compression: 'gzip' } },
     { error: 'failed decompressing: unexpected EOF' },
     { error: 'could not create gzip reader: unexpected EOF' },

@@ -110,7 +110,7 @@ test.each<[string, string, Lens, RegExp]>([
     /events say that pool-<set 1> was scaled to 3, then 1, then 1, not to 3, then 0/,
   ],
   [
-    'a taint that was there for a while',
+    'a taint that existed for a while',
     'roll',
     inText('Node', /PreferNoSchedule/g, 'NoSchedule'),
     /order of Node .*prefer-no-schedule.* \(missing: PreferNoSchedule\)/,

@@ -84,7 +84,7 @@ const HISTORIES: readonly (readonly [string, readonly Deed[], number])[] = [
     100,
   ],
   [
-    'a pause before the roll, and a scale-out in it',
+    'a pause before a rollout, and a scale-out during it',
     [
       deployment({ replicas: 4, ...rolling(1, 0) }),
       patch(20, 'paused', { spec: { paused: true } }),
@@ -119,7 +119,7 @@ const HISTORIES: readonly (readonly [string, readonly Deed[], number])[] = [
     80,
   ],
   [
-    'a node preserved that fails',
+    'a preserved node that fails',
     [
       deployment({ replicas: 2 }),
       patch(20, 'a node preserved when it fails', annotate({ [PRESERVE]: 'when-failed' }), 'Node', machine(0)),
@@ -128,7 +128,7 @@ const HISTORIES: readonly (readonly [string, readonly Deed[], number])[] = [
     120,
   ],
   [
-    'in-place updates, selected by hand',
+    'in-place updates with nodes that a user selects',
     [
       deployment({
         replicas: 2,

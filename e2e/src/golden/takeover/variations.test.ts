@@ -81,7 +81,7 @@ async function failuresOf(recording: History, takeOvers: readonly number[]): Pro
 
 describe.each(sampled(files, 4))('%s', (file) => {
   test.each<[string, Change]>([
-    ['under other names, in another namespace', renamed],
+    ['with other names, in another namespace', renamed],
     ['looked at less often', thinned],
   ])('%s: the results are the same', async (_what, change) => {
     const varied = history(file, change);

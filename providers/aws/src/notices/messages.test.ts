@@ -54,16 +54,16 @@ test.each<[what: string, body: string, kinds: readonly (readonly [string, string
     event('EC2 Instance State-change Notification', { 'instance-id': 'i-1', state: 'running' }),
     [],
   ],
-  ['a change of another service is none', health({ service: 'RDS' }), []],
-  ['a notification without a change is none', health({ eventTypeCategory: 'accountNotification' }), []],
-  ['a change without a start is none', health({ startTime: 'soon' }), []],
+  ['a change of another service is no interruption', health({ service: 'RDS' }), []],
+  ['a notification without a change is no interruption', health({ eventTypeCategory: 'accountNotification' }), []],
+  ['a change without a start is no interruption', health({ startTime: 'soon' }), []],
   [
-    'an event of another source is none',
+    'an event of another source is no interruption',
     event('EC2 Spot Instance Interruption Warning', { 'instance-id': 'i-1' }, { source: 'me' }),
     [],
   ],
-  ['an event without an instance is none', event('EC2 Spot Instance Interruption Warning', {}), []],
-  ['a body that is no event is none', 'hello', []],
+  ['an event without an instance is no interruption', event('EC2 Spot Instance Interruption Warning', {}), []],
+  ['a body that is not an event contains no interruption', 'hello', []],
   ['JSON that is no event is none', '[1]', []],
 ])('%s', (_, body, expected) => {
   expect(noticesIn(body).map(({ kind, providerId, deadline }) => [kind, providerId, deadline])).toEqual(expected);

@@ -94,7 +94,7 @@ test.each<[what: string, answers: readonly Answer[], requests: readonly string[]
     ['PUT', 'GET'],
   ],
   [
-    'what is read without a state is ready',
+    'a resource without a state is ready',
     [
       { status: 201, body: UNTOLD },
       { status: 200, body: UNTOLD },
@@ -103,7 +103,7 @@ test.each<[what: string, answers: readonly Answer[], requests: readonly string[]
   ],
   ['200 without a body says nothing', [{ status: 200 }, { status: 200, body: READY }], ['PUT', 'GET']],
   [
-    'a change without an operation is followed by its state',
+    'for a change without an operation, the state of the resource is polled',
     [
       { status: 200, body: MAKING },
       { status: 200, body: MAKING },
@@ -112,7 +112,7 @@ test.each<[what: string, answers: readonly Answer[], requests: readonly string[]
     ['PUT', 'GET', 'GET'],
   ],
   [
-    'the Location of a resource that is made is no operation',
+    'the Location of a created resource is not an operation',
     [
       { status: 201, body: MAKING, headers: { location: `${ENDPOINT}/nic` } },
       { status: 200, body: MAKING },
@@ -121,7 +121,7 @@ test.each<[what: string, answers: readonly Answer[], requests: readonly string[]
     ['PUT', 'GET', 'GET'],
   ],
   [
-    'the operation of a change that is over is not asked',
+    'the operation of a completed change is not polled',
     [
       { status: 200, body: READY, headers: operation() },
       { status: 200, body: READY },

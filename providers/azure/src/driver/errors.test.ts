@@ -41,8 +41,8 @@ test('only a 404 of Azure itself means that a resource does not exist', () => {
 
 test.each<[what: string, text: string, inHeader: string, code: string]>([
   ['the header without a body', '', 'AllocationFailed', 'AllocationFailed'],
-  ['the header beside a page', '<html>no</html>', 'AllocationFailed', 'AllocationFailed'],
-  ['the header beside another code', '{"error":{"code":"Conflict"}}', 'AllocationFailed', 'AllocationFailed'],
+  ['the header with an HTML page', '<html>no</html>', 'AllocationFailed', 'AllocationFailed'],
+  ['the header with another code in the body', '{"error":{"code":"Conflict"}}', 'AllocationFailed', 'AllocationFailed'],
   ['the body', '{"error":{"code":"SkuNotAvailable"}}', '', 'SkuNotAvailable'],
   ['a body without error around it', '{"code":"SkuNotAvailable"}', '', 'SkuNotAvailable'],
   ['OData', '{"odata.error":{"code":"SkuNotAvailable"}}', '', 'SkuNotAvailable'],

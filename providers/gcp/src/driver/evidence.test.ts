@@ -31,7 +31,7 @@ const PORT = `GET ${AT}/serialPort?port=1&start=-65536`;
 
 test.each([
   ['all of it', '0', 'first\nlast\n', 'first\nlast\n'],
-  ['its end, from the beginning of a line', '4711', 'cret\nlast\n', 'last\n'],
+  ['the end of a long console, which starts with a whole line', '4711', 'cret\nlast\n', 'last\n'],
 ])('evidence contains the state and the serial port of a VM: %s', async (_what, start, contents, console) => {
   const place = placeWith({ [`GET ${AT}`]: instance, [PORT]: { body: { contents, start, next: '9999' } } });
   expect(await reportEvidence(place, 'm-0', signal)).toEqual({ state: STATE, console });

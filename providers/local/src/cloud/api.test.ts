@@ -30,7 +30,7 @@ describe('the API', () => {
       { ...base, userData: 'a', userDataBase64: 'YQ==' },
       /^userDataBase64: contradicts userData; send one of them/,
     ],
-    ['user data that is no base64', { ...base, userDataBase64: '%' }, /^userDataBase64: /],
+    ['user data that is not base64', { ...base, userDataBase64: '%' }, /^userDataBase64: /],
     ['long user data', { ...base, userData: tooLong }, /^userData: /],
   ])('%s is refused with the name of the field', async (_, body, message) => {
     const { call, cloud } = cloudRig();

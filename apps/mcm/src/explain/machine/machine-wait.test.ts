@@ -51,22 +51,22 @@ const toUnknown = 'Machine m is unhealthy - changing MachinePhase to Unknown';
 
 test.each<[what: string, parts: Parts, says: string]>([
   [
-    'an unhealthy one: which condition of its node, and until when',
+    'an unhealthy machine: the condition of its node, and the deadline',
     { phase: 'Unknown', description: `${toUnknown}. Node conditions: [{...}]`, conditions: deadlock },
     'it is unhealthy: KernelDeadlock is True (Hung); in 7m0s it may be Failed and replaced',
   ],
   [
-    'one whose Node is gone: nothing of conditions of old',
+    'a machine without its Node: no outdated conditions',
     { phase: 'Unknown', description: `Node object went missing. ${toUnknown}`, conditions: deadlock },
     'Node object went missing. it is unhealthy; in 7m0s it may be Failed and replaced',
   ],
   [
-    'an update in place that failed: until when a late success is waited for',
+    'a failed in-place update: the end of the wait for a late success',
     { phase: 'InPlaceUpdateFailed', description: 'Machine m failed to update dependencies: no room', state: 'Failed' },
     'Machine m failed to update dependencies: no room; in 7m0s it may be Failed and replaced',
   ],
   [
-    'a deletion for which the cloud does not say which node it is: nothing of drains',
+    'a deletion whose node the cloud cannot identify: no text about a drain',
     {
       phase: 'Terminating',
       going: true,
@@ -77,7 +77,7 @@ test.each<[what: string, parts: Parts, says: string]>([
     'The search for its VM failed: Unauthenticated: no',
   ],
   [
-    'volumes that stay when the VM has gone: until when, and what then',
+    'volumes that are attached after the deletion of the VM: the deadline, and the next step',
     {
       phase: 'Terminating',
       going: true,
@@ -92,19 +92,19 @@ test.each<[what: string, parts: Parts, says: string]>([
 
 test.each<[what: string, parts: Parts, code: string | undefined, hints: RegExp[]]>([
   [
-    'an unhealthy one: its node, and how it is replaced or kept',
+    'an unhealthy machine: its node, and the commands to replace or keep it',
     { phase: 'Unknown', description: toUnknown },
     undefined,
     [/kubectl describe node n;/, /kubectl delete machine m -n ns; .* kubectl annotate machine m -n ns node\.\S+=now$/],
   ],
   [
-    'an update in place that failed',
+    'a failed in-place update',
     { phase: 'InPlaceUpdateFailed', description: 'no' },
     undefined,
     [/mcm also accepts a late success/, /kubectl delete machine m -n ns$/],
   ],
   [
-    'no room at the cloud: when it is asked again',
+    'no capacity in the cloud: the time of the next call',
     { phase: 'CrashLoopBackOff', description: 'no', state: 'Failed' },
     'ResourceExhausted',
     [
@@ -112,7 +112,7 @@ test.each<[what: string, parts: Parts, code: string | undefined, hints: RegExp[]
     ],
   ],
   [
-    'no right to delete: when it is asked again',
+    'no permission to delete: the time of the next call',
     { phase: 'Terminating', description: 'no', state: 'Failed', going: true },
     'PermissionDenied',
     [

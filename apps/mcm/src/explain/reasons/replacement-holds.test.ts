@@ -63,7 +63,7 @@ test.for<[what: string, context: ReplacementContext, holds: string]>([
   ['a deleted set', { set: set({ deletionTimestamp: OLD }) }, 'MachineSet s is being deleted'],
   ['a frozen set', { set: set({ labels: { freeze: 'True' } }) }, 'MachineSet s is frozen'],
   [
-    'a set that must not refill',
+    'a set that must not create machines',
     { set: set({ labels: { 'node.machine.sapcloud.io/scale-up-disabled': 'true' } }) },
     'MachineSet s has the label node.machine.sapcloud.io/scale-up-disabled',
   ],

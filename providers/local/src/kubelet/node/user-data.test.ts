@@ -8,7 +8,7 @@ const data = Buffer.from(pem).toString('base64');
 test.each<[string, string]>([
   ['JSON', JSON.stringify({ server: expected.server, certificateAuthorityData: data, bootstrapToken: expected.token })],
   [
-    'a cloud-config with other settings beside',
+    'a cloud-config with additional settings',
     `#cloud-config
 write_files: []
 kubelet:
