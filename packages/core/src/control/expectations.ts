@@ -27,6 +27,8 @@ export class CreationsUnderWay {
 /** `asked`: the server confirmed. `unanswered`: the result is unknown. */
 export type DeletionState = 'asked' | 'unanswered';
 
+const NO_DELETIONS: ReadonlyMap<string, DeletionState> = new Map();
+
 /**
  * Deletions that the cache does not show yet.
  *
@@ -78,9 +80,9 @@ export class PendingDeletions {
     for (const uid of [...this.#uids.keys()]) this.forget(uid);
   }
 
-  /** Forgets deletions that the cache shows now, and returns the others. */
+  /** Forgets deletions that the cache shows now, and returns the others. Later deletions do not change the result. */
   settle(machines: readonly Machine[]): ReadonlyMap<string, DeletionState> {
-    if (this.#uids.size === 0) return this.#uids;
+    if (this.#uids.size === 0) return NO_DELETIONS;
     const shown = new Map(machines.map(({ metadata }) => [metadata.uid, metadata.deletionTimestamp]));
     for (const uid of [...this.#uids.keys()]) {
       if (!shown.has(uid) || shown.get(uid) !== undefined) this.forget(uid);
