@@ -30,9 +30,12 @@ test.each(PROVIDERS.map((each) => [each.name, each] as const))(
 
 test('the page of the AWS driver lists the permission for each of its calls', () => {
   const page = readFileSync(join(ROOT, 'providers/aws/README.md'), 'utf8');
-  const calls = sourcesUnder('providers/aws')
-    .flatMap(({ text }) => [...text.matchAll(/new (?:this\.#sdk\.)?([A-Z]\w+)Command\(/g)])
-    .map(([, name = '']) => `${name.startsWith('Assume') ? 'sts' : 'ec2'}:${name}`);
-  expect(calls).toHaveLength(9);
+  const calls = sourcesUnder('providers/aws').flatMap(({ path, text }) =>
+    [...text.matchAll(/new (?:this\.#sdk\.)?([A-Z]\w+)Command\(/g)].map(([, name = '']) => {
+      const service = path.includes('/notices/') ? 'sqs' : name.startsWith('Assume') ? 'sts' : 'ec2';
+      return `${service}:${name}`;
+    }),
+  );
+  expect(calls).toHaveLength(12);
   expect(calls.filter((call) => !page.includes(`\`${call}\``))).toEqual([]);
 });

@@ -52,8 +52,8 @@ export const MUTANTS: readonly Mutant[] = [
     ["if (last.outcome.ok || last.outcome.error.code === 'NotFound') return undefined;", 'if (last) return undefined;'],
     ["if (hasReached(machine.status, 'deleteNode')) return undefined;", 'if (machine) return undefined;'],
     [
-      "if (last?.kind !== 'delete') return planKeeping(o, now) ?? act('the node is empty', { do: 'call', call: 'delete' });",
-      "if (last?.kind !== 'delete') return undefined;",
+      "return planDeleteHooks(o, now) ?? planKeeping(o, now) ?? act('the node is empty', { do: 'call', call: 'delete' });",
+      'return undefined;',
     ],
     [
       "if (calls.running?.kind === 'delete' || calls.last?.kind === 'delete') return undefined;",
