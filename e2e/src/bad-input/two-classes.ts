@@ -21,7 +21,7 @@ import type { CloudOf } from './clouds.ts';
 const NAMESPACE = 'default';
 const ORDINARY = 'ordinary';
 const ODD = 'odd';
-/** The controller combines repeated events at once, and events do not expire. */
+/** The lifetime of events: 0 means that they never expire. So all repetitions of an event are counted in one event. */
 const NEVER_MS = 0;
 
 /** Writes errors as text. */

@@ -131,7 +131,7 @@ async function* dailyFigures(mcm: string, tells: string, folder: string): AsyncG
   const fleet = await start([mcm, 'up', '--no-tty', '--quiet', `--data-dir=${join(folder, '.mcm')}`]);
   try {
     const called = { file: join(ROOT, 'mcm'), cwd: folder };
-    // The first command in a clone builds a cache, so it is not measured.
+    // The first command in a clone bundles the programs, so it is not measured.
     await whole(tells, { ...called, args: ['version'] });
     for (const one of daily) {
       const said = await medians(() => whole(tells, { ...called, ...one }), COMMAND_RUNS);

@@ -14,7 +14,7 @@ export async function* machineFigures(): AsyncGenerator<Figure> {
   yield* IdleFleet.figures();
   for await (const { work, counts, machines } of fleetFigures(100, { roll: false, idle: false })) {
     const dies = work.endsWith('→ 0');
-    // The finalizer of a class and its first event belong to the fleet, so an earlier machine causes them.
+    // The finalizer of the class and its first event are written once for the whole fleet, and not for each machine.
     const name = dies
       ? 'deletion of a machine: writes of both controllers'
       : 'creation of a machine: writes of both controllers';

@@ -163,7 +163,10 @@ async function statusOf(session: Session, request: OnMachine, counted: ObservedC
 const vmAccess = ({ spec, machine }: OnMachine): string =>
   `Failed to create virtual machine access to process request: [ResourceGroup: ${spec.resourceGroup ?? ''}, VMName: ${machine.metadata.name}], Err: `;
 
-/** The first request of a creation in the original: for the image if it has a purchase plan, otherwise for the subnet. */
+/**
+ * The start of the error message for the first request of a creation. This request reads the image if its terms may have to
+ * be accepted, otherwise the subnet.
+ */
 function firstAccess({ properties }: AzureProviderSpec): string {
   const { urn, skipMarketplaceAgreement } = properties?.storageProfile?.imageReference ?? {};
   const what =
