@@ -2,7 +2,7 @@ import type { Transport, TransportRequest } from '@mcm/kube';
 import type { Faults } from '../faults/faults.ts';
 import { headerOf } from '../login/tokens.ts';
 import { jsonAnswer } from '../server/answer.ts';
-import type { Emulator, ListedResource } from '../server/emulator.ts';
+import type { Emulator, InterruptionOrder, ListedResource } from '../server/emulator.ts';
 import type { EmulatorStore } from '../server/kept.ts';
 import { ArmEndpoint, type ArmEndpointOptions } from './endpoint.ts';
 import { isLogin, isMetadata } from './login.ts';
@@ -60,6 +60,11 @@ export class AzureClouds implements Emulator {
       endpoint.resources().map((each) => ({ ...each, id: `https://${cloud.management}${each.id}` })),
     );
     return [...this.#public.resources(), ...others];
+  }
+
+  interrupt(name: string, order: InterruptionOrder): boolean {
+    const endpoints = [this.#public, ...this.#sovereign.map(({ endpoint }) => endpoint)];
+    return endpoints.some((endpoint) => endpoint.interrupt(name, order));
   }
 
   resume(): void {

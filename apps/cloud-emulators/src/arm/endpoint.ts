@@ -3,7 +3,7 @@ import { Faults, type OperationFault } from '../faults/faults.ts';
 import { BearerTokens, headerOf } from '../login/tokens.ts';
 import type { Power } from '../machines/power.ts';
 import { jsonAnswer as answer } from '../server/answer.ts';
-import type { Emulator, ListedResource } from '../server/emulator.ts';
+import type { Emulator, InterruptionOrder, ListedResource } from '../server/emulator.ts';
 import { type EmulatorStore, Kept } from '../server/kept.ts';
 import { reported, view } from './answers.ts';
 import { graphBody, graphRows } from './graph.ts';
@@ -90,6 +90,10 @@ export class ArmEndpoint implements Emulator {
   /** Adds a resource as if a user had created it. */
   place(id: string, body: object): void {
     this.#resources.place(id, body);
+  }
+
+  interrupt(name: string, order: InterruptionOrder): boolean {
+    return this.#resources.interrupt(name, order);
   }
 
   resume(): void {

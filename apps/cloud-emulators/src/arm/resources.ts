@@ -5,6 +5,7 @@ import { bootText } from '@mcm/provider-local';
 import type { OperationFault } from '../faults/faults.ts';
 import { noPower, type Power } from '../machines/power.ts';
 import { jsonAnswer as answer } from '../server/answer.ts';
+import { type InterruptionOrder, nodeNotice } from '../server/emulator.ts';
 import { type EmulatorStore, Kept } from '../server/kept.ts';
 import { reported } from './answers.ts';
 import {
@@ -118,6 +119,21 @@ export class Resources {
     this.#keep(known);
     if (known.kind === 'virtualMachines') this.#power.off(known.vmId);
     return this.#begin(202, known, 'delete', fault);
+  }
+
+  /** The metadata service of a VM reports an interruption. A spot VM with the eviction policy `Delete` ends at the deadline. */
+  interrupt(name: string, order: InterruptionOrder): boolean {
+    const vm = this.all().find((each) => each.kind === 'virtualMachines' && each.name === name);
+    if (!vm || vm.state === 'Deleting') return false;
+    const notice = nodeNotice('azure', order, this.#now());
+    if (notice === undefined) return true;
+    this.#power.notice?.(vm.vmId, notice);
+    if (order.kind === 'Maintenance') return true;
+    this.#options.clock.setTimeout(() => {
+      const now = this.get(vm.id);
+      if (now?.vmId === vm.vmId && now.state !== 'Deleting') this.delete(now, {});
+    }, order.noticeMs);
+    return true;
   }
 
   /** Adds a resource whose creation is complete. */

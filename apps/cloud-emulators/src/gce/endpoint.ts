@@ -3,7 +3,7 @@ import { Faults, type OperationFault } from '../faults/faults.ts';
 import { BearerTokens, headerOf } from '../login/tokens.ts';
 import type { Power } from '../machines/power.ts';
 import { jsonAnswer as json } from '../server/answer.ts';
-import type { Emulator, ListedResource } from '../server/emulator.ts';
+import type { Emulator, InterruptionOrder, ListedResource } from '../server/emulator.ts';
 import type { EmulatorStore } from '../server/kept.ts';
 import { API, reported, reportedOperation } from './answers.ts';
 import { answerFederation, type Federation } from './federation.ts';
@@ -76,6 +76,11 @@ export class GceEndpoint implements Emulator {
         state: instance === undefined ? 'unattached' : 'attached',
       })),
     ];
+  }
+
+  interrupt(name: string, order: InterruptionOrder): boolean {
+    this.#instances.settle();
+    return this.#instances.interrupt(name, order);
   }
 
   /** Adds an instance as if a user had created it. */

@@ -1,6 +1,7 @@
 import type { Clock } from '@mcm/kube';
 import { bootText } from '@mcm/provider-local';
 import { noPower, type Power } from '../machines/power.ts';
+import { type InterruptionOrder, nodeNotice } from '../server/emulator.ts';
 import { type EmulatorStore, Kept } from '../server/kept.ts';
 import { diskNameOf } from './answers.ts';
 import type { GceDisk, GceInstance, GceOperation, InsertedBody } from './model.ts';
@@ -142,6 +143,23 @@ export class Instances {
       this.keep(running);
       this.#boot(running, false);
     }
+  }
+
+  /** The metadata service of a VM reports an interruption. A preempted VM is stopped at the deadline. */
+  interrupt(name: string, order: InterruptionOrder): boolean {
+    const vm = this.instances.values().find((each) => each.name === name && each.status === 'RUNNING');
+    if (!vm) return false;
+    const notice = nodeNotice('gce', order, this.now());
+    if (notice === undefined) return true;
+    this.#power.notice?.(vm.id, notice);
+    if (order.kind === 'Maintenance') return true;
+    this.#options.clock.setTimeout(() => {
+      const now = this.get(vm.project, vm.zone, vm.name);
+      if (now?.id !== vm.id || now.status !== 'RUNNING') return;
+      this.#power.off(vm.id);
+      this.keep({ ...now, status: 'TERMINATED' });
+    }, order.noticeMs);
+    return true;
   }
 
   #remove(gone: GceInstance, lag = 0): void {

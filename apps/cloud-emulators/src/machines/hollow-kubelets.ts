@@ -39,6 +39,7 @@ export function hollowKubelets(options: HollowKubeletOptions): Power & { close()
       };
       host.boot(instance, machineType, { resumed, orders: [], console });
     },
+    notice: (id, text) => host.order(id, { notice: text }),
     console: (id) => consoles.get(id) ?? '',
     off: (id) => {
       consoles.delete(id);

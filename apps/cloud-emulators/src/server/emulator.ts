@@ -18,6 +18,25 @@ export interface InterruptionOrder {
   readonly noticeMs: number;
 }
 
+/**
+ * The text that an agent on a VM writes to its Node about an order. Undefined for a kind that the metadata service does not
+ * report, or that needs no reaction.
+ */
+export function nodeNotice(
+  prefix: 'azure' | 'gce',
+  { kind, noticeMs }: InterruptionOrder,
+  now: number,
+): string | undefined {
+  if (kind === 'Freeze' || kind === 'Rebalance') return undefined;
+  return JSON.stringify({
+    kind: kind === 'Maintenance' ? kind : 'Terminate',
+    id: `${prefix}-${now}`,
+    noticedAt: new Date(now).toISOString(),
+    deadline: new Date(now + noticeMs).toISOString(),
+    detail: 'announced on request',
+  });
+}
+
 /** The emulator of a cloud on the loopback address: its API and its resources. */
 export interface Emulator {
   /** Answers the requests to the cloud's API. */

@@ -16,6 +16,7 @@ import { type KubeletBehaviour, layerBehaviour } from '../machine/behaviour.ts';
 import type { Instance, MachineType } from '../machine/model.ts';
 import { ConfigAgent, NEW_MACHINE, REBOOT_MS } from './agents/config-agent.ts';
 import { LeaseRenewer } from './agents/lease-renewer.ts';
+import { NoticeAgent } from './agents/notice-agent.ts';
 import { StatusReporter } from './agents/status-reporter.ts';
 import { UpdateAgent } from './agents/update-agent.ts';
 import type { Access, Enrolment } from './enrolment.ts';
@@ -64,6 +65,7 @@ export class HollowKubelet {
   #runner: PodRunner | undefined;
   #statics: StaticPods | undefined;
   #agent: UpdateAgent | undefined;
+  #notice: NoticeAgent | undefined;
   #config: ConfigAgent | undefined;
   #rebooting = false;
 
@@ -111,6 +113,7 @@ export class HollowKubelet {
     else this.#status?.report();
     this.#runner?.reconsider();
     this.#agent?.consider();
+    this.#notice?.consider();
     this.#config?.consider();
   }
 
@@ -288,6 +291,11 @@ export class HollowKubelet {
     this.#lease.start();
   }
 
+  #noticeAgent({ client, outage }: Access): NoticeAgent {
+    const behaviour = (): KubeletBehaviour => this.#behaviour;
+    return new NoticeAgent({ client, life: this.#life, nodeName: this.nodeName, outage, behaviour });
+  }
+
   #run(access: Access, node: Node): void {
     const { clock, random, instance, memory } = this.#options;
     const { client, connection, outage } = access;
@@ -333,6 +341,8 @@ export class HollowKubelet {
       paused: () => this.#paused(),
       console: (line) => this.#options.console(line),
     });
+    this.#notice = this.#noticeAgent(access);
+    this.#notice.consider();
     if (this.#behaviour.configDaemon === true) this.#config = this.#configAgent(access);
     const state = memory.get(instance.id) ?? {};
     if (state.joined !== true) memory.put(instance.id, { ...state, joined: true });

@@ -54,6 +54,8 @@ export const kubeletBehaviour = z.strictObject({
   rebootDelay: durationMs.optional(),
   /** The path of a file that is changed manually. An empty path restores the file. */
   drift: z.union([z.literal(''), z.string().startsWith('/')]).optional(),
+  /** The interruption that the metadata service of the machine reports, as the annotation of the Node. Empty: none. */
+  notice: z.string().max(2_048).optional(),
   /** A text that is written to the serial console at boot. */
   consoleText: z.string().max(32_768).optional(),
 });

@@ -75,7 +75,7 @@ export const azureProvider: ProviderFor = (data) => {
     machineController: ({ address }) => ({
       name: 'machine-controller-azure',
       module: '@mcm/provider-azure/main',
-      args: [],
+      args: ['--interruptions'],
       env: {
         AZURE_RESOURCE_MANAGER_ENDPOINT: address,
         AZURE_AUTHORITY_HOST: address,
@@ -141,7 +141,7 @@ export const gcpProvider: ProviderFor = (data) => {
     machineController: ({ address }) => ({
       name: 'machine-controller-gcp',
       module: '@mcm/provider-gcp/main',
-      args: [],
+      args: ['--interruptions'],
       env: {
         GOOGLE_COMPUTE_CUSTOM_ENDPOINT: address,
         MCM_GCP_TOKEN_ENDPOINT: `${address}/token`,
