@@ -40,6 +40,8 @@ export interface FleetProvider<Spec, Credentials, Cloud extends FleetCloud = Emu
   readonly driver: (context: DriverContext) => DriverDefinition<Spec, Credentials>;
   readonly machineClass: Pick<Draft<MachineClass>, 'provider' | 'providerSpec'>;
   readonly secret: Readonly<Record<string, string>>;
+  /** The annotations of the class. */
+  readonly annotations?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -121,6 +123,12 @@ export class Fleet<Cloud extends FleetCloud = Emulator> {
     return Object.fromEntries([...groups].map(([phase, { length }]) => [phase, length]));
   }
 
+  /** Changes annotations of a machine; null removes one. */
+  async annotate(name: string, annotations: Readonly<Record<string, string | null>>): Promise<void> {
+    const body = { metadata: { annotations } };
+    await this.#client.resource<Machine>(machines, NAMESPACE).patch(name, { type: 'merge', body });
+  }
+
   /** A user changes the provider ID of a machine. */
   async editProviderId(name: string, edit: (id: string) => string): Promise<void> {
     const resource = this.#client.resource<Machine>(machines, NAMESPACE);
@@ -191,7 +199,11 @@ export function nodesOf(client: KubeClient): Power {
 
 async function furnish(
   client: KubeClient,
-  { machineClass, secret }: Pick<FleetProvider<unknown, unknown, FleetCloud>, 'machineClass' | 'secret'>,
+  {
+    machineClass,
+    secret,
+    annotations,
+  }: Pick<FleetProvider<unknown, unknown, FleetCloud>, 'machineClass' | 'secret' | 'annotations'>,
 ): Promise<void> {
   const data = Object.fromEntries(
     Object.entries({ userData: '#cloud-config', ...secret }).map(([key, value]) => [
@@ -201,6 +213,6 @@ async function furnish(
   );
   const metadata = { name: CLASS, namespace: NAMESPACE };
   await client.resource(secrets, NAMESPACE).create({ metadata, data });
-  const draft = { metadata, ...machineClass, secretRef: metadata };
+  const draft = { metadata: { ...metadata, annotations }, ...machineClass, secretRef: metadata };
   await client.resource<MachineClass>(machineClasses, NAMESPACE).create(draft as Draft<MachineClass>);
 }

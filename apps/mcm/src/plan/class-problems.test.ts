@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { MachineClass } from '@mcm/api';
 import { expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { classProblem } from './class-problems.ts';
+import { alternativesProblems, classProblem } from './class-problems.ts';
 
 const PROVIDERS = ['aws', 'azure', 'gcp', 'local'] as const;
 
@@ -45,4 +45,50 @@ test('the name of a provider is case-sensitive, and a class of an unknown provid
   const valid = await example('aws');
   expect(await classProblem({ ...valid, provider: 'aws' })).toContain("requested for Provider 'aws'");
   expect(await classProblem({ ...valid, provider: 'OpenStack', providerSpec: {} })).toBeUndefined();
+});
+
+test.for([
+  ['aws', { zone: 'eu-west-1b' }, 'zone: EC2 takes the zone from the subnet; add the subnet of the zone as subnet'],
+  ['aws', { market: 'cheap' }, 'market: is "cheap"; write spot or on-demand'],
+  [
+    'azure',
+    { zone: 'northeurope-2' },
+    'zone: is "northeurope-2"; write the number of an availability zone such as "2"',
+  ],
+  ['gcp', { zone: 'mars-1a' }, 'zone: mars-1a is not in region'],
+  ['local', { subnet: 'a' }, 'subnet: is not a field of an alternative here; use machineType, zone'],
+  ['local', { machineType: '' }, 'machineType: must be a text that is not empty'],
+  ['local', {}, ': is empty; write at least one of the fields machineType, zone'],
+] as const)(
+  'an invalid alternative of %s is named with its field and its fix: %j',
+  async ([provider, alternative, said]) => {
+    const valid = await example(provider);
+    const annotations = { 'capacity.machine.sapcloud.io/alternatives': JSON.stringify([alternative]) };
+    const [problem] = await alternativesProblems({ metadata: { ...valid.metadata, annotations } }, valid);
+    expect(problem).toContain('capacity.machine.sapcloud.io/alternatives[0]');
+    expect(problem).toContain(said);
+  },
+);
+
+test.for([
+  ['aws', { zone: 'eu-west-1b', subnet: 'subnet-2', market: 'spot' }],
+  ['azure', { machineType: 'Standard_E4s_v5', zone: '2', market: 'spot' }],
+  ['local', { zone: 'local-b', machineType: 'large' }],
+] as const)('a valid alternative of %s has no problem', async ([provider, alternative]) => {
+  const valid = await example(provider);
+  const annotations = { 'capacity.machine.sapcloud.io/alternatives': JSON.stringify([alternative]) };
+  expect(await alternativesProblems({ metadata: { ...valid.metadata, annotations } }, valid)).toEqual([]);
+});
+
+test('a list that is not JSON, or too long, is a problem', async () => {
+  const valid = await example('local');
+  const problems = (text: string) =>
+    alternativesProblems(
+      { metadata: { ...valid.metadata, annotations: { 'capacity.machine.sapcloud.io/alternatives': text } } },
+      valid,
+    );
+  expect(await problems('zone b')).toEqual([expect.stringContaining('is not a JSON list')]);
+  expect(await problems(JSON.stringify(Array(21).fill({ zone: 'b' })))).toEqual([
+    expect.stringContaining('has 21 entries, more than 20'),
+  ]);
 });

@@ -274,3 +274,19 @@ test.each([[{ key: 1, effect: 'NoSchedule' }], [{ key: 'K1', effect: null }], [[
     expect(parseLastApplied(JSON.stringify({ spec: { taints: [rubbish, K1] } })).taints).toEqual([K1]);
   },
 );
+
+test('the Node of an alternative gets no zone and no instance type of the first choice', () => {
+  const labels = { 'topology.kubernetes.io/zone': 'a', 'node.kubernetes.io/instance-type': 'small', team: 'x' };
+  const nodeTemplate = { metadata: { labels } };
+  const wanted = (offering: string) =>
+    planNodeSync(
+      machine({
+        metadata: { annotations: { 'capacity.machine.sapcloud.io/offering': offering } },
+        spec: { nodeTemplate },
+      }),
+      undefined,
+      node(),
+    )?.main?.metadata?.labels;
+  expect(wanted('{}')).toMatchObject(labels);
+  expect(wanted('{"zone":"b"}')).toEqual({ team: 'x', 'node.gardener.cloud/machine-name': 'machine-0' });
+});

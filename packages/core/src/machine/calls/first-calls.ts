@@ -1,7 +1,7 @@
 import type { Clock, Key } from '@mcm/kube';
 
 /** Other machines wait at most this long for the result of the first call. */
-const WAIT_MS = 30_000;
+const WAIT_MS = 120_000;
 /** A success proves capacity for this long. Afterwards one machine asks first again. */
 const PROVEN_MS = 600_000;
 
@@ -12,7 +12,7 @@ interface FirstCall {
   readonly waiting: Set<Key>;
 }
 
-const NOBODY: ReadonlySet<Key> = new Set();
+const NONE: ReadonlySet<Key> = new Set();
 
 /**
  * The first calls for offerings without a recent result. One machine asks, and the others wait for its result, so an empty
@@ -49,7 +49,7 @@ export class FirstCalls {
   ended(key: string, uid: string, ok: boolean): Set<Key> {
     if (ok) this.#proven.set(key, this.#clock.monotonic() + PROVEN_MS);
     const call = this.#calls.get(key);
-    if (call?.uid !== uid) return new Set(NOBODY);
+    if (call?.uid !== uid) return new Set(NONE);
     this.#calls.delete(key);
     return call.waiting;
   }
