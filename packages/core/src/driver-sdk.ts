@@ -1,6 +1,6 @@
 /**
- * The parts of a provider's machine controller without the other controllers, which saves a process a fifth of the
- * loaded code. The main entry of the package exports all of them too.
+ * The exports that a provider's machine controller needs. Without the code of the other controllers, a process loads a fifth
+ * less code. The main entry of the package has the same exports.
  */
 export {
   type Address,

@@ -9,11 +9,11 @@ import { admitDefaults, admitValid } from './handlers.ts';
 
 const CONFIGURATIONS = '/apis/admissionregistration.k8s.io/v1';
 const WEBHOOKS = new URL('../../../../deploy/kustomize/base/webhooks.yaml', import.meta.url);
-/** The namespace of the installation in `deploy/kustomize/base`. Its webhooks ignore others. */
+/** The namespace of the installation in `deploy/kustomize/base`. Its webhooks ignore other namespaces. */
 const NAMESPACE = 'default';
 const MERGE = 'application/merge-patch+json';
 
-/** The deployed configurations, reached by URL, because the plane of the test has no Services. */
+/** The deployed webhook configurations, with URLs, because the control plane of the test has no Services. */
 const configurations = () =>
   parseAllDocuments(readFileSync(WEBHOOKS, 'utf8')).flatMap((document) => {
     const { webhooks, ...rest } = document.toJS();
@@ -25,14 +25,14 @@ const configurations = () =>
     return [{ ...rest, webhooks: reached }];
   });
 
-/** The parts of an answer that the tests read. */
+/** The fields of an answer that the tests read. */
 interface Answer {
   readonly message?: string;
   readonly details?: { readonly causes?: readonly { readonly field: string }[] };
   readonly spec?: MachineDeployment['spec'];
 }
 
-/** The defaulting webhook adds what these lack. */
+/** The defaulting webhook adds what these manifests lack. */
 const WITH_HINT = ['RollingUpdate without its block'];
 
 async function start({ bare = false } = {}) {

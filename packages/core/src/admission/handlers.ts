@@ -30,14 +30,14 @@ const ALLOWED: AdmissionVerdict = { causes: [] };
 const field = (value: unknown, name: string): unknown => (isRecord(value) ? value[name] : undefined);
 const metadataOf = (value: unknown, name: string): unknown => field(field(value, 'metadata'), name);
 
-/** Everything except metadata and status, for validation. */
+/** The fields of an object that validation compares: everything except metadata and status. */
 function content(object: unknown): unknown {
   if (!isRecord(object)) return object;
   const { metadata: _metadata, status: _status, ...rest } = object;
   return rest;
 }
 
-/** The object with its defaults; the same one if it lacks none or cannot have defaults. */
+/** Returns the object with its defaults. Returns the same object if no default is missing or its kind has none. */
 function defaulted(kind: string, object: unknown): unknown {
   if (!isRecord(field(object, 'spec'))) return object;
   const strategy = field(field(object, 'spec'), 'strategy');
@@ -54,9 +54,9 @@ const unchanged = (kind: string, object: unknown, oldObject: unknown): boolean =
   [oldObject, defaulted(kind, oldObject)].some((before) => semanticEqual(content(object), content(before)));
 
 /**
- * The unchanged part of the spec in a write that changes other parts. A strategy may have been stored before its rules
- * existed, because the original accepts any percentage. It must not prevent scaling by a user or the
- * cluster-autoscaler. The API server ratchets the CRDs' rules in the same way.
+ * Returns true if a write leaves the strategy unchanged while it changes other fields of the spec. The original accepts any
+ * percentage, so a stored strategy may violate the rules of this webhook. Such a strategy must not prevent scaling by a user
+ * or the cluster-autoscaler. The API server ratchets the rules of the CRDs in the same way.
  */
 function keptStrategy(kind: string, object: unknown, oldObject: unknown): boolean {
   const strategyOf = (value: unknown): unknown => field(field(value, 'spec'), 'strategy');
@@ -66,7 +66,10 @@ function keptStrategy(kind: string, object: unknown, oldObject: unknown): boolea
   );
 }
 
-/** The defaulting webhook: the defaults of the CRDs, and the block that a strategy of type RollingUpdate needs. */
+/**
+ * The defaulting webhook. It adds the defaults of the CRDs, and the `rollingUpdate` block of a strategy of type
+ * RollingUpdate.
+ */
 export function admitDefaults({ kind, object }: AdmissionRequest): AdmissionVerdict {
   const spec = field(object, 'spec');
   const wanted = field(defaulted(kind.kind, object), 'spec');
@@ -78,7 +81,8 @@ export function admitDefaults({ kind, object }: AdmissionRequest): AdmissionVerd
 const asCause = ({ path, type, message }: FieldError): AdmissionCause => ({ field: path, reason: type, message });
 
 /**
- * The errors of a written scale-in compared with the stored object. Only admission can refuse it before it is stored.
+ * The errors of a newly written scale-in, validated against the stored object. Only the webhook can refuse it before the
+ * server stores it.
  */
 function scaleInCauses(object: unknown, oldObject: unknown): AdmissionCause[] {
   const text = field(metadataOf(object, 'annotations'), Annotations.ScaleIn);
@@ -102,10 +106,10 @@ function scaleInCauses(object: unknown, oldObject: unknown): AdmissionCause[] {
   return [];
 }
 
-/** Deployments of a namespace, to find overlapping selectors. */
+/** Lists the deployments of a namespace. The webhook uses it to find overlapping selectors. */
 export type ListDeployments = (namespace: string) => Promise<readonly MachineDeployment[]>;
 
-/** Names of other deployments that select this one's machines, or whose machines this one selects. */
+/** Names of other deployments that select machines of this deployment, or whose machines this deployment selects. */
 export function overlapping(deployment: MachineDeployment, others: readonly MachineDeployment[]): string[] {
   const selects = (a: MachineDeployment, b: MachineDeployment): boolean => {
     try {
@@ -134,8 +138,8 @@ async function warnings(request: AdmissionRequest, list: ListDeployments | undef
 }
 
 /**
- * The validating webhook. It never prevents deletion or recovery. It allows deletions, objects that are being deleted,
- * and writes that do not change the content, however invalid the stored object is.
+ * The validating webhook. It allows deletions, changes of objects that are being deleted, and writes that do not change the
+ * content, even if the stored object is invalid. Deletion and recovery are therefore always possible.
  */
 export const admitValid =
   (list?: ListDeployments) =>

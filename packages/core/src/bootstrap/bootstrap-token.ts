@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto';
 import { BootstrapTokens, formatTime, type Machine } from '@mcm/api';
 import { type Draft, type Random, randomString, type Secret } from '@mcm/kube';
 
-/** How much longer than the creation timeout a token is valid, for a VM that joins at the last moment. */
+/** A token is valid this much longer than the creation timeout, because a VM may join at the last moment. */
 const TOKEN_MARGIN_MS = 5 * 60_000;
 
 const ALPHABET = '0123456789abcdefghijklmnopqrstuvwxyz';
 
 /**
- * The id of a machine's token: six characters of a hash of its UID. (The original uses a part of the name: two machines
- * could share one, and a name of fewer than five characters ended the process.)
+ * The ID of a machine's token: six characters of a hash of its UID. The original uses a part of the machine's name. There,
+ * two machines can share an ID, and a name of fewer than five characters crashes the process.
  */
 export function tokenId(machine: Machine): string {
   const digest = createHash('sha256').update(machine.metadata.uid).digest();
@@ -21,9 +21,9 @@ export const tokenSecretName = (machine: Machine): string => `${BootstrapTokens.
 
 export interface TokenOptions {
   readonly now: Date;
-  /** Effective creation timeout of the machine. */
+  /** Creation timeout of the machine, with defaults applied. */
   readonly creationTimeoutMs: number;
-  /** `--bootstrap-token-auth-extra-groups`; may be empty. */
+  /** Value of `--bootstrap-token-auth-extra-groups`; may be empty. */
   readonly extraGroups: string;
   /** A secure source of random numbers. */
   readonly random: Random;
@@ -34,7 +34,7 @@ const base64 = (text: string): string => Buffer.from(text, 'utf8').toString('bas
 const expiryOf = (options: Pick<TokenOptions, 'now' | 'creationTimeoutMs'>): string =>
   formatTime(new Date(options.now.getTime() + options.creationTimeoutMs + TOKEN_MARGIN_MS));
 
-/** The Secret to create for a machine. */
+/** Returns the Secret that the controller creates for a machine. */
 export function draftToken(machine: Machine, options: TokenOptions): Draft<Secret> {
   const keys = BootstrapTokens.Keys;
   const id = tokenId(machine);
@@ -57,14 +57,14 @@ export function draftToken(machine: Machine, options: TokenOptions): Draft<Secre
 const decoded = (secret: Secret, key: string): string =>
   Buffer.from(secret.data?.[key] ?? '', 'base64').toString('utf8');
 
-/** `<id>.<secret>`; undefined if the Secret is not a valid token. */
+/** Returns `<id>.<secret>`, or undefined if the Secret is not a valid token. */
 export function tokenOf(secret: Secret): string | undefined {
   const id = decoded(secret, BootstrapTokens.Keys.TokenId);
   const value = decoded(secret, BootstrapTokens.Keys.TokenSecret);
   return id && value ? `${id}.${value}` : undefined;
 }
 
-/** A merge patch that extends an existing token, if it would expire before the machine may join. */
+/** Returns a merge patch that extends an existing token. Returns undefined if the token is valid for long enough. */
 export function extendToken(
   secret: Secret,
   options: Pick<TokenOptions, 'now' | 'creationTimeoutMs'>,

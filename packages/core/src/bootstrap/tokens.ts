@@ -18,13 +18,13 @@ import { draftToken, extendToken, tokenOf, tokenSecretName } from './bootstrap-t
 export interface BootstrapTokenIssuer {
   /** The machine's token, valid for at least its creation timeout. */
   ensure(machine: Machine, creationTimeoutMs: number): Promise<string>;
-  /** The expiry of a machine's token; undefined if this process has not read or written it. */
+  /** The expiry of a machine's token. Undefined if this process has not read or written the token. */
   livesUntil(machine: Machine): Date | undefined;
-  /** Extends an existing token at least to this instant. Without write permission it only reports the problem. */
+  /** Extends an existing token at least to this time. Without write permission it only reports the problem. */
   extend(machine: Machine, until: Date): Promise<void>;
   /** The stored token of the machine; undefined if there is none. */
   read(machine: Machine): Promise<string | undefined>;
-  /** Deletes the token. It never throws, because a remaining token expires by itself. */
+  /** Deletes the token. It never throws, because a token that remains expires. */
   remove(machine: Machine): Promise<void>;
   /** Whether this process issued a token for the machine. */
   issued(machine: Machine): boolean;
@@ -42,10 +42,10 @@ export interface TokenIssuerOptions {
 class Issuer implements BootstrapTokenIssuer {
   readonly #options: TokenIssuerOptions;
   readonly #secrets: ResourceClient<Secret>;
-  /** By UID of the machine. The cache saves a request for the token at each retry of a creation. */
+  /** Tokens by UID of the machine. They save a request for the token at each retry of a creation. */
   readonly #issued = new Map<string, { readonly token: string; readonly until: number }>();
 
-  /** By UID of the machine: the expiry of the token, without its margin. */
+  /** Expiry of the tokens, without the margin, by UID of the machine. */
   readonly #lives = new Map<string, Date>();
 
   constructor(options: TokenIssuerOptions) {
@@ -71,7 +71,8 @@ class Issuer implements BootstrapTokenIssuer {
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
     }
-    // A live read, because Secrets of kube-system are in no cache. An earlier process or attempt created this one.
+    // This is a live read, because no cache contains the Secrets of kube-system. An earlier process or attempt may have
+    // created the token.
     const found = await this.#secrets.get(tokenSecretName(machine));
     const extension = extendToken(found, { now, creationTimeoutMs });
     if (!extension) return this.#read(found);
@@ -131,7 +132,7 @@ class Issuer implements BootstrapTokenIssuer {
 
 export const createTokenIssuer = (options: TokenIssuerOptions): BootstrapTokenIssuer => new Issuer(options);
 
-/** Tokens of a process that writes nothing. It creates no VM, so none needs a token. */
+/** Tokens for a process in dry-run mode. It creates no VM, so no VM needs a token. */
 export function imaginedTokens(): BootstrapTokenIssuer {
   const lives = new Map<string, Date>();
   return {

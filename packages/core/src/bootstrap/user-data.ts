@@ -4,11 +4,11 @@ import { bytesOf } from '../driver/secrets/secret-value.ts';
 /** Values of the placeholders in user data. */
 export interface UserDataValues {
   readonly machineName: string;
-  /** `<id>.<secret>`; absent without a target cluster: the placeholder stays. */
+  /** `<id>.<secret>`. Absent without a target cluster; the placeholder then stays in the user data. */
   readonly bootstrapToken?: string | undefined;
 }
 
-/** Returns true if the user data contains the token placeholder, in either form. */
+/** Returns true if the user data contains the token placeholder, plain or URL-escaped. */
 export const asksForToken = (userData: Uint8Array): boolean => {
   const bytes = bytesOf(userData);
   const { BootstrapToken: plain, BootstrapTokenEscaped: escaped } = UserDataPlaceholders;
@@ -21,19 +21,20 @@ const queryEscape = (text: string): string =>
     .replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)
     .replaceAll('%20', '+');
 
-/** The plain form takes precedence. The escaped form counts only without the plain one. */
+/** Replaces the plain form of the placeholder. The URL-escaped form is replaced only if the plain form does not occur. */
 function replacePlaceholder(userData: string, plain: string, escaped: string, value: string): string {
   if (userData.includes(plain)) return userData.replaceAll(plain, () => bytesOf(value).toString('latin1'));
   return userData.replaceAll(escaped, () => queryEscape(value));
 }
 
 /**
- * Replaces the placeholders of user data. Values without a placeholder are unused. A placeholder without a value stays,
- * and so does every other byte. Source: machine-controller-manager, pkg/util/provider/machinecontroller/userdata.go.
+ * Replaces the placeholders of user data. A value without a placeholder is not used, and a placeholder without a value
+ * stays. All other bytes stay unchanged. Source: machine-controller-manager,
+ * pkg/util/provider/machinecontroller/userdata.go.
  */
 export function renderUserData(userData: Uint8Array, values: UserDataValues): Uint8Array {
   const p = UserDataPlaceholders;
-  // In this encoding each byte is one character, so that all other bytes stay as they are.
+  // latin1 maps each byte to one character, so all other bytes stay unchanged.
   const text = bytesOf(userData).toString('latin1');
   const withToken =
     values.bootstrapToken === undefined

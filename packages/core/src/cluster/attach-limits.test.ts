@@ -113,7 +113,7 @@ test('does not shrink by volumes in another zone', () => {
   const c = cluster();
   const leaving = c.add('n-0', 25);
   c.add('n-1', 3);
-  // Its limit counted in its former zone.
+  // The limit counted in the former zone of the node.
   const moved = { ...leaving, metadata: { ...leaving.metadata, labels: { [Labels.Zone]: 'b' } } };
   expect(c.limits.roomOnOtherNodes(leaving, DRIVER)).toBe(3);
   c.add('n-9', 7, 'b');

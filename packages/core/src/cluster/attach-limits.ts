@@ -1,7 +1,7 @@
 import { Labels } from '@mcm/api';
 import { type CsiNode, type Informer, isReady, type KubeObject, type Node, type VolumeAttachment } from '@mcm/kube';
 
-/** The part of an informer that is used. */
+/** The methods of an informer that this class calls. */
 type Source<T extends KubeObject> = Pick<Informer<T>, 'onChange'>;
 
 export interface AttachLimitSources {
@@ -10,27 +10,27 @@ export interface AttachLimitSources {
   readonly attachments: Source<VolumeAttachment>;
 }
 
-/** Volumes that a driver may still attach in a zone. */
+/** The number of volumes that a CSI driver may still attach in a zone. */
 interface Room {
   /** Sum over the nodes with a limit. */
   free: number;
-  /** Number of nodes on which the driver has no limit. */
+  /** Number of nodes on which the CSI driver has no limit. */
   boundless: number;
 }
 
 interface NodeState {
   zone: string;
-  /** The node accepts pods: Ready, not cordoned, not being deleted. */
+  /** True if the node accepts pods: it is Ready, not cordoned and not being deleted. */
   usable: boolean;
-  /** `allocatable.count` by driver; undefined: no limit. */
+  /** `allocatable.count` by CSI driver; undefined means no limit. */
   limits: ReadonlyMap<string, number | undefined>;
   readonly attached: Map<string, number>;
 }
 
 /**
  * The number of volumes that the CSI drivers may still attach to the nodes of a zone. Each change of a Node, CSINode or
- * VolumeAttachment updates it, so no pass reads all of them. The nodes of a zone count together, because the scheduler
- * selects the node. Source: CSINode, `spec.drivers[].allocatable.count`.
+ * VolumeAttachment updates it, so no reconcile reads all of them. The class adds up the nodes of a zone, because the
+ * scheduler selects the node. Source: CSINode, `spec.drivers[].allocatable.count`.
  */
 export class AttachLimits {
   readonly #nodes = new Map<string, NodeState>();
@@ -86,8 +86,8 @@ export class AttachLimits {
   }
 
   /**
-   * Number of volumes that a driver may still attach to other nodes of the node's zone; undefined: unknown. A driver
-   * without a CSINode in the zone has no limit.
+   * Number of volumes that a CSI driver may still attach to other nodes in the zone of this node; undefined if unknown. A
+   * driver without a CSINode in the zone has no limit.
    */
   roomOnOtherNodes(node: Node, driver: string): number | undefined {
     const zone = zoneOf(node);

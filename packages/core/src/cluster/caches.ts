@@ -42,21 +42,24 @@ export interface TargetCaches {
   readonly attachments: Informer<VolumeAttachment>;
   /** Indexes: `term`, see {@link budgetTerm}. */
   readonly budgets: Informer<PodDisruptionBudget>;
-  /** The controller does not wait for it. Without permission, attach limits are unknown. */
+  /**
+   * The controller does not wait until this informer has synced. Without permission to read CSINodes, attach limits are
+   * unknown.
+   */
   readonly csiNodes: Informer<CsiNode>;
 }
 
-/** The part of {@link TargetCaches} that a drain reads. */
+/** The caches of {@link TargetCaches} that a drain reads. */
 export type DrainCaches = Omit<TargetCaches, 'csiNodes'>;
 
 /** All caches of the machine controller. */
 export interface Caches {
   /** Indexes: `node` (label), `class`, `group` (of replacements), `unhealthyGroup` (the same, unhealthy ones only), `interruptedGroup` (the same, interrupted ones in deletion), `instance` (see {@link instanceKey}). */
   readonly machines: Informer<Machine>;
-  /** Indexes: `secret` (key of a Secret that it refers to). */
+  /** Index: `secret` (keys of the Secrets that a class refers to). */
   readonly classes: Informer<MachineClass>;
   readonly secrets: Informer<Secret>;
-  /** Counts of unreachable machines, computed from the other caches. */
+  /** Numbers of unreachable machines, computed from the other caches. */
   readonly census: UnreachableCensus;
   /** Undefined with `--target-kubeconfig=none`. */
   readonly target: TargetCaches | undefined;
@@ -89,7 +92,7 @@ export function createCaches({ control, target: targetClient, namespace, runtime
     indexes: {
       node: (machine) => present(machine.metadata.labels?.[Labels.Node]),
       class: (machine) => present(machine.spec.class.name),
-      // Counted for each created or deleted machine.
+      // Index that counts the machines of a class.
       classUsers: ({ spec }) => (spec.class.kind === 'MachineClass' ? present(spec.class.name) : []),
       group: (machine) => [replacementGroup(machine)],
       unhealthyGroup: (machine) => (isUnhealthy(machine) ? [replacementGroup(machine)] : []),
@@ -107,7 +110,7 @@ export function createCaches({ control, target: targetClient, namespace, runtime
   };
 }
 
-/** Caches of the target cluster, or of some of its nodes and pods with field selectors. */
+/** Creates the caches of the target cluster. Field selectors can limit them to some nodes and pods. */
 export const targetCaches = (
   client: KubeClient,
   runtime: InformerRuntime,
@@ -127,7 +130,7 @@ export const targetCaches = (
     fieldSelector: only.pods || undefined,
     project: projectPod,
     indexes: { node: (pod) => present(pod.spec.nodeName) },
-    // A pod has 7 kB and more, so a page of pods determines the peak of this process's memory.
+    // A pod has 7 kB or more, so the number of pods in a page determines the peak of this process's memory.
     pageSize: 50,
   }),
   claims: createInformer(client, persistentVolumeClaims, { ...runtime, project: projectClaim }),

@@ -12,9 +12,11 @@ import {
   type PodVolume,
 } from '@mcm/kube';
 
-/** Projections of the objects in the caches of the target cluster. Their size determines this process's memory. */
+/**
+ * Projections: the fields of target cluster objects that the caches keep. Their size determines the memory of this process.
+ */
 
-/** Strings that are equal in all pods are stored once. */
+/** Interns strings, because the same strings occur in many pods. */
 const pool = new Map<string, string>();
 const POOL_LIMIT = 10_000;
 
@@ -46,7 +48,7 @@ const volume = ({ name, persistentVolumeClaim, emptyDir, ephemeral }: PodVolume)
   return ephemeral ? { name, ephemeral: {} } : undefined;
 };
 
-/** The parts of a pod that drains read: identity, owner, labels for budgets, volumes, phase, readiness. */
+/** Returns only the fields of a pod that drains read: identity, owner, labels for budgets, volumes, phase and readiness. */
 export function projectPod(pod: Pod): Pod {
   const { metadata, spec, status } = pod;
   const owners = owner(pod);
@@ -81,7 +83,7 @@ export function projectPod(pod: Pod): Pod {
   };
 }
 
-/** A node without its images and kernel data. */
+/** Returns a node without its images and kernel data. */
 export function projectNode(node: Node): Node {
   const { capacity, conditions, volumesAttached, volumesInUse } = node.status ?? {};
   return {
@@ -114,10 +116,10 @@ export const projectClaim = (claim: PersistentVolumeClaim): PersistentVolumeClai
   spec: claim.spec.volumeName === undefined ? {} : { volumeName: claim.spec.volumeName },
 });
 
-/** Fields of a volume that do not identify it. */
+/** Fields of a volume's spec that are not its source. */
 const NO_SOURCE = new Set(['accessModes', 'capacity', 'claimRef', 'mountOptions', 'nodeAffinity']);
 
-/** A volume with its source of any kind, from which drivers derive their ids. */
+/** Returns a volume with its source. Drivers derive volume IDs from sources of any kind. */
 export const projectVolume = (volume: PersistentVolume): PersistentVolume => ({
   apiVersion: 'v1',
   kind: 'PersistentVolume',
@@ -127,7 +129,7 @@ export const projectVolume = (volume: PersistentVolume): PersistentVolume => ({
   ),
 });
 
-/** A CSINode with the limits of its drivers. */
+/** Returns a CSINode with only the limits of its drivers. */
 export const projectCsiNode = ({ metadata, spec }: CsiNode): CsiNode => ({
   apiVersion: 'storage.k8s.io/v1',
   kind: 'CSINode',

@@ -25,13 +25,16 @@ import type { DisruptionsUnderWay } from '../disruption/under-way.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { CreationsUnderWay } from './expectations.ts';
 
-/** Index of machines and sets by the UID of their controller; {@link NO_CONTROLLER} for those without one. */
+/**
+ * Index of machines and sets by the UID of their controller. Objects without a controller have the key {@link
+ * NO_CONTROLLER}.
+ */
 export const BY_CONTROLLER = 'controller';
 
-/** Value of {@link BY_CONTROLLER} for objects without a controller. */
+/** Key in {@link BY_CONTROLLER} for objects without a controller. */
 export const NO_CONTROLLER = '';
 
-/** Index of machines by the name of their node. */
+/** Index of machines by the name of their Node. */
 export const BY_NODE = 'node';
 
 const byController = (object: KubeObject): readonly string[] => [controllerOf(object)?.uid ?? NO_CONTROLLER];
@@ -41,7 +44,7 @@ const byNode = (machine: Machine): readonly string[] => {
   return node ? [node] : [];
 };
 
-/** Index of nodes by the name of their machine. */
+/** Index of Nodes by the name of their machine. */
 export const BY_MACHINE = 'machine';
 
 /** Indexes that the informer of nodes needs. */
@@ -52,19 +55,16 @@ export const nodeIndexes = {
   },
 } as const;
 
-/** Indexes that the informer of machines needs for these controllers. */
+/** Indexes that the informer of machines needs for the deployment, set and overshoot controllers. */
 export const machineIndexes = { [BY_CONTROLLER]: byController, [BY_NODE]: byNode } as const;
 
 /** Indexes that the informer of sets needs. */
 export const machineSetIndexes = { [BY_CONTROLLER]: byController } as const;
 
-/**
- * The node conditions that the cache keeps of a machine: progress of an in-place update, and whether its kubelet
- * reports.
- */
+/** The node conditions that the machine cache keeps: the progress of an in-place update, and whether the kubelet reports. */
 const KEPT: ReadonlySet<string> = new Set([NodeConditions.InPlaceUpdate, NodeConditions.Ready]);
 
-/** A machine without addresses and without most of its node conditions. */
+/** Returns a machine without addresses and without most of its node conditions. */
 export function projectMachine(machine: Machine): Machine {
   if (machine.status === undefined) return machine;
   const { conditions, addresses: _addresses, ...status } = machine.status;
@@ -72,7 +72,7 @@ export function projectMachine(machine: Machine): Machine {
   return { ...machine, status: kept.length > 0 ? { ...status, conditions: kept } : status };
 }
 
-/** The parts of a node that decisions read. */
+/** Returns only the fields of a node that decisions read. */
 export function projectNode(node: Node): Node {
   const { name, uid, resourceVersion, creationTimestamp, labels, annotations } = node.metadata;
   const { taints, unschedulable } = node.spec;
@@ -91,7 +91,7 @@ export function projectNode(node: Node): Node {
   };
 }
 
-/** The target cluster's nodes; absent without a target cluster. */
+/** Access to the nodes of the target cluster. Absent without a target cluster. */
 export interface NodeAccess {
   readonly client: KubeClient;
   readonly informer: Informer<Node>;
@@ -100,29 +100,29 @@ export interface NodeAccess {
 /** Dependencies of the deployment, set and overshoot controllers. */
 export interface ControllerContext {
   readonly client: KubeClient;
-  /** The only namespace that they read. */
+  /** The controllers read only this namespace. */
   readonly namespace: string;
   readonly deployments: Informer<MachineDeployment>;
   readonly sets: Informer<MachineSet>;
   readonly machines: Informer<Machine>;
   readonly nodes: NodeAccess | undefined;
-  /** Machines that the set controller is creating, for the deployment controller of the same process. */
+  /** Machines that the set controller is creating. The deployment controller of the same process reads this number. */
   readonly creations: CreationsUnderWay;
-  /** Disruptions that the controllers of sets and deployments have begun and the caches do not show. */
+  /** Disruptions that the set and deployment controllers have started and that the caches do not show yet. */
   readonly disruptions: DisruptionsUnderWay;
-  /** Limits for the replacement of failed machines. */
+  /** Limits on the replacement of failed machines. */
   readonly safeguards: Safeguards;
   readonly recorder: EventRecorder<EventReason>;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** Metrics of the controllers' queues; absent: none. */
+  /** Metrics of the controllers' queues; without them, nothing is recorded. */
   readonly metrics?: QueueMetrics | undefined;
   /** Receives the decisions; absent: they are not recorded. */
   readonly journal?: Journal | undefined;
 }
 
-/** The deployment that controls the set, if the cache has it. */
+/** Returns the deployment that controls the set, if the cache contains it. */
 export function deploymentOf(
   set: MachineSet,
   { deployments }: Pick<ControllerContext, 'deployments'>,
@@ -133,7 +133,7 @@ export function deploymentOf(
   return deployment?.metadata.uid === controller.uid ? deployment : undefined;
 }
 
-/** The parts of the context for `createController`. */
+/** The fields of the context that `createController` needs. */
 export const controllerParts = ({ clock, random, log, metrics }: ControllerContext) => ({
   clock,
   random,
@@ -141,7 +141,7 @@ export const controllerParts = ({ clock, random, log, metrics }: ControllerConte
   metrics,
 });
 
-/** Returns true if a change affects more than the status. */
+/** Returns true if an update changes more than the status. */
 export const changedBeyondStatus = (old: KubeObject, object: KubeObject): boolean =>
   old.metadata.generation !== object.metadata.generation ||
   old.metadata.deletionTimestamp !== object.metadata.deletionTimestamp ||
@@ -153,7 +153,7 @@ export const changedBeyondStatus = (old: KubeObject, object: KubeObject): boolea
 const sameJson = (a: unknown, b: unknown): boolean => a === b || JSON.stringify(a) === JSON.stringify(b);
 
 /**
- * Returns true if a deletion must wait because the garbage collector still removes the owner references of the
- * children. `kubectl delete --cascade=orphan` must not delete the children.
+ * Returns true if the object is being deleted with `kubectl delete --cascade=orphan`. The garbage collector then first
+ * removes the owner references of the children. A controller must not delete the children in this time.
  */
 export const isOrphaning = (object: KubeObject): boolean => object.metadata.finalizers?.includes('orphan') === true;

@@ -1,8 +1,9 @@
 import type { Machine } from '@mcm/api';
 
 /**
- * Creations without an answer yet, by the UID of the set. A deployment counts them with the machines of the set. If the
- * set shrinks in the meantime, they are still created, and another set must not grow in their place.
+ * Counts create requests that have no answer yet, by the UID of the set. The deployment controller adds them to the machines
+ * of the set. If the set is scaled down before the answer, these machines are still created. The count prevents another set
+ * from creating machines instead.
  */
 export class CreationsUnderWay {
   readonly #counts = new Map<string, number>();
@@ -11,7 +12,7 @@ export class CreationsUnderWay {
     return this.#counts.get(setUid) ?? 0;
   }
 
-  /** Counts one creation until `work` has ended. */
+  /** Counts one creation until `work` ends. */
   async during<T>(setUid: string, work: () => Promise<T>): Promise<T> {
     this.#counts.set(setUid, this.of(setUid) + 1);
     try {
@@ -24,7 +25,7 @@ export class CreationsUnderWay {
   }
 }
 
-/** `asked`: the server confirmed. `unanswered`: the result is unknown. */
+/** `asked`: the server confirmed the deletion. `unanswered`: the result of the request is unknown. */
 export type DeletionState = 'asked' | 'unanswered';
 
 const NO_DELETIONS: ReadonlyMap<string, DeletionState> = new Map();
@@ -32,43 +33,47 @@ const NO_DELETIONS: ReadonlyMap<string, DeletionState> = new Map();
 /**
  * Deletions that the cache does not show yet.
  *
- * - Creations need no memory. Their answer goes into the cache at once, and one without an answer is repeated under the
- *   same name (see machine-names.ts).
- * - Until the watch shows a deletion timestamp, a second pass would count the machine. It would then delete another one
- *   that has become less useful. So the UIDs of deleted machines are kept until the cache shows the deletion.
- * - The original counts expected events, forgets them after five minutes and never verifies (BUG-3 of
- *   docs/compatibility/rules-deployments.md). Here nothing expires. After a restart, the first complete list shows the
- *   truth.
+ * - Creations need no entry here. The answer of a creation is added to the cache at once. A creation without an answer is
+ *   repeated with the same name (see machine-names.ts).
+ * - Until the watch shows the deletion timestamp, a second reconcile would still count the machine. It could then delete
+ *   another machine, if that one is now the preferred victim. So this class keeps the UIDs of deleted machines until the
+ *   cache shows the deletion.
+ * - The original counts expected events and forgets them after five minutes without verification (BUG-3 of
+ *   docs/compatibility/rules-deployments.md). Entries of this class do not expire. After a restart, the first complete list
+ *   contains the actual state.
  */
 export class PendingDeletions {
   readonly #uids = new Map<string, DeletionState>();
-  /** The version of each machine at the decision about its deletion. */
+  /** The resource version of each machine when the set controller decided to delete it. */
   readonly #versions = new Map<string, string>();
   readonly #shared: Set<string>;
 
-  /** @param shared Receives the same UIDs, for decisions about more than one set. */
+  /** @param shared Receives the same UIDs, for decisions about several sets. */
   constructor(shared = new Set<string>()) {
     this.#shared = shared;
   }
 
-  /** A deletion of the machine starts. It names this version in all its repetitions. */
+  /**
+   * Records that the deletion of a machine starts. The request and all its repetitions have this resource version as a
+   * precondition.
+   */
   begin({ metadata: { uid, resourceVersion } }: Machine): void {
     if (!this.#versions.has(uid) && resourceVersion !== undefined) this.#versions.set(uid, resourceVersion);
     this.note(uid, 'unanswered');
   }
 
-  /** The version of the machine at the decision about its deletion. */
+  /** The resource version of the machine when the set controller decided to delete it. */
   versionOf(uid: string): string | undefined {
     return this.#versions.get(uid);
   }
 
-  /** A deletion was sent. */
+  /** Records the result of a delete request. */
   note(uid: string, state: DeletionState): void {
     this.#uids.set(uid, state);
     this.#shared.add(uid);
   }
 
-  /** The server refused, so the machine counts again. */
+  /** Removes the entry after the server refused the deletion, so the machine counts again. */
   forget(uid: string): void {
     this.#uids.delete(uid);
     this.#versions.delete(uid);
@@ -90,7 +95,7 @@ export class PendingDeletions {
     return new Map(this.#uids);
   }
 
-  /** Machines whose deletion must be repeated because it got no answer. */
+  /** Machines whose delete request got no answer and must be repeated. */
   unanswered(machines: readonly Machine[]): readonly Machine[] {
     if (this.#uids.size === 0) return [];
     return machines.filter(({ metadata }) => this.#uids.get(metadata.uid) === 'unanswered');

@@ -14,7 +14,7 @@ const template = (machineClass: object) => ({
   template: { metadata: { labels: { app: 'pool' } }, spec: { class: machineClass } },
 });
 
-/** Problems that the object alone shows: the title, the change to a valid deployment, and the field in the error. */
+/** Errors that the object alone shows: the title, the change of a valid deployment, and the field in the error. */
 const WRONG: readonly [title: string, spec: object, field: string][] = [
   ['a selector that does not match the template', selector({ app: 'other' }), 'spec.selector.matchLabels'],
   ['negative replicas', { replicas: -1 }, 'spec.replicas'],
@@ -55,8 +55,8 @@ const uids = async (world: World) => (await world.machines()).map(({ metadata })
 const warnings = async (world: World) => (await world.events()).filter(({ type }) => type === 'Warning');
 
 /**
- * Stored objects may have these values from before the rules existed, and the values have a meaning
- * (docs/compatibility/rules-deployments.md §3.1). A takeover must accept them.
+ * Stored objects may have these values from the time before the rules existed, and the values have a meaning
+ * (docs/compatibility/rules-deployments.md §3.1). A take-over must accept them.
  */
 const MEANT: ReadonlySet<string> = new Set([
   'a surge over 100 percent',
@@ -207,7 +207,7 @@ describe('problems that only the cluster shows', () => {
     await apply(world, pool({}));
     await world.until(() => world.complete(), 60);
     const before = await uids(world);
-    // Creation times have no fractions of a second. Two objects of the same second have no order by age.
+    // Creation times have a resolution of one second. Two objects of the same second have no order by age.
     await world.pass(2);
     await apply(world, { ...pool({}), metadata: { name: 'second' } });
     await world.pass(30);

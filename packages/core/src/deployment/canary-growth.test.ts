@@ -33,13 +33,13 @@ const NEVER_JOINED = { lastOperation: { state: 'Failed', type: 'Create', descrip
 const failing = async (world: World): Promise<readonly Machine[]> =>
   (await world.machines()).filter(({ spec }) => spec.class.name === 'large');
 
-/** Does the work of the machine controller at the end of the creation timeout. */
+/** Marks machines as Failed, as the machine controller does at the end of the creation timeout. */
 async function failCanaries(world: World): Promise<void> {
   for (const { metadata } of await failing(world)) await world.setPhase(metadata.name, 'Failed', NEVER_JOINED);
   await world.pass(10);
 }
 
-/** Starts a rollout to class `large` and lets its canary fail. */
+/** Starts a rollout to class `large` and makes its canary fail. */
 async function failed(world: World, replicas: number, spec: object, annotations: Record<string, string>) {
   await world.deploy(replicas, { revisionHistoryLimit: 10, ...spec }, { annotations });
   await world.until(() => world.complete(), 60);
@@ -366,7 +366,7 @@ describe('the reason for which a rollout waits', () => {
 });
 
 describe('an undo', () => {
-  /** Rolls half of the machines to the new template, then lets one of them fail. */
+  /** Updates half of the machines to the new template, then makes one of them fail. */
   async function half(world: World, annotations: Record<string, string>): Promise<void> {
     await world.deploy(4, { revisionHistoryLimit: 10, ...rolling(1, 0) }, { annotations });
     await world.until(() => world.complete(), 60);

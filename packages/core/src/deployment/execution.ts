@@ -20,9 +20,9 @@ import type { DeploymentAccess } from './writes/access.ts';
 import { messageOf } from './writes/set-writer.ts';
 import type { StatusWriter } from './writes/status-writer.ts';
 
-/** Delay before the next attempt to mark a node. The rollout does not wait for it. */
+/** Delay before the next attempt to write the marks of a node. The rollout does not wait for this attempt. */
 const NODE_RETRY_MS = 5_000;
-/** Delay after a conflict on a node. The cache then shows the change of the other client. */
+/** Delay after a conflict on a node. By then the cache shows the change of the other client. */
 const NODE_CHANGED_MS = 50;
 const PARALLEL_NODES = 16;
 
@@ -30,18 +30,18 @@ const PARALLEL_NODES = 16;
 export interface DeploymentOptions {
   /** Whether nodes are protected from the cluster autoscaler during a rollout. */
   readonly protectNodesDuringRollout: boolean;
-  /** Replaces {@link planRollout}, for example with a function that fails. */
+  /** Replaces {@link planRollout}. Tests pass a function that fails. */
   readonly decide?: typeof planRollout;
 }
 
-/** Executes plans. The order of the writes lets the next pass repair a crash after any write. */
+/** Executes plans. It orders the writes so that the next reconcile can repair a crash after any of them. */
 export class PlanExecution {
   readonly #access: DeploymentAccess;
   readonly #status: StatusWriter;
   readonly #options: DeploymentOptions;
   /**
-   * Rollbacks to missing revisions, with the generation after the request was cleared. They are reported until the next
-   * generation.
+   * Refused rollbacks to missing revisions, with the generation of the deployment after the request was removed. The status
+   * reports them until the next generation.
    */
   readonly #refused = new Map<
     string,
@@ -74,7 +74,8 @@ export class PlanExecution {
     if (creation?.kind === 'collision') return this.#collide(revised, signal);
     const written = new Map<string, MachineSet>();
     for (const set of plan.write) written.set(set.metadata.uid, await this.#access.sets.update(set, signal));
-    // At this point the old sets cannot create machines, and the new set cannot delete machines with the label.
+    // The writes before this line prevent two faults: old sets cannot create machines, and the new set cannot delete
+    // machines with the label.
     await this.#handOver(plan, signal);
     await this.#takeOff(revised, plan.inPlace.leftovers ?? [], signal);
     if (creation?.kind !== 'failed') {
@@ -110,8 +111,8 @@ export class PlanExecution {
   }
 
   /**
-   * Writes the pause and its reason in one request, so that the same failure does not pause a resumed rollout again. An
-   * undo is only requested. The next pass carries it out as if a user had requested it.
+   * Writes the pause and its reason in one request. Otherwise the same failure would pause a resumed rollout again. An undo
+   * is only requested here. The next reconcile carries it out like the request of a user.
    */
   async #pause(
     deployment: MachineDeployment,
@@ -151,8 +152,9 @@ export class PlanExecution {
   }
 
   /**
-   * Removes the selection from nodes that have the current template. A live read comes first: the user may have just changed
-   * the template and selected nodes for it. Then the cache may show only the change of the node.
+   * Removes the update selection from nodes that have the current template. It first reads the deployment from the server:
+   * the user may have just changed the template and selected nodes for it. The cache can show the change of the node before
+   * the change of the deployment.
    */
   async #takeOff(deployment: MachineDeployment, marks: readonly NodeMark[], signal: AbortSignal): Promise<void> {
     const { nodes, recorder } = this.#access.context;
@@ -186,7 +188,10 @@ export class PlanExecution {
     return this.#access.patch(deployment, { annotations }, signal);
   }
 
-  /** The name belongs to another template or owner, so the next pass uses another name (docs/compatibility/rules-deployments.md §2.7). */
+  /**
+   * A set of another template or owner has the name, so the next reconcile uses another name
+   * (docs/compatibility/rules-deployments.md §2.7).
+   */
   async #collide(deployment: MachineDeployment, signal: AbortSignal): Promise<Outcome> {
     const collisionCount = (deployment.status?.collisionCount ?? 0) + 1;
     this.#access.context.log.warn('Name of the new MachineSet is in use; using another name', {

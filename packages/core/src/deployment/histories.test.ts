@@ -9,11 +9,11 @@ import { delayedWatch } from '../testing/delayed-watch.ts';
 import { PauseVerifier } from './testing/pause-verifier.ts';
 import { World } from './testing/world.ts';
 
-/** Faults of the connection to the server. */
+/** Simulated faults of the connection to the server. */
 interface Faults {
-  /** Share of the writes whose answer is lost after execution, and share of the writes that never arrive. */
+  /** The fraction of writes whose answer is lost after the execution, and the fraction of writes that never arrive. */
   readonly lost: number;
-  /** Longest delay of a watch event, in milliseconds. */
+  /** Maximum delay of a watch event, in milliseconds. */
   readonly staleMs: number;
 }
 
@@ -61,9 +61,9 @@ type History = typeof history extends (acts: never) => fc.Arbitrary<infer H> ? H
 const terminating = (machine: Machine) => machine.metadata.deletionTimestamp !== undefined;
 const running = (machine: Machine) => machine.status?.currentStatus?.phase === 'Running' && !terminating(machine);
 
-/** Remembers the requests of the user, until no controller can act on an older one. */
+/** Records the requests of the user until no controller can act on an older one. */
 class Wishes {
-  /** Longest age of a cache, retries included, in milliseconds. */
+  /** Maximum age of a cache including retries, in milliseconds. */
   static readonly memoryMs = 15_000;
   readonly #said: { at: number; replicas: number }[] = [];
   say(at: Date, replicas: number): void {
@@ -81,9 +81,7 @@ class Wishes {
   least = (now: Date): number => Math.min(...this.#recent(now));
 }
 
-/**
- * Returns true if the set of a terminating machine has fewer machines than replicas, so that it replaces the machine.
- */
+/** Returns true if the set of a terminating machine has fewer machines than replicas, so it replaces the machine. */
 function isRefilled(world: World, machine: Machine): boolean {
   const uid = controllerOf(machine)?.uid;
   const set = world.context.sets.store.list().find(({ metadata }) => metadata.uid === uid);
@@ -92,7 +90,8 @@ function isRefilled(world: World, machine: Machine): boolean {
 }
 
 /**
- * Counts the replicas without a machine. Failed machines that wait do not count, because a successor may come first.
+ * Counts the replicas without a machine. Failed machines that wait are not counted, because their replacement may be created
+ * first.
  */
 function openReplicas(world: World): number {
   const alive = world.truth.store.list().filter((one) => !terminating(one));
@@ -167,7 +166,7 @@ async function live(
     if (type !== 'updated' || repairs.has(uid) || !terminating(object) || world.byHand.has(uid)) return;
     if (object.status?.currentStatus?.phase !== 'Failed' || !isRefilled(world, object)) return;
     repairs.add(uid);
-    // The default of --max-unhealthy-replacements allows one at a time, independent of the rollout.
+    // The default of --max-unhealthy-replacements allows one replacement at a time, independent of the rollout.
     const atWork = Math.min(repairs.size, openReplicas(world));
     if (atWork > 1) broken.push(`${atWork} failed machines were being replaced at once`);
   });
@@ -183,7 +182,7 @@ async function live(
   for (const [action, pauseMs] of acts) {
     await act(world, wishes, action);
     if (action.do === 'pause') await verifier.asked(action.paused);
-    // Gives the pause a rollout to stop.
+    // Starts a rollout that the pause then stops.
     if (action.do === 'pause' && action.paused) await world.changeClass(random.next() < 0.5 ? 'large' : 'huge');
     if (action.do === 'scale') await verifier.asked();
     await world.pass(pauseMs / 1000);

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { expectClean, rounds, strategy, uids } from './testing/in-place-agents.ts';
 import { World } from './testing/world.ts';
 
-/** Rolls two machines in place, and changes the template right after a write of the first hand-over. */
+/** Updates two machines in place. The template changes immediately after a write of the first move to the new set. */
 async function interrupted(writesAfter: number, template: string, paused: boolean): Promise<World> {
   let left = Number.POSITIVE_INFINITY;
   const world: World = await World.start(startControlPlane, {

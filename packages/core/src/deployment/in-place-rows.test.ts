@@ -13,10 +13,10 @@ type Mark = 'c' | 's' | 'successful' | 'failed';
 
 interface Given {
   readonly phase?: MachinePhase;
-  /** Undefined: the machine has no node. */
+  /** Marks of the node. Undefined if the machine has no node. */
   readonly marks?: readonly Mark[];
   readonly reason?: string;
-  /** The machine was moved to this set, and the size of the set does not include it yet. */
+  /** True if the machine was moved to this set and the size of the set does not include it yet. */
   readonly moved?: boolean;
   readonly deleting?: boolean;
 }
@@ -32,7 +32,7 @@ const nodeLabels = (marks: readonly Mark[]): Record<string, string> => ({
 const oldSet = (name: string, replicas: number, age = 60): MachineSet =>
   set(name, replicas, { age, className: 'former', labels: { [Labels.ScaleUpDisabled]: 'true' } });
 
-/** Sets with machines and their nodes. */
+/** Sets with their machines and nodes. */
 class Fleet {
   readonly nodes = new Map<string, Node>();
 
@@ -80,7 +80,7 @@ const updated: Given = {
   reason: 'UpdateSuccessful',
 };
 
-/** Plans for three replicas without surge; one machine may be unavailable. */
+/** Returns the plan for three replicas without a surge, of which one may be unavailable. */
 function plan(
   old: readonly [replicas: number, machines: readonly Given[]],
   current: readonly [replicas: number, machines: readonly Given[]],

@@ -7,13 +7,13 @@ import { World } from './testing/world.ts';
 
 const going = ({ metadata }: Machine): boolean => metadata.deletionTimestamp !== undefined;
 
-/** The settings of a rollout, and the fate of its new machines. */
+/** The settings of a rollout, and what happens to its new machines. */
 const story = fc.record({
   seed: fc.nat(),
   replicas: fc.integer({ min: 2, max: 6 }),
   maxSurge: fc.constantFrom(0, 1, '50%'),
   maxUnavailable: fc.constantFrom(1, '50%', '100%'),
-  /** Number of new machines that ever run. The others never become available. */
+  /** Number of new machines that become Running. The others never do. */
   comes: fc.nat(3),
   scaledTo: fc.option(fc.integer({ min: 2, max: 8 }), { nil: undefined }),
 });
@@ -50,7 +50,7 @@ test('a rollout whose new machines never run does not remove all machines, also 
       if (scaledTo !== undefined) await world.change({ spec: { replicas: scaledTo } });
       await world.pass(600);
       expect(least.replicas).toBeGreaterThan(0);
-      // With maxUnavailable 100%, no machine may exist for a moment. The sets always request some.
+      // With maxUnavailable 100%, there may be no machine for a moment. But the sets always request some.
       if (maxUnavailable !== '100%') expect(least.alive).toBeGreaterThan(0);
     }),
     runs,

@@ -5,19 +5,19 @@ import { beforeAll, expect, test } from 'vitest';
 import { World } from './testing/world.ts';
 
 /**
- * Kills the manager in the middle of a rollout of a hundred machines, as SIGKILL does. Requests in flight may have been
- * executed, and their answers are lost. Every run has two instants, and a row of eight kills. `MCM_KILLS=200
- * MCM_SEED=<n>` plays more.
+ * Kills the manager during a rollout of a hundred machines, as SIGKILL does. Requests in progress may have been executed,
+ * and their answers are lost. Each run has two kills, and then a series of eight. `MCM_KILLS=200 MCM_SEED=<n>` runs more.
  */
 const KILLS = Number(process.env.MCM_KILLS ?? thoroughly(2, 1));
 const SEED = Number(process.env.MCM_SEED ?? 1);
 const MACHINES = 100;
 const SURGE = 10;
-/** Only ends a test that hangs; it does not measure speed. A loaded machine takes ten times as long. */
+/** Ends a test that hangs. It does not measure speed, because a busy machine takes ten times as long. */
 const TIMEOUT = 600_000 + KILLS * 30_000;
 
 /**
- * A connection with up to 20 ms delay in each direction, which can be cut. The server may or may not execute requests that are in flight.
+ * A connection with a delay of up to 20 ms in each direction, which a test can interrupt. The server may or may not execute
+ * requests in progress.
  */
 class Wire {
   dead = false;
@@ -37,7 +37,7 @@ class Wire {
   };
 }
 
-/** The final state without names, times and counts of versions. */
+/** Returns the final state without names, times and resource versions. */
 async function picture(world: World): Promise<object> {
   const { status, metadata } = await world.deployment();
   const sets = await world.sets();
@@ -67,7 +67,7 @@ async function picture(world: World): Promise<object> {
   };
 }
 
-/** Rolls a hundred machines and kills the manager at the given instants of the rollout, in milliseconds. */
+/** Runs a rollout of a hundred machines and kills the manager at these times of the rollout, in milliseconds. */
 async function roll(killsAt: readonly number[]) {
   const wire = new Wire();
   const ms = (_machine: unknown, index: number) => 200 + (index % 10) * 90;

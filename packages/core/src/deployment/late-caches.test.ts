@@ -6,10 +6,10 @@ import { expect, test } from 'vitest';
 import { delayedWatch } from '../testing/delayed-watch.ts';
 import { World } from './testing/world.ts';
 
-/** Longest delay of a watch. Each watch has its own delay. */
+/** Maximum delay of a watch. Each watch has its own delay. */
 const LAG_MS = 300;
 const LATENCY_MS = 50;
-/** No controller can know events of this age or younger: the delay of a watch plus a request in flight. */
+/** No controller can know events that are newer than this: the delay of a watch plus a request in progress. */
 const UNKNOWABLE_MS = 2 * (LAG_MS + LATENCY_MS);
 
 const act = fc.oneof(
@@ -83,7 +83,7 @@ async function live({ seed, replicas, strategy, surge, unavailable, acts }: Hist
     } else if (what === 'class') await world.changeClass(['small', 'large', 'huge'][which] ?? 'small');
     else if (name) {
       await world.setPhase(name, 'Failed');
-      // The machine recovers before all caches show its failure, or right after.
+      // The machine recovers before all caches show its failure, or immediately afterwards.
       if (what === 'blink') {
         await world.pass((100 + random.next() * 250) / 1_000);
         const still = world.truth.store.get(`test/${name}`);
@@ -96,7 +96,7 @@ async function live({ seed, replicas, strategy, surge, unavailable, acts }: Hist
   return broken;
 }
 
-/** A machine that recovers during its deletion. Deletions without a version cause this. */
+/** A machine recovers during its deletion. This only happens if delete requests have no version as a precondition. */
 const RECOVERED: History = {
   seed: 1335431204,
   replicas: 4,

@@ -4,7 +4,7 @@ import { seededRandom, sleep, type VirtualClock } from '@mcm/kube';
 import { describe, expect, test } from 'vitest';
 import { NAMESPACE, World } from './testing/world.ts';
 
-/** The world itself verifies that a set never uses a name twice. These tests count the names. */
+/** `World` verifies that a set never uses a name twice. These tests count the names. */
 
 const recorded = ({ metadata }: MachineSet): string | undefined =>
   metadata.annotations?.[Annotations.NextMachineNumbers];
@@ -95,7 +95,7 @@ describe('a rollback of spec.rollbackTo', () => {
   });
 });
 
-/** A connection that breaks at one request of the manager. The process dies and sees no later answer. */
+/** A connection that breaks at one request of the manager. The manager stops and gets no later answer. */
 class Break {
   requests = 0;
   dead = false;
@@ -117,9 +117,7 @@ class Break {
   };
 }
 
-/**
- * Deploys machines with a manager that dies at its n-th request. The result is undefined if it needs fewer requests.
- */
+/** Creates machines with a manager that stops at its n-th request. Returns undefined if it needs fewer requests. */
 async function dies(at: number, executed: boolean) {
   const broken = new Break(at, executed);
   await using world = await World.start(startControlPlane, { fault: broken.fault });
@@ -155,8 +153,8 @@ test.each([true, false])(
 );
 
 /**
- * Loses answers to creations. The server executes every second of these requests at once, and the others some seconds
- * later.
+ * Loses answers to create requests. The server executes every second of these requests immediately, and the others some
+ * seconds later.
  */
 function lossyCreations(seed: number) {
   const random = seededRandom(seed);
@@ -197,7 +195,7 @@ test('a process that starts with old caches creates no surplus machine', async (
   let hides = false;
   let hidden: Response | undefined;
   await using world = await World.start(startControlPlane, {
-    // The new process gets a list of machines from before the last creation, and its watch starts late.
+    // The new process gets a list of machines from the time before the last creation, and its watch starts late.
     fault: async (request, answer, clock) => {
       const reads = request.method === 'GET' && /\/machines\?/.test(request.url);
       if (!hides || !reads || request.url.includes('labelSelector')) return answer();

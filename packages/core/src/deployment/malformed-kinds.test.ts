@@ -30,7 +30,7 @@ const openUntil = (signal: AbortSignal): ReadableStream =>
     start: (controller) => signal.addEventListener('abort', () => controller.error(signal.reason), { once: true }),
   });
 
-/** Every field of the schema of a kind at any depth: missing, null, and of each other type. */
+/** Yields every field of a kind's schema, at any depth: missing, null, and of each other type. */
 const itemsOf = ({ kind, shape = {} }: ResourceDefinition<KubeObject>): readonly object[] =>
   [...malformations(shape)].map(({ content }, index) => ({
     apiVersion: 'x',

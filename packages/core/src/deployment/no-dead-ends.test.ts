@@ -20,12 +20,12 @@ import { type AnyState, anyState, FORMER_DEAD_ENDS, objectsOf } from './testing/
 
 const MINUTE = 60_000;
 /**
- * Machines that become unreachable one by one stay below every circuit breaker. An open breaker would keep machines
- * until an operator acts.
+ * Machines become unreachable one by one, so no circuit breaker opens. An open one would keep machines until an operator
+ * acts.
  */
 const SAFEGUARDS = { ...SAFEGUARD_DEFAULTS, breaker: { ...BREAKER_DEFAULTS, minimumCount: 1_000 } };
 const DURATIONS = { join: () => MINUTE, gone: () => MINUTE, update: () => MINUTE };
-/** Number of rounds in which users and machine controller act, before the goal must be reached. */
+/** Number of rounds, in which users and the machine controller act, until the deployment must have reached its goal. */
 const ROUNDS = 12;
 
 const withPhase = (machine: Machine, phase: string, reason?: string): Machine =>
@@ -38,7 +38,7 @@ const withPhase = (machine: Machine, phase: string, reason?: string): Machine =>
     },
   }) as Machine;
 
-/** Does the work of the machine controller: no fault of a machine lasts. */
+/** Simulates the machine controller: every problem of a machine is resolved. */
 function assessed(machine: Machine, node: Node | undefined): Machine {
   const phase = phaseOf(machine);
   const labels = node?.metadata.labels ?? {};
@@ -66,7 +66,7 @@ function assessed(machine: Machine, node: Node | undefined): Machine {
   return machine;
 }
 
-/** A user with manual updates selects every candidate. */
+/** Simulates a user with manual updates, who selects every candidate. */
 function selected(node: Node, { spec }: MachineDeployment): Node {
   const { labels = {} } = node.metadata;
   const byHand = spec.strategy?.inPlaceUpdate?.orchestrationType === 'Manual';
@@ -80,7 +80,7 @@ interface Outcome {
   readonly because: string;
 }
 
-/** Returns true if the deployment has all its machines, all from the current template, and no others. */
+/** Returns true if the deployment has exactly its machines, and all have the current template. */
 function hasArrived({ deployment, sets, machines }: SimulatedEnd): boolean {
   const wanted = deployment.spec.replicas ?? 0;
   const all = [...machines.values()].flat();
@@ -97,7 +97,7 @@ function hasArrived({ deployment, sets, machines }: SimulatedEnd): boolean {
   );
 }
 
-/** Lets the controllers, the machines and the user act in turn from a given state. */
+/** Lets the controllers, the machines and the user act one after the other, from a given state. */
 function live(state: AnyState): Outcome {
   const { deployment, sets, fleet, nodes, classes } = objectsOf(state);
   let steps = 0;

@@ -6,11 +6,11 @@ import { semanticEqual } from '../values/semantic-equal.ts';
 interface Entry {
   readonly deployment: MachineDeployment;
   readonly matches: Matcher;
-  /** The label pair of its selector in the index. {@link ANY} for a selector with expressions only. */
+  /** The index key of the selector: one of its required labels. It is {@link ANY} if the selector has only expressions. */
   readonly place: string;
 }
 
-/** Place of selectors that name no label. */
+/** Index key of selectors that require no exact label. */
 const ANY = '';
 
 const pairsOf = (labels: Readonly<Record<string, string>> = {}): string[] =>
@@ -20,11 +20,11 @@ const templateLabels = ({ spec }: MachineDeployment) => spec.template?.metadata?
 
 /**
  * Index of deployments that select each other's machines. Each change of a selector or of template labels updates it, so a
- * look-up is cheap. A change reads only the deployments that share its rarest label.
+ * look-up is cheap. An update compares only the deployments that share the rarest label of the selector.
  */
 export class SelectorOverlaps {
   readonly #entries = new Map<Key, Entry>();
-  /** Deployments by the label pairs of their templates, and by the places of their selectors. */
+  /** Deployments by the labels of their templates, and by the index keys of their selectors. */
   readonly #byLabel = new Map<string, Set<Key>>();
   readonly #byPlace = new Map<string, Set<Key>>();
   readonly #partners = new Map<Key, Set<Key>>();
@@ -33,7 +33,7 @@ export class SelectorOverlaps {
   constructor(deployments: Informer<MachineDeployment>, changed: (key: Key) => void) {
     deployments.onChange((change) => {
       const { key, object } = change;
-      // The selection of a malformed deployment is unknown, and the controller does not reconcile it.
+      // The selector of a malformed deployment is unknown, and the controller does not reconcile such a deployment.
       const gone = change.type === 'deleted' || object.metadata.deletionTimestamp !== undefined || isHeld(object);
       const known = this.#entries.get(key)?.deployment;
       if (known && !gone && sameSelection(known, object)) return;
@@ -47,7 +47,7 @@ export class SelectorOverlaps {
     });
   }
 
-  /** Keys of deployments that select machines of this one, or whose machines this one selects. */
+  /** Keys of deployments that select machines of this deployment, or whose machines this deployment selects. */
   of(key: Key): readonly Key[] {
     return [...(this.#partners.get(key) ?? [])];
   }
@@ -89,14 +89,14 @@ export class SelectorOverlaps {
     return partners;
   }
 
-  /** Returns the pair that the fewest templates have. */
+  /** Returns the label that the fewest templates have. */
   #rarest(pairs: readonly string[]): string {
     const count = (pair: string) => this.#byLabel.get(pair)?.size ?? 0;
     return pairs.reduce((a, b) => (a === ANY || count(b) < count(a) ? b : a), ANY);
   }
 }
 
-/** An empty or invalid selector selects nothing. The status of the deployment reports the problem. */
+/** An empty or invalid selector matches nothing. The status of the deployment reports the problem. */
 function matcherOf({ spec }: MachineDeployment): Matcher {
   try {
     return isEmptySelector(spec.selector) ? () => false : compileSelector(spec.selector);

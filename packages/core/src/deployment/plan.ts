@@ -41,9 +41,9 @@ import { type DeploymentSnapshot, rolling, type View, viewOf } from './state/vie
 import { setWrites } from './writes/set-writes.ts';
 
 /**
- * Decides the next step of a deployment. The function is pure and total: any snapshot gives a plan. It refuses a plan that
+ * Decides the next step of a deployment. The function is pure and returns a plan for every snapshot. It refuses a plan that
  * would break a limit.
- * @throws PlanRefused if a planner has a defect. The caller must then write nothing.
+ * @throws PlanRefused if the planner has a defect. The caller must then write nothing.
  */
 export function planRollout(snapshot: DeploymentSnapshot): RolloutPlan {
   const view = viewOf(snapshot);
@@ -81,7 +81,7 @@ export function planRollout(snapshot: DeploymentSnapshot): RolloutPlan {
 const earliest = (a: Date | undefined, b: Date | undefined): Date | undefined =>
   a === undefined || (b !== undefined && b < a) ? b : a;
 
-/** The step of a deployment that must wait. A scale-down by the user is always possible. */
+/** The step of a blocked deployment. The user can always scale it down. */
 function blockedStep(view: View): Step | undefined {
   const [older] = overlappedBy(view);
   if (older) {
@@ -103,7 +103,7 @@ function nextStep(view: View): Step {
   if (deployment.spec.rollbackTo) return rollbackStep(view, deployment.spec.rollbackTo.revision ?? 0);
   const scales = isScalingEvent(sizes, replicas) && !betweenSets(view);
   if (blocked && !(scales && mayScale)) return blocked;
-  // The pause comes before a step that would create more machines of a failing template.
+  // A failing template pauses the rollout before any step that would create more machines of it.
   const pause = blocked ? undefined : automaticPause(view);
   if (pause) return { pause, measureProgress: false, because: pause.message };
   const waits = blocked
@@ -126,7 +126,7 @@ function strategyStep(view: View): Step {
   }
 }
 
-/** A rollout with these annotations pauses or undoes itself when a machine of its new template fails. */
+/** Pauses or undoes a rollout when a machine of its new template fails, if the deployment has the annotations for this. */
 function automaticPause({
   deployment,
   care,
@@ -139,7 +139,7 @@ function automaticPause({
   if (!rolling(counted.old) || !stopsOnFailure(care) || isReturn(deployment, split.current)) return undefined;
   const of = ({ set }: CountedSet) => machines.get(set.metadata.uid) ?? [];
   const failures = failuresOf(counted.current ? of(counted.current) : [], counted.old.flatMap(of));
-  // A rollback that was refused would be refused again.
+  // The controller does not request a rollback again that it has refused.
   const undoes = care.undoOnFailure && refusedRollback === undefined;
   const goodSet = undoes ? split.old.find(({ metadata }) => metadata.name === good) : undefined;
   return pauseOn(deployment, failures, (goodSet && revisionOf(goodSet)) || undefined);
@@ -152,8 +152,8 @@ const pauseIsOver = ({ deployment: { metadata, spec }, complete, counted }: View
   !rolling(counted.old);
 
 /**
- * The set to record as the last good set, for deployments with rollout annotations: the one with all machines. If the user
- * added the annotations together with the new template, it is the previous set, identified by the revision.
+ * The set to record as the last good set, for deployments with rollout annotations: the one that has all machines. If the
+ * user added the annotations together with the new template, it is the set of the previous revision.
  */
 function lastGoodOf(view: View): string | undefined {
   const { deployment, care, complete, counted, replicas, split } = view;
@@ -170,7 +170,7 @@ function lastGoodOf(view: View): string | undefined {
   return name === noted ? undefined : name;
 }
 
-/** The condition of a deployment that paused itself. */
+/** The condition of a deployment whose rollout the controller paused after a failure. */
 function pausedByFailure({ metadata }: MachineDeployment): Partial<Step> {
   const note = metadata.annotations?.[Annotations.RolloutPausedBy];
   if (note === undefined) return {};
@@ -184,7 +184,7 @@ const idleStep = ({ resize, inPlace = NO_WORK, create }: Step): boolean =>
 const whyFirst = ({ go, waiting }: RepairPlan): string =>
   `${listedNames([...go, ...waiting])} failed and are replaced first`;
 
-/** Adds the reason and the time of the next look to the step of a rollout that waits. */
+/** Adds to the step of a waiting rollout the reason, and the time of the next reconcile. */
 function held(view: View, step: Step): Step {
   const { gate, replicas, sizes, repairs } = view;
   const unreachable = sum(sizes.old, (size) => size.held ?? 0);
@@ -211,7 +211,7 @@ function held(view: View, step: Step): Step {
   }
   const size = sizes.current?.replicas ?? 0;
   if (!gate || size < Math.min(gate.ceiling, replicas)) return step;
-  // The soak time is the reason for waiting only if the rollout would continue without it.
+  // The rollout waits for the soak time only if it would otherwise continue.
   const moves = () => !idleStep(strategyStep({ ...view, gate: undefined }));
   const isCause = gate.opensAt === undefined || !idleStep(step) || moves();
   if (!isCause) return { ...step, lookAgainAt: gate.opensAt };
@@ -223,14 +223,17 @@ function held(view: View, step: Step): Step {
   };
 }
 
-/** True if only nodes that postpone keep the rollout from its next step. */
+/** Returns true if the rollout waits only for nodes that postpone their disruption. */
 function waitsForNodes(view: View, step: Step): boolean {
   if (view.postponed.length === 0 || !idleStep(step)) return false;
   const old = view.sizes.old.map((size) => ({ ...size, postponed: 0 }));
   return !idleStep(strategyStep({ ...view, postponed: [], sizes: { ...view.sizes, old } }));
 }
 
-/** The last old machine is being deleted and the current set has none yet. The rollout waits, then creates the first one. */
+/**
+ * Returns true if the last old machine is being deleted and the current set has no machine yet. The rollout waits before it
+ * creates the first one.
+ */
 const betweenSets = ({ deployment, sizes }: View): boolean =>
   deployment.spec.strategy?.type === 'RollingUpdate' &&
   sizes.current?.replicas === 0 &&

@@ -57,18 +57,21 @@ import { DeploymentAccess } from './writes/access.ts';
 import { SetClaims } from './writes/set-claims.ts';
 import { StatusWriter } from './writes/status-writer.ts';
 
-/** Many machines change their reachability at about the same time. The delay combines them into one pass. */
+/** Many machines become unreachable or reachable at about the same time. This delay combines them into one reconcile. */
 const BREAKER_SWARM_MS = 1_000;
 
 const INVALID_SPEC = MachineDeploymentConditions.InvalidSpec;
 
-/** The problem of a deployment that the controller does not reconcile. */
+/** The reason why the controller does not reconcile a deployment. */
 type Refusal = Extract<ConditionChange, { type: 'InvalidSpec' | 'RolloutBlocked' }> & {
-  /** Reason of the event; absent: the condition's type. */
+  /** Reason of the event. Without it, the event has the type of the condition as its reason. */
   readonly event?: EventReason;
 };
 
-/** A selector that matches everything is refused: it would take every machine of the namespace (docs/compatibility/rules-deployments.md §1.4). */
+/**
+ * The controller refuses a selector that matches everything: the deployment would adopt every machine of the namespace
+ * (docs/compatibility/rules-deployments.md §1.4).
+ */
 const SELECTS_ALL: Refusal = {
   type: INVALID_SPEC,
   status: 'True',
@@ -77,7 +80,9 @@ const SELECTS_ALL: Refusal = {
   message: 'spec.selector: selects all machines. Name at least one label of the template in it.',
 };
 
-/** Rolls out MachineDeployments over their sets (docs/compatibility/rules-deployments.md §1.3). */
+/**
+ * Reconciles MachineDeployments: rolls out their templates with MachineSets (docs/compatibility/rules-deployments.md §1.3).
+ */
 export class DeploymentReconciler {
   readonly #access: DeploymentAccess;
   readonly #claims: SetClaims;
@@ -88,7 +93,7 @@ export class DeploymentReconciler {
   readonly #decide: typeof planRollout;
   readonly #overlaps: SelectorOverlaps;
   readonly #wake: (key: string, afterMs: number) => void;
-  /** Deployments by the class of their template. */
+  /** Deployments by the class of their template. They are reconciled when the class changes. */
   readonly classes = new Waiters();
 
   /** @param wake Enqueues a deployment again after `afterMs` milliseconds. */
@@ -155,7 +160,7 @@ export class DeploymentReconciler {
       now,
     };
     const { plan, entry } = await this.#plan(snapshot, signal);
-    // A set that is about to be written may still delete the named machines.
+    // A set that this plan still has to write may delete the named machines afterwards.
     if (plan.write.length === 0) this.#requests.reportUnmet(key, scaled, sets);
     this.#listen(key, scaled, sets);
     try {
@@ -180,7 +185,10 @@ export class DeploymentReconciler {
     };
   }
 
-  /** True if the class exists but is not in the cache yet. Prevents a wrong warning about a missing class. */
+  /**
+   * Returns true if the class exists in the API server but not yet in the cache. This prevents a wrong warning about a
+   * missing class.
+   */
   async #isClassNew(key: string, { spec, status }: MachineDeployment, signal: AbortSignal): Promise<boolean> {
     const template = spec.template.spec.class;
     if (!this.#classLookup.lacks(template) || findCondition(status?.conditions ?? [], INVALID_SPEC)) return false;
@@ -188,7 +196,7 @@ export class DeploymentReconciler {
     return this.#classLookup.isThere(template.name ?? '', signal);
   }
 
-  /** Wakes the deployment when a circuit breaker opens or closes, or when its class is created or deleted. */
+  /** Reconciles the deployment again when a circuit breaker opens or closes, or when its class is created or deleted. */
   #listen(key: string, { spec }: MachineDeployment, sets: readonly MachineSet[]): void {
     const { safeguards } = this.#access.context;
     const phases: readonly (string | undefined)[] = ['Unknown', 'Failed'];
@@ -197,7 +205,7 @@ export class DeploymentReconciler {
     this.classes.put(key, spec.template.spec.class.name);
   }
 
-  /** Reports the problem once, as a condition and an event, and writes nothing else. */
+  /** Reports the problem once, as a condition and an event. It writes nothing else. */
   async #refuse(deployment: MachineDeployment, { event, ...change }: Refusal, signal: AbortSignal): Promise<Outcome> {
     const { recorder, clock } = this.#access.context;
     const old: readonly AnyCondition[] = deployment.status?.conditions ?? [];
@@ -224,7 +232,10 @@ export class DeploymentReconciler {
     }
   }
 
-  /** Refuses a plan that breaks a limit. This is a defect of mcm: a condition reports it, and the retry has a back-off. */
+  /**
+   * Returns the plan. A plan that breaks a limit is a defect of mcm: the function reports it in a condition, and the retry
+   * has a back-off.
+   */
   async #plan(
     snapshot: DeploymentSnapshot,
     signal: AbortSignal,
@@ -279,7 +290,7 @@ function nodesSeen(informer: Informer<Node>): Pick<DeploymentSnapshot, 'nodeOf' 
   return nodesUnseen === undefined ? { nodeOf: (name) => informer.store.get(name) } : { nodesUnseen };
 }
 
-/** The controller of MachineDeployments over the context's caches. */
+/** Creates the controller of MachineDeployments over the caches of the context. */
 export function createDeploymentController(
   context: ControllerContext,
   options: DeploymentOptions & { readonly concurrency: number },

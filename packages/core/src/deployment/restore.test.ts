@@ -2,7 +2,7 @@ import { type RestorablePlane, type StoreSnapshot, startRestorablePlane } from '
 import { expect, test } from 'vitest';
 import { type StartPlane, World, type WorldOptions } from './testing/world.ts';
 
-/** The server of the machines is restored to an older state while a manager runs. */
+/** The API server of the machines is restored to an older state while a manager runs. */
 
 async function staged(replicas: number, options: WorldOptions = {}) {
   let plane: RestorablePlane | undefined;

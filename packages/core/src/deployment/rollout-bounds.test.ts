@@ -42,11 +42,11 @@ test.each<[what: string, current: number, old: SetSize, ceiling: number | undefi
 test('a failed old machine that waits for its repair costs nothing if its place is open, otherwise a free place', () => {
   const old = size('old', 8, { available: 5, open: 1 });
   const current = size('new', 4);
-  // 12 machines, 9 of them available. 3 may be deleted, and one place has no machine.
+  // There are 12 replicas and 9 available machines. 3 machines may be deleted, and one replica has no machine.
   expect(shrunk(current, [old], { free: 0, repairsFirst: true })).toEqual({ old: 7 });
   expect(shrunk(current, [old], { free: 1, repairsFirst: true })).toEqual({ old: 6 });
   expect(shrunk(current, [old], { repairsFirst: true })).toEqual({ old: 5 });
-  // More open places than unavailable machines: available ones are not deleted for them.
+  // There are more replicas without a machine than unavailable machines. No available machine is deleted because of them.
   expect(shrunk(current, [{ ...old, available: 8, open: 3 }], { repairsFirst: true })).toEqual({});
 });
 
@@ -60,7 +60,7 @@ test('one machine stays until the current set was scaled, unless it is the last 
   const all = { unavailable: 10, surge: 0 };
   expect(shrunk(size('new', 0), [size('old', 10)], all)).toEqual({ old: 1 });
   expect(shrunk(size('new', 0), [size('old', 1)], { replicas: 1, surge: 0, unavailable: 1 })).toEqual({ old: 0 });
-  // One replica, and another machine that still terminates and makes room by itself.
+  // One replica, and another machine that is still terminating. Its end makes room for a new machine.
   const leaving = size('old', 1, { actual: 2, leaving: 1 });
   expect(shrunk(size('new', 0), [leaving], { replicas: 1, surge: 0, unavailable: 1 })).toEqual({});
   expect(shrunk(size('new', 0), [size('old', 3)], { ...all, replicas: 0, unavailable: 0 })).toEqual({ old: 0 });
@@ -89,11 +89,11 @@ test('the last good set takes what a canary may not take yet, as far as there is
   const proven = { ceiling: 1, good: 'old' };
   const grows = 'the newest template is not yet proven: the last good set grows';
   expect(stepOf(size('new', 1), [size('old', 6)], proven)).toEqual([{ old: 9 }, grows]);
-  // Six machines still terminate.
+  // Six machines are still terminating.
   expect(stepOf(size('new', 1), [size('old', 6, { actual: 10 })], proven)).toEqual([{ old: 7 }, grows]);
   expect(stepOf(size('new', 1), [size('old', 6, { actual: 11 })], proven)[0]).toEqual({});
   expect(stepOf(size('new', 1), [size('old', 9)], proven)[0]).toEqual({});
-  // The canary itself comes first. Without a ceiling the current set takes all.
+  // The canary itself is created first. Without a ceiling, the current set gets all machines.
   expect(stepOf(size('new', 0), [size('old', 6)], proven)[0]).toEqual({ new: 1 });
   expect(stepOf(size('new', 1), [size('old', 6)])[0]).toEqual({ new: 6 });
 });
@@ -144,7 +144,7 @@ test('a single set with an unproven template grows to its ceiling, and the last 
   expect(scaled(size('new', 1, wanted(1, 1)), [size('old', 0)], proven)).toEqual([
     ...[{ new: 3, old: 9 }, ['old', 'new'], 'the newest template is not yet proven: the last good set old grows'],
   ]);
-  // A single old set, and a current set that shrinks, have no ceiling.
+  // A single old set, and a current set that shrinks, are not limited by the ceiling.
   expect(scaled(size('new', 0), [size('old', 4, wanted(4, 4))], proven)[0]).toEqual({ old: 10 });
   expect(scaled(size('new', 12, wanted(12, 12)), [], proven)[0]).toEqual({ new: 10 });
   expect(scaled(size('new', 1, wanted(1, 1)), [size('old', 0)])[0]).toEqual({ new: 10 });
@@ -156,7 +156,7 @@ test('during a rollout the current set grows; a template without machines gets n
   expect(scaled(size('new', 2, wanted(2, 6)), [old])[0]).toEqual({ new: 8 });
   expect(scaled(size('new', 0), [old, other])).toEqual([{}, ['old', 'other'], 'in proportion']);
   expect(scaled(undefined, [old, other], { good: 'old' })[0]).toEqual({});
-  // During a pause the last good set grows, not the template without machines.
+  // During a pause, the last good set grows. The template without machines gets none.
   expect(scaled(size('new', 0), [old, other], { paused: true, good: 'old' })[0]).toEqual({ old: 8 });
   expect(scaled(size('new', 0), [old, other], { ceiling: 1, good: 'old' })[0]).toEqual({ new: 1, old: 8 });
 });
@@ -169,7 +169,7 @@ test('growth that terminating machines delay stays requested during a pause or a
   expect(annotated({ paused: true })).toEqual([]);
   expect(annotated({ ceiling: 9 })).toEqual([]);
   expect(scaled(current, [old], { paused: true })[0]).toEqual({ new: 4 });
-  // No upper limit applies.
+  // There is no maximum.
   expect(scaled(current, [size('old', 4, wanted(4, 6))], { paused: true })[1]).toEqual(['old', 'new']);
 });
 
@@ -237,7 +237,7 @@ test('a scale-down takes unavailable machines first, as far as enough stay avail
   const [sizes] = scaled(booting, [serving], all);
   expect(sizes).toEqual({ new: 2, old: 5 });
   expect(scaled(booting, [serving], { replicas: 5 })[0]).toEqual({ new: 3, old: 4 });
-  // The same with both available, in proportion.
+  // The same with both sets available: they shrink in proportion.
   expect(scaled(size('new', 5, wanted(5, 10)), [serving], all)[0]).toEqual({ new: 3, old: 4 });
 });
 

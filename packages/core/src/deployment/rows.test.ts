@@ -11,7 +11,7 @@ const conditions = ({ status }: MachineDeployment) =>
   (status?.conditions ?? []).map(({ type, status, reason }) => `${type}=${status}/${reason}`).sort();
 const reasons = async (world: World) => (await world.events()).map(({ reason }) => reason);
 
-/** Starts a world with a finished deployment, and forgets the writes so far. */
+/** Starts a world with a complete deployment, and resets the counts of writes. */
 async function finished(replicas: number, options: WorldOptions = {}, spec: Partial<MachineDeployment['spec']> = {}) {
   const world = await start(options);
   await world.deploy(replicas, spec);
@@ -72,7 +72,7 @@ describe('deployments', () => {
     const marked = (await world.machines()).filter(
       ({ metadata }) => metadata.annotations?.['machinepriority.machine.sapcloud.io'] === '1',
     );
-    // It stays until the count falls.
+    // The machine stays until the replicas are reduced.
     expect(marked.map(({ metadata }) => metadata.name)).toEqual([name]);
     expect(await world.machines()).toHaveLength(2);
   });

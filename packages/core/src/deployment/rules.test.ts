@@ -22,7 +22,7 @@ import { planRollback } from './state/rollback.ts';
 import { type CountedSets, deploymentStatus } from './state/status.ts';
 import { validateDeployment } from './validation.ts';
 
-/** Rules without an id. Each title ends with the section of the rule. */
+/** Rules without an ID. Each title ends with the section of the rule. */
 
 const counts = (replicas: number, more: object = {}) => ({
   replicas,
@@ -145,7 +145,7 @@ describe('deployment [1]', () => {
     const back = planRollout(snapshot(deployment(6, { ...all, paused: false }), sets, machines));
     expect([back.rollback?.event.reason, sizes(back).old]).toEqual(['DeploymentRollback', undefined]);
     const scaled = planRollout(snapshot(deployment(6), sets, machines));
-    // To 6 + 1 at once: a rollout step would have been limited by the existing machines.
+    // The set grows to 6 + 1 at once. A rollout step would be limited by the existing machines.
     expect([scaled.because, sizes(scaled)]).toEqual(['in proportion', { old: 2, new: 5 }]);
     const step = planRollout(snapshot(deployment(2), sets, machines));
     expect(sizes(step)).toEqual({ old: 1 });

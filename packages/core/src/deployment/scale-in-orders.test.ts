@@ -36,10 +36,10 @@ function scalerOf({ keeper, clock }: World, form: ScalerForm): Autoscaler {
   );
 }
 
-/** Delay of a request in each direction, in milliseconds. */
+/** Delays of a request in each direction, in milliseconds. */
 const WIRES = sampled([150, 0], 2);
 
-/** A slow connection. Watches are not delayed. */
+/** Delays requests, except watches. */
 const slow =
   (ms: number): NonNullable<WorldOptions['fault']> =>
   async (request, answer, clock) => {
@@ -61,7 +61,7 @@ describe.each(SCALER_FORMS)('the autoscaler names machines by %s', (form) => {
       const { world, budget, first } = await fleet(5, { fault: slow(ms) });
       await using _ = world;
       const scaler = scalerOf(world, form);
-      // The newest are named. By itself the set would delete the oldest.
+      // The newest machines are named. Without names, the set would delete the oldest ones.
       const named = first.slice(1).reverse();
       for (let at = 0; at < named.length; at += step) {
         await scaler.scaleDown(named.slice(at, at + step));
@@ -72,7 +72,7 @@ describe.each(SCALER_FORMS)('the autoscaler names machines by %s', (form) => {
       expect(await names(world)).toEqual(first.slice(0, 1));
     });
 
-    // A priority without a time does not show that the count has risen again, so the next scale-down deletes the
+    // A priority without a time does not show that the replicas were raised again. So the next scale-down deletes the
     // machine.
     const pauses = form === 'priority' ? [SETTLES_S] : [SETTLES_S, 0.5];
     test.each(pauses)('in and out in turn, %d s apart: exactly the requested machines are created', async (pause) => {
@@ -195,10 +195,10 @@ describe('names that wait for their fall of the count', () => {
   });
 });
 
-/** A connection that breaks at a write of the manager, before or after its execution. */
+/** A connection that breaks at a write of the manager, before or after the write is executed. */
 class Wire {
   broken = false;
-  /** Number of writes until it breaks. */
+  /** Number of writes until the connection breaks. */
   left = Number.POSITIVE_INFINITY;
   done = true;
 
@@ -215,7 +215,7 @@ class Wire {
   };
 }
 
-/** A manager that dies once at its n-th write from now on. Then another one starts. */
+/** A manager that stops once, at its n-th write from now on. Then a new one starts. */
 class Mortal {
   readonly #world: World;
   readonly #wire: Wire;
@@ -230,7 +230,7 @@ class Mortal {
     };
   }
 
-  /** Lets half a minute pass. */
+  /** Lets half a minute of virtual time pass. */
   async settle(): Promise<void> {
     for (let step = 0; step < SETTLES_S * 4; step += 1) {
       await this.#world.pass(0.25);
@@ -241,7 +241,7 @@ class Mortal {
   }
 }
 
-/** Plays acts with a manager that dies at its n-th write. */
+/** Runs actions with a manager that stops at its n-th write. */
 async function dyingAt(
   death: { readonly write: number; readonly done: boolean },
   replicas: number,
@@ -257,7 +257,7 @@ async function dyingAt(
   return { first, budget, left: await names(world), died: mortal.died };
 }
 
-/** A plain run kills at each third write. */
+/** A plain run stops the manager at each third write. */
 const STEP = thoroughly(1, 3);
 /** More writes than any of these histories has. */
 const MANY_WRITES = 60;
@@ -309,7 +309,7 @@ describe('the manager dies at any of its writes', () => {
   });
 });
 
-/** The writes of one scale-in, by any client. */
+/** The writes of one scale-in, from any client. */
 type Write = 'mark' | 'replicas' | 'set' | 'priority';
 
 const permutations = <T>(items: readonly T[]): T[][] =>
@@ -319,7 +319,7 @@ const permutations = <T>(items: readonly T[]): T[][] =>
 
 const ORDERS: readonly (readonly Write[])[] = permutations<Write>(['mark', 'replicas', 'set', 'priority']);
 
-/** The forms of the mark. */
+/** The forms of a mark. */
 const MARKS = {
   'a name': () => ({}),
   'a name and a time': (time: string) => ({ [Annotations.TriggerDeletion]: time }),
@@ -340,7 +340,7 @@ async function write(world: World, what: Write, victim: string, mark: keyof type
     case 'replicas':
       return world.change({ spec: { replicas: 4 } });
     case 'priority':
-      // The machine may be deleted already.
+      // The machine may already be deleted.
       await ignoreNotFound(world.patchMachine(victim, { metadata: { annotations: { [Annotations.Priority]: '1' } } }));
       return;
     case 'set': {
@@ -355,7 +355,7 @@ async function write(world: World, what: Write, victim: string, mark: keyof type
 const before = (order: readonly Write[], one: Write, other: Write): boolean =>
   order.indexOf(one) < order.indexOf(other);
 
-/** Returns true if the annotation names a machine at the time at which the number of replicas decreases. */
+/** Returns true if the annotation contains a machine at the time when the replicas are reduced. */
 const isNamed = (order: readonly Write[]): boolean =>
   before(order, 'mark', 'replicas') || before(order, 'priority', 'replicas');
 
@@ -374,7 +374,7 @@ describe.each(Object.keys(MARKS) as (keyof typeof MARKS)[])('every order of the 
     },
   );
 
-  // A running manager itself writes the replicas of the set.
+  // The manager is running, so it writes the replicas of the set.
   const live = permutations<Write>(['mark', 'replicas', 'priority']);
   test.each(sampled(live, 3).map((order) => [order.join(', '), order] as const))(
     '%s, with a manager that reconciles after each, and dies after any of them',
@@ -392,7 +392,8 @@ describe.each(Object.keys(MARKS) as (keyof typeof MARKS)[])('every order of the 
           }
           await world.pass(SETTLES_S);
           const seen = { deadAfter, pause, deleted: budget.deleted.length, created: budget.created };
-          // A name that comes after the fall cannot be known. Its machine stays, because the fall has had its machine.
+          // A name that arrives after the reduction cannot be known. Its machine stays, because another machine was deleted
+          // for the reduction.
           expect(seen).toEqual({ deadAfter, pause, deleted: 1, created: [] });
           if (isNamed(order)) expect(budget.deleted).toEqual([victim]);
         }

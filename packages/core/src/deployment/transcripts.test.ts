@@ -9,7 +9,7 @@ import { World, type WorldOptions } from './testing/world.ts';
 
 /**
  * Each rollout of three machines has a transcript in testdata: one line for each decision, with its reason. A change of
- * behavior is visible as a difference of these files. `npx vitest run packages/core/src/deployment/transcripts.test.ts
+ * behavior appears as a difference of these files. `npx vitest run packages/core/src/deployment/transcripts.test.ts
  * --update` writes them again.
  */
 

@@ -18,7 +18,7 @@ const start = (options: WorldOptions = {}) =>
 const failing = async (world: World): Promise<readonly Machine[]> =>
   (await world.machines()).filter((machine) => !isGood(machine));
 
-/** Starts a rollout to class `large`, and lets its first machines fail. */
+/** Starts a rollout to class `large`, and makes its first machines fail. */
 async function fail(world: World): Promise<void> {
   await world.changeClass('large');
   await world.until(async () => (await failing(world)).length > 0, 60);
@@ -67,7 +67,7 @@ test('without a last good template the rollout pauses', async () => {
   await world.until(() => world.complete(), 60);
   await world.changeClass('large');
   await world.until(async () => (await failing(world)).length > 0, 60);
-  // The old set has no revision to return to.
+  // The old set has no revision to which the rollout could return.
   const old = (await world.sets()).find(({ spec }) => spec.template.spec.class.name === 'small');
   const body = { metadata: { annotations: { [Annotations.Revision]: null } } };
   await world.keeper.resource(machineSets, world.namespace).patch(old?.metadata.name ?? '', { type: 'merge', body });

@@ -10,14 +10,14 @@ import { World, type WorldOptions } from './testing/world.ts';
 
 const DAYS_MS = 30 * 24 * 3_600_000;
 
-/** A world in which the first `count` deleted machines stay. */
+/** Creates a world in which the first `count` deleted machines are kept. */
 const start = (count: number, options: WorldOptions = {}) =>
   World.start(startControlPlane, { ...options, deathMs: (_, index) => (index < count ? DAYS_MS : 100) });
 
 const terminating = async (world: World): Promise<readonly Machine[]> =>
   (await world.machines()).filter(({ metadata }) => metadata.deletionTimestamp !== undefined);
 
-/** Does the writes of the machine controller at the end of the drain timeout. */
+/** Writes what the machine controller writes at the end of the drain timeout. */
 async function setAside(world: World): Promise<void> {
   for (const { metadata } of await terminating(world)) {
     await world.patchMachine(metadata.name, { metadata: { annotations: { [Annotations.Undrained]: 'Hold' } } });

@@ -31,7 +31,10 @@ function strategyViolations({ strategy, replicas = 0 }: MachineDeployment['spec'
   ];
 }
 
-/** Problems of a deployment. Empty: none. The controllers validate too, because admission may accept an invalid object. */
+/**
+ * Returns the problems of a deployment; empty if there are none. The controllers validate too, because the server may have
+ * stored an invalid object.
+ */
 export const validateDeployment = (deployment: MachineDeployment): readonly Violation[] => [
   ...poolViolations(deployment.spec),
   ...strategyViolations(deployment.spec),

@@ -7,8 +7,8 @@ import { changedHands, setOf } from '../set/wakeups.ts';
 import { semanticEqual } from '../values/semantic-equal.ts';
 
 /**
- * Delay that combines changes of machines into one pass over the deployment. Each pass may scale a set, and each scaling is
- * a write. Ten machines that join within this time cause one write.
+ * Combines changes of machines within this time into one reconcile of the deployment. Each reconcile may write a set. If ten
+ * machines join within this time, one write follows instead of ten.
  */
 const SWARM_MS = 200;
 
@@ -19,7 +19,7 @@ function matchingDeployments(set: MachineSet, { deployments }: ControllerContext
       try {
         return compileSelector(deployment.spec.selector)(set.metadata.labels);
       } catch {
-        // An invalid selector selects nothing. The status of the deployment reports the problem.
+        // An invalid selector matches nothing. The status of the deployment reports the problem.
         return false;
       }
     })
@@ -32,14 +32,17 @@ function interested(set: MachineSet, context: ControllerContext): Key[] {
   return deployment ? [keyOf(deployment)] : [];
 }
 
-/** Keys of deployments that a change of a set concerns (docs/compatibility/rules-deployments.md §1.1). Status counts do not matter. */
+/**
+ * Returns the keys of the deployments that a change of a set affects (docs/compatibility/rules-deployments.md §1.1). Changes
+ * of counts in the status affect none.
+ */
 function deploymentsOfSetChange(change: Change<MachineSet>, context: ControllerContext): Key[] {
   const { object } = change;
   if (change.type === 'deleted') return controllerOf(object) === undefined ? [] : interested(object, context);
   if (change.type === 'added') return interested(object, context);
   const { old } = change;
   const conditionsChanged = !semanticEqual(old.status?.machineSetCondition, object.status?.machineSetCondition);
-  // An empty set with an up-to-date status may exceed the limit of the revision history.
+  // A set without machines and with an up-to-date status can be deleted if the revision history is too long.
   const emptied = (object.spec.replicas ?? 0) === 0 && (object.status?.replicas ?? 0) === 0;
   if (!changedBeyondStatus(old, object) && !conditionsChanged && !emptied) return [];
   return changedHands(old, object)
@@ -47,7 +50,7 @@ function deploymentsOfSetChange(change: Change<MachineSet>, context: ControllerC
     : interested(object, context);
 }
 
-/** True if the change of a machine can affect a rollout or the status of the deployment. */
+/** Returns true if the change of a machine can affect a rollout or the status of the deployment. */
 function matters(old: Machine, machine: Machine): boolean {
   return (
     isAvailable(old) !== isAvailable(machine) ||
@@ -60,7 +63,9 @@ function matters(old: Machine, machine: Machine): boolean {
   );
 }
 
-/** Labels of an in-place update: the selection by a user, or the result of the agent. And the label that postpones a rollout. */
+/**
+ * Labels of an in-place update (the selection by a user, the result of the agent), and the label that postpones a rollout.
+ */
 const MARKS = [
   Labels.CandidateForUpdate,
   Labels.SelectedForUpdate,
@@ -76,14 +81,14 @@ function deploymentOfMachine(machine: Machine, context: ControllerContext): Key[
   return deployment ? [keyOf(deployment)] : [];
 }
 
-/** Keys of deployments that a change of a machine concerns: both deployments if its controller changed. */
+/** Returns the keys of the deployments that a change of a machine affects: both deployments if its controller changed. */
 function deploymentsOfMachineChange(change: Change<Machine>, context: ControllerContext): Key[] {
   const now = deploymentOfMachine(change.object, context);
   const moved = change.type === 'updated' && changedHands(change.old, change.object);
   return moved ? [...deploymentOfMachine(change.old, context), ...now] : now;
 }
 
-/** Connects the deployment controller to the changes that concern it. */
+/** Reconciles deployments after the changes that affect them. */
 export function wakeDeployments(controller: Controller, context: ControllerContext): void {
   const soon = (keys: readonly Key[]): [] => {
     for (const key of keys) controller.enqueue(key, SWARM_MS);
@@ -92,13 +97,14 @@ export function wakeDeployments(controller: Controller, context: ControllerConte
   controller.watch(context.deployments, (change) =>
     change.type === 'updated' && !changedBeyondStatus(change.old, change.object) ? [] : [change.key],
   );
-  // Most updates of sets are scalings by this controller. One pass handles their results together with the machines.
+  // Most updates of sets are scalings by this controller. One reconcile handles their results together with the changes of
+  // machines.
   controller.watch(context.sets, (change) => {
     const keys = deploymentsOfSetChange(change, context);
     return change.type === 'updated' ? soon(keys) : keys;
   });
   controller.watch(context.machines, (change) =>
-    // A failure has no delay, so that the deployment sees it before the set replaces the machine.
+    // A failure is not delayed, so that the deployment controller sees it before the set replaces the machine.
     change.type === 'updated' && !matters(change.old, change.object)
       ? []
       : (isFailed(change.object) ? (keys: readonly Key[]) => keys : soon)(deploymentsOfMachineChange(change, context)),

@@ -8,7 +8,7 @@ import { BREAKER_DEFAULTS, isUnreachable, reachabilityMarks, scopesOf } from './
 
 const ZONE = 'topology.kubernetes.io/zone';
 
-/** A machine in zone a with class `small` that has its phase since `since` minutes. */
+/** Creates a machine of class `small` in zone a. It entered its phase at `since`, in minutes from now. */
 const one = (name: string, phase: MachinePhase, since = -11, zone = 'a'): Machine =>
   machine({
     name,
@@ -28,7 +28,7 @@ const classOf = (name: string, zone?: string): MachineClass =>
     ...(zone ? { nodeTemplate: { zone, region: 'r', instanceType: 't', capacity: {} } } : {}),
   }) as MachineClass;
 
-/** A census with three machines of zone a, and a counter of the wake-ups of the first one. */
+/** Creates a census with three machines in zone a, and a counter of the calls for the first one. */
 function waiting() {
   const reported = fixedCensus();
   const mine = one('mine', 'Unknown');
@@ -112,7 +112,7 @@ test('deleted machines no longer count, and a machine with a new class follows t
   expect(scope()).toBe('cluster');
   for (const each of others) machines.lose(each);
   expect(scope()).toBeUndefined();
-  // A change of their class no longer concerns them.
+  // A change of this class no longer affects the machines.
   classes.tell(classOf('large', 'x'));
   expect(scope()).toBeUndefined();
 });

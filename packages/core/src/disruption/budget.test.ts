@@ -118,7 +118,8 @@ describe('room', () => {
   });
 
   test('during a rollout both together keep to maxUnavailable', () => {
-    // 10 replicas, 3 may be missing: 1 old machine was deleted and the new one does not exist, 1 has failed.
+    // There are 10 replicas, of which 3 may be unavailable. 1 old machine was deleted without a new one so far, and 1 has
+    // failed.
     const old = [...machinesOf(8, 'Running', 'o'), ...machinesOf(1, 'Failed', 'f')];
     const budget = disruptionBudgetOf(
       input({ unavailable: 3, current: account(1, fresh(1, 'Pending', 'n')), old: [account(9, old)] }),
@@ -184,7 +185,7 @@ test.each([
     const old = [...machinesOf(8, 'Running', 'o'), ...machinesOf(1, 'Failed', 'f')];
     const taken = disruptionBudgetOf(input({ replicas: 9, unavailable: 2, current, old: [account(9, old)] }));
     expect(repairRoom(taken, 1)).toBe(room);
-    // A machine of this controller without the mark belongs to the rollout.
+    // A machine of this controller without the mark was created by the rollout.
     const ours = { ...current, isOurs: () => true };
     expect(
       repairRoom(disruptionBudgetOf(input({ replicas: 9, unavailable: 2, current: ours, old: [account(9, old)] })), 2),
@@ -228,7 +229,7 @@ test('rollout and repair together never take more than the deployment allows', (
       const { replicas, unavailable, available, missing, underWay, repairing, rolling, failed } = budget;
       expect([underWay >= 0, underWay <= missing, missing <= replicas]).toEqual([true, true, true]);
       const given = rolling ? rolloutRoom(available, replicas, unavailable) : 0;
-      // A rollout deletes available machines only above the minimum.
+      // A rollout deletes available machines only if more than the minimum are available.
       if (given > 0) expect(available - given).toBeGreaterThanOrEqual(replicas - unavailable);
       const begun = Math.min(repairRoom(budget, limit), failed);
       if (begun === 0) return;

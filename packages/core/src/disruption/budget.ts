@@ -1,56 +1,59 @@
 import { Annotations, type Machine, parseDurationMs, phaseOf } from '@mcm/api';
 import { createdAt, isAvailable, isFailed, isTerminating, lossBefore } from '../objects/machines.ts';
 
-/** The part of a set that counts for the disruption budget. */
+/** The numbers of a set that affect the disruption budget. */
 export interface BudgetSet {
   /** `spec.replicas`. */
   readonly replicas: number;
-  /** All machines that it controls, including those that are being deleted. */
+  /** All machines that the set controls, including those that are being deleted. */
   readonly machines: readonly Machine[];
-  /** Number of places that lost their machine and have no successor yet. Absent: those whose machine is being deleted. */
+  /**
+   * Number of replicas that lost their machine and have no replacement yet. If absent, the machines that are being deleted.
+   */
   readonly lost?: number;
   /**
-   * True if this controller created the machine. It marks machines that replace others, so the reason for a creation is
-   * known. For machines of other controllers the reason is unknown. Absent: this controller created all.
+   * Returns true if this controller created the machine. It marks the machines that replace others, so the reason for their
+   * creation is known. For machines of other controllers, the reason is unknown. If absent, this controller created all
+   * machines.
    */
   readonly isOurs?: (machine: Machine) => boolean;
 }
 
-/** State of a deployment, or of a set without one, that determines the disruption budget. */
+/** The state of a deployment, or of a set without one, from which the disruption budget is computed. */
 export interface BudgetInput {
   /** The desired number of machines. */
   readonly replicas: number;
-  /** `maxUnavailable`, resolved. */
+  /** `maxUnavailable` as a number. */
   readonly unavailable: number;
-  /** The set of the present template. */
+  /** The set of the current template. */
   readonly current: BudgetSet | undefined;
   readonly old: readonly BudgetSet[];
-  /** True if the deletion of the machine was sent but is not in the cache yet. */
+  /** Returns true if a delete request was sent for the machine and the cache does not show the deletion yet. */
   readonly leaving?: ((machine: Machine) => boolean) | undefined;
-  /** True if the machine's node is selected for an in-place update. Such a machine will become unavailable in any phase. */
+  /** Returns true if the machine's node is selected for an in-place update. Such a machine will become unavailable. */
   readonly selected?: ((machine: Machine) => boolean) | undefined;
-  /** True if the last rollout is known to be complete. Absent: it is complete when no old machine exists. */
+  /** True if the last rollout is known to be complete. If absent, it is complete when no old machine exists. */
   readonly finished?: boolean;
   readonly now: Date;
 }
 
 /**
- * The account of all disruptions of a deployment for any cause. Rollouts and replacements share one disruption budget: a
- * place that one of them uses is not free for the other.
+ * All disruptions of a deployment, for any cause. Rollouts and replacements share one disruption budget: what one uses is
+ * not available to the other.
  */
 export interface DisruptionBudget {
   readonly replicas: number;
   /** Number of machines that may be unavailable. */
   readonly unavailable: number;
-  /** Available machines that stay. Machines above the replicas of their set do not count, because the set deletes them. */
+  /** Available machines, without those above the replicas of their set, because the set deletes them. */
   readonly available: number;
   /** Failed machines whose replacement has not started. */
   readonly failed: number;
   /** Unreachable machines. */
   readonly unreachable: number;
-  /** Machines that are being created, for less than {@link joinPatienceMs}. */
+  /** Machines that have been created for less than {@link joinPatienceMs} and have not joined. */
   readonly joining: number;
-  /** Machines that are being created for longer. No rollout and no replacement waits for them. */
+  /** Machines that have not joined within that time. No rollout and no replacement waits for them. */
   readonly late: number;
   /** Machines with an in-place update that is selected, in progress or failed. */
   readonly updating: number;
@@ -58,34 +61,36 @@ export interface DisruptionBudget {
   readonly leaving: number;
   /** Number of replicas without an available machine. */
   readonly missing: number;
-  /** The part of `missing` that is being replaced, rolled or updated. The other machines have failed and wait. */
+  /** The part of `missing` that is being replaced, rolled out or updated. The other machines have failed and wait. */
   readonly underWay: number;
   /**
-   * Places whose machine was lost, until a successor has joined. An annotation marks the successor, because the former
-   * machine may be gone. Machines that an old set creates count even without the annotation, and so do machines of another
-   * controller. After a take-over a replacement by the original looks like a step of its rollout. Both end when the
-   * machine has joined.
+   * Replicas whose machine was lost, until the replacement has joined.
+   *
+   * - An annotation marks the replacement, because the former machine may already be removed.
+   * - Machines that an old set creates count without the annotation.
+   * - Machines that another controller created count too. After a take-over, a replacement by the original looks like a step
+   *   of its rollout.
    */
   readonly repairing: number;
   /**
-   * The part of `repairing` that delays the replacement of the next machine that never joined. A place does not count if
-   * its former machine never joined, is gone, and has a successor.
+   * The part of `repairing` that delays the replacement of the next machine that never joined. A replica does not count if
+   * its former machine never joined and is removed, and the replacement exists.
    */
   readonly holding: number;
-  /** Machines of an older template exist, or the rollout is not complete yet. */
+  /** True if machines of an older template exist, or if the rollout is not complete yet. */
   readonly rolling: boolean;
-  /** The free part of the disruption budget. */
+  /** Number of further disruptions that the budget allows. */
   readonly free: number;
-  /** When the oldest of the joining machines becomes a late one. */
+  /** The time at which the first of the `joining` machines becomes `late`. */
   readonly lateAt: Date | undefined;
 }
 
-/** Creation timeout of a machine that sets none: the default of `--machine-creation-timeout`, in milliseconds. */
+/** Creation timeout of a machine without one in its spec: the default of `--machine-creation-timeout`, in milliseconds. */
 export const JOIN_PATIENCE_MS = 20 * 60_000;
 
 /**
- * The longest wait for a machine that is being created, in milliseconds. By then it has joined, or the machine controller
- * has marked it as Failed.
+ * The longest time that others wait for a new machine, in milliseconds. After it, the machine has joined, or the machine
+ * controller has marked it as Failed.
  */
 export const joinPatienceMs = ({ metadata, spec }: Machine): number =>
   parseDurationMs(metadata.annotations?.[Annotations.EffectiveCreationTimeout] ?? '') ??
@@ -108,11 +113,11 @@ interface Tally {
   leaving: number;
   /** The part of `joining` that replaces other machines. */
   successors: number;
-  /** The part of `successors` that replaces a machine that never joined. */
+  /** The part of `successors` whose former machine never joined. */
   ofUnjoined: number;
   /** Machines that are not being deleted. */
   alive: number;
-  /** When the first joining machine becomes late, in milliseconds since 1970. */
+  /** The time at which the first joining machine becomes late, in milliseconds since 1970. */
   lateAt: number;
 }
 
@@ -162,15 +167,18 @@ function tallyOf(
   return tally;
 }
 
-/** Places of the set whose machine was lost and has no successor yet. */
+/** Replicas of the set whose machine was lost and that have no replacement yet. */
 const openReplicas = ({ replicas, lost }: BudgetSet, { alive, leaving }: Tally): number =>
   Math.min(lost ?? leaving, Math.max(replicas - alive, 0));
 
-/** Places of the set whose machine was lost and whose successor is missing or has not joined. */
+/** Replicas of the set whose machine was lost and whose replacement does not exist or has not joined. */
 const repairs = (set: BudgetSet, tally: Tally, isOld: boolean): number =>
   openReplicas(set, tally) + (isOld ? tally.joining : tally.successors);
 
-/** The same places, without those whose former machine never joined, is gone, and has a successor. */
+/**
+ * The replicas of {@link repairs}, without those whose former machine never joined and is removed, if the replacement
+ * exists.
+ */
 function holds(set: BudgetSet, tally: Tally): number {
   const open = openReplicas(set, tally);
   const stillThere = Math.max(tally.leaving - open, 0);
@@ -178,14 +186,14 @@ function holds(set: BudgetSet, tally: Tally): number {
 }
 
 /**
- * Machines that are not available and have no replacement or update in progress. A set that shrinks deletes these first,
- * so its surplus of them does not count.
+ * Machines that are not available and are neither being replaced nor updated. A set above its replicas deletes these
+ * machines first, so they do not count up to this surplus.
  */
 function idling({ replicas }: BudgetSet, { alive, failed, unreachable, late, failedUpdates }: Tally): number {
   return Math.max(failed + unreachable + late + failedUpdates - Math.max(alive - replicas, 0), 0);
 }
 
-/** Machines that an old set creates and keeps without replacing others. */
+/** Machines that an old set creates for a scale-up, not as replacements. */
 function firstBorn({ replicas }: BudgetSet, { alive, joining, successors }: Tally): number {
   return Math.max(joining - successors - Math.max(alive - replicas, 0), 0);
 }
@@ -193,7 +201,7 @@ function firstBorn({ replicas }: BudgetSet, { alive, joining, successors }: Tall
 const add = <T>(items: readonly T[], value: (item: T) => number): number =>
   items.reduce((total, item) => total + value(item), 0);
 
-/** Computes the account from the machines. The function is pure, so no entry can be lost or outlive its cause. */
+/** Computes the disruptions from the machines. The function is pure and keeps no records that could become outdated. */
 export function disruptionBudgetOf(input: BudgetInput): DisruptionBudget {
   const { replicas, unavailable, current, old, selected: _, ...rest } = input;
   const oldTallies = old.map((set) => ({ set, tally: tallyOf(set, input) }));
@@ -209,7 +217,7 @@ export function disruptionBudgetOf(input: BudgetInput): DisruptionBudget {
   const underWay = Math.max(missing - waiting, 0);
   const repairing = add(all, ({ set, tally }) => repairs(set, tally, set !== current));
   const standing = old.some(({ replicas: size, machines }) => size > 0 || machines.length > 0);
-  // Neither a rollout nor a replacement has removed the machines that an old set creates for the first time.
+  // An old set may create machines for a scale-up. They are not available yet, but no rollout or replacement caused this.
   const births = add(oldTallies, ({ set, tally }) => firstBorn(set, tally));
   return {
     replicas,
@@ -231,20 +239,20 @@ export function disruptionBudgetOf(input: BudgetInput): DisruptionBudget {
   };
 }
 
-/** The disruption budget. It is at least 1: one replacement may run even if a rollout may make no machine unavailable. */
+/** The disruption budget. It is at least 1, so that one replacement is possible even with maxUnavailable 0. */
 const budgetOf = (unavailable: number): number => Math.max(unavailable, 1);
 
 /**
- * Available machines that a rollout may delete: the number above the minimum that must stay. Failures and replacements
- * reduce it.
+ * Number of available machines that a rollout may delete without going below the minimum. Failures and replacements reduce
+ * it.
  */
 export const rolloutRoom = (available: number, replicas: number, unavailable: number): number =>
   Math.max(available - Math.max(replicas - unavailable, 0), 0);
 
 /**
- * Replacements of failed machines that may run at the same time: the limit, and at least one. During a rollout they are at
- * most as many as the disruption budget.
- * @param limit `--max-unhealthy-replacements`, resolved.
+ * Number of failed machines that may be replaced at the same time: the limit, but at least one. During a rollout, it is at
+ * most the disruption budget.
+ * @param limit `--max-unhealthy-replacements` as a number.
  */
 export const repairAllowance = (
   { rolling, unavailable }: Pick<DisruptionBudget, 'rolling' | 'unavailable'>,
@@ -254,14 +262,14 @@ export const repairAllowance = (
 /**
  * Number of failed machines that may be replaced now.
  *
- * - During a rollout it is at most the free part of the disruption budget. The rollout takes no more places while a failed
- *   machine waits. It returns a place as soon as the machine for it joins or fails (incident 14).
- * - Without a rollout, changes by the user (the first machines, a deletion by hand) never prevent a single replacement.
+ * - During a rollout, it is at most the free part of the disruption budget. While a failed machine waits, the rollout starts
+ *   no further disruption. A disruption of the rollout ends when its new machine joins or fails (incident 14).
+ * - Without a rollout, changes by the user (the first machines, a deletion by hand) always leave room for one replacement.
  */
 export function repairRoom(budget: DisruptionBudget, limit: number): number {
   const { rolling, unavailable, underWay, repairing } = budget;
   const allowance = repairAllowance(budget, limit);
-  // The surge of a rollout compensates for machines that are being replaced. Their replacements still count.
+  // During a rollout, surge machines can make up for machines that are being replaced. Their replacements count anyway.
   const taken = Math.max(underWay, repairing);
   if (rolling) return Math.max(Math.min(allowance - repairing, budgetOf(unavailable) - taken), 0);
   if (taken < allowance) return allowance - taken;

@@ -12,12 +12,12 @@ import {
   scopesOf,
 } from './unreachable.ts';
 
-/** The part of an informer that the census uses. */
+/** The methods of an informer that the census calls. */
 export interface Source<T extends KubeObject> extends Pick<Informer<T>, 'onChange'> {
   readonly store: Pick<Informer<T>['store'], 'get'>;
 }
 
-/** The caches from which the census counts. */
+/** The caches from which the census counts machines. */
 export interface CensusSources {
   readonly machines: Source<Machine>;
   readonly classes: Source<MachineClass>;
@@ -27,7 +27,7 @@ export interface CensusSources {
 
 const UNREACHABLE = 'unreachable/';
 
-/** Callbacks for the next change of a count, by id. Each is called once. */
+/** Callbacks for the next change of a count, by the ID of the caller. Each is called once. */
 type Listeners = Map<string, () => void>;
 
 interface Filed {
@@ -39,16 +39,16 @@ const sameFiling = (a: Filed, b: Filed): boolean =>
   String(a.scopes) === String(b.scopes) && String(a.marks) === String(b.marks);
 
 /**
- * Counts unreachable machines by scope and minute. Each change updates the counts, so no pass reads the whole fleet.
- * All data comes from the objects, so a restart changes nothing and both binaries get the same counts.
+ * Counts unreachable machines by scope and minute. Each change updates the counts, so no reconcile reads the whole fleet.
+ * All data comes from the objects. So a restart changes no count, and both programs get the same counts.
  */
 export class UnreachableCensus {
   readonly #sources: CensusSources;
-  /** Machines per scope and mark. */
+  /** Number of machines by scope and mark. */
   readonly #counts = new Map<string, Map<string, number>>();
   /**
-   * Marks of machines that are unreachable now, by scope, with their instants in milliseconds. They are never more than
-   * the unreachable machines. Marks of recoveries stay as long as their machines.
+   * Marks of machines that are unreachable now, by scope, with their times in milliseconds. There are at most as many marks
+   * as unreachable machines. Marks of recovered machines are in the counts only, where they stay as long as the machines.
    */
   readonly #outages = new Map<string, Map<string, number>>();
   readonly #filed = new Map<Key, Filed>();
@@ -65,13 +65,14 @@ export class UnreachableCensus {
     });
     sources.classes.onChange(({ object }) => {
       this.#refile(this.#byClass.get(object.metadata.name));
-      // An annotation of the class may override the circuit breaker.
+      // A changed annotation of the class may override the circuit breaker.
       this.#tell(classScope(object.metadata.name));
     });
     sources.nodes?.onChange((change) => {
       const zone = (node: Node) => node.metadata.labels?.[Labels.Zone];
       if (change.type === 'updated' && zone(change.old) === zone(change.object)) return;
-      // A machine keeps the zone of its deleted Node. It may be unreachable because its Node was deleted.
+      // A machine keeps the zone of its Node after the Node was deleted, because the deletion may be the reason why it is
+      // unreachable.
       if (change.type !== 'deleted') this.#refile(this.#byNode.get(change.object.metadata.name));
     });
   }
@@ -125,9 +126,9 @@ export class UnreachableCensus {
   }
 
   /**
-   * Calls `wake` once, at the next change that can open or close a circuit breaker of the machine. Such a change concerns
-   * the counts of its scopes, or its class. A caller that still waits must register again.
-   * @param id Identifies the caller. For each scope its last registration replaces the earlier ones.
+   * Calls `wake` once, at the next change that can open or close a circuit breaker of the machine. This is a change of the
+   * counts of its scopes, or of its class. A caller that continues to wait must register again.
+   * @param id Identifies the caller. A new registration replaces the former one of the same scope.
    */
   onceChanged(machine: Machine, id: string, wake: () => void): void {
     const scopes = this.#filed.get(keyOf(machine))?.scopes ?? [];
@@ -138,7 +139,10 @@ export class UnreachableCensus {
     }
   }
 
-  /** Zone of a machine: from the labels of its node template, else from its class, else from the labels of its Node. */
+  /**
+   * Returns the zone of a machine: from the labels of its node template, else from its class, else from the labels of its
+   * Node.
+   */
   zoneOf(machine: Machine): string | undefined {
     const { classes, nodes } = this.#sources;
     const { labels, namespace } = machine.metadata;
@@ -150,9 +154,9 @@ export class UnreachableCensus {
   }
 
   /**
-   * The first open circuit breaker of the machine's scopes. For an unreachable machine it counts the machines that became
-   * unreachable at about the same time. For any other machine it counts all that became unreachable together, and those
-   * that recovered recently. Source: incidents #12 and #13.
+   * Returns the first open circuit breaker of the machine's scopes. For an unreachable machine, it counts the machines that
+   * became unreachable at about the same time. For any other machine, it counts every group that became unreachable
+   * together, and recently recovered machines. Source: incidents #12 and #13.
    */
   breakerOf(machine: Machine, limits: BreakerLimits, now: Date): OpenBreaker | undefined {
     const since = isUnreachable(machine) ? millis(machine.status?.currentStatus?.lastUpdateTime) : undefined;
@@ -167,8 +171,9 @@ export class UnreachableCensus {
   }
 
   /**
-   * Defined if a machine is unreachable in a cluster with fewer machines than a circuit breaker needs. `peers` is set if
-   * all machines, at least two, are unreachable. Then the network is as likely a cause as the machines.
+   * Returns a value if the machine is unreachable and the cluster has fewer machines than a circuit breaker needs. `peers`
+   * is set if there are at least two machines and all are unreachable. The cause can then be the network as well as the
+   * machines.
    */
   smallClusterOf(machine: Machine, limits: BreakerLimits, now: Date): { readonly peers?: OpenBreaker } | undefined {
     if (limits.thresholdPercent > 100 || !isUnreachable(machine)) return undefined;
@@ -193,7 +198,7 @@ function put(index: Map<string, Set<Key>>, value: string | undefined, key: Key, 
   else index.delete(value);
 }
 
-/** Sets a number of a scope, or removes it. */
+/** Sets the number of a mark in a scope, or removes it. */
 function enter(index: Map<string, Map<string, number>>, scope: string, mark: string, value: number | undefined): void {
   const entries = index.get(scope) ?? new Map<string, number>();
   if (value === undefined) entries.delete(mark);

@@ -3,7 +3,7 @@ import { MAX_UNHEALTHY_REPLACEMENTS } from './replacements.ts';
 import type { SafeguardSettings } from './safeguards.ts';
 import { BREAKER_DEFAULTS } from './unreachable.ts';
 
-/** Limits of the replacement of unhealthy machines. Both binaries have these flags and need the same values. */
+/** Flags that limit the replacement of unhealthy machines. Both programs have these flags and need the same values. */
 export const safeguardFlags = flagGroup('Replacement of unhealthy machines', {
   'max-unhealthy-replacements': textFlag({
     default: String(MAX_UNHEALTHY_REPLACEMENTS),
@@ -33,7 +33,7 @@ export const safeguardFlags = flagGroup('Replacement of unhealthy machines', {
 
 type Values = FlagValues<typeof safeguardFlags>;
 
-/** Errors in values that the parser of a single flag cannot find. */
+/** Returns errors that concern more than one flag or that the parser of a flag does not find. */
 export const checkSafeguardFlags = (flags: Values): readonly string[] =>
   /^\d+%?$/.test(flags['max-unhealthy-replacements'])
     ? []
@@ -41,7 +41,7 @@ export const checkSafeguardFlags = (flags: Values): readonly string[] =>
 
 const countOrPercent = (text: string): number | string => (text.endsWith('%') ? text : Number(text));
 
-/** The settings from parsed flags. */
+/** Returns the settings from parsed flags. */
 export const safeguardsOf = (flags: Values): Omit<SafeguardSettings, 'countTerminating' | 'rolloutAnnotations'> => ({
   maxUnhealthyReplacements: countOrPercent(flags['max-unhealthy-replacements']),
   breaker: {

@@ -12,7 +12,7 @@ import { machine, NOW, set } from '../set/test-objects.ts';
 import { JOIN_PATIENCE_MS } from './budget.ts';
 import { hasFailures, planRepairs } from './repairs.ts';
 
-/** Events of a deployment. Numbers select among the existing objects. */
+/** Events of a deployment. The numbers choose among the existing objects. */
 type Act =
   | { readonly do: 'sync' | 'run' | 'fail' | 'spoil' | 'bury' | 'delete' | 'see'; readonly which: number }
   | { readonly do: 'create'; readonly which: number; readonly most: number }
@@ -45,29 +45,32 @@ const history = fc.record({
   unavailable: fc.nat(3),
   limit: fc.integer({ min: 1, max: 3 }),
   acts: fc.array(act, { minLength: 20, maxLength: 120 }),
-  /** Number of events under the original, which writes no marks and ignores the limits. 0: mcm was always active. */
+  /**
+   * Number of events during which the original is active, which writes no marks and ignores the limits. With 0, mcm was
+   * always active.
+   */
   before: fc.oneof(fc.constant(0), fc.nat(40)),
 });
 type History = typeof history extends fc.Arbitrary<infer H> ? H : never;
 
-/** A repair with complete knowledge. */
+/** The replacement of a machine, as the test knows it. */
 interface Repair {
   /** UID of the machine that was deleted. */
   readonly former: string;
-  /** The machine failed before it joined, outside of a rollout. */
+  /** True if the machine failed before it joined, outside of a rollout. */
   readonly idle: boolean;
-  /** The machine that replaced it, once it exists. */
+  /** UID of the machine that replaced it, once it exists. */
   successor: string | undefined;
 }
 
-/** A set on the server, the memory of the controller, and the truth. */
+/** A set: its state on the server, the memory of the controller, and the actual history. */
 interface TestSet {
   set: MachineSet;
   machines: Machine[];
   lost: LostReplicas;
-  /** Replicas that were decided but not written yet. */
+  /** Replicas that the controller decided but has not written yet. */
   promised: number | undefined;
-  /** Deletions that were sent and that the cache does not show. */
+  /** Delete requests that were sent and that the cache does not show yet. */
   readonly pending: Set<string>;
   repairs: Repair[];
 }
@@ -80,14 +83,14 @@ class Model {
   readonly surge: number;
   readonly unavailable: number;
   readonly limit: number;
-  /** The last one is the current one. */
+  /** The sets; the last one is the current set. */
   sets: TestSet[] = [];
   readonly broken: string[] = [];
-  /** The original is active. */
+  /** True if the original is active. */
   original = false;
-  /** The last rollout is complete. */
+  /** True if the last rollout is complete. */
   finished = true;
-  /** UIDs of the machines that it created. */
+  /** UIDs of the machines that the original created. */
   readonly foreign = new Set<string>();
 
   constructor({ replicas, surge, unavailable, limit }: History) {
@@ -150,7 +153,7 @@ class Model {
     });
   }
 
-  /** A pass of the controller over a set; at most `makes` of its creations succeed. */
+  /** Runs a reconcile of a set. At most `makes` of its creations succeed. */
   sync(testSet: TestSet, makes = Number.POSITIVE_INFINITY): void {
     const { set: owner, pending, machines, lost } = testSet;
     const deleting = new Map([...pending].map((uid) => [uid, 'asked' as const]));
@@ -178,13 +181,13 @@ class Model {
     testSet.set = { ...owner, status: { ...owner.status, replicas: machines.length, observedGeneration: 1 } };
   }
 
-  /** Number of repairs that have not ended. */
+  /** Number of replacements that have not ended. */
   underWay(testSet: TestSet): number {
     const alive = this.alive(testSet);
     const open = Math.max((testSet.set.spec.replicas ?? 0) - alive.length, 0);
     testSet.repairs = testSet.repairs.filter((repair) => {
       const made = alive.find(({ metadata }) => metadata.uid === repair.successor);
-      // The successor was lost before it ran, so the place is empty again.
+      // The replacement was lost before it ran, so the replica has no machine again.
       if (!made) repair.successor = undefined;
       if (!made) return true;
       return phaseOf(made) === 'Pending' && createdAt(made) + JOIN_PATIENCE_MS > this.now;
@@ -192,7 +195,7 @@ class Model {
     const filled = testSet.repairs.filter(({ successor }) => successor !== undefined);
     const empty = testSet.repairs.filter(({ successor }) => successor === undefined).slice(0, open);
     testSet.repairs = [...filled, ...empty];
-    // For machines that never ran pods, it does not matter whose place a new machine takes.
+    // If former machines never ran pods, it does not matter which of them a new machine replaces.
     const idle = filled.filter((repair) => repair.idle).length;
     const there = new Set(testSet.machines.map(({ metadata }) => metadata.uid));
     const formers = testSet.repairs.filter((repair) => repair.idle && there.has(repair.former)).length;
@@ -202,7 +205,7 @@ class Model {
 
   verify(testSet: TestSet, doomed: readonly Machine[]): void {
     const wanted = testSet.set.spec.replicas ?? 0;
-    // Outside of a rollout, a machine that never joined ran no pods. Its repair ends when it is deleted and another one
+    // Outside of a rollout, a machine that never joined ran no pods. Its replacement ends when it is deleted and another one
     // exists.
     const isIdle = (one: Machine) => !this.rolls && one.status?.lastOperation !== undefined;
     const repaired = doomed.filter(isFailed).toSorted((a, b) => Number(isIdle(a)) - Number(isIdle(b)));
@@ -221,13 +224,15 @@ class Model {
     return standing || !this.finished;
   }
 
-  /** Machines being replaced, and places that the rollout makes unavailable: both use the same budget. */
+  /**
+   * Number of machines that are being replaced, plus replicas that the rollout makes unavailable. Both use the same budget.
+   */
   sum(): number {
     const repairs = this.sets.reduce((total, one) => total + this.underWay(one), 0);
     return Math.max(repairs, this.missing());
   }
 
-  /** @param before The sum without the present decision. */
+  /** @param before The sum before this decision. */
   verifySum(what: string, before: number): void {
     const [sum, allowed] = [this.sum(), Math.max(this.most, 1)];
     if (!this.rolls || sum <= allowed || sum <= before) return;
@@ -235,8 +240,8 @@ class Model {
   }
 
   /**
-   * Empty places that do not wait, after the sets have deleted their surplus. A place that an old set fills without a
-   * loss was not taken by a rollout or repair.
+   * Number of replicas without an available machine that do not wait, after the sets have deleted their surplus. If an old
+   * set creates a machine for a scale-up, neither a rollout nor a replacement has caused it.
    */
   missing(): number {
     const now = new Date(this.now);
@@ -263,7 +268,7 @@ class Model {
     });
   }
 
-  /** A pass of the controller over the deployment. Its writes take effect later. */
+  /** Runs a reconcile of the deployment. Its writes take effect later. */
   decide(): void {
     this.land();
     const sizes = this.sizes();
@@ -280,7 +285,7 @@ class Model {
       if (to < (one.set.spec.replicas ?? 0)) one.promised = to;
       else this.resize(one, to);
     }
-    // Only the user reduces the replicas of the current set.
+    // Only a user reduces the replicas of the current set.
     const gaveUp = [...resize.keys()].some((name) => name !== current.name);
     if (!this.original && gaveUp) this.verifySum('the rollout took a step', before);
   }
@@ -325,7 +330,7 @@ const inPhase = (phase: 'Running' | 'Failed', since: number) => (one: Machine) =
   ...one,
   status: { currentStatus: { phase, lastUpdateTime: new Date(since).toISOString() } },
 });
-/** It never joined. */
+/** The machine never joined. */
 const spoilt = (since: number) => (one: Machine) => ({
   ...inPhase('Failed', since)(one),
   status: {
@@ -338,7 +343,7 @@ const deleting = (one: Machine): Machine => ({
   metadata: { ...one.metadata, deletionTimestamp: NOW.toISOString() },
 });
 
-/** Acts on one of the machines to which the event can happen. */
+/** Applies an event to one of the machines for which it is possible. */
 function onMachine(model: Model, { do: what, which: nth }: { readonly do: string; readonly which: number }): void {
   const all = model.sets.flatMap((owner) => owner.machines.map((one) => ({ owner, one })));
   const gone = (uid: string) => model.sets.some(({ pending }) => pending.has(uid));
@@ -364,7 +369,7 @@ function onMachine(model: Model, { do: what, which: nth }: { readonly do: string
   if (what === 'run' || what === 'fail')
     model.change(one, owner, inPhase(what === 'run' ? 'Running' : 'Failed', model.now));
   if (what === 'spoil') model.change(one, owner, spoilt(model.now));
-  // A repair whose successor has failed has ended.
+  // A replacement has ended if the new machine has failed.
   for (const testSet of model.sets) model.underWay(testSet);
 }
 
@@ -374,21 +379,21 @@ function freeze(chosen: TestSet): void {
   chosen.set = { ...chosen.set, metadata: { ...chosen.set.metadata, labels: others } };
 }
 
-/** Another manager starts with the state of the server. */
+/** Starts another manager, which reads the state of the server. */
 function restart(one: TestSet): void {
   one.lost = new LostReplicas();
   one.machines = one.machines.map((other) => (one.pending.has(other.metadata.uid) ? deleting(other) : other));
   one.pending.clear();
 }
 
-/** Acts on one set. */
+/** Applies an event to one set. */
 function onSet(model: Model, chosen: TestSet, action: Act): void {
   if (action.do === 'freeze') freeze(chosen);
   if (action.do === 'sync') model.sync(chosen);
   if (action.do === 'create') model.sync(chosen, action.most);
 }
 
-/** Acts on the deployment. */
+/** Applies an event to the deployment. */
 function onAll(model: Model, action: Act): void {
   if (action.do === 'roll') model.roll();
   if (action.do === 'decide') model.decide();
@@ -417,14 +422,14 @@ function perform(model: Model, action: Act): void {
 
 const runs = { numRuns: Number(process.env.MCM_PROPERTY_RUNS ?? thoroughly(5_000, 1000)), endOnFailure: true };
 
-/** Returns the violations of a history as sentences. */
+/** Returns the violations in a history as sentences. */
 function broken(story: History): readonly string[] {
   const model = new Model(story);
-  // Every controller has seen its set before the first event.
+  // Every controller has reconciled its set before the first event.
   for (const one of model.sets) model.sync(one);
   for (const [index, action] of story.acts.entries()) {
     model.original = index < story.before;
-    // The new process knows the state of the server.
+    // The new process reads the state of the server.
     if (index > 0 && index === story.before) perform(model, { do: 'kill' });
     perform(model, action);
   }
@@ -448,7 +453,7 @@ test('a set whose last machine was lost knows it after a restart, though its sta
     { do: 'template' },
     { do: 'create', which: 0, most: 0 },
     { do: 'kill' },
-    // A machine of the new set never joins. Its repair would exceed the limit.
+    // A machine of the new set never joins. Its replacement would exceed the limit.
     { do: 'sync', which: 1 },
     { do: 'spoil', which: 0 },
     { do: 'template' },

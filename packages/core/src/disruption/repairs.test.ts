@@ -10,7 +10,7 @@ const start = (options: WorldOptions = {}) => World.start(startControlPlane, { .
 const phase = ({ status }: Machine) => status?.currentStatus?.phase;
 const going = ({ metadata }: Machine) => metadata.deletionTimestamp !== undefined;
 
-/** Machines of the fleet on the server, by state. */
+/** Returns the machines on the server. */
 const fleet = (world: World) => world.truth.store.list();
 
 async function born(world: World, replicas: number, spec: object = {}): Promise<readonly Machine[]> {
@@ -19,7 +19,7 @@ async function born(world: World, replicas: number, spec: object = {}): Promise<
   return world.machines();
 }
 
-/** Places of the deployment without a machine, except those whose failed machine waits. */
+/** Number of replicas without a machine. Replicas whose failed machine waits do not count. */
 function underWay(world: World, replicas: number): number {
   const alive = fleet(world).filter((machine) => !going(machine));
   const filled = alive.filter((machine) => phase(machine) === 'Running').length;
@@ -27,7 +27,7 @@ function underWay(world: World, replicas: number): number {
   return replicas - filled - waiting;
 }
 
-/** The highest number in progress from now on. */
+/** Records the maximum number of replacements in progress from now on. */
 function watchMost(world: World, replicas: number): { most: number } {
   const seen = { most: 0 };
   world.truth.onChange(() => {
@@ -96,7 +96,7 @@ describe('how many failed machines are replaced at once', () => {
     expect(fleet(world).every((m) => m.spec.class.name === 'large')).toBe(true);
   });
 
-  /** Marks the machines as Failed before they joined. */
+  /** Marks the machines as Failed before they join. */
   const spoil = async (world: World, machines: readonly Machine[]): Promise<void> => {
     for (const { metadata } of machines) {
       const lastOperation = { type: 'Create', state: 'Failed', lastUpdateTime: world.clock.now().toISOString() };
@@ -173,7 +173,7 @@ describe('a rollout and failed machines', () => {
   const large = (machine: Machine) => machine.spec.class.name === 'large';
 
   test('a stuck rollout never prevents the repair of an old machine: the longest failed machine is next', async () => {
-    // Machines of the new template never join, and fail after two minutes.
+    // Machines of the new template never join, and become Failed after two minutes.
     await using world = await start({ birthMs: (machine) => (large(machine) ? undefined : 5_000) });
     const [first] = await born(world, 4, { strategy });
     if (!first) throw new Error('no machine');
@@ -397,7 +397,7 @@ describe('terminating machines and the surge', () => {
     expect(seen.most).toBe(most);
     await world.changeClass('large');
     await world.until(() => world.complete(), 900);
-    // A rollout always counted them.
+    // Rollouts have always counted terminating machines.
     expect(seen.most).toBe(most);
   });
 

@@ -8,20 +8,26 @@ import { type BudgetInput, type DisruptionBudget, disruptionBudgetOf, repairAllo
 import { replacementLimit } from './replacements.ts';
 import type { OpenBreaker } from './unreachable.ts';
 
-/** Input of the decision about failed machines of one deployment, or of a set without a deployment. */
+/** The state that decides which failed machines of one deployment, or of a set without a deployment, are replaced. */
 export interface RepairSnapshot extends BudgetInput {
   /** `--max-unhealthy-replacements`: a count, or a percentage of the replicas. */
   readonly limit: number | string;
-  /** A set of the deployment is shrinking and the result is unknown. No replacement starts until it is known. */
+  /** True while a set of the deployment shrinks and the result is unknown. In this time, no replacement starts. */
   readonly unsettled?: boolean;
-  /** The rollout is paused with an unproven template. Failed machines of the current set stay at least until this time. */
+  /**
+   * Set if the rollout is paused with an unproven template. Failed machines of the current set are then kept at least until
+   * this time.
+   */
   readonly keeps?: { readonly until: Date | undefined };
-  /** The open circuit breaker that prevents the replacement of the machine, unless an annotation overrides it. */
+  /**
+   * Returns the open circuit breaker that prevents the replacement of the machine. Undefined if none is open or an
+   * annotation overrides it.
+   */
   readonly breakerOf: (machine: Machine) => OpenBreaker | undefined;
   readonly nodeAnnotations: NodeAnnotations;
 }
 
-/** A machine that is not replaced, because many machines of its scope became unreachable. */
+/** A machine that is not replaced, because many machines of its zone or cluster became unreachable. */
 export interface HeldMachine {
   readonly machine: Machine;
   readonly breaker: OpenBreaker;
@@ -30,17 +36,17 @@ export interface HeldMachine {
 /** The failed machines to replace now, and the reasons why the others wait. */
 export interface RepairPlan {
   readonly budget: DisruptionBudget;
-  /** The largest number of replacements at the same time. */
+  /** The maximum number of replacements at the same time. */
   readonly allowance: number;
-  /** Machines to delete. Their sets create the successors. */
+  /** Machines to delete now. Their sets create the replacements. */
   readonly go: readonly Machine[];
-  /** Failed machines that wait until others are replaced. */
+  /** Failed machines that wait for other replacements to end. */
   readonly waiting: readonly Machine[];
-  /** Failed or unreachable machines that a circuit breaker keeps. */
+  /** Failed or unreachable machines that a circuit breaker keeps from being replaced. */
   readonly held: readonly HeldMachine[];
-  /** Failed machines that stay, because the rollout is paused with an unproven template. */
+  /** Failed machines that are kept because the rollout is paused with an unproven template. */
   readonly kept: readonly Machine[];
-  /** Time of the next look without an event. */
+  /** Time of the next reconcile if no event causes one earlier. */
   readonly lookAgainAt: Date | undefined;
 }
 
@@ -57,8 +63,8 @@ const isUnreachable = (machine: Machine): boolean => phaseOf(machine) === 'Unkno
 const isUnwell = (machine: Machine): boolean => isFailed(machine) || isUnreachable(machine);
 
 /**
- * Decides which failed machines of a deployment are replaced now. The function is pure. Each set of the deployment gets
- * the same list and acts on its own machines, so that all sets together keep the limit.
+ * Decides which failed machines of a deployment are replaced now. The function is pure. Each set of the deployment computes
+ * the same list and deletes only its own machines, so all sets together stay within the limit.
  */
 export function planRepairs(snapshot: RepairSnapshot): RepairPlan {
   const { current, old, leaving, keeps, breakerOf, nodeAnnotations, now } = snapshot;
@@ -101,9 +107,9 @@ export function planRepairs(snapshot: RepairSnapshot): RepairPlan {
 /**
  * Chooses the machines that failed first.
  *
- * - During a rollout new and old machines share one queue, so that neither group waits forever for the other.
- * - Without a rollout, a machine that never joined does not wait until another successor runs. So after an outage of the
- *   cloud a deployment recovers at the speed of creation. The limit still applies.
+ * - During a rollout, old and new machines are in one queue, so that neither group waits forever for the other.
+ * - Without a rollout, a machine that never joined does not wait until another replacement runs. So after an outage of the
+ *   cloud, a deployment recovers as fast as VMs can be created. The limit still applies.
  */
 function chosen(due: readonly Machine[], budget: DisruptionBudget, limit: number): readonly Machine[] {
   const room = repairRoom(budget, limit);
@@ -113,10 +119,12 @@ function chosen(due: readonly Machine[], budget: DisruptionBudget, limit: number
   return [...served, ...due.filter(neverJoined).slice(0, idle)];
 }
 
-/** True if failed machines are or will be replaced. Until then a rollout deletes no available machine. */
+/**
+ * Returns true if failed machines are being replaced or wait for it. In this time, a rollout deletes no available machine.
+ */
 export const hasFailures = ({ go, waiting }: RepairPlan): boolean => go.length + waiting.length > 0;
 
-/** The reason why failed machines wait, as a sentence for users. Undefined if none waits. */
+/** Returns the reason why failed machines wait, as a sentence for users. Undefined if none waits. */
 export function whyWaiting({ waiting, allowance, budget }: RepairPlan): string | undefined {
   if (waiting.length === 0) return undefined;
   const parts = [

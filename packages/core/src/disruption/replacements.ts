@@ -4,8 +4,8 @@ import { isUndrained } from '../objects/machines.ts';
 import { after } from '../values/timestamps.ts';
 
 /**
- * The group that shares one limit of replacements: the MachineDeployment from the label `name`, else the owner. A machine
- * with neither is a group of its own. (The original never limits machines without the label.)
+ * The group of machines that shares one limit of replacements: the MachineDeployment from the label `name`, else the owner.
+ * A machine with neither is the only one in its group. The original does not limit machines without the label.
  */
 export const replacementGroup = (machine: Machine): string => {
   const { labels, ownerReferences, namespace = '' } = machine.metadata;
@@ -15,14 +15,14 @@ export const replacementGroup = (machine: Machine): string => {
   return owner ? `${namespace}/owner/${owner.uid}` : `${namespace}/machine/${machine.metadata.name}`;
 };
 
-/** Phases in which a machine is being created: it runs no pods yet. */
+/** Phases in which a machine is being created and runs no pods yet. */
 const BEING_MADE: ReadonlySet<string> = new Set(['', 'Pending', 'CrashLoopBackOff', 'Available']);
 
 /**
- * Present disruptions of a group for any cause (replacement, rollout, scale-in, in-place update, deletion by hand). Every
- * machine counts that is neither Running nor Unknown, unless it is preserved. The original counts a Terminating machine
- * twice, which makes no difference to its limit of 1. Source: machine_util.go, isMarkableForFailure. A machine whose drain
- * cannot end does not count, because it would prevent all other replacements of the group.
+ * Number of disruptions of a group for any cause (replacement, rollout, scale-in, in-place update, deletion by hand). Every
+ * machine counts that is neither Running nor Unknown, unless it is preserved. A machine whose drain cannot end does not
+ * count, because it would prevent all other replacements of the group. The original counts a Terminating machine twice,
+ * which makes no difference to its limit of 1. Source: machine_util.go, isMarkableForFailure.
  * @param options.making True if machines that are being created count.
  */
 export function countReplacements(machines: Iterable<Machine>, options: { readonly making: boolean }): number {
@@ -39,19 +39,19 @@ export function countReplacements(machines: Iterable<Machine>, options: { readon
 }
 
 /**
- * Number of machines of a group that may be replaced at the same time: a count, or a percentage of the group rounded down.
- * At least 1.
- * @param limit `--max-unhealthy-replacements`.
+ * Number of machines of a group that may be replaced at the same time, at least 1.
+ * @param limit `--max-unhealthy-replacements`: a count, or a percentage of the group, which is rounded down.
  */
 export const replacementLimit = (limit: number | string, groupSize: number): number =>
   Math.max(resolveIntOrPercent(limit, groupSize, 'down') ?? 1, 1);
 
-/** Default of `--max-unhealthy-replacements`: the original's constant. */
+/** Default of `--max-unhealthy-replacements`. The original has this value as a constant. */
 export const MAX_UNHEALTHY_REPLACEMENTS = 1;
 
 /**
- * The time until which an unhealthy machine waits for machines that are being created: after twice its health timeout.
- * Without this limit, a rollout whose new machines never join and a replacement would wait for each other (incident 14).
+ * Returns the time until which an unhealthy machine waits for machines that are being created: twice its health timeout.
+ * Without this limit, a replacement could wait for new machines of a rollout that never join, while the rollout waits for
+ * the replacement (incident 14).
  */
 export const waitsForMaking = (since: string | undefined, healthTimeoutMs: number): Date =>
   after(since, 2 * healthTimeoutMs);

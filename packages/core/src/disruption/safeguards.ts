@@ -6,15 +6,15 @@ import { overridesBreaker } from './override.ts';
 import { MAX_UNHEALTHY_REPLACEMENTS } from './replacements.ts';
 import { BREAKER_DEFAULTS, type BreakerLimits, type OpenBreaker } from './unreachable.ts';
 
-/** Settings by which an operator limits the replacement of failed machines. */
+/** Settings with which an operator limits the replacement of failed machines. */
 export interface SafeguardSettings {
   /** `--max-unhealthy-replacements`: a count or a percentage such as `10%`. */
   readonly maxUnhealthyReplacements: number | string;
-  /** `--silence-*`. */
+  /** Limits of the circuit breaker, from the flags `--silence-*`. */
   readonly breaker: BreakerLimits;
   /** `--count-terminating-towards-surge`: the default for deployments without the annotation. */
   readonly countTerminating: boolean;
-  /** Feature `RolloutAnnotations`: true if the annotations `rollout.machine.sapcloud.io/…` of deployments have effect. */
+  /** Feature `RolloutAnnotations`: true if the annotations `rollout.machine.sapcloud.io/…` of deployments are used. */
   readonly rolloutAnnotations: boolean;
 }
 
@@ -26,7 +26,7 @@ export const SAFEGUARD_DEFAULTS: SafeguardSettings = {
   rolloutAnnotations: true,
 };
 
-/** Combines the settings with the count of unreachable machines. */
+/** Combines the safeguard settings with the counts of unreachable machines. */
 export class Safeguards {
   readonly settings: SafeguardSettings;
   readonly classes: Informer<MachineClass>;
@@ -41,7 +41,10 @@ export class Safeguards {
     this.#census = new UnreachableCensus(sources);
   }
 
-  /** The open circuit breaker that prevents the replacement of the machine, unless an annotation overrides it. */
+  /**
+   * Returns the open circuit breaker that prevents the replacement of the machine. Undefined if none is open or an
+   * annotation overrides it.
+   */
   breakerOf(machine: Machine, now: Date): OpenBreaker | undefined {
     const open = this.#census.breakerOf(machine, this.settings.breaker, now);
     return open && !overridesBreaker(machine, this.#classOf(machine), now) ? open : undefined;
@@ -58,8 +61,9 @@ export class Safeguards {
 }
 
 /**
- * Determines which machines are replicas of the deployment. A machine whose drain cannot end is not, because a rollout
- * would wait for it forever. It is a replica if the user requested that terminating machines count.
+ * Returns a function that decides whether a machine counts as a replica of the deployment. A machine whose drain cannot end
+ * does not count, because a rollout would wait for it forever. It does count if the user requested that terminating machines
+ * count.
  */
 export const isReplicaOf = (
   deployment: MachineDeployment,
@@ -67,7 +71,10 @@ export const isReplicaOf = (
 ): ((machine: Machine) => boolean) =>
   countsTerminating(deployment, settings) ? () => true : (machine) => !isUndrained(machine);
 
-/** True if terminating machines count towards the surge of the deployment, by its annotation or else by the flag. */
+/**
+ * Returns true if terminating machines count towards the surge of the deployment. The annotation of the deployment takes
+ * precedence over the flag.
+ */
 export function countsTerminating(
   { metadata }: MachineDeployment,
   { countTerminating, rolloutAnnotations }: Pick<SafeguardSettings, 'countTerminating' | 'rolloutAnnotations'>,

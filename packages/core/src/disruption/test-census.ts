@@ -2,7 +2,7 @@ import type { Machine, MachineClass } from '@mcm/api';
 import { type Change, type KubeObject, keyOf, type Node } from '@mcm/kube';
 import { type CensusSources, UnreachableCensus } from './census.ts';
 
-/** The part of an informer that a census uses. */
+/** The methods of an informer that a census calls, for tests. */
 class Reported<T extends KubeObject> {
   readonly #objects = new Map<string, T>();
   readonly #hearers: ((change: Change<T>) => void)[] = [];
@@ -24,7 +24,10 @@ class Reported<T extends KubeObject> {
   }
 }
 
-/** A census with the objects of a test. @param options `target`: false without a target cluster */
+/**
+ * Returns a census over fixed objects.
+ * @param options `target`: false without a target cluster.
+ */
 export function fixedCensus({ target = true }: { readonly target?: boolean } = {}) {
   const machines = new Reported<Machine>();
   const classes = new Reported<MachineClass>();

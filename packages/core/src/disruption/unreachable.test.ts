@@ -123,7 +123,7 @@ test('a Failed machine waits for those of its zone that became unreachable toget
   expect(decide(failed, apart)).toBeUndefined();
 });
 
-/** Number of map entries that are read. */
+/** Counts the map entries that a function reads. */
 function stepsOf(act: () => unknown): number {
   const { get, keys, values, entries } = Map.prototype;
   let steps = 0;

@@ -1,13 +1,13 @@
 import type { Machine } from '@mcm/api';
 import { millis } from '../values/timestamps.ts';
 
-/** Instants are rounded to the minute, so that a count over a window is a few look-ups for a fleet of any size. */
+/** Times are rounded to the minute. A count over a time window then needs only a few look-ups, for a fleet of any size. */
 const BUCKET_MS = 60_000;
 
-/** Every machine of the cluster. */
+/** The scope of all machines in the cluster. */
 export const CLUSTER = 'cluster';
 
-/** Prefix of the description of a machine's last operation if its Node is gone. The text is from the original. */
+/** Start of the description of a machine's last operation if its Node is gone. The original writes this text. */
 const NODE_LOST = 'Node object went missing';
 
 const bucketOf = (ms: number): number => Math.floor(ms / BUCKET_MS);
@@ -18,8 +18,8 @@ export const scopesOf = (zone: string | undefined): readonly string[] => (zone ?
 const readyOf = ({ status }: Machine) => status?.conditions?.find(({ type }) => type === 'Ready');
 
 /**
- * True if the machine is unreachable: its Node is gone, or its condition `Ready` is not `True`. A Node that is unhealthy
- * for another reason, such as a full disk, is not unreachable.
+ * Returns true if the machine is unreachable: its Node is gone, or the condition `Ready` of the Node is not `True`. A Node
+ * that is unhealthy for another reason, such as a full disk, is reachable.
  */
 export function isUnreachable(machine: Machine): boolean {
   const { currentStatus, lastOperation } = machine.status ?? {};
@@ -27,14 +27,20 @@ export function isUnreachable(machine: Machine): boolean {
   return readyOf(machine)?.status !== 'True' || lastOperation?.description?.startsWith(NODE_LOST) === true;
 }
 
-/** True if the machine was unhealthy until the last change of its phase. The object no longer shows the cause. */
+/**
+ * Returns true if the last change of the machine's phase was a recovery from an unhealthy state. The object no longer shows
+ * why it was unhealthy.
+ */
 function hasRecovered(machine: Machine): boolean {
   const { currentStatus, lastOperation } = machine.status ?? {};
   if (machine.metadata.deletionTimestamp || currentStatus?.phase !== 'Running') return false;
   return lastOperation?.type === 'HealthCheck' && lastOperation.state === 'Successful';
 }
 
-/** True if the machine has joined. A machine that is being deleted does not count: its state does not show a problem of the network. */
+/**
+ * Returns true if the machine has joined. A machine that is being deleted does not count, because its state says nothing
+ * about the network.
+ */
 function hasJoined({ metadata, status }: Machine): boolean {
   const phase = status?.currentStatus?.phase;
   return !metadata.deletionTimestamp && (phase === 'Running' || phase === 'Unknown');
@@ -42,7 +48,7 @@ function hasJoined({ metadata, status }: Machine): boolean {
 
 const minute = (time: string | undefined): string => String(bucketOf(millis(time)));
 
-/** The marks under which a machine is counted: `joined`, `unreachable/<minute>` and `recovered/<minute>`. */
+/** The marks by which a machine is counted: `joined`, `unreachable/<minute>` and `recovered/<minute>`. */
 export const reachabilityMarks = (machine: Machine): readonly string[] => [
   ...(hasJoined(machine) ? ['joined'] : []),
   ...(isUnreachable(machine) ? [`unreachable/${minute(machine.status?.currentStatus?.lastUpdateTime)}`] : []),
@@ -52,19 +58,25 @@ export const reachabilityMarks = (machine: Machine): readonly string[] => [
 /** Counts the machines in a scope that have one of the {@link reachabilityMarks}. */
 export type CountMarks = (scope: string, mark: string) => number;
 
-/** Limits from which many unreachable machines count as one common cause. Durations in milliseconds. */
+/** Limits above which many unreachable machines are treated as one outage. Durations are in milliseconds. */
 export interface BreakerLimits {
-  /** The circuit breaker counts machines together that became unreachable within this time. */
+  /** Machines that became unreachable within this time are counted together. */
   readonly windowMs: number;
-  /** Percentage of unreachable machines of a zone or of the cluster from which replacement stops there. */
+  /**
+   * Percentage of the machines of a zone or of the cluster. If at least this part is unreachable, mcm replaces no machine
+   * there.
+   */
   readonly thresholdPercent: number;
-  /** Fewer machines are always replaced, unless they are all machines and their VMs run according to the cloud. */
+  /**
+   * If fewer machines than this are unreachable, mcm replaces them. The exception: all machines of the cluster are
+   * unreachable, and the cloud reports that their VMs run.
+   */
   readonly minimumCount: number;
   /** A recovered machine counts as unreachable for this time, so that an unstable network causes no replacement. */
   readonly stableMs: number;
 }
 
-/** Default limits of the circuit breaker. Times in milliseconds. */
+/** Default limits of the circuit breaker. Durations are in milliseconds. */
 export const BREAKER_DEFAULTS: BreakerLimits = {
   windowMs: 10 * 60_000,
   thresholdPercent: 50,
@@ -77,11 +89,16 @@ export interface OpenBreaker {
   readonly scope: string;
   readonly unreachable: number;
   readonly joined: number;
-  /** When a recovered machine no longer counts as unreachable. Absent if only events can change the breaker. */
+  /**
+   * The time at which a recovered machine no longer counts as unreachable. Absent if only events can change the circuit
+   * breaker.
+   */
   readonly lookAgainAt?: Date | undefined;
 }
 
-/** The open circuit breaker of a scope for machines that became unreachable at `since`. Undefined if it is closed. */
+/**
+ * Returns the open circuit breaker of a scope for machines that became unreachable at `since`; undefined if it is closed.
+ */
 export function openBreaker(
   scope: string,
   since: number,
@@ -99,7 +116,7 @@ export function openBreaker(
   return { scope, unreachable, joined, lookAgainAt };
 }
 
-/** When the next recovered machine has been reachable for long enough. */
+/** Returns the next time at which a recovered machine has been reachable for long enough. */
 function nextForgotten(count: CountMarks, scope: string, stableMs: number, now: Date): Date | undefined {
   for (let bucket = bucketOf(now.getTime() - stableMs); bucket <= bucketOf(now.getTime()); bucket++) {
     if (count(scope, `recovered/${bucket}`) > 0) return new Date((bucket + 1) * BUCKET_MS + stableMs);
@@ -107,7 +124,7 @@ function nextForgotten(count: CountMarks, scope: string, stableMs: number, now: 
   return undefined;
 }
 
-/** The instant, in milliseconds, of a mark `unreachable/<minute>`. */
+/** Returns the time, in milliseconds, of a mark `unreachable/<minute>`. */
 export const instantOf = (unreachableMinute: number): number => unreachableMinute * BUCKET_MS;
 
 function over(count: CountMarks, scope: string, what: 'unreachable' | 'recovered', from: number, to: number): number {

@@ -74,14 +74,15 @@ test('the next pod with a volume is evicted when the previous one has its volume
     attachMs: 5_000,
   });
   expect(order).toEqual(['a', 'b']);
-  // 15 s for the first. The second returns elsewhere and delays no other pod.
+  // The first pod takes 15 s. The second pod's volume is attached elsewhere without delaying other pods.
   expect(tookMs).toBe(25_000);
 });
 
 test.each([
-  // Serial: 20 s each, 10 s for the last. Adaptive: one leaves at 0 and at 10 s, two at 20 s, three at 30 s.
+  // Serial: 20 s for each pod, and 10 s for the last. Adaptive: one pod is evicted at 0 s and at 10 s, two at 20 s, three at
+  // 30 s.
   ['fast', 5 * second, (6 * 20 + 10) * second, 40 * second],
-  // 105 s each, 95 s for the last: the window stays at one, no slower than serial.
+  // Each pod takes 105 s, and the last 95 s. The window stays at one pod, so the drain is as fast as a serial one.
   ['slowly', 90 * second, (6 * 105 + 95) * second, (6 * 105 + 95) * second],
 ])('incident 22: seven pods whose volumes come off %s', (_pace, detachMs, serial, adaptive) => {
   const pods = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((name) => withVolume(name));

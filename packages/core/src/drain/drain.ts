@@ -18,49 +18,54 @@ import { verdictOf } from './model/pod-filters.ts';
 import { NO_VOLUMES, volumesLeft, waitForMoves, waitForVolumes } from './volumes/volume-waits.ts';
 import { byPriority, mayMove, nextPlaceAt } from './volumes/volumes.ts';
 
-/** The actions for the pods of a node now. */
+/** What the drain does with the pods of a node now. */
 export interface DrainPlan {
-  /** Nothing is left to wait for. */
+  /** True if no pod and no volume has to be awaited. */
   readonly drained: boolean;
-  /** The drain was forced: volumes may still be attached. */
+  /** True if the drain was forced. Volumes may then still be attached. */
   readonly forced: boolean;
   /** Pods to evict now. */
   readonly evict: readonly DrainPod[];
   /** Pods to delete now with grace period 0. */
   readonly remove: readonly DrainPod[];
-  /** Why they are not evicted, as the end of a sentence. */
+  /** Why these pods are deleted and not evicted, as the end of a sentence. */
   readonly removeBecause: string;
-  /** Terminating pods, and pods that wait for their turn. */
+  /** Pods that are terminating or wait for their eviction. */
   readonly leaving: readonly DrainPod[];
   readonly blockers: readonly Blocker[];
   /**
-   * The drain timeout has ended, pods are left, and this policy keeps them. Absent: the drain can still end by itself.
+   * Set if pods are left after the drain timeout and this policy keeps them. Absent while the drain can still end by itself.
    */
   readonly undrained?: UndrainablePolicy | undefined;
-  /** The cache has no pods that must go, but its watch was interrupted. */
+  /** Set if the cache shows no pods to evict, but its watch was interrupted. The drain waits until the watch continues. */
   readonly awaitsWatch?: true;
-  /** Volumes that were not detached in time and are no longer awaited. */
+  /** Volumes that were not detached in time. The drain no longer waits for them. */
   readonly leftAttached: readonly Blocker[];
-  /** Time of the next pass if no event comes before. */
+  /** Time of the next pass if no event causes one earlier. */
   readonly lookAgainAt?: Date | undefined;
 }
 
-/** Added to a pod's grace period before the pod counts as one that does not end. Source: drain.go. */
+/** A terminating pod may exceed its grace period by this time before the drain reports it. Source: drain.go. */
 export const ENDING_BUFFER_MS = 30_000;
 
-/** Changes of budgets wake the drain. This covers changes of a budget and a pod that arrive in the wrong order. */
+/**
+ * A change of a budget starts a pass of the drain. This timer covers the case that the changes of a budget and of a pod
+ * arrive in the wrong order.
+ */
 const BUDGET_RECHECK_MS = 120_000;
 
-/** An interrupted watch continues after one request. */
+/**
+ * Delay before the drain checks whether an interrupted watch of pods has continued. It needs only one request to continue.
+ */
 const WATCH_RECHECK_MS = 1_000;
 
-/** A refused eviction is retried after 20 s like in the original, then with growing waits. */
+/** Delays between retries of a refused eviction: 20 s as in the original, then longer ones. */
 const BLOCKED_RETRY_MS = { firstMs: 20_000, maxMs: 120_000 } as const;
 const FAILED_RETRY_MS = { firstMs: 5_000, maxMs: 60_000 } as const;
 
 /**
- * One pass of a drain: it names each pod that may be evicted now, and the reason for each other pod. It does not wait.
- * Changes of pods, budgets and attachments cause the next pass, at the latest at `lookAgainAt`.
+ * Plans one pass of a drain: the pods to evict now, and the reason for each pod that waits. The function does not wait.
+ * Changes of pods, budgets and attachments start the next pass. `lookAgainAt` is its latest time.
  */
 export function planDrain(o: DrainObservation, now: Date): DrainPlan {
   const going = o.pods.filter((pod) => verdictOf(pod).pod !== 'stay');
@@ -90,7 +95,7 @@ export function planDrain(o: DrainObservation, now: Date): DrainPlan {
     undrained,
   };
   const isEmpty = going.length === 0 && !volumes.waits && unseen === undefined;
-  // No event reports that the watch continues, so the next pass has a time.
+  // There is no event when the watch continues, so a timer starts the next pass.
   if (isEmpty && o.podsUnproven && !overdue)
     return { ...plan, drained: false, awaitsWatch: true, lookAgainAt: new Date(now.getTime() + WATCH_RECHECK_MS) };
   if (isEmpty) return { ...plan, drained: true };
@@ -100,13 +105,13 @@ export function planDrain(o: DrainObservation, now: Date): DrainPlan {
   return { ...plan, drained: false, lookAgainAt: times.length > 0 ? new Date(Math.min(...times)) : undefined };
 }
 
-/** Without access to the pods of the VM, no timeout forces the drain. */
+/** The plan of a drain that cannot read the pods. No timeout forces it, because running pods could lose their VM. */
 const planBlind = (o: DrainObservation, unseen: string): DrainPlan => ({
   ...NOTHING,
   blockers: [unseenBlocker(unseen, [], o.forcedBy)],
 });
 
-/** Its volumes must be detached from the node, and cannot be read. */
+/** Returns true if the pod has claims and the drain cannot read volumes, so it could not see that they are detached. */
 const needsVolumes = ({ unseen }: DrainObservation, { hasClaims }: DrainPod): boolean =>
   unseen?.volumes !== undefined && hasClaims;
 
@@ -121,16 +126,16 @@ const NOTHING: DrainPlan = {
   leftAttached: [],
 };
 
-/** Neither a timeout nor an unresponsive node forces this drain. */
+/** Returns true if the policy forbids that a timeout or an unresponsive node forces the drain. */
 const isHeld = ({ policy = 'Force' }: DrainObservation): boolean => policy !== 'Force';
 
 /**
- * The remaining pods on the cordoned node end by themselves. A pod is evicted again when a change of its budgets allows
- * it.
+ * Plans a drain with the policy Quarantine after the timeout. The node stays cordoned until the remaining pods end by
+ * themselves. A pod is evicted again when a change of its budgets allows it.
  */
 function planQuarantine(o: DrainObservation, going: readonly DrainPod[], now: Date): DrainPlan {
   const released = going.filter((pod) => isReleased(o, pod));
-  // Only these share the places for volumes. The others are not evicted.
+  // Only terminating pods and pods to evict count for the limit of moving volumes.
   const moving = { ...o, pods: going.filter((pod) => pod.dueAt || released.includes(pod)) };
   const evict = released.filter((pod) => mayMove(moving, pod, now));
   const nextAt = evict.length < released.length ? nextPlaceAt(moving, now) : undefined;
@@ -145,8 +150,8 @@ function planQuarantine(o: DrainObservation, going: readonly DrainPod[], now: Da
 }
 
 /**
- * Returns true if the pod's budgets have changed since the last eviction by this process, and allow it now. A process
- * without such an eviction evicts a pod with budgets once, because the change may have happened while no process ran.
+ * Returns true if the pod's budgets have changed since this process last evicted it, and now allow the eviction. A process
+ * that has never evicted the pod tries once, because the budgets may have changed before the process started.
  */
 function isReleased(o: DrainObservation, pod: DrainPod): boolean {
   if (pod.dueAt || needsVolumes(o, pod) || budgetBlockerOf(pod)) return false;
@@ -154,7 +159,7 @@ function isReleased(o: DrainObservation, pod: DrainPod): boolean {
   return (o.memory.attempts.get(pod.uid)?.budgets ?? '') !== budgetVersions(pod);
 }
 
-/** Deletes every pod without grace, once. The drain does not wait for them, and no error delays it. */
+/** Deletes every pod once, with grace period 0. The drain neither waits for the pods nor stops at an error. */
 function planForced(o: DrainObservation, going: readonly DrainPod[]): DrainPlan {
   const remove = going.filter((pod) => o.memory.attempts.get(forcedKey(pod)) === undefined);
   const removeBecause = o.forced
@@ -178,7 +183,7 @@ function planForced(o: DrainObservation, going: readonly DrainPod[]): DrainPlan 
 
 const EVICTED_IN_VAIN = 'because the eviction timeout expired (maxEvictRetries, drainTimeout)';
 
-/** Deletions of a pod without grace are recorded apart from its evictions. */
+/** The key for deletions with grace period 0. It differs from the key for evictions of the same pod. */
 export const forcedKey = (pod: PodRef): string => `${pod.uid}/forced`;
 
 interface PodPlan {
@@ -186,7 +191,7 @@ interface PodPlan {
   readonly verb: 'evict' | 'remove' | 'wait';
   readonly until?: Date | undefined;
   readonly blocker?: Blocker | undefined;
-  /** It waits for volumes of other pods. */
+  /** Set if the pod waits for the volumes of other pods. */
   readonly turn?: true;
 }
 
@@ -204,7 +209,7 @@ function planPod(o: DrainObservation, pod: DrainPod, now: Date): PodPlan {
   if (!mayMove(o, pod, now)) return { ...wait(pod, nextPlaceAt(o, now)), turn: true };
   if (overdue) return planRemoval(o, pod, now);
   const attempt = o.memory.attempts.get(pod.uid);
-  // The answer to an eviction arrives before the watch shows the pod's deletionTimestamp.
+  // The API server accepted the eviction, but the watch does not show the pod's deletionTimestamp yet.
   if (attempt?.result === 'asked' && now < later(attempt.at, ENDING_BUFFER_MS)) {
     return { pod, verb: 'wait', until: later(attempt.at, ENDING_BUFFER_MS) };
   }
@@ -213,7 +218,7 @@ function planPod(o: DrainObservation, pod: DrainPod, now: Date): PodPlan {
   return planRetry(pod, attempt, now);
 }
 
-/** The budget in the caches that forbids the eviction now, without a request to the server. */
+/** The budget in the cache that forbids the eviction now. The drain then sends no request. */
 function budgetBlockerOf(pod: DrainPod): Blocker | undefined {
   if (protectedByBudgets(pod) && pod.budgets.length > 1) return severalBlocker(pod);
   const misconfigured = misconfiguredBudget(pod);
@@ -222,7 +227,7 @@ function budgetBlockerOf(pod: DrainPod): Blocker | undefined {
   return blocking && budgetBlocker(pod, blocking);
 }
 
-/** A refused pod waits until its next attempt; another pod is evicted. */
+/** Plans the retry of a refused eviction. While this pod waits, other pods are evicted. */
 function planRetry(pod: DrainPod, attempt: Attempt | undefined, now: Date): PodPlan {
   if (!attempt || attempt.result === 'asked') return { pod, verb: 'evict' };
   const assessed = !pod.budgets.some(({ stale }) => stale);
@@ -235,7 +240,7 @@ function planRetry(pod: DrainPod, attempt: Attempt | undefined, now: Date): PodP
   return { pod, verb: 'wait', until, blocker: refusedBlocker(pod, attempt) };
 }
 
-/** The eviction timeout has ended: the pod is deleted without a grace period, with any budgets. */
+/** Plans a pod whose eviction timeout has ended: it is deleted with grace period 0, and budgets have no effect. */
 function planRemoval(o: DrainObservation, pod: DrainPod, now: Date): PodPlan {
   const attempt = o.memory.attempts.get(forcedKey(pod));
   if (!attempt) return { pod, verb: 'remove' };
@@ -249,7 +254,10 @@ function planRemoval(o: DrainObservation, pod: DrainPod, now: Date): PodPlan {
   };
 }
 
-/** A terminating pod that exceeds its time is reported. After the eviction timeout it is deleted without grace. */
+/**
+ * Plans a terminating pod. If it exceeds its grace period, it is reported. After the eviction timeout it is deleted with
+ * grace period 0.
+ */
 function planLeaving(o: DrainObservation, pod: DrainPod, dueAt: Date, overdue: boolean, now: Date): PodPlan {
   if (overdue) return planRemoval(o, pod, now);
   const limit = later(dueAt, ENDING_BUFFER_MS);

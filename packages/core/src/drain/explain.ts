@@ -13,45 +13,48 @@ export interface ExplainedPod {
   /**
    * The next action for the pod:
    *
-   * - `evict`: it is evicted now.
-   * - `delete`: it is deleted without grace.
+   * - `evict`: the drain evicts it now.
+   * - `delete`: the drain deletes it with grace period 0.
    * - `leaving`: it is terminating.
-   * - `turn`: it waits for the volumes of others, or for a disruption that a budget gives to another pod first.
+   * - `turn`: it waits for the volumes of other pods, or its budget allows the disruption of another pod first.
    * - `blocked`: see `blockers`.
    * - `stays`: the drain ignores it.
    */
   readonly fate: 'evict' | 'delete' | 'leaving' | 'turn' | 'blocked' | 'stays';
   readonly because: string;
-  /** The expected end of a terminating pod, and from when it counts as one that does not end. */
+  /** For a terminating pod: its expected end, and the time from which it is reported. */
   readonly ends?: { readonly by: Date; readonly overdueFrom: Date };
-  /** Names of the PersistentVolumes that move with it. */
+  /** Names of the PersistentVolumes that move with the pod. */
   readonly volumes: readonly string[];
-  /** `namespace/name` of the budgets that select it. */
+  /** `namespace/name` of the budgets that select the pod. */
   readonly budgets: readonly string[];
 }
 
-/** The present and future actions of a drain, and its blockers. */
+/** The actions of a drain, now and later, and its blockers. */
 export interface DrainExplanation {
   readonly node: string;
-  /** In eviction order: those without volumes, then those with volumes. Pods that stay come last. */
+  /**
+   * The pods in the order of eviction: first those without volumes, then those with volumes. Pods that the drain ignores
+   * come last.
+   */
   readonly pods: readonly ExplainedPod[];
-  /** Each once, by name, with a hint. */
+  /** The blockers without duplicates, each with a hint. */
   readonly blockers: readonly Pick<Blocker, 'text' | 'failed' | 'hint' | 'pods'>[];
-  /** Names of the PersistentVolumes of deleted pods that must be detached from the node; absent: none. */
+  /** Names of PersistentVolumes of deleted pods that must still be detached from the node. Absent if there are none. */
   readonly detaching?: readonly string[] | undefined;
-  /** No pod and no volume is left. */
+  /** True if no pod and no volume has to be awaited. */
   readonly drained: boolean;
   readonly policy: UndrainablePolicy;
-  /** From when pods are deleted instead of evicted; absent if the policy never does it. */
+  /** The time from which pods are deleted instead of evicted. Absent if the policy forbids it. */
   readonly deletesFrom?: Date | undefined;
-  /** The end of the drain timeout; see `policy` for what follows. */
+  /** The end of the drain timeout. `policy` defines what happens then. */
   readonly overAt: Date;
 }
 
 /**
- * Explains a drain at `now`. It is a pure function and explains the same plan that the controller executes.
+ * Explains a drain at the time `now`. It is a pure function over the same plan that the controller executes.
  *
- * @param detaching Volumes on the node whose pods this drain has evicted, for a process that does not remember them
+ * @param detaching Volumes of evicted pods that are still attached to the node, for a process that did not evict these pods
  */
 export function explainDrain(o: DrainObservation, now: Date, detaching: readonly string[] = []): DrainExplanation {
   const plan = planDrain(remembering(o, now, detaching), now);
@@ -74,7 +77,7 @@ export function explainDrain(o: DrainObservation, now: Date, detaching: readonly
   };
 }
 
-/** The observation with the moves of these volumes. Pods that wait for their turn wait for them. */
+/** Adds the moves of these volumes to the observation, so that other pods wait for them. */
 function remembering(o: DrainObservation, now: Date, detaching: readonly string[]): DrainObservation {
   const moves = new Map(o.memory.moves);
   for (const volume of detaching) {
@@ -89,8 +92,8 @@ const rank = (pod: DrainPod): number => (verdictOf(pod).pod === 'stay' ? 2 : beg
 const inOrder = (a: DrainPod, b: DrainPod): number => rank(a) - rank(b) || byPriority(a, b);
 
 /**
- * The pods that must wait because their budgets allow only pods before them, by UID, with the reason. The drain tries
- * to evict all at once, and the API server refuses these.
+ * Returns the pods that wait because their budgets first allow the disruption of other pods, by UID, with the reason. The
+ * drain sends all evictions at once, and the API server refuses these.
  */
 function waitingForBudgets(evicted: readonly DrainPod[]): ReadonlyMap<string, string> {
   const used = new Map<string, number>();

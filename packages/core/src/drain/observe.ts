@@ -29,14 +29,17 @@ export interface ObserveDrainOptions {
   readonly settings: MachineSettings;
   readonly node: Node;
   readonly caches: DrainCaches;
-  /** The cloud's id of a volume, as in the node's status; undefined: only attachments show the volume. */
+  /**
+   * Returns the cloud's ID of a volume, as in the Node's status. If undefined, only VolumeAttachments show where the volume
+   * is attached.
+   */
   readonly volumeIdOf: (source: VolumeSource) => string | undefined;
   readonly memory: DrainMemory;
   readonly volumeWindow: number;
-  /** Absent: no attach limits are known. */
+  /** Limits for attaching volumes. If absent, they are unknown. */
   readonly limits?: Pick<AttachLimits, 'roomOnOtherNodes'> | undefined;
   readonly now: Date;
-  /** Absent: `Force`. */
+  /** The undrainable policy. If absent, `Force`. */
   readonly choice?: PolicyChoice;
   /** The times of the interruption of the VM. Absent: the cloud has announced none. */
   readonly interrupted?: InterruptionTimes | undefined;
@@ -44,13 +47,13 @@ export interface ObserveDrainOptions {
 
 const DEFAULT_GRACE_SECONDS = 30;
 
-/** Reads the input of a drain of the machine's node. The cost depends on the pods and attachments of the node. */
+/** Reads the observation of a drain from the caches. The cost depends on the number of pods and attachments of the node. */
 export function observeDrain(options: ObserveDrainOptions): DrainObservation {
   const { machine, settings, node, caches, memory, now } = options;
   const nodeName = node.metadata.name;
   const deletion = machine.metadata.deletionTimestamp;
-  // The node of a preserved Failed machine is drained too: since its preservation, and forced by another label. A node
-  // with an in-place update is drained since its selection.
+  // Preserved Failed machines are drained too. Their drain starts with the preservation, and another label forces it. For an
+  // in-place update, the drain starts with the selection of the node.
   const selected = node.status?.conditions?.find(
     ({ type, reason }) => type === NodeConditions.InPlaceUpdate && reason === InPlaceUpdateReasons.SelectedForUpdate,
   );
@@ -124,7 +127,10 @@ function observePods(pods: readonly Pod[], finder: VolumeFinder, caches: DrainCa
   );
 }
 
-/** Volumes are reported as unreadable only if there may be some. A cluster without VolumeAttachments has none. */
+/**
+ * Volumes are reported as unreadable only if the node or its pods may have some. A cluster without VolumeAttachments has
+ * none.
+ */
 function unseenOf(
   { status }: Node,
   pods: readonly DrainPod[],
@@ -146,8 +152,8 @@ function unseenOf(
 }
 
 /**
- * The budgets that select a pod with these labels. Stale ones do not count; the API server refuses the eviction if
- * necessary.
+ * Returns the cached budgets that select a pod with these labels. The cache may be outdated, and the API server makes the
+ * final decision.
  */
 const budgetsOf = (caches: DrainCaches, namespace: string, labels: Labelled): readonly PodDisruptionBudget[] =>
   (caches.budgets.refused ? [] : podTerms(namespace, labels))
@@ -181,8 +187,8 @@ function observePod(pod: Pod, volumes: readonly string[], caches: DrainCaches): 
 }
 
 /**
- * The expected end of a terminating pod. Its kubelet reports the end by a deletion without grace, which sets the
- * deletionTimestamp to the time of the request. The pod must not look overdue at that moment.
+ * Returns the expected end of a terminating pod. When a pod has ended, its kubelet deletes it with grace period 0, which
+ * sets the deletionTimestamp to the time of this request. The pod must not count as overdue at that moment.
  */
 export function dueAtOf({ metadata, spec }: Pick<Pod, 'metadata' | 'spec'>): Date | undefined {
   const due = parseTime(metadata.deletionTimestamp);

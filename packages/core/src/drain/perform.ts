@@ -11,7 +11,7 @@ interface DrainScope {
   readonly signal: AbortSignal;
 }
 
-/** Requests at once for one node, so that a drain of hundreds of pods does not delay others. */
+/** Maximum number of concurrent requests for one node. A drain of hundreds of pods then does not delay other drains. */
 const PARALLEL = 20;
 
 async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
@@ -22,7 +22,7 @@ async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<voi
   await Promise.all(Array.from({ length: Math.min(PARALLEL, queue.length) }, worker));
 }
 
-/** The observed pods by UID, for the references in a plan. */
+/** Returns the observed pods by UID. A plan refers to pods by UID. */
 const observed = ({ o }: DrainScope): ReadonlyMap<string, DrainPod> =>
   new Map((o.drain?.pods ?? []).map((pod) => [pod.uid, pod]));
 
@@ -34,7 +34,7 @@ function note({ memory }: DrainScope, key: string, attempt: Omit<Attempt, 'count
 }
 
 /**
- * Evicts pods and records the answers. Only a lost connection or a stop throws.
+ * Evicts pods and records the answers. It throws only if the connection is lost or the process stops.
  * @returns the pods that were deleted because the API server has no eviction API
  */
 export async function evictPods(
@@ -66,14 +66,14 @@ export async function evictPods(
   return deleted;
 }
 
-/** A namespace that is being deleted accepts no new object, not even an Eviction. */
+/** A namespace that is being deleted accepts no new objects. An Eviction is a new object, so the API server refuses it. */
 const refusal = (error: KubeError): Attempt['result'] => {
   const ends = error.status.details?.causes?.some(({ reason }) => reason === 'NamespaceTerminating') ?? false;
   if (isTooManyRequests(error)) return 'blocked';
   return ends && isForbidden(error) ? 'namespaceEnds' : 'failed';
 };
 
-/** Deletes pods without grace and records the answers. */
+/** Deletes pods with grace period 0 and records the answers. */
 export async function deletePods(client: KubeClient, refs: readonly PodRef[], scope: DrainScope): Promise<void> {
   await inParallel(refs, async (ref) => {
     const { namespace, name, uid } = ref;

@@ -10,21 +10,24 @@ export interface PlayTimes {
   readonly graceMs: number;
   readonly detachMs: number;
   readonly attachMs: number;
-  /** Number of volumes that the other nodes can attach in total; absent: no limit. */
+  /** Number of volumes that all other nodes together can attach. If absent, there is no limit. */
   readonly slots?: number;
 }
 
 export interface Played {
-  /** Names in eviction order. */
+  /** Names of the pods in the order of their eviction. */
   readonly order: readonly string[];
   readonly tookMs: number;
-  /** The highest number of moving pods: evicted, with a volume that is neither attached elsewhere nor timed out. */
+  /**
+   * Maximum number of pods that moved at the same time. A pod moves from its eviction until its volumes are attached
+   * elsewhere, or the wait for them ends.
+   */
   readonly mostUnderWay: number;
 }
 
 /**
- * Plays a drain in steps of a second. An evicted pod ends after `graceMs`. Its volume is detached `detachMs` later, and
- * attached `attachMs` later if there is a slot.
+ * Simulates a drain in steps of one second. An evicted pod ends after `graceMs`. Its volume is detached after another
+ * `detachMs`. After another `attachMs` it is attached elsewhere, if there is a slot.
  */
 export function playDrain(pods: readonly DrainPod[], times: PlayTimes, volumeWindow = 1): Played {
   const { graceMs, detachMs, attachMs, slots = Number.POSITIVE_INFINITY } = times;

@@ -19,48 +19,51 @@ import { VolumeFinder } from './volumes/volume-finder.ts';
 
 /** Options of a drain preview. */
 export interface PreviewOptions {
-  /** The cluster of the nodes. */
+  /** Client of the cluster with the nodes. */
   readonly target: KubeClient;
   readonly machine: Machine;
   readonly machineClass?: MachineClass | undefined;
   readonly runtime: InformerRuntime;
   readonly signal: AbortSignal;
-  /** Defaults from the flags of the machine controller, if known. */
+  /** Defaults of the machine controller's flags, if known. */
   readonly defaults?: MachineDefaults;
-  /** Receives each kind that may not be read. The preview then omits it. Absent: the preview rejects. */
+  /**
+   * Called for each kind that the preview has no permission to read. The preview then omits this kind. If absent, the
+   * preview rejects.
+   */
   readonly onRefused?: ((refusal: KubeError) => void) | undefined;
 }
 
-/** A drain that is being watched. */
+/** A running watch of a drain. */
 export interface FollowedDrain {
-  /** Resolves when all its input has been read once. */
+  /** Resolves when all objects have been read once. */
   readonly synced: Promise<void>;
   /**
-   * Explains the present state from the caches; undefined if the machine has no Node. It sends no request.
-   * @param defaults Defaults from the flags of the machine controller, if known
+   * Explains the current state from the caches, without a request. Returns undefined if the machine has no Node.
+   * @param defaults Defaults of the machine controller's flags, if known
    */
   explain(
     machine: Machine,
     machineClass: MachineClass | undefined,
     defaults?: MachineDefaults,
   ): DrainExplanation | undefined;
-  /** Kinds that may not be read. */
+  /** Kinds that the process has no permission to read. */
   refused(): readonly Pick<Informer<KubeObject>, 'resource' | 'refused'>[];
-  /** Resolves when the watch has ended, after the signal has aborted. */
+  /** Resolves when the watch has ended after the signal was aborted. */
   readonly ended: Promise<void>;
 }
 
 /** Options for watching a drain. */
 export type FollowOptions = Omit<PreviewOptions, 'machine' | 'machineClass' | 'onRefused'> & {
   readonly nodeName: string;
-  /** Called after a change of its input. */
+  /** Called after each change of an object that the drain reads. */
   readonly onChange?: () => void;
 };
 
 /**
- * Watches the input of a drain of one node until the signal aborts, and explains it with the controller's own decision.
- * For a machine that is not being deleted, the drain begins now. Durations come from the machine's spec, or from
- * `defaults`, or from the default flags. Volumes come from their VolumeAttachments.
+ * Watches the objects that a drain of one node reads until the signal aborts. It explains the drain with the same decision
+ * that the controller uses. For a machine that is not being deleted, it explains a drain that starts now. Durations come
+ * from the machine's spec, else from `defaults`, else from the default flags. Volumes come from their VolumeAttachments.
  */
 export function followDrain({
   target,
@@ -87,9 +90,9 @@ export function followDrain({
 }
 
 /**
- * Explains the drain of the machine's node from one reading of the cluster, see `followDrain`.
+ * Explains the drain of the machine's node from one read of the cluster, see `followDrain`.
  *
- * @returns undefined if the machine has no Node, or if its Node or its pods may not be read.
+ * @returns undefined if the machine has no Node, or if the process may not read its Node or pods
  */
 export async function previewDrain(options: PreviewOptions): Promise<DrainExplanation | undefined> {
   const { target, machine, machineClass, runtime, signal, defaults = MACHINE_DEFAULTS, onRefused } = options;
@@ -112,9 +115,9 @@ export async function previewDrain(options: PreviewOptions): Promise<DrainExplan
   return explained({ caches, nodeName, machine, machineClass, defaults, now: runtime.clock.now() });
 }
 
-/** Caches of one node only, so that a preview does not read the pods of the whole cluster. */
+/** Returns caches for one node only, so that a preview does not read the pods of the whole cluster. */
 function cachesOf(target: KubeClient, nodeName: string, runtime: InformerRuntime): DrainCaches {
-  // A window of one needs no attach limits.
+  // A preview moves one pod with volumes at a time. It needs no attach limits, so it does not read CSINodes.
   const { csiNodes: _, ...needed } = targetCaches(target, runtime, {
     nodes: `metadata.name=${nodeName}`,
     pods: `spec.nodeName=${nodeName}`,
@@ -122,7 +125,7 @@ function cachesOf(target: KubeClient, nodeName: string, runtime: InformerRuntime
   return needed;
 }
 
-/** The controller's decision on the content of the caches; undefined without a Node. */
+/** Applies the controller's decision to the caches. Returns undefined without a Node. */
 function explained({
   caches,
   nodeName,
@@ -158,7 +161,7 @@ function explained({
   return explainDrain(observation, now, under ? leftBehind(observation, caches) : []);
 }
 
-/** Volumes on the node whose pods are deleted. */
+/** Volumes that are attached to the node although their pods were deleted. */
 function leftBehind({ nodeName, attachments }: DrainObservation, caches: DrainCaches): readonly string[] {
   const finder = new VolumeFinder(caches, () => undefined);
   const used = new Set(caches.pods.store.byIndex('node', nodeName).flatMap((pod) => finder.of(pod)));

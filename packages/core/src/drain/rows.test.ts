@@ -20,7 +20,7 @@ test('two pods with a volume each are evicted one after the other [S-DR4]', () =
   expect(tookMs).toBeGreaterThanOrEqual(10 * SECOND);
 });
 
-/** The pods of a node from the caches: the claims of each pod, by the volume of each claim. */
+/** Reads the pods of a node from the caches. The claims of each pod are given with their volumes. */
 function observed(claims: Readonly<Record<string, readonly string[]>>): readonly DrainPod[] {
   const pods = Object.entries(claims).map(
     ([name, volumes]): Pod => ({

@@ -3,7 +3,7 @@ import { type DrainBudget, type DrainObservation, type DrainPod, NO_DRAIN_MEMORY
 
 /** Objects for tests of drains. */
 
-/** NOON, or another instant, plus milliseconds. */
+/** Returns NOON or another time, plus milliseconds. */
 export const later = (ms: number, from = NOON): Date => new Date(from.getTime() + ms);
 
 export const MINUTE = 60_000;
@@ -26,11 +26,11 @@ export const pod = (name: string, change: Partial<DrainPod> = {}): DrainPod => (
   ...change,
 });
 
-/** The same with the volume `pv-<name>`. */
+/** The same pod with the volume `pv-<name>`. */
 export const withVolume = (name: string, change: Partial<DrainPod> = {}): DrainPod =>
   pod(name, { hasClaims: true, volumes: [`pv-${name}`], ...change });
 
-/** `default/web`, which allows nothing. */
+/** The budget `default/web`, which allows no disruption. */
 export const budget = (change: Partial<DrainBudget> = {}): DrainBudget => ({
   key: 'default/web',
   resourceVersion: '7',
@@ -41,7 +41,7 @@ export const budget = (change: Partial<DrainBudget> = {}): DrainBudget => ({
   ...change,
 });
 
-/** A drain that began at NOON: it evicts for an hour and is forced after two. */
+/** A drain that started at NOON. Pods are evicted for one hour, and after two hours the drain is forced. */
 export const look = (pods: readonly DrainPod[], change: Partial<DrainObservation> = {}): DrainObservation => ({
   nodeName: 'fakeNode-0',
   pods,

@@ -19,11 +19,11 @@ interface Environment {
   readonly refused?: Readonly<Record<string, KubeError>>;
   readonly status?: NonNullable<Parameters<typeof node>[0]>['status'];
   readonly memory?: DrainMemory;
-  /** Default: one pod without volumes. */
+  /** The pods. The default is one pod without volumes. */
   readonly pods?: readonly Pod[];
 }
 
-/** A node with one pod that a budget protects, as far as permissions allow. */
+/** Observes a node with one pod that a budget protects, with limited permissions. */
 function observed({ refused = {}, status = {}, memory = NO_DRAIN_MEMORY, pods = [onNode] }: Environment = {}) {
   const kind = (resource: string, found: readonly object[] = []) => ({
     resource,

@@ -4,9 +4,9 @@ import type { TargetCaches } from '../cluster/caches.ts';
 import { VolumeFinder } from './volumes/volume-finder.ts';
 
 interface Claims {
-  /** PersistentVolume of each claim. */
+  /** The PersistentVolume of each claim. */
   readonly claims: Readonly<Record<string, string>>;
-  /** Kind of source of each volume. */
+  /** The source of each volume. */
   readonly volumes: Readonly<Record<string, 'csi' | 'nfs'>>;
 }
 

@@ -4,14 +4,13 @@ import { scrub } from './invoker/stages/scrub.ts';
 import { placeOf } from './schemas/hint.ts';
 
 /**
- * Reads the provider spec of a class as a creation does. It reads no Secret, so it needs no cluster and no cloud.
+ * Reads the provider spec of a class in the same way as a creation. It needs no Secret, no cluster and no cloud.
  * @throws MachineError that names each invalid field
  */
 export type ReadProviderSpec = (machineClass: MachineClass) => unknown;
 
 /**
- * The reason why no VM can be created from the provider spec, with the text of the event `InvalidClass`. Undefined: it
- * is valid.
+ * Returns why no VM can be created from the provider spec, as in the event `InvalidClass`. Undefined if the spec is valid.
  */
 export function providerSpecProblem(read: ReadProviderSpec, machineClass: MachineClass): string | undefined {
   try {

@@ -1,6 +1,6 @@
 import { constants, createSign, type KeyObject } from 'node:crypto';
 
-/** A signed JSON Web Token (RFC 7519), without its signature. */
+/** The header and claims of a JSON Web Token (RFC 7519), before it is signed. */
 export interface JwtParts {
   /** `RS256` or `PS256`, both with an RSA key. */
   readonly algorithm: 'RS256' | 'PS256';
@@ -14,7 +14,7 @@ const part = (value: object): string => Buffer.from(JSON.stringify(value)).toStr
 /**
  * Signs a token.
  * @param key A private RSA key: PEM, or a key object
- * @throws Error with a message that may contain the key
+ * @throws Error whose message may contain the key
  */
 export function signJwt({ algorithm, header = {}, claims }: JwtParts, key: string | KeyObject): string {
   const text = `${part({ alg: algorithm, typ: 'JWT', ...header })}.${part(claims)}`;

@@ -6,7 +6,7 @@ import { MachineError } from './contract/errors.ts';
 import { scrub } from './invoker/stages/scrub.ts';
 import { classOf, create, failure, machineOf, play, TOKENS } from './toy.ts';
 
-/** The work of the middleware around every call: reports, permissions and credentials. */
+/** What the invoker does around every call: reports, permissions and credentials. */
 
 test('each call that ends is reported with its duration, its machine and its error', async () => {
   const reported: unknown[] = [];
@@ -272,6 +272,6 @@ test.each(['works', 'is refused'])('what a cloud takes is learned from calls tha
   throttles = false;
   const next = create(invoker, 'm').catch(() => undefined);
   await clock.ended(next, { maxMs: 10_000 });
-  // Ten a second succeeded, so eight a second are sent.
+  // Ten calls per second succeeded, so eight per second are sent.
   expect((begun.at(-1) ?? 0) - (begun.at(-2) ?? 0)).toBe(125);
 });

@@ -21,15 +21,15 @@ export interface FakeVm {
   readonly providerId: string;
   readonly nodeName: string;
   readonly machineName: string;
-  /** UID of its Machine, by which a repeated create finds it. */
+  /** UID of its Machine. A repeated create finds the VM by this UID. */
   readonly uid: string;
   /** The user data as text, with U+FFFD for bytes that are not UTF-8. */
   readonly userData: string;
   readonly userDataBytes: Uint8Array;
   readonly createdAt?: string;
-  /** The control cluster that created it. */
+  /** The control cluster that created the VM. */
   readonly owner?: string;
-  /** Why it is about to end. */
+  /** Why the VM does not run and will not start, such as `being deleted`. */
   ending?: string;
   initialized: boolean;
   /** Size and zone, such as `small b`. */
@@ -37,15 +37,15 @@ export interface FakeVm {
 }
 
 /**
- * The id of a VM that the cloud controller of the fake cloud writes to the Node. It contains the zone instead of the
- * driver's text.
+ * Returns the provider ID that the cloud controller of the fake cloud writes to the Node. It contains the zone and differs
+ * from the driver's ID.
  */
 export const controllerIdOf = (providerId: string): string => providerId.replace('fake:///zone/', 'fake://zone-1a/');
 
 /** The calls of a fake driver. */
 export type FakeMethod = 'create' | 'initialize' | 'status' | 'delete' | 'list' | 'evidence' | 'watchInterruptions';
 
-/** A future failure. `after`: the call takes effect and its answer is lost. */
+/** A failure of a later call. With `after`, the call takes effect but its answer is lost. */
 export interface FakeFailure {
   readonly code: MachineCode;
   readonly message?: string;
@@ -55,17 +55,17 @@ export interface FakeFailure {
 
 /** Options of the fake cloud. */
 export interface FakeCloudOptions {
-  /** Whether VMs need `initialize`; default false: the driver does not have it. */
+  /** Whether VMs need `initialize`. By default, the driver does not have this method. */
   readonly initializes?: boolean;
-  /** Called at the start of each call and before each answer. A test waits, throws or kills here. */
+  /** Called at the start of each call and before each answer. A test can wait, throw or stop the process here. */
   readonly gate?: (method: FakeMethod, point: 'before' | 'after', machineName: string) => Promise<void> | void;
-  /** Whether the cloud accepts these credentials; default all. */
+  /** Returns true if the cloud accepts these credentials. By default it accepts all. */
   readonly accepts?: (credentials: Readonly<Record<string, unknown>>, machineName: string) => boolean;
-  /** The console of a VM; absent: the driver has no `evidence`. */
+  /** Returns the console output of a VM. If absent, the driver has no `evidence` method. */
   readonly console?: (vm: FakeVm) => string;
-  /** Node name of a machine's VM; default the name of the machine. */
+  /** Returns the Node name of a machine's VM. The default is the name of the machine. */
   readonly nodeName?: (machineName: string) => string;
-  /** VMs that lists omit, as an eventually consistent cloud may. */
+  /** Returns true for VMs that lists omit, as an eventually consistent cloud may do. */
   readonly hides?: (vm: FakeVm) => boolean;
   /** Called when a VM is created or deleted, to simulate its kubelet. */
   readonly onCreated?: (vm: FakeVm) => void;
@@ -76,7 +76,7 @@ export interface FakeCloudOptions {
   readonly room?: (offering: string) => boolean;
   /** Look-ups and lists see only the VMs of the zone of the request, as in Compute Engine. */
   readonly zonal?: boolean;
-  /** The present time, RFC 3339, for `createdAt`. */
+  /** Returns the current time, RFC 3339, for `createdAt`. */
   readonly now?: () => string;
 }
 
@@ -87,18 +87,18 @@ type FakeSpec = z.infer<typeof spec>;
 const offeringOf = ({ size = '', zone = '' }: FakeSpec): string => `${size} ${zone}`.trim();
 const credentials = z.looseObject({ userData: z.string().optional(), key: z.string().optional() });
 
-/** A driver with a cloud in memory, for tests. */
+/** The driver of the fake cloud, for tests. */
 export type FakeDriver = DriverDefinition<z.infer<typeof spec>, z.infer<typeof credentials>>;
 
 /**
- * A cloud in memory for tests. It keeps VMs across drivers and fails on request. Tests should check `vms` and `made`,
- * not calls.
+ * A cloud in memory for tests. Its VMs exist independently of drivers, and it fails on request. Tests should check `vms` and
+ * `made`, not the calls.
  */
 export class FakeCloud {
   readonly #options: FakeCloudOptions;
   readonly #vms = new Map<string, FakeVm>();
   readonly #failures = new Map<FakeMethod, FakeFailure[]>();
-  /** Every VM that was ever created, by the UID of its machine. More than one for a UID is a fault. */
+  /** Every VM that was ever created, by the UID of its machine. More than one for a UID is an error. */
   readonly made: FakeVm[] = [];
   /** Number of calls by method. */
   readonly calls: Record<FakeMethod, number> = {
@@ -125,18 +125,18 @@ export class FakeCloud {
     return [...this.#vms.values()];
   }
 
-  /** Makes the next calls of a method fail, one failure each. */
+  /** Makes the next calls of a method fail, one call for each failure. */
   fail(method: FakeMethod, ...failures: readonly FakeFailure[]): this {
     this.#failures.set(method, [...(this.#failures.get(method) ?? []), ...failures]);
     return this;
   }
 
-  /** Removes all future failures. */
+  /** Removes all failures that have not occurred yet. */
   recover(): void {
     this.#failures.clear();
   }
 
-  /** Adds a VM without a request. */
+  /** Adds a VM without a driver call. */
   plant(machineName: string, createdAt?: string, providerId?: string, owner?: string): FakeVm {
     return this.#make(machineName, `planted-${this.#next}`, new Uint8Array(), createdAt, providerId, owner);
   }
@@ -160,7 +160,7 @@ export class FakeCloud {
     }
   }
 
-  /** Removes a VM without a request. */
+  /** Removes a VM without a driver call. */
   lose(machineName: string): void {
     for (const [id, vm] of this.#vms) if (vm.machineName === machineName) this.#vms.delete(id);
   }
@@ -236,7 +236,7 @@ export class FakeCloud {
     return byId ?? this.vms.find((vm) => vm.uid === uid);
   }
 
-  /** A driver for this cloud. Several processes may use one each. */
+  /** Returns a driver for this cloud. Several processes may each use one. */
   driver(): FakeDriver {
     const { initializes } = this.#options;
     const base: FakeDriver = {
@@ -330,7 +330,7 @@ const ALTERNATIVES: AlternativeRules<FakeSpec> = {
   listing: ({ zone = '' }) => zone,
 };
 
-/** The fake cloud has CSI volumes and, of the in-tree kinds, those of AWS. */
+/** Returns the volume ID. The fake cloud supports CSI volumes and the in-tree volumes of AWS. */
 const volumeId = ({ csi, awsElasticBlockStore }: VolumeSource): string | undefined =>
   csi?.volumeHandle ?? inTree.safeParse(awsElasticBlockStore).data?.volumeID;
 

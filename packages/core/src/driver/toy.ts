@@ -35,7 +35,7 @@ export const machineOf = (name: string, className: string): Machine => ({
   spec: { class: { kind: 'MachineClass', name: className } },
 });
 
-/** Pools `a` and `b` share credentials, pool `other` has different ones. */
+/** Credentials by pool. The pools `a` and `b` share them, and the pool `other` has different ones. */
 export const TOKENS: Readonly<Record<string, string>> = {
   a: 'token-shared',
   b: 'token-shared',
@@ -49,7 +49,10 @@ const spec = z.object({
 const credentials = z.looseObject({ token: z.string() });
 export type Toy = DriverDefinition<z.infer<typeof spec>, z.infer<typeof credentials>>;
 
-/** A toy driver, partly replaced, behind the invoker, in a cluster with every class and Secret. */
+/**
+ * Returns an invoker over a toy driver, in a cluster in which every class and Secret exists. Tests can replace methods of
+ * the driver.
+ */
 export function play(
   change: Partial<Toy>,
   options: Partial<InvokerOptions<z.infer<typeof spec>, z.infer<typeof credentials>>> = {},

@@ -25,22 +25,22 @@ import { Lane } from '../flow/lane.ts';
 export interface KeeperOptions {
   readonly control: KubeClient;
   readonly invoker: Pick<DriverInvoker, 'can' | 'evidence' | 'classOf' | 'secretsOf'>;
-  /** Undefined without a target cluster, because no machine then gets a token. */
+  /** Undefined without a target cluster, because machines then get no token. */
   readonly tokens: Pick<BootstrapTokenIssuer, 'read'> | undefined;
   readonly log: Logger;
-  /** The limit of evidence for each class; 0 stores none. */
+  /** Maximum number of stored failures for each class; 0 stores none. */
   readonly perClass: number;
-  /** Wakes a machine when its evidence is stored, or could not be stored. */
+  /** Reconciles a machine when its evidence was stored, or could not be stored. */
   readonly wake: (machine: Machine) => void;
 }
 
 /** Default of `--failure-evidence-per-class`. */
 export const EVIDENCE_PER_CLASS = 10;
 
-/** The limit of failures with a running collection of evidence. */
+/** Maximum number of failures whose evidence is collected at the same time. */
 const LIMIT = 20;
 
-/** Stores the evidence of failed machines before their VMs are deleted. `keep` returns at once. */
+/** Stores the evidence of failed machines before their VMs are deleted. `keep` returns immediately. */
 export class EvidenceKeeper {
   readonly #options: KeeperOptions;
   readonly #lane = new Lane(LIMIT);
@@ -54,12 +54,12 @@ export class EvidenceKeeper {
     return this.#options.perClass > 0;
   }
 
-  /** Number of failures whose evidence is being collected, or waits for it. */
+  /** Number of failures whose evidence is being collected or waits for this. */
   get running(): number {
     return this.#running;
   }
 
-  /** Starts the collection. At its end, also after an error, `settled` is called and the machine is woken. */
+  /** Starts the collection. At its end, also after an error, it calls `settled` and the machine is reconciled. */
   keep(machine: Machine, failure: Failure, settled: () => void): void {
     const { log, wake } = this.#options;
     this.#running++;
@@ -78,7 +78,7 @@ export class EvidenceKeeper {
   async #keep(machine: Machine, failure: Failure, leave: () => void): Promise<void> {
     const { control, invoker, log } = this.#options;
     const client = control.resource(configMaps, machine.metadata.namespace);
-    // An earlier process may have stored it, and ended before it could mark the machine Failed.
+    // An earlier process may have stored the evidence, then stopped before it marked the machine as Failed.
     if (await ignoreNotFound(client.get(evidenceName(machine, failure)))) return;
     const gaps: string[] = [];
     const { secrets, tokens } = await this.#known(machine, gaps);
@@ -95,7 +95,7 @@ export class EvidenceKeeper {
     await this.#prune(machine);
   }
 
-  /** The secrets to remove from the evidence. If they are not known, no data of the VM is stored. */
+  /** Returns the secrets to remove from the evidence. If they are unknown, no data of the VM is stored. */
   async #known(
     machine: Machine,
     gaps: string[],
@@ -136,7 +136,7 @@ export class EvidenceKeeper {
     }
   }
 
-  /** Deletes the oldest evidence above the limit of the class. */
+  /** Deletes the oldest evidence if a class has more than its limit. */
   async #prune(machine: Machine): Promise<void> {
     const { control, perClass } = this.#options;
     const client = control.resource<ConfigMap>(configMaps, machine.metadata.namespace);
@@ -150,7 +150,7 @@ export class EvidenceKeeper {
   }
 }
 
-/** The data of the Secrets, with the user data both as a template and as rendered for this machine. */
+/** Returns the data of the Secrets, with the user data both as a template and as rendered for this machine. */
 function withRendered(secrets: SecretValues, machine: Machine, bootstrapToken: string | undefined): SecretValues {
   const value = secrets[USER_DATA_KEY];
   if (value === undefined) return secrets;

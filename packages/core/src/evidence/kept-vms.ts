@@ -12,28 +12,31 @@ import {
 import { labelOf, ownerOf } from '../driver/contract/bundle.ts';
 import { Lane } from '../flow/lane.ts';
 
-/** How many VMs of failed machines outlive their machines, and for how long. */
+/** How many VMs of failed machines are kept after their machines are deleted, and for how long. */
 export interface KeptVmOptions {
-  /** The limit for each MachineClass at the same time; 0 keeps none. */
+  /** Maximum number of kept VMs for each MachineClass; 0 keeps none. */
   readonly perClass: number;
-  /** In milliseconds, from the time at which the VM would have been deleted. */
+  /** Duration in milliseconds, from the time at which the VM would have been deleted. */
   readonly forMs: number;
 }
 
 /** Defaults of the flags: no VM is kept. */
 export const KEPT_VM_DEFAULTS: KeptVmOptions = { perClass: 0, forMs: 24 * 3_600_000 };
 
-/** The record of a VM that outlives its machine. Without the record, the VM is an orphan. */
+/** The record of a VM that is kept after its machine is deleted. Without a record, such a VM is an orphan. */
 export interface KeptVm {
   readonly configMap: string;
   readonly uid: string;
   readonly machine: string;
   readonly providerID: string;
-  /** A record with an invalid time counts as expired. */
+  /** The end of the time for which the VM is kept. If the stored value is invalid, the record is expired. */
   readonly until: Date;
 }
 
-/** Label of every record, with a hash of the class. Evidence has another label, because its oldest objects are deleted. */
+/**
+ * Label of every record, with a hash of the class. It differs from the label of evidence, because the oldest evidence is
+ * deleted.
+ */
 const KEPT_CLASS_LABEL = 'kept-vm.machine.sapcloud.io/class';
 /** Label of every record, with the machine. */
 const KEPT_MACHINE_LABEL = 'kept-vm.machine.sapcloud.io/machine';
@@ -42,18 +45,19 @@ export interface KeptVmsOptions extends KeptVmOptions {
   readonly control: KubeClient;
   readonly namespace: string;
   readonly log: Logger;
-  /** False if no component would delete the kept VM: the driver cannot list VMs, or orphans are only reported. */
+  /** False if no component would later delete the kept VM: the driver cannot list VMs, or orphans are only reported. */
   readonly collected: boolean;
   readonly wake: (machine: Machine) => void;
 }
 
 /**
- * The records of VMs that are kept for investigation. A record is created before the machine is deleted, and removed when
- * the VM no longer exists. The orphan collection ignores the VM until the record expires. So a restart does not extend the time.
+ * The records of VMs that are kept for investigation. A record is created before the machine is deleted. It is removed when
+ * the VM no longer exists. The orphan collection ignores the VM until the record expires, so a restart does not extend the
+ * time.
  */
 export class KeptVms {
   readonly #o: KeptVmsOptions;
-  /** One record at a time. Otherwise several machines would use the last free place at once. */
+  /** Creates one record at a time. Otherwise several machines could use the last free slot at the same time. */
   readonly #lane = new Lane(1);
   #running = 0;
 
@@ -70,7 +74,10 @@ export class KeptVms {
     return this.#running;
   }
 
-  /** Starts the creation of a record. `settled` gets it, or undefined at the limit or after an error. Then the machine is woken. */
+  /**
+   * Starts the creation of a record. `settled` gets the record, or undefined if the limit is reached or an error occurred.
+   * Then the machine is reconciled.
+   */
   keep(machine: Machine, machineClass: MachineClass, now: Date, settled: (kept: KeptVm | undefined) => void): void {
     const { log, wake } = this.#o;
     this.#running++;
@@ -91,7 +98,7 @@ export class KeptVms {
     const client = this.#client();
     const draft = this.#draft(machine, machineClass, now);
     const { name } = draft.metadata;
-    // An earlier process may have created it, and ended before it wrote the machine's status.
+    // An earlier process may have created the record, then stopped before it wrote the machine's status.
     const made = await ignoreNotFound(client.get(name));
     if (made) return parse(made);
     const others = await this.list(machineClass.metadata.name);
@@ -127,7 +134,7 @@ export class KeptVms {
     };
   }
 
-  /** All records of a class, including expired ones. */
+  /** Returns all records of a class, including expired ones. */
   async list(className: string): Promise<readonly KeptVm[]> {
     const { items } = await this.#client().list({ labelSelector: `${KEPT_CLASS_LABEL}=${labelOf(className)}` });
     return items.map(parse);
@@ -142,7 +149,7 @@ export class KeptVms {
   }
 }
 
-/** The records of a machine's VMs. The machine is deleted, or is being deleted. */
+/** Returns the records of the VMs of a machine that is deleted or being deleted. */
 export async function readKeptVms(client: KubeClient, namespace: string, machine: string): Promise<readonly KeptVm[]> {
   const labelSelector = `${KEPT_MACHINE_LABEL}=${labelOf(machine)}`;
   const { items } = await client.resource<ConfigMap>(configMaps, namespace).list({ labelSelector });

@@ -1,10 +1,10 @@
 import { KubeError } from '@mcm/kube';
 
-/** True if the server may have executed a request without confirming it in time. */
+/** Returns true if the server may have executed a request although its answer was an error or was lost. */
 export const mayHaveHappened = (error: unknown): boolean =>
   error instanceof KubeError && (error.code === 0 || error.code === 504);
 
-/** The answer, or undefined on a failure. Use it only where the caller throws an earlier failure anyway. */
+/** Returns the answer, or undefined after a failure. Use it only if the caller throws an earlier failure anyway. */
 export const settled = async <T>(promise: Promise<T>): Promise<T | undefined> => {
   const [result] = await Promise.allSettled([promise]);
   return result.status === 'fulfilled' ? result.value : undefined;

@@ -1,9 +1,9 @@
 import type { Clock } from '@mcm/kube';
 
-/** Synchronized clocks drift less than this between two passes. */
+/** Between two calls, a synchronized clock drifts less than this. */
 const DRIFT_MS = 2_000;
 
-/** Detects that the system clock was set since the last pass. Intervals across this moment are meaningless. */
+/** Detects that the system clock was set since the last call. Intervals across this time must not be used. */
 export class ClockJump {
   readonly #clock: Clock;
   #offset: number;

@@ -3,9 +3,9 @@ import type { Clock } from '@mcm/kube';
 const HOUR_MS = 3_600_000;
 
 /**
- * Limits the number of different ids within an hour. A repeated id is free. In the first hour the limit grows with the
- * elapsed time, starting at one. The process does not know what its predecessor admitted, and a process that restarts
- * often must not admit more than one that runs.
+ * Limits the number of different IDs in an hour. A repeated ID does not count. The process does not know what the former
+ * process admitted. In the first hour, the limit therefore starts at one and grows with the elapsed time. So a process that
+ * restarts often admits no more than one that keeps running.
  */
 export class HourlyCap {
   readonly #most: number;
@@ -19,7 +19,7 @@ export class HourlyCap {
     this.#since = clock.monotonic();
   }
 
-  /** Returns true if the id is admitted now. */
+  /** Returns true if the limit allows the ID now. */
   admits(id: string): boolean {
     const now = this.#clock.monotonic();
     for (const [other, at] of this.#admitted) if (now - at >= HOUR_MS) this.#admitted.delete(other);

@@ -1,4 +1,4 @@
-/** Runs at most `limit` tasks at once. The others wait in the order of their arrival. */
+/** Runs at most `limit` tasks at the same time. The others wait in the order of their arrival. */
 export class Lane {
   #free: number;
   readonly #waiting: (() => void)[] = [];
@@ -7,7 +7,7 @@ export class Lane {
     this.#free = limit;
   }
 
-  /** `work` may free its slot before it ends. */
+  /** Runs `work` when a slot is free. `work` may release its slot before it ends. */
   async run<T>(work: (leave: () => void) => Promise<T>): Promise<T> {
     if (this.#free > 0) this.#free--;
     else await new Promise<void>((resolve) => this.#waiting.push(resolve));

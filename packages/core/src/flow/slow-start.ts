@@ -10,13 +10,13 @@ export interface SlowStart {
 /** Options of a slow start. */
 export interface SlowStartOptions {
   readonly firstBatch?: number;
-  /** Called before each batch. False: the other items are skipped, which does not count as a failure. */
+  /** Called before each batch. If it returns false, the remaining items are skipped, which is not a failure. */
   readonly wanted?: () => boolean;
 }
 
 /**
- * Runs `task` for every item in parallel batches of 1, 2, 4, …, and stops after a batch with an error. If the server
- * refuses (quota, admission), this costs one call and not hundreds.
+ * Runs `task` for every item, in parallel batches of 1, 2, 4, …, and stops after a batch with an error. If the server
+ * refuses the requests (quota, admission), only one call fails and not hundreds.
  */
 export async function slowStart<T>(
   items: readonly T[],
@@ -40,7 +40,7 @@ export async function slowStart<T>(
   return { succeeded, error: undefined, skipped: items.length - started };
 }
 
-/** Runs `task` for every item, at most `limit` at once. It continues after errors and returns them. */
+/** Runs `task` for every item, at most `limit` at the same time. It continues after errors and returns them. */
 export async function inParallel<T>(
   items: readonly T[],
   limit: number,

@@ -2,12 +2,12 @@ import type { Key } from '@mcm/kube';
 
 const NO_KEYS: readonly Key[] = [];
 
-/** Keys that wait for causes, in the order of their arrival. */
+/** Keys of objects that wait for causes, in the order of their arrival. */
 export class WaitingLists {
   readonly #waiting = new Map<string, Set<Key>>();
   readonly #causes = new Map<Key, readonly string[]>();
 
-  /** `key` now waits for exactly these causes. */
+  /** Sets the causes for which `key` waits. They replace the former ones. */
   set(key: Key, causes: readonly string[]): void {
     const before = this.#causes.get(key) ?? NO_KEYS;
     if (before.length === 0 && causes.length === 0) return;
@@ -22,14 +22,14 @@ export class WaitingLists {
     else this.#causes.delete(key);
   }
 
-  /** All keys that wait for a cause. */
+  /** Returns all keys that wait for a cause. */
   waitingFor(cause: string): readonly Key[] {
     return [...(this.#waiting.get(cause) ?? NO_KEYS)];
   }
 
   /**
-   * The first `count` of them, which move to the end of the list. A key that cannot use its turn must not block the
-   * others.
+   * Returns the first `count` keys that wait for a cause, and moves them to the end of the list. So a key that cannot
+   * continue does not block the others.
    */
   takeTurns(cause: string, count: number): readonly Key[] {
     const waiting = this.#waiting.get(cause);

@@ -2,7 +2,7 @@ import type { EventReason, MachineClass } from '@mcm/api';
 import { type EventRecorder, type Key, keyOf } from '@mcm/kube';
 import type { ClassProblem, ObserveClass } from '../driver/invoker/api/invoker-api.ts';
 
-/** A single failed connection is not reported. Repeated failures are. */
+/** Number of failures after which a problem is reported. A single failed connection is not reported. */
 const REPORTED_FROM_FAILURES: Readonly<Record<ClassProblem['reason'], number>> = {
   CredentialsRefused: 1,
   CloudRefuses: 1,
@@ -15,12 +15,12 @@ interface Failing {
 }
 
 /**
- * Reports on a MachineClass the problems of its cloud: one event at the start of a problem for all its machines, and
- * one when the failed calls succeed again. After a restart a lasting problem is reported again.
+ * Reports problems of the cloud with a MachineClass in events. There is one event when a problem starts, for all machines of
+ * the class, and one when the failed calls succeed again. After a restart, a problem that still exists is reported again.
  */
 export class ClassProblems {
   readonly #recorder: EventRecorder<EventReason>;
-  /** By class, the errors of each kind of call. */
+  /** The errors of each kind of call, by class. */
   readonly #failing = new Map<Key, Map<string, Failing>>();
   readonly #reported = new Map<Key, Set<ClassProblem['reason']>>();
 

@@ -2,8 +2,9 @@ import { type EventReason, formatFieldErrors, type MachineClass, validateMachine
 import { again, type Clock, done, type EventRecorder, type Key, type Outcome } from '@mcm/kube';
 
 /**
- * Names the fields of the nodeTemplate that are missing or invalid; '' if there are none. The CRDs of this project refuse
- * such a class, those of the original store it. Machines need no nodeTemplate; the cluster-autoscaler scales from zero by it.
+ * Returns the missing or invalid fields of the nodeTemplate as text, or '' if there are none. The CRDs of this project
+ * refuse such a class, and those of the original accept it. Machines need no nodeTemplate. The cluster-autoscaler needs it
+ * to scale from zero.
  */
 function nodeTemplateProblems(machineClass: MachineClass): string {
   const problems = validateMachineClass(machineClass).filter(({ path }) => /^nodeTemplate\b/.test(path));
@@ -11,25 +12,25 @@ function nodeTemplateProblems(machineClass: MachineClass): string {
   return text && `${text}; correct it, otherwise the cluster-autoscaler cannot scale this class from zero`;
 }
 
-/** How long a class may be incomplete before it is reported. */
+/** A class may be incomplete for this time before it is reported. */
 const PATIENCE_MS = 30_000;
 
-/** The inputs for the reports of a class. */
+/** The dependencies of the reports. */
 interface ClassReportsOptions {
   readonly clock: Clock;
   readonly recorder: EventRecorder<EventReason>;
   readonly check: (machineClass: MachineClass) => readonly string[];
-  /** Fields of a class that have no effect. */
+  /** Returns the fields of a class that have no effect. */
   readonly unknownFields: (machineClass: MachineClass) => readonly string[];
   /** Problems of the alternatives of a class. With a problem, the alternatives have no effect. */
   readonly alternativeProblems: (machineClass: MachineClass) => readonly string[];
 }
 
-/** Reports the problems of each class in events, once, and the end of its problems. */
+/** Reports the problems of each class in events: once when they start, and once when they end. */
 export class ClassReports {
   readonly #options: ClassReportsOptions;
   readonly #reported = new Map<Key, string>();
-  /** Since when a class has unreported problems. A Secret may be created a moment after its class. */
+  /** The time since which a class has unreported problems. A Secret may be created a moment after its class. */
   readonly #since = new Map<Key, number>();
   readonly #warned = { UnknownField: new Map<Key, string>(), InvalidClass: new Map<Key, string>() };
 
@@ -37,7 +38,7 @@ export class ClassReports {
     this.#options = options;
   }
 
-  /** Reports the problems of a class that is not being deleted, and when to look again. */
+  /** Reports the problems of a class that is not being deleted. Returns when to reconcile it again. */
   report(key: Key, machineClass: MachineClass): Outcome {
     this.#warn(key, machineClass, 'UnknownField', this.#options.unknownFields(machineClass).join('; '));
     const invalid = [nodeTemplateProblems(machineClass), ...this.#options.alternativeProblems(machineClass)];

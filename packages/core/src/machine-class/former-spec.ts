@@ -1,17 +1,17 @@
 import { Annotations, type MachineClass } from '@mcm/api';
 
-/** The longest copy, in characters. All annotations of an object may have 256 kB. */
+/** Maximum length of the copy, in characters. All annotations of an object together may have 256 kB. */
 const MAX_LENGTH = 64 * 1024;
 
 /**
- * The last valid provider spec of a class. With it, machines of a class that became invalid can be looked up and
- * deleted. No machine is created with it. It is kept in memory while the class is valid, and in an annotation of the
- * class while it is not, so that it outlives the process.
+ * Keeps the last valid provider spec of each class. With it, the machines of a class that became invalid can be looked up
+ * and deleted, but not created. It is in memory while the class is valid. While the class is invalid, it is in an annotation
+ * of the class, so that it survives a restart.
  */
 export class FormerSpecs {
   readonly #byUid = new Map<string, MachineClass['providerSpec']>();
 
-  /** The class is valid. */
+  /** Records the spec of a valid class. */
   note({ metadata, providerSpec }: MachineClass): void {
     this.#byUid.set(metadata.uid, providerSpec);
   }
@@ -20,14 +20,14 @@ export class FormerSpecs {
     this.#byUid.delete(uid);
   }
 
-  /** The class with its former spec; undefined if none is known. */
+  /** Returns the class with its former spec; undefined if none is known. */
   of(machineClass: MachineClass): MachineClass | undefined {
     const { uid, annotations } = machineClass.metadata;
     const providerSpec = this.#byUid.get(uid) ?? parsed(annotations?.[Annotations.FormerProviderSpec]);
     return providerSpec === undefined ? undefined : { ...machineClass, providerSpec };
   }
 
-  /** The value of the annotation: null for none, undefined for no change. */
+  /** Returns the value of the annotation: null to remove it, undefined for no change. */
   annotationFor(machineClass: MachineClass, isValid: boolean): string | null | undefined {
     const kept = machineClass.metadata.annotations?.[Annotations.FormerProviderSpec];
     if (isValid) return kept === undefined ? undefined : null;
@@ -38,7 +38,7 @@ export class FormerSpecs {
   }
 }
 
-/** A user may have written any value. The driver's schema validates it. */
+/** Parses the annotation. A user may have written any value, so the driver's schema validates it later. */
 function parsed(text: string | undefined): MachineClass['providerSpec'] | undefined {
   if (text === undefined) return undefined;
   try {

@@ -25,7 +25,7 @@ export interface ClassReconcilerOptions {
   readonly clock: Clock;
   readonly recorder: EventRecorder<EventReason>;
   readonly check: (machineClass: MachineClass) => readonly string[];
-  /** Fields of a class that have no effect. */
+  /** Returns the fields of a class that have no effect. */
   readonly unknownFields: (machineClass: MachineClass) => readonly string[];
   /** Problems of the alternatives of a class. */
   readonly alternativeProblems: (machineClass: MachineClass) => readonly string[];
@@ -33,16 +33,16 @@ export interface ClassReconcilerOptions {
   readonly former: FormerSpecs;
   /** Called for deleted classes. */
   readonly forget: (key: Key) => void;
-  /** VMs that are kept for analysis. Without their class nothing could find them. */
+  /** VMs that are kept for investigation. Without their class, no component could find them. */
   readonly keptVms?: Pick<KeptVms, 'list'>;
 }
 
-/** A class without machines looks for its kept VMs at this interval, because no watch reports their records. */
+/** Intervals at which a class without machines checks whether it has kept VMs. No watch reports changes of their records. */
 const KEPT_RECHECK_MS = { unused: 3_600_000, deleted: 60_000 } as const;
 
 /**
- * Decides whether a finalizer is added, removed or unchanged. An object that is being deleted gets none, because the
- * API server would refuse it.
+ * Decides whether a finalizer is added, removed or unchanged. The API server refuses new finalizers on an object that is
+ * being deleted.
  */
 export function planFinalizer(object: KubeObject, finalizer: string, users: number): 'add' | 'remove' | 'leave' {
   const has = object.metadata.finalizers?.includes(finalizer) ?? false;
@@ -51,7 +51,8 @@ export function planFinalizer(object: KubeObject, finalizer: string, users: numb
 }
 
 /**
- * Writes the object's finalizers with one added or removed. With the version, a change by another client is a conflict.
+ * Adds or removes one finalizer. The request contains the resource version, so it fails with a conflict if another client
+ * changed the object.
  */
 async function writeFinalizer<T extends KubeObject>(
   client: KubeClient,
@@ -68,8 +69,8 @@ async function writeFinalizer<T extends KubeObject>(
 }
 
 /**
- * Keeps a class as long as machines refer to it, including those being deleted: without the class their VMs cannot be
- * deleted. Source: machine-controller-manager, pkg/util/provider/machinecontroller/machineclass.go.
+ * Keeps a class while machines refer to it, including machines that are being deleted, because their VMs cannot be deleted
+ * without the class. Source: machine-controller-manager, pkg/util/provider/machinecontroller/machineclass.go.
  */
 export const createClassReconcile = (options: ClassReconcilerOptions) => {
   const { caches, former } = options;
@@ -92,7 +93,7 @@ export const createClassReconcile = (options: ClassReconcilerOptions) => {
   };
 };
 
-/** Keeps the last valid spec of a class while it is invalid. */
+/** Stores the last valid spec of a class while the class is invalid. */
 async function keepFormer(
   { client, caches, check, former }: ClassReconcilerOptions,
   machineClass: MachineClass,
@@ -108,7 +109,7 @@ async function keepFormer(
   if (answer) caches.classes.recordWrite(answer);
 }
 
-/** Adds or removes the finalizer of a class. */
+/** Adds the finalizer of a class while it is used, and removes it afterwards. */
 async function keepWhileUsed(
   options: ClassReconcilerOptions,
   key: Key,
@@ -133,7 +134,7 @@ async function keepWhileUsed(
   return outcome;
 }
 
-/** Without their class nothing could find its kept VMs. */
+/** Keeps a class while it has kept VMs. Without their class, no component could find them. */
 function heldByKept(
   recorder: EventRecorder<EventReason>,
   machineClass: MachineClass,
@@ -146,7 +147,7 @@ function heldByKept(
   return again(KEPT_RECHECK_MS.deleted);
 }
 
-/** Keeps a Secret as long as a class refers to it. Source: secret.go. */
+/** Keeps a Secret while a class refers to it. Source: secret.go. */
 export const createSecretReconcile =
   ({ client, caches }: Pick<ClassReconcilerOptions, 'client' | 'caches'>) =>
   async (key: Key): Promise<Outcome> => {

@@ -24,7 +24,7 @@ import {
 } from './test-dying.ts';
 import { at, condition, hc, machine, NOON, node } from './testing.ts';
 
-/** Conditions that prevent a wrong step of a deletion. Each row fails without its condition. */
+/** Conditions that prevent a wrong step of a deletion. Each test fails without its condition. */
 
 const FORCED = { 'force-deletion': 'True' };
 const later = (ms: number): Date => new Date(NOON.getTime() + ms);
@@ -216,7 +216,7 @@ test.each([
 });
 
 /**
- * The class is refused before any request to the cloud. Whether the machine has a VM is known from the note, or
+ * The class is invalid, so the cloud gets no request. The annotation shows that the machine has no VM. Without it, this is
  * unknown.
  */
 const NEVER_MADE = { annotations: { [Annotations.NoCreateCall]: 'true' } };

@@ -10,7 +10,7 @@ const status = (code: number, reason: string): Response =>
     { status: code },
   );
 
-/** Deletes two attachments. The server answers the second request with a status, or not at all. */
+/** Deletes two attachments. The server answers the second request with an error, or not at all. */
 async function detach(second: () => Response) {
   const transport: Transport = async ({ path }) =>
     path.endsWith('/second') ? second() : Response.json({ kind: 'Status', status: 'Success' });

@@ -19,18 +19,21 @@ import { planPreservation } from './preservation/preservation.ts';
 /** Decides the next actions for a machine, and the time of the next reconcile. It reads only the observation and `now`. */
 export const nextStep = (o: MachineObservation, now: Date): Plan => keepEvidenceFirst(o, decide(o, now), now);
 
-/** The input of all concerns about a machine. */
+/** The input of all concerns of a machine. */
 interface Look {
   readonly o: MachineObservation;
   readonly now: Date;
-  /** The plan for the Node and the health of the machine. Computed once. */
+  /** Returns the plan for the Node and the health of the machine. It is computed once. */
   readonly upkeep: () => Plan;
 }
 
-/** One concern about a machine. Undefined: it does not apply now. */
+/** One concern of a machine. It returns undefined if it does not apply now. */
 interface Concern {
   readonly plan: (look: Look) => Plan | undefined;
-  /** The plan ends the decision, also without actions. Otherwise a plan without actions only limits the wait. */
+  /**
+   * True if the plan ends the decision even without actions. Otherwise a plan without actions only limits the time of the
+   * next reconcile.
+   */
   readonly decides: boolean;
 }
 
@@ -38,8 +41,8 @@ const decides = (plan: Concern['plan']): Concern => ({ plan, decides: true });
 const acts = (plan: Concern['plan']): Concern => ({ plan, decides: false });
 
 /**
- * All concerns in their order. The first one with actions, or that decides, ends the decision. If none does, the machine waits for
- * a change of its health.
+ * All concerns in the order in which they are evaluated. The first one that has actions or that `decides` ends the decision.
+ * If none does, the machine waits for a change of its health.
  */
 const CONCERNS: readonly Concern[] = [
   decides(({ o, now }) => planNodeNotice(o, now)),
@@ -96,7 +99,7 @@ function freeze({ o }: Look): Plan | undefined {
   return o.frozen ? wait('API servers were unreachable: health is not checked until they are back') : undefined;
 }
 
-/** Nothing is created that a deletion could leave behind. */
+/** Adds the finalizer before anything is created. A deletion then cannot leave a VM behind. */
 function finalizer({ o: { machine } }: Look): Plan | undefined {
   if (machine.metadata.finalizers?.includes(Finalizers.MachineControllerManager)) return undefined;
   return act('it has no finalizer', { do: 'addFinalizer' });
@@ -124,7 +127,9 @@ function creation({ o, now }: Look): Plan | undefined {
   return isBeingCreated(o) ? planCreation(o, now) : undefined;
 }
 
-/** mcm still creates VMs. Without the Nodes it cannot know whether a machine has joined or is healthy. */
+/**
+ * The plan if mcm cannot read Nodes. It still creates VMs, but it does not know whether a machine has joined or is healthy.
+ */
 function withoutNodes(o: MachineObservation, unseen: string, now: Date): Plan {
   const token = planToken(o, now);
   if (token) return act('its bootstrap token would expire before the creation timeout', token);
@@ -132,7 +137,7 @@ function withoutNodes(o: MachineObservation, unseen: string, now: Date): Plan {
   return plan ?? wait(`its Node cannot be read: ${unseen}`);
 }
 
-/** The plan, with the next reconcile no later than that of `other`. */
+/** Returns the plan with the next reconcile no later than that of `other`. */
 function withWait(plan: Plan, other: Plan): Plan {
   if (plan.next.kind === 'continue' || other.next.kind !== 'waitUntil') return plan;
   const own = plan.next.kind === 'waitUntil' ? plan.next.instant : undefined;
@@ -147,8 +152,8 @@ const isOwnNodeDeleting = ({ machine, node }: MachineObservation): boolean =>
   node?.metadata.deletionTimestamp !== undefined && isNodeOf(machine, node);
 
 /**
- * Extends the bootstrap token if the creation timeout was raised before the machine joined (incident 25). A token of an
- * earlier process is verified once, because its expiry is not known.
+ * Extends the bootstrap token if the creation timeout was raised before the machine joined (incident 25). The expiry of an
+ * earlier process's token is unknown, so it is read once.
  */
 function planToken({ machine, hasTarget, asksForToken, tokenLivesUntil, settings }: MachineObservation, now: Date) {
   if (!hasTarget || !asksForToken || machine.status?.currentStatus?.phase !== 'Pending') return undefined;
@@ -157,7 +162,7 @@ function planToken({ machine, hasTarget, asksForToken, tokenLivesUntil, settings
   return { do: 'extendToken', until } as const;
 }
 
-/** Checks the health of a machine with a node and a phase, and syncs its Node. */
+/** Checks the health of a machine with a node and a phase, and synchronizes its Node. */
 function planUpkeep(o: MachineObservation, now: Date): Plan {
   const { machine, node } = o;
   if (!o.hasTarget || !machine.metadata.labels?.node || !machine.status?.currentStatus?.phase)
@@ -166,7 +171,7 @@ function planUpkeep(o: MachineObservation, now: Date): Plan {
   const patch = node && isNodeOf(machine, node) ? planNodeSync(machine, o.machineClass, node) : undefined;
   const actions: Action[] = [];
   if (patch) actions.push({ do: 'syncNode', patch });
-  // The token is deleted before the status becomes Running, because nothing would delete it afterwards.
+  // The token is deleted before the status becomes Running. Afterwards, no later step would delete it.
   if (health.joined && o.asksForToken) actions.push({ do: 'deleteToken' });
   if (health.ask) actions.push({ do: 'call', call: 'status' });
   if (health.read) actions.push({ do: 'readNode' });

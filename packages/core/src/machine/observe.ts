@@ -32,11 +32,11 @@ export interface ObserveOptions {
   readonly defaults: () => MachineDefaults;
   readonly tokens: Pick<BootstrapTokenIssuer, 'livesUntil'> | undefined;
   readonly frozen: () => boolean;
-  /** Whether the machine existed when this process became leader. */
+  /** Returns true if the machine existed when this process became the leader. */
   readonly inherited: (uid: string) => boolean;
-  /** Why mcm does not check health now; undefined: it does. */
+  /** Returns why mcm does not check health now; undefined if it does. */
   readonly doubt: () => Doubt | undefined;
-  /** Number of other machines of the group that are being marked Failed at this moment. */
+  /** Number of other machines of the group that are being marked as Failed. */
   readonly reserved: (group: string, uid: string) => number;
   readonly volumeWindow: number;
   readonly keepsEvidence: boolean;
@@ -45,7 +45,7 @@ export interface ObserveOptions {
   readonly interruptions: boolean;
 }
 
-/** Takes a snapshot of all input of the decision about a machine. It reads only caches. */
+/** Reads the observation of a machine. It reads only caches. */
 export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptions, now: Date): MachineObservation {
   const { caches, invoker, calls } = o;
   const inputs = invoker.inputsOf(machine);
@@ -128,7 +128,9 @@ function nodesUnseen({ target }: Caches): Pick<MachineObservation, 'nodesUnseen'
   return why === undefined ? {} : { nodesUnseen: why };
 }
 
-/** Without access to the class the policy is unknown. The class may forbid force, so `Hold` applies. */
+/**
+ * If the class cannot be read, the undrainable policy is unknown. The class may forbid a forced drain, so `Hold` applies.
+ */
 function policyOf(machine: Machine, machineClass: MachineClass | undefined, { classes }: Caches): PolicyChoice {
   const own = machine.metadata.annotations?.[Annotations.UndrainablePolicy];
   const why = machineClass || own !== undefined ? undefined : refusalOf(classes);
@@ -136,7 +138,7 @@ function policyOf(machine: Machine, machineClass: MachineClass | undefined, { cl
   return { policy: 'Hold', problem: `the undrainable policy of its class is unknown: ${why}` };
 }
 
-/** After the deletion of the VM has begun, the drain needs no further input. */
+/** After the deletion of the VM has started, missing read permissions no longer block the drain. */
 function withoutHindsight(drain: DrainObservation, { running, last }: CallMemory): DrainObservation {
   if (running?.kind !== 'delete' && last?.kind !== 'delete') return drain;
   const { unseen: _, ...rest } = drain;
@@ -148,13 +150,16 @@ const namesakesOf = (machine: Machine, caches: Caches): readonly Machine[] => {
   return name ? caches.machines.store.byIndex('node', name) : [];
 };
 
-/** Only a machine that has not joined needs the answer. It is cached with the decoded text of the Secret. */
+/**
+ * Returns true if the user data contains a token placeholder. This matters only for a machine that has not joined. The
+ * result is cached with the decoded text of the Secret.
+ */
 const userDataAsks = (machine: Machine, invoker: DriverInvoker): boolean => {
   if (machine.status?.currentStatus?.phase === 'Running') return false;
   return asksForToken(invoker.userDataOf(machine) ?? new Uint8Array());
 };
 
-/** Applies to an unreachable machine, and to one that is deleted because it has Failed. */
+/** The circuit breaker applies to unreachable machines, and to machines that are deleted because they have Failed. */
 function breakerOf(
   machine: Machine,
   settings: MachineDefaults,
@@ -197,8 +202,8 @@ function replacements(
 }
 
 /**
- * Finds the machine's Node by the machine's label. For a machine without the label, the Node's label points back to the
- * machine. A Node is excluded if another machine has a better claim to it.
+ * Finds the machine's Node by the machine's label. Without this label, it finds the Node whose label contains the machine. A
+ * Node that belongs to another machine is excluded.
  */
 function nodeOf(machine: Machine, memory: MachineMemory, caches: Caches): Node | undefined {
   if (!caches.target) return undefined;
@@ -210,7 +215,7 @@ function nodeOf(machine: Machine, memory: MachineMemory, caches: Caches): Node |
   );
 }
 
-/** Finds a Node that has the name in the machine's label, but belongs to another VM. No machine has that VM. */
+/** Finds a stale Node: it has the name in the machine's label, but belongs to a VM that no machine has. */
 function conflictingNodeOf(
   machine: Machine,
   memory: MachineMemory,
@@ -231,7 +236,7 @@ function conflictingNodeOf(
   return owned ? {} : { conflictingNode, conflictCameBack: memory.releasedNode === undefined ? undefined : true };
 }
 
-/** Another machine has a better claim to the Node in the label: a user edited the label, or two VMs share a name. */
+/** The Node in the machine's label belongs to another machine, because a user edited the label or two VMs share a name. */
 function namedInVain(machine: Machine, caches: Caches): Pick<MachineObservation, 'namedInVain'> {
   const name = machine.metadata.labels?.[Labels.Node];
   const store = caches.target?.nodes.store;
@@ -253,7 +258,10 @@ function isMine(machine: Machine, node: Node, named: boolean, caches: Caches): b
   return bestClaim(claims, node).metadata.uid === machine.metadata.uid;
 }
 
-/** Several machines may name one Node. The one with its VM wins, then the one that the Node points back to, then the oldest. */
+/**
+ * Returns the machine to which a Node belongs if several machines have its name in their label. This is the machine with the
+ * Node's VM, else the machine in the Node's label, else the oldest one.
+ */
 function bestClaim(claims: readonly Machine[], node: Node): Machine {
   const ranked = claims.toSorted((a, b) => (a.metadata.creationTimestamp < b.metadata.creationTimestamp ? -1 : 1));
   const byId = ranked.find((machine) => isInstance(machine.spec.providerID, node.spec.providerID));

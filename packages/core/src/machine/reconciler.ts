@@ -19,19 +19,22 @@ export interface MachineReconcilerOptions extends Omit<ObserveOptions, 'reserved
   readonly log: Logger;
   /** Receives the decisions; absent: they are not recorded. */
   readonly journal?: Journal | undefined;
-  /** Receives the budgets that a machine's drain waits for, and the volumes that move to other nodes. */
+  /** Called with the budgets for which a machine's drain waits, and the volumes that move to other nodes. */
   readonly waitFor: (key: Key, budgets: readonly string[], volumes: readonly string[]) => void;
-  /** Reconciles a machine again after so many milliseconds. */
+  /** Reconciles a machine again after this number of milliseconds. */
   readonly wake: (key: Key, afterMs: number) => void;
 }
 
 /**
- * Many machines change their reachability at about the same time. Machines that the breaker stops are reconciled
- * together.
+ * Many machines become unreachable or reachable at about the same time. This delay reconciles the machines that the circuit
+ * breaker stopped together.
  */
 const BREAKER_SWARM_MS = 5_000;
 
-/** The queue repeats a plan that always finds something to do, so it cannot block a worker. */
+/**
+ * Maximum number of steps in one reconcile. A plan that always has another action continues through the queue, so it cannot
+ * block a worker.
+ */
 const MAX_ROUNDS = 12;
 
 /** The name of an action in the log, or of its call to the cloud. */
@@ -40,7 +43,7 @@ const nameOf = (action: Action): string => {
   return action.call === 'status' ? 'look for VM' : `${action.call} VM`;
 };
 
-/** Observes, decides and acts until nothing is left to do now. It never sleeps. */
+/** Observes, decides and executes actions until there is nothing left to do now. It never sleeps. */
 export class MachineReconciler {
   readonly #options: MachineReconcilerOptions;
   readonly #observeOptions: ObserveOptions;
@@ -65,13 +68,13 @@ export class MachineReconciler {
     return again(0);
   };
 
-  /** One pass; undefined: another one should follow at once. */
+  /** Executes one step. Returns undefined if another step should follow immediately. */
   async #round(key: Key, machine: Machine, signal: AbortSignal): Promise<Outcome | undefined> {
     const { clock, memories, log, waitFor } = this.#options;
     const now = clock.now();
     const memory = memories.of(machine.metadata.uid);
-    // The write that removes the last finalizer gives the object no new version, so the cache shows it until the watch
-    // delivers the deletion.
+    // The write that removes the last finalizer deletes the object without a new version. The cache contains it until the
+    // watch reports the deletion.
     if (memory.finishedVersion === machine.metadata.resourceVersion) return done;
     const o = observe(machine, memory, this.#observeOptions, now);
     const plan = nextStep(o, now);
@@ -86,7 +89,7 @@ export class MachineReconciler {
     });
     if (plan.actions.length > 0) {
       const fields = { machine: key, actions: plan.actions.map(nameOf), because: plan.because };
-      // Level info for a new decision only. A repeated one is a retry, or the sync of a node.
+      // A new decision is logged at level info. A repeated decision is a retry, or the synchronization of a node.
       if (memory.decided === plan.because) log.debug('Machine step', fields);
       else log.info('Machine step', fields);
       memory.decided = plan.because;
@@ -109,7 +112,7 @@ export class MachineReconciler {
     if (plan.actions.some((action) => action.do === 'removeFinalizer')) return done;
     if (plan.next.kind === 'continue') return undefined;
     if (plan.next.kind === 'wait') return done;
-    // A deadline has passed only after its instant.
+    // One millisecond is added, because a deadline passes only after its time.
     return again(Math.max(plan.next.instant.getTime() - clock.now().getTime(), 0) + 1);
   }
 
@@ -128,7 +131,7 @@ export class MachineReconciler {
     }
   }
 
-  /** The status contains errors of a drain or a Node with the texts of the original. */
+  /** The status contains errors of a drain or a Node in the words of the original. */
   async #perform(action: Action, scope: Parameters<Performer['perform']>[1]): Promise<void> {
     const { performer } = this.#options;
     try {

@@ -39,7 +39,7 @@ export const cordoned = (change: Partial<Node['metadata']> = {}, ...taints: Tain
 /** The pod `a`, running and ready. */
 export const pod = (change: Partial<DrainPod> = {}): DrainPod => podOf('a', change);
 
-/** A node without pods, with a wait of one millisecond for volumes. */
+/** A drain of a node without pods. It waits one millisecond for volumes. */
 export const emptyDrain: DrainObservation = look([], { detachTimeoutMs: 1, reattachTimeoutMs: 1 });
 
 export const see = (m: Machine, change: Partial<MachineObservation> = {}): MachineObservation => ({
@@ -79,7 +79,7 @@ export const OUT_OF_SERVICE: Taint = {
 };
 
 const { node: _, drain: __, ...rest } = see(dying(terminating(T1), { labels: {} }));
-/** Without a Node and without its name. */
+/** A machine without a Node and without the name of a Node. */
 export const nodeless: MachineObservation = rest;
 export const described = (actions: readonly Action[]): string | undefined => {
   const [first] = actions;

@@ -4,10 +4,10 @@ import type { Condition, Node } from '@mcm/kube';
 
 /** Objects for the tests of this package. */
 
-/** The time at which the tests play. */
+/** The current time in the tests. */
 export const NOON = new Date('2026-01-01T12:00:00Z');
 
-/** NOON plus minutes (negative: before), as a stored time. */
+/** Returns NOON plus a number of minutes, which may be negative, as a stored time. */
 export const at = (minutes: number): string =>
   new Date(NOON.getTime() + minutes * 60_000).toISOString().replace('.000Z', 'Z');
 
@@ -59,7 +59,7 @@ export const node = ({
   status: { conditions, ...status },
 });
 
-/** The five conditions of the rows: Ready as given, the others good. */
+/** The five conditions of a Node: Ready with this status, and all others healthy. */
 export const hc = (ready: Condition['status'], since = at(0)): Condition[] => [
   condition('Ready', ready, since),
   ...['KernelDeadlock', 'ReadonlyFilesystem', 'DiskPressure', 'NetworkUnavailable'].map((type) =>

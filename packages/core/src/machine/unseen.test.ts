@@ -8,7 +8,7 @@ import type { MachineObservation } from './model/observation.ts';
 import { nextStep } from './next-step.ts';
 import { at, machine, NOON, node } from './testing.ts';
 
-/** Decisions without permission to read nodes, or the pods on them. */
+/** Decisions without permission to read Nodes, or the pods on them. */
 
 const UNSEEN = 'this process does not have the permission to list nodes';
 

@@ -19,8 +19,8 @@ import { jsonEquals } from '../values/merge-diff.ts';
 import type { MachineMemories } from './model/memory.ts';
 
 /**
- * Finds the machines that a change of another object concerns. The cost depends on these machines, not on the size of
- * the fleet.
+ * Finds the machines to reconcile after a change of another object. The cost depends on the number of these machines, not on
+ * the size of the fleet.
  */
 export class Wakes {
   readonly #caches: Caches;
@@ -55,7 +55,7 @@ export class Wakes {
     if (change.type === 'updated' && !nodeMatters(change.old, change.object)) return [];
     const { name, labels } = change.object.metadata;
     const named = this.#caches.machines.store.byIndex('node', name);
-    // A Node that a restored server has lost was not deleted. Its kubelet may still run pods.
+    // After a restore of the API server, a missing Node was not deleted. Its kubelet may still run pods.
     const isLost = this.#caches.target?.nodes.doubted ?? false;
     if (change.type === 'deleted' && !isLost) this.#noteVanished(named, change.object);
     const back = labels?.[Labels.MachineName];
@@ -91,31 +91,34 @@ export class Wakes {
     return machines.filter(mayDrain).map(keyOf);
   }
 
-  /** Wakes as many waiting machines as the budget allows. The API server would refuse the others. */
+  /** Returns as many waiting machines as the budget allows evictions. The API server would refuse further ones. */
   readonly budget = (change: Change<PodDisruptionBudget>): readonly Key[] => {
     const waiting = this.#byBudget.waitingFor(change.key);
     if (waiting.length === 0) return [];
     const { status } = change.object;
     if (change.type === 'deleted') return waiting;
-    // Until the disruption controller has evaluated the new spec, the API server refuses every eviction under it. Its
-    // result is another change.
+    // Until the disruption controller has processed the new spec, the API server refuses every eviction under this budget.
+    // The result arrives as another change.
     if (status?.observedGeneration !== change.object.metadata.generation) return [];
     return this.#byBudget.takeTurns(change.key, Math.max(status?.disruptionsAllowed ?? 0, 0));
   };
 
-  /** Records that a machine's drain waits for these budgets, and for these volumes to be attached elsewhere. */
+  /** Records that a machine's drain waits for these budgets, and that these volumes must be attached elsewhere. */
   waitFor(key: Key, budgets: readonly string[], volumes: readonly string[]): void {
     this.#byBudget.set(key, budgets);
     this.#byVolume.set(key, volumes);
   }
 
-  /** Machines of a class. */
+  /** Returns the machines of a class. */
   ofClass(name: string): readonly Key[] {
     return this.#caches.machines.store.byIndex('class', name).map(keyOf);
   }
 }
 
-/** Being deleted, Failed and preserved, or selected for an in-place update. */
+/**
+ * Returns true if the machine may be draining: it is being deleted, it is Failed and preserved, or it is selected for an
+ * in-place update.
+ */
 const mayDrain = ({ metadata, status }: Machine): boolean =>
   metadata.deletionTimestamp !== undefined ||
   (status?.currentStatus?.phase === 'Failed' && Boolean(status.currentStatus.preserveExpiryTime)) ||
@@ -123,7 +126,7 @@ const mayDrain = ({ metadata, status }: Machine): boolean =>
     ({ type, reason }) => type === NodeConditions.InPlaceUpdate && reason === InPlaceUpdateReasons.SelectedForUpdate,
   ) === true;
 
-/** Returns true if a change affects a decision. A heartbeat does not. */
+/** Returns true if a change of a Node affects a decision. A heartbeat does not. */
 const nodeMatters = (before: Node, after: Node): boolean =>
   before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp ||
   before.spec.providerID !== after.spec.providerID ||
@@ -135,5 +138,5 @@ const nodeMatters = (before: Node, after: Node): boolean =>
   !jsonEquals(before.spec.taints, after.spec.taints) ||
   !jsonEquals(before.status?.capacity, after.status?.capacity) ||
   !jsonEquals(before.status?.volumesAttached, after.status?.volumesAttached) ||
-  // No machine reads the volumes of a node that is not being drained.
+  // Volumes in use are read only during a drain of the node.
   (after.spec.unschedulable === true && !jsonEquals(before.status?.volumesInUse, after.status?.volumesInUse));

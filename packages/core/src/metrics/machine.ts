@@ -9,31 +9,31 @@ export interface MachineSources {
   readonly machines: Source<Machine> & { onChange(handler: (change: Change<Machine>) => void): () => void };
   readonly classOf: (machine: Machine) => MachineClass | undefined;
   readonly frozen: () => boolean;
-  /** VMs and Nodes without a machine at the last search. */
+  /** Numbers of VMs and Nodes without a machine, from the last search. */
   readonly suspects: () => { readonly vms: number; readonly nodes: number; readonly quarantined: number };
-  /** Reads of Nodes whose machines' health changes often. */
+  /** Counts of the live reads of Nodes, which happen for machines whose health changes often. */
   readonly rechecks: () => Rechecks;
   /** Offerings whose capacity the cloud refused. */
   readonly shortages: () => Iterable<OfferingShortage>;
   readonly clock: Clock;
-  /** Another observer of every stage; absent: none. */
+  /** Another observer of every stage. Absent if there is none. */
   readonly alsoReported?: StageObserver | undefined;
 }
 
-/** Part of a machine's life that has a duration. */
+/** A part of a machine's life whose duration is measured. */
 export type Stage = 'create' | 'initialize' | 'join' | 'drain' | 'delete';
 
-/** Receives the end of a stage. */
+/** Called at the end of a stage. */
 export type StageObserver = (stage: Stage, machine: Machine, ms: number, machineClass?: MachineClass) => void;
 
 const NAMED = ['name', 'namespace'];
 const KIND = ['namespace', 'machine_deployment', 'instance_type', 'zone'];
 const ZONE = 'topology.kubernetes.io/zone';
 const STAGES: readonly Stage[] = ['create', 'initialize', 'join', 'drain', 'delete'];
-/** One second to four hours. */
+/** Buckets from one second to four hours. */
 const STAGE_BUCKETS = [1, 2, 5, 10, 20, 30, 60, 90, 120, 180, 300, 600, 1200, 1800, 3600, 7200, 14_400];
 
-/** Undefined for a machine without a deployment, which the original skips too. */
+/** Returns undefined for a machine without a deployment. The original does not count such machines either. */
 function kindOf(stage: Stage | 'join', machine: Machine, machineClass: MachineClass | undefined) {
   const deployment = machine.metadata.labels?.name;
   if (!deployment) return undefined;
@@ -66,7 +66,7 @@ function stageObserver(meters: Meters): StageObserver {
   return (stage, machine, ms, machineClass) => {
     all(ms / 1000, { stage });
     const labels = kindOf(stage, machine, machineClass);
-    // Whole seconds, and 0 is not reported, as in the original.
+    // Whole seconds; a duration of 0 is not reported, as in the original.
     const seconds = Math.floor(ms / 1000);
     if (labels && seconds > 0) last.get(stage)?.(seconds, labels);
   };
@@ -75,7 +75,7 @@ function stageObserver(meters: Meters): StageObserver {
 const isDraining = ({ status }: Machine): boolean =>
   status?.lastOperation?.description?.includes(STEP_TEXTS.drain) === true;
 
-/** Follows machines through their phases. The cost depends on the changed machine only. */
+/** Observes the phases of machines. The cost of a change does not depend on the number of machines. */
 function follow(sources: MachineSources, reported: StageObserver, failedJoin: (labels: MeterLabels) => void): void {
   const { machines, clock, classOf } = sources;
   const drains = new Map<string, number>();
@@ -169,9 +169,9 @@ const phaseValue = (machine: Machine): number =>
   (PHASE_METRIC_VALUES as Readonly<Record<string, number>>)[phaseOf(machine) ?? ''] ?? 0;
 
 /**
- * The machine controller's metrics with the names of the original (docs/compatibility/rules-deployments.md), and a
+ * Registers the machine controller's metrics with the names of the original (docs/compatibility/rules-deployments.md), and a
  * histogram of stages.
- * @returns the observer of the stages that only the caller can time: create, initialize, delete
+ * @returns the observer for the stages that only the caller can measure: create, initialize and delete
  */
 export function registerMachineMetrics(meters: Meters, sources: MachineSources): StageObserver {
   const { machines, frozen, suspects, rechecks } = sources;

@@ -66,7 +66,7 @@ const SET: Values<MachineSet> = [
     ({ status }) => status?.fullyLabeledReplicas ?? 0,
   ],
   ['status_ready_replicas', 'Machines that are Running', ({ status }) => status?.readyReplicas ?? 0],
-  // The original uses readyReplicas here.
+  // The original reports readyReplicas here.
   ['status_replicas', 'Machines of the set', ({ status }) => status?.replicas ?? 0],
 ];
 
@@ -126,7 +126,7 @@ function* deploymentInfo({ store }: Source<MachineDeployment>): Generator<Sample
 
 function* setInfo({ store }: Source<MachineSet>): Generator<Sample> {
   for (const object of store.list()) {
-    // The original fills these from the legacy reference only, so they are always empty today.
+    // The original reads only the deprecated reference, so its labels are always empty today.
     const reference = object.spec.machineClass ?? object.spec.template.spec.class;
     const labels = {
       ...named(object),
@@ -148,8 +148,8 @@ const isStaleDeletion = (change: Change<Machine>): boolean =>
   change.object.status.lastOperation?.type === 'HealthCheck';
 
 /**
- * The manager's metrics with the names of the original (docs/compatibility/rules-deployments.md). Gauges are read from
- * the caches at each scrape, so a deleted object has no series.
+ * Registers the manager's metrics with the names of the original (docs/compatibility/rules-deployments.md). Each scrape
+ * reads the gauges from the caches, so a deleted object has no series.
  */
 export function registerManagerMetrics(meters: Meters, { deployments, sets, machines }: ManagerSources): void {
   common(meters, 'mcm_machine_deployment', deployments, DEPLOYMENT, ({ status }) => status?.conditions);

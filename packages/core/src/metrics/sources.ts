@@ -1,6 +1,6 @@
 import type { MeterLabels, Sample, Store } from '@mcm/kube';
 
-/** Source of a gauge for each object of a kind: a cache, and whether it is complete. */
+/** Source of a gauge with a value for each object of a kind: a cache, and whether it is complete. */
 export interface Source<T> {
   readonly synced: boolean;
   readonly store: Store<T>;
@@ -10,14 +10,14 @@ interface Named {
   readonly metadata: { readonly name: string; readonly namespace?: string | undefined };
 }
 
-/** Labels that identify an object. */
+/** Returns the labels that identify an object. */
 export const named = ({ metadata: { name, namespace = '' } }: Named): MeterLabels => ({ name, namespace });
 
-/** The creation time of an object in whole seconds since 1970, as the original prints it. */
+/** Returns the creation time of an object in whole seconds since 1970, formatted as in the original. */
 export const createdAt = (creationTimestamp: string | undefined): string =>
   String(Math.floor(Date.parse(creationTimestamp ?? '') / 1000));
 
-/** One series for each object with a value. */
+/** Returns one series for each object that has a value. */
 export function* perObject<T extends Named>(
   { store }: Source<T>,
   value: (object: T) => number | undefined,
@@ -33,10 +33,10 @@ interface Condition {
   readonly status: string;
 }
 
-/** True is 1, False 0, everything else 2. */
+/** The status True is 1, False is 0, and any other status is 2. */
 const CONDITION_VALUES: Readonly<Record<string, number>> = { True: 1, False: 0 };
 
-/** One series for each condition of each object. */
+/** Returns one series for each condition of each object. */
 export function* perCondition<T extends Named>(
   { store }: Source<T>,
   conditions: (object: T) => readonly Condition[] | undefined,

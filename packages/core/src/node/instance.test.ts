@@ -9,7 +9,7 @@ import {
   sameInstance,
 } from './instance.ts';
 
-/** The id that the Azure cloud controller writes. */
+/** Returns the provider ID that the Azure cloud controller writes. */
 const arm = (subscription: string, group: string, rest: string): string =>
   `azure:///subscriptions/${subscription}/resourceGroups/${group}/providers/Microsoft.Compute/${rest}`;
 

@@ -2,19 +2,19 @@ import { Labels, type Machine } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 
 /**
- * The relation of the VMs of two provider IDs.
+ * Whether two provider IDs belong to the same VM.
  *
- * - `same`: one VM.
- * - `alike`: the parts that both IDs have are equal, but one ID lacks parts of the other. They may name one VM.
- * - `different`: two VMs.
+ * - `same`: the same VM.
+ * - `alike`: the parts that both IDs have are equal, but one ID lacks parts of the other. It may be the same VM.
+ * - `different`: two different VMs.
  * - `unknown`: the IDs cannot be compared, because one is empty or their schemes differ.
  */
 export type InstanceMatch = 'same' | 'alike' | 'different' | 'unknown';
 
 interface ProviderId {
-  /** In lower case; empty for an ID without a scheme, such as the name of a Pod. */
+  /** The scheme in lower case. Empty for an ID without a scheme, such as the name of a Pod. */
   readonly scheme: string;
-  /** The texts between slashes without empty ones, because clouds use different numbers of slashes. */
+  /** The non-empty texts between slashes. Clouds use different numbers of slashes. */
   readonly parts: readonly string[];
 }
 
@@ -28,16 +28,19 @@ const equal = (a: readonly string[], b: readonly string[]): boolean =>
   a.length === b.length && a.every((part, i) => part === b[i]);
 const lower = (parts: readonly string[]): readonly string[] => parts.map((part) => part.toLowerCase());
 
-/** Compares the parts of two ids of one scheme. */
+/** Compares the parts of two IDs with the same scheme. */
 type Compare = (a: readonly string[], b: readonly string[]) => InstanceMatch;
 
-/** For other clouds only the last part is known to identify the VM. */
+/** In other clouds, only the last part is known to identify the VM. */
 const compareAny: Compare = (a, b) => {
   if (equal(a, b)) return 'same';
   return last(a).toLowerCase() === last(b).toLowerCase() ? 'alike' : 'different';
 };
 
-/** `aws:///<zone>/<id>` by the cloud controller, `aws:///<region>/<id>` by the driver, `aws:///<id>` by old controllers. */
+/**
+ * The cloud controller writes `aws:///<zone>/<id>`, the driver writes `aws:///<region>/<id>`, and old controllers write
+ * `aws:///<id>`.
+ */
 const compareAws: Compare = (a, b) => {
   if (equal(a, b)) return 'same';
   if (last(a) !== last(b) || a.length > 2 || b.length > 2) return 'different';
@@ -53,15 +56,16 @@ const compareAws: Compare = (a, b) => {
 const isZoneOf = (zone: string, region: string): boolean =>
   zone.startsWith(region) && /^([a-z]|-.+)$/.test(zone.slice(region.length));
 
-/** `gce://<project>/<zone>/<name>` by the cloud controller, with one slash more by the driver. */
+/** The cloud controller writes `gce://<project>/<zone>/<name>`. The driver adds one slash. */
 const compareGce: Compare = (a, b) => {
   if (equal(a, b)) return 'same';
   return last(a) === last(b) && (a.length < 3 || b.length < 3) ? 'alike' : 'different';
 };
 
 /**
- * `azure:///subscriptions/…/virtualMachines/<name>` by the cloud controller, `azure:///<location>/<name>` by the
- * driver. Names in Azure are case-insensitive. The driver never creates VMs of scale sets, which have a number.
+ * The cloud controller writes `azure:///subscriptions/…/virtualMachines/<name>`, and the driver writes
+ * `azure:///<location>/<name>`. Names in Azure are case-insensitive. VMs of scale sets have a number, and the driver never
+ * creates them.
  */
 const compareAzure: Compare = (left, right) => {
   const [a, b] = [lower(left), lower(right)];
@@ -71,7 +75,7 @@ const compareAzure: Compare = (left, right) => {
   return [a, b].some((parts) => parts.includes('virtualmachinescalesets')) ? 'different' : 'alike';
 };
 
-/** IDs that only one program writes are equal, or belong to two VMs. */
+/** If only one program writes the IDs of a scheme, different IDs belong to different VMs. */
 const compareExactly: Compare = (a, b) => (equal(a, b) ? 'same' : 'different');
 
 const COMPARE: ReadonlyMap<string, Compare> = new Map([
@@ -82,7 +86,7 @@ const COMPARE: ReadonlyMap<string, Compare> = new Map([
   ['', compareExactly],
 ]);
 
-/** Compares two provider ids. Drivers and cloud controllers write the id of one VM differently. */
+/** Compares two provider IDs. Drivers and cloud controllers write the ID of the same VM in different forms. */
 export function matchInstances(a: string | undefined, b: string | undefined): InstanceMatch {
   if (!a || !b) return 'unknown';
   const [left, right] = [parse(a), parse(b)];
@@ -90,12 +94,13 @@ export function matchInstances(a: string | undefined, b: string | undefined): In
   return (COMPARE.get(left.scheme) ?? compareAny)(left.parts, right.parts);
 }
 
-/** Returns true if two provider IDs may name one VM, because no part contradicts it. */
+/** Returns true if two provider IDs may belong to the same VM, because no part of them differs. */
 export const sameInstance = (a: string | undefined, b: string | undefined): boolean =>
   matchInstances(a, b) !== 'different';
 
 /**
- * Returns true if two provider IDs name one VM, as far as they contain it. An ID that cannot be compared names no VM.
+ * Returns true if two provider IDs belong to the same VM, as far as their parts can be compared. Returns false if they
+ * cannot be compared.
  */
 export function isInstance(a: string | undefined, b: string | undefined): boolean {
   const match = matchInstances(a, b);
@@ -103,8 +108,8 @@ export function isInstance(a: string | undefined, b: string | undefined): boolea
 }
 
 /**
- * Like {@link isInstance}, but IDs of two schemes count if their last parts are equal. For decisions in which a false
- * "no" is dangerous.
+ * Like {@link isInstance}, but IDs with different schemes match if their last parts are equal. Use it where a wrong `false`
+ * would cause damage.
  */
 export function mayBeInstance(a: string | undefined, b: string | undefined): boolean {
   if (!a || !b || !sameInstance(a, b)) return false;
@@ -112,14 +117,15 @@ export function mayBeInstance(a: string | undefined, b: string | undefined): boo
 }
 
 /**
- * The key of an index, equal for all IDs that {@link isInstance} can match. IDs with equal keys must still be compared.
+ * Returns an index key that is the same for all IDs that {@link isInstance} can match. IDs with equal keys must still be
+ * compared.
  */
 export function instanceKey(id: string): string {
   const { scheme, parts } = parse(id);
   return `${scheme}:${last(parts).toLowerCase()}`;
 }
 
-/** Provider IDs of VMs, compared by {@link isInstance}. */
+/** A set of provider IDs, which are compared by {@link isInstance}. */
 export class InstanceSet {
   readonly #byKey: ReadonlyMap<string, readonly string[]>;
 
@@ -132,10 +138,10 @@ export class InstanceSet {
   }
 }
 
-/** Returns true if the Node belongs to the machine's VM, and not to an earlier or another VM of the same name. */
+/** Returns true if the Node belongs to the machine's VM. A Node of an earlier or another VM can have the same name. */
 export const isNodeOf = (machine: Machine, node: Node): boolean =>
   sameInstance(machine.spec.providerID, node.spec.providerID);
 
-/** Returns true if the Node names the machine. */
+/** Returns true if the Node's label contains the name of the machine. */
 export const pointsTo = (node: Node, machine: Machine): boolean =>
   node.metadata.labels?.[Labels.MachineName] === machine.metadata.name;

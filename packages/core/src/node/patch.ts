@@ -11,9 +11,11 @@ import {
 
 type MapChanges = Readonly<Record<string, string | null>>;
 
-/** A change of a Node. Null removes a key. Lists are complete. */
+/** A change of a Node. The value null removes a key. A list replaces the whole list. */
 export interface NodeChange {
-  /** Keys of annotations that the decision used. The change is refused if one has another value now. */
+  /**
+   * Keys of annotations on which the decision depends. The server refuses the change if one of them has another value now.
+   */
   readonly decidedBy?: readonly string[] | undefined;
   readonly metadata?:
     | {
@@ -24,7 +26,7 @@ export interface NodeChange {
     | undefined;
   readonly spec?:
     | {
-        /** False: schedulable again, which removes the field. */
+        /** False makes the Node schedulable again by removing the field. */
         readonly unschedulable?: boolean;
         /** Null: none. */
         readonly taints?: readonly Taint[] | null;
@@ -40,10 +42,12 @@ interface Operation {
 }
 
 /**
- * The patch for a change of a Node in the cache. A kubelet writes its Node's status often, so a patch does not name the
- * Node's resourceVersion. It names the UID and the values that the decision used. Finalizers are added and removed
- * individually (strategic merge). A list of taints is atomic, so it replaces only the observed list (JSON patch with a
- * test). The same applies to annotations of the decision.
+ * Returns the patch for a change of a Node from the cache. A kubelet often writes the status of its Node, so the patch does
+ * not contain the resourceVersion of the Node. Instead it contains the UID and the values on which the decision depends.
+ *
+ * - Finalizers are added and removed one by one (strategic merge).
+ * - A list of taints can only be replaced as a whole. A JSON patch with a test therefore replaces only the observed list.
+ *   The same applies to annotations on which the decision depends.
  */
 export function nodePatch(node: Node, change: NodeChange): Patch {
   return change.spec?.taints === undefined && !change.decidedBy ? strategic(node, change) : tested(node, change);
@@ -87,13 +91,13 @@ function tested({ metadata: seen, spec: seenSpec }: Node, { metadata, spec, deci
 
 const escaped = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1');
 
-/** Path and value of an annotation, or of all annotations if there are none. */
+/** Returns the path and value of an annotation. If there are no annotations, it returns those of the whole map. */
 const annotationSeen = (seen: Readonly<Record<string, string>> | undefined, key: string) => ({
   path: `/metadata/annotations${seen ? `/${escaped(key)}` : ''}`,
   value: seen?.[key] ?? null,
 });
 
-/** An absent value tests equal to null, as in evanphx/json-patch. */
+/** In a test operation, an absent value equals null, as in evanphx/json-patch. */
 function mapOperations(
   path: string,
   seen: Readonly<Record<string, string>> | undefined,
@@ -122,8 +126,8 @@ function listOperations(path: string, seen: readonly unknown[] | undefined, want
 }
 
 /**
- * Returns true if the server refused because the Node is a different one or has changed. The UID is a field that cannot
- * change. A refusal of a JSON patch without a field is a failed test, or the removal of an absent value.
+ * Returns true if the server refused the patch because the Node was replaced or has changed. A change of the UID is refused
+ * with the name of this field. A refused JSON patch without a field is a failed test, or the removal of an absent value.
  */
 function isMismatch(error: unknown, { type }: Patch): boolean {
   if (!isInvalid(error)) return false;
@@ -133,7 +137,7 @@ function isMismatch(error: unknown, { type }: Patch): boolean {
 
 /**
  * Changes a Node.
- * @throws KubeError of the server; 409 if another Node has the name, or if a list has changed: decide again
+ * @throws KubeError of the server; 409 if another Node has the name or a list has changed, so the caller must decide again
  */
 export const patchNode = (
   client: ResourceClient<Node>,

@@ -127,7 +127,7 @@ const templated = (labels: Strings, taints: Taint[] = []): Machine =>
     },
   });
 
-/** The node after the patch, merged like on the API server. */
+/** Returns the node after the patch, merged as on the API server. */
 function patched(current: Node, m: Machine, c?: MachineClass): Node {
   const patch = planNodeSync(m, c, current);
   const merge = (target: unknown, change: unknown): unknown => {

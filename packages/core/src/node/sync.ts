@@ -12,19 +12,19 @@ import { offeringOf } from '../driver/offerings/alternative.ts';
 import { jsonEquals } from '../values/merge-diff.ts';
 import type { NodeChange } from './patch.ts';
 
-/** Changes of one Node: at most one write of metadata and spec, and one of the status. */
+/** The changes of one Node: at most one write of metadata and spec, and one of the status. */
 export interface NodePatch {
   /** Changes of metadata and spec. */
   readonly main?: NodeChange | undefined;
-  /** Changes of the status, for a merge patch: virtual capacity. Sent after `main`, and must not undo it. */
+  /** Changes of the status as a merge patch: the virtual capacity. It is sent after `main`. */
   readonly status?: object | undefined;
 }
 
 type Changes = Record<string, string | null>;
 
 /**
- * The keys of a map that must change. Keys that were applied before and are no longer wanted are removed, wanted ones
- * are added, and all others stay. Null removes a key.
+ * Returns the keys of a map that must change. Keys that were applied before and are no longer wanted are removed. Wanted
+ * keys are added, and all others stay. The value null removes a key.
  */
 export function syncMap(
   current: Readonly<Record<string, string>>,
@@ -44,8 +44,8 @@ export function syncMap(
 const taintId = ({ key, effect }: Taint): string => `${key}:${effect}`;
 
 /**
- * The taints of a node; undefined: no change. A taint is identified by key and effect. The order stays, and new ones
- * come last. Taints of other clients stay.
+ * Returns the taints of a node after the synchronization; undefined if they do not change. Key and effect identify a taint.
+ * Existing taints keep their order, new ones are added at the end, and taints of other clients stay.
  */
 export function syncTaints(
   current: readonly Taint[],
@@ -62,7 +62,9 @@ export function syncTaints(
   return jsonEquals(result, current) ? undefined : result;
 }
 
-/** Capacity keys of the status that must change; null removes one. Real resources stay. */
+/**
+ * Returns the capacity entries of the status that must change. The value null removes one. Entries of real resources stay.
+ */
 export function syncCapacity(
   current: Readonly<Record<string, string>>,
   lastApplied: Readonly<Record<string, string>>,
@@ -83,7 +85,9 @@ const stringMap = (value: unknown): Record<string, string> =>
       )
     : {};
 
-/** The values that were applied last, from the record. An unreadable record contains nothing, so nothing is removed. */
+/**
+ * Parses the annotation with the values that were applied last. If it is invalid, it counts as empty, so nothing is removed.
+ */
 export function parseLastApplied(text: string | undefined): {
   readonly labels: Record<string, string>;
   readonly annotations: Record<string, string>;
@@ -112,7 +116,7 @@ function parseJson(text: string | undefined): Record<string, unknown> | undefine
   }
 }
 
-/** The record: the whole template, always with metadata and spec, as encoded by the original. */
+/** The content of this annotation: the whole template with metadata and spec, encoded as in the original. */
 const record = (template: NodeTemplateSpec | undefined): object => ({
   metadata: template?.metadata ?? {},
   spec: template?.spec ?? {},
@@ -124,8 +128,8 @@ const quantityMap = (map: Readonly<Record<string, string | number>> | undefined)
 const nonEmpty = (map: object): boolean => Object.keys(map).length > 0;
 
 /**
- * The changes of a machine's Node: the template's labels, annotations and taints with their record, the name of the
- * machine, the finalizer, and virtual capacity. Undefined: no change.
+ * Returns the changes of a machine's Node; undefined if there are none. They are the template's labels, annotations and
+ * taints with the record of the applied values, the machine's name, the finalizer, and virtual capacity.
  */
 export function planNodeSync(
   machine: Machine,
@@ -145,7 +149,7 @@ export function planNodeSync(
     ...syncMap(metadata.annotations ?? {}, last.annotations, template?.metadata?.annotations ?? {}),
     ...syncRecord(metadata.annotations, template),
     ...capacity.record,
-    // This is never a separate write. Nodes that joined under the original stay unchanged.
+    // This change is never written alone, so Nodes that joined under the original stay unchanged.
     ...withoutUndefined({
       [Annotations.MachineClassOfNode]: Object.hasOwn(labels, Labels.MachineName) ? classKey(machine) : undefined,
     }),
@@ -195,7 +199,7 @@ function templateOf(machine: Machine): NodeTemplateSpec | undefined {
 
 const classKey = ({ metadata, spec }: Machine): string => makeKey(metadata.namespace, spec.class.name ?? '');
 
-/** The record is compared as data, because the original has another order of keys. */
+/** The annotation is compared as data, because the original writes the keys in another order. */
 function syncRecord(
   annotations: Readonly<Record<string, string>> | undefined,
   template: NodeTemplateSpec | undefined,

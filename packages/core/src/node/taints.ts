@@ -5,5 +5,5 @@ import type { Node, Taint } from '@mcm/kube';
 export const isOutOfService = ({ spec }: Node): boolean =>
   spec.taints?.some(({ key }) => key === Taints.OutOfService.key) === true;
 
-/** The node's taints with `out-of-service`. */
+/** Returns the node's taints with `out-of-service` added. */
 export const outOfService = ({ spec }: Node): Taint[] => [...(spec.taints ?? []), { ...Taints.OutOfService }];

@@ -4,24 +4,24 @@ import type { Matcher } from './selector.ts';
 
 /** The objects that an owner keeps, adopts and releases. */
 export interface Claim<T> {
-  /** Objects that the owner controls and keeps. */
+  /** Objects that the owner controls and selects. */
   readonly owned: readonly T[];
-  /** Selected objects without a controller, to adopt unless the owner is being deleted. */
+  /** Objects that the owner selects and that have no controller. The owner adopts them, unless it is being deleted. */
   readonly adopt: readonly T[];
-  /** Objects that the owner controls but no longer selects, to release. */
+  /** Objects that the owner controls but no longer selects. The owner releases them. */
   readonly release: readonly T[];
 }
 
-/** The parts of the owner that claiming reads. */
+/** The fields of the owner that this function reads. */
 export interface Owner {
   readonly uid: string;
   readonly deleting: boolean;
 }
 
 /**
- * Sorts candidates by the owner's selector and their controller reference (docs/compatibility/rules-deployments.md §1.5 and 7.3).
- * An owner that is being deleted neither adopts nor releases. Objects of other controllers are ignored, also if the
- * controller has the owner's name but another uid.
+ * Sorts candidates by the owner's selector and their controller reference (docs/compatibility/rules-deployments.md §1.5 and
+ * 7.3). An owner that is being deleted neither adopts nor releases. Objects of other controllers are ignored, even if the
+ * controller has the owner's name but another UID.
  */
 export function claim<T extends KubeObject>(owner: Owner, matches: Matcher, candidates: Iterable<T>): Claim<T> {
   const owned: T[] = [];
@@ -41,7 +41,7 @@ export function claim<T extends KubeObject>(owner: Owner, matches: Matcher, cand
   return { owned, adopt, release };
 }
 
-/** The controller reference to an object of this group. */
+/** Returns a controller reference to an object of this API group. */
 export const controllerReference = (owner: KubeObject): OwnerReference => ({
   apiVersion: API_VERSION,
   kind: owner.kind,
@@ -52,8 +52,9 @@ export const controllerReference = (owner: KubeObject): OwnerReference => ({
 });
 
 /**
- * Merge patch that makes `owner` the controller of `child`. Other owners stay: the original replaces the list and
- * loses them. The resourceVersion makes a race with another adopter a conflict.
+ * Returns a merge patch that makes `owner` the controller of `child`. Other owners stay. The original replaces the list and
+ * loses them. The patch contains the resourceVersion, so it fails with a conflict if another owner adopts the object at the
+ * same time.
  */
 export const adoptionPatch = (owner: KubeObject, child: KubeObject) => ({
   metadata: {
@@ -64,8 +65,8 @@ export const adoptionPatch = (owner: KubeObject, child: KubeObject) => ({
 });
 
 /**
- * Merge patch that removes the owner's reference from `child`. The original sends a strategic-merge marker, which custom
- * resources do not support, so it never releases an object (BUG-1 of docs/compatibility/rules-deployments.md).
+ * Returns a merge patch that removes the owner's reference from `child`. The original uses a strategic merge patch, which
+ * custom resources do not support, so it never releases an object (BUG-1 of docs/compatibility/rules-deployments.md).
  */
 export const releasePatch = (ownerUid: string, child: KubeObject) => ({
   metadata: {

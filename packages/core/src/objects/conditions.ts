@@ -8,7 +8,7 @@ import type {
 } from '@mcm/api';
 import { formatTime } from '@mcm/api';
 
-/** A condition of either kind. The condition of a MachineSet has no `lastUpdateTime`. */
+/** A condition of a MachineDeployment or a MachineSet. The latter has no `lastUpdateTime`. */
 export interface AnyCondition<T extends string = MachineDeploymentConditionType> {
   type: T;
   status: ConditionStatus;
@@ -31,9 +31,9 @@ export const withoutCondition = <C extends AnyCondition>(conditions: readonly C[
   conditions.filter((condition) => condition.type !== type);
 
 /**
- * Sets a condition of a MachineDeployment. With the same type, status and reason nothing changes. Otherwise the new one
- * is appended, and keeps its transition time if the status is equal (docs/compatibility/rules-deployments.md §6.7).
- * `refresh` always updates `lastUpdateTime`.
+ * Sets a condition of a MachineDeployment. If type, status and reason are the same, nothing changes. Otherwise the new
+ * condition is appended. It keeps its transition time if the status is the same (docs/compatibility/rules-deployments.md
+ * §6.7). `refresh` always updates `lastUpdateTime`.
  */
 export function setDeploymentCondition(
   conditions: readonly AnyCondition[],
@@ -49,7 +49,9 @@ export function setDeploymentCondition(
   return [...withoutCondition(conditions, change.type), { ...change, lastUpdateTime: time, lastTransitionTime }];
 }
 
-/** The same for a MachineSet, which has no `lastUpdateTime`. Every change of the reason updates the transition time. */
+/**
+ * Sets a condition of a MachineSet, which has no `lastUpdateTime`. Every change of the reason updates the transition time.
+ */
 export function setSetCondition(
   conditions: readonly AnyCondition<MachineSetConditionType>[],
   change: SetConditionChange,

@@ -22,9 +22,9 @@ export function resolveIntOrPercent(
   return round === 'up' ? Math.ceil(exact) : Math.floor(exact);
 }
 
-/** The numbers of machines that a rollout may have above the replicas, and that may be unavailable. */
+/** The surge and the number of machines that may be unavailable, for a rollout. */
 export interface Limits {
-  /** Surge in the arithmetic of the rollout. */
+  /** Surge with which the rollout calculates. */
   readonly surge: number;
   /** Surge in the max-replicas annotation and in scaling: 0 for every strategy except RollingUpdate. */
   readonly annotatedSurge: number;
@@ -32,8 +32,8 @@ export interface Limits {
 }
 
 /**
- * Resolves both limits. Surge rounds up, unavailable rounds down. If both are 0, one machine may be unavailable,
- * because nothing could move otherwise.
+ * Resolves both limits. The surge is rounded up, and the unavailable number down. If both are 0, one machine may be
+ * unavailable, because the rollout could otherwise make no progress.
  */
 export function fenceposts(
   maxSurge: IntOrPercent | undefined,
@@ -45,7 +45,7 @@ export function fenceposts(
   return surge === 0 && unavailable === 0 ? { surge, unavailable: 1 } : { surge, unavailable };
 }
 
-/** The limits in effect for a deployment (docs/compatibility/rules-deployments.md §3.1). */
+/** Returns the effective limits of a deployment (docs/compatibility/rules-deployments.md §3.1). */
 export function limitsOf(deployment: MachineDeployment): Limits {
   const replicas = deployment.spec.replicas ?? 0;
   const { type, rollingUpdate, inPlaceUpdate } = deployment.spec.strategy ?? {};

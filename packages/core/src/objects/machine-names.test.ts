@@ -23,7 +23,7 @@ const setWith = (numbers?: string, uid = UID): NamingSet => ({
 const NEW = setWith();
 const next = (set: NamingSet, count: number, known: readonly string[] = [], unanswered: readonly string[] = []) =>
   nextMachineNames(set, unanswered, count, (name) => known.includes(name));
-/** The set after its annotation was written. */
+/** Returns the set after its annotation was written. */
 const recorded = (set: NamingSet, known: readonly string[], unanswered: readonly string[] = []): NamingSet =>
   setWith(printMachineNumbers(numbersAfter(set, known, unanswered)), set.metadata.uid);
 
@@ -78,7 +78,7 @@ test('no name is given twice in any history of creations, deletions, lost answer
       const ever = new Map<string, number>();
       for (const { create, lost, remove, crash } of steps) {
         const names = next(set, create, known, unanswered);
-        // The first `lost` answers are lost. The server executed every second one of these.
+        // The first `lost` answers are lost. The server executed every second of these requests.
         const executed = names.filter((_, index) => index >= lost || index % 2 === 0);
         for (const name of executed) ever.set(name, (ever.get(name) ?? 0) + 1);
         unanswered = [...unanswered.filter((name) => !executed.includes(name)), ...names.slice(0, lost)];

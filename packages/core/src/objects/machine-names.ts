@@ -1,18 +1,24 @@
 import { Annotations } from '@mcm/api';
 import { fnv1a } from '../values/fnv.ts';
 
-/** The alphabet of generated names in Kubernetes: 27 characters that form no words and look different. */
+/** The alphabet of generated names in Kubernetes: 27 characters that form no words and are easy to distinguish. */
 const ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
 const LENGTH = 5;
 const NAMES = ALPHABET.length ** LENGTH;
 
-/** The number of a set's first machine. Versions without {@link Annotations.NextMachineNumbers} used the numbers below it again. */
+/**
+ * The number of a set's first machine. Versions without {@link Annotations.NextMachineNumbers} may use a lower number
+ * several times.
+ */
 const FIRST_NUMBER = 20_000;
 
-/** Numbers from the next one on that a machine may have before the record contains it. A pass creates at most 100 machines. */
+/**
+ * Machines may have numbers up to this many above the recorded one, because they are created before the record is written. A
+ * reconcile creates at most 100 machines.
+ */
 const AHEAD = 200;
 
-/** A set, as far as the names of its machines depend on it. */
+/** The fields of a set on which the names of its machines depend. */
 export interface NamingSet {
   readonly metadata: {
     readonly name: string;
@@ -21,17 +27,17 @@ export interface NamingSet {
   };
 }
 
-/** The numbers that a set may give to new machines. It never gives another number. */
+/** The numbers that a set may give to new machines. It uses no other numbers. */
 export interface MachineNumbers {
   /** No machine has or had this number or a higher one. */
   readonly next: number;
-  /** Lower numbers, ascending. It is not known whether the server executed their creation. */
+  /** Lower numbers in ascending order whose create requests got no answer, so their machines may exist. */
   readonly open: readonly number[];
 }
 
 const asNumber = (text: string): number => (/^\d{1,8}$/.test(text.trim()) ? Number(text) : Number.NaN);
 
-/** The numbers in the set's annotation. Texts that are not numbers are ignored. */
+/** Parses the numbers in the set's annotation. Texts that are not numbers are ignored. */
 export function machineNumbersOf({ metadata }: NamingSet): MachineNumbers {
   const text = metadata.annotations?.[Annotations.NextMachineNumbers] ?? '';
   const [next = Number.NaN, ...open] = text.split(',').map(asNumber);
@@ -39,18 +45,18 @@ export function machineNumbersOf({ metadata }: NamingSet): MachineNumbers {
   return { next: Math.max(next, FIRST_NUMBER), open: open.filter((number) => number < next) };
 }
 
-/** The value of the annotation. */
+/** Formats the numbers as the value of the annotation. */
 export const printMachineNumbers = ({ next, open }: MachineNumbers): string => [next, ...open].join(',');
 
-/** The first element of the sequence of a set, and the step to the next one. */
+/** Returns the first element of a set's number sequence, and the step to the next element. */
 function sequenceOf(setUid: string): { readonly offset: number; readonly stride: number } {
   const offset = fnv1a(setUid) % NAMES;
-  // 27^5 is a power of 3. So a stride that 3 does not divide visits every suffix once.
+  // 27^5 is a power of 3. A stride that is not divisible by 3 therefore visits every suffix once.
   const stride = (fnv1a(`${setUid}/stride`) % (NAMES / 3)) * 3 + 1;
   return { offset, stride };
 }
 
-/** The factor with which the stride gives 1, by Euclid's algorithm. */
+/** Returns the multiplicative inverse of the stride, by Euclid's algorithm. */
 function inverse(stride: number): number {
   let [rest, next, factor, following] = [NAMES, stride, 0, 1];
   while (next !== 0) {
@@ -61,7 +67,7 @@ function inverse(stride: number): number {
   return (factor + NAMES) % NAMES;
 }
 
-/** The number of a suffix; undefined if it is not a suffix. */
+/** Returns the number that a suffix encodes; undefined if the text is no suffix. */
 function decode(suffix: string): number | undefined {
   if (suffix.length !== LENGTH) return undefined;
   let value = 0;
@@ -81,36 +87,39 @@ function encode(value: number): string {
   return text;
 }
 
-/** Names of a set's machines by their numbers: `<set>-<five characters>`, as the original's look. */
+/**
+ * Returns a function that maps numbers to names of a set's machines. The names have the form `<set>-<five characters>`, as
+ * in the original.
+ */
 function machineNamer({ metadata: { name, uid } }: NamingSet): (number: number) => string {
   const { offset, stride } = sequenceOf(uid);
-  // Below 2^53 for all numbers that a set can reach.
+  // The product is below 2^53 for all numbers that a set can use.
   return (number) => `${name}-${encode((offset + number * stride) % NAMES)}`;
 }
 
 /**
- * The number of a machine that mcm named for the set. Undefined for other names. The names of the original are random: at most
- * two of a thousand look like names of mcm.
+ * Returns the number of a machine that mcm named for the set; undefined for other names. The names of the original are
+ * random. At most two in a thousand look like names of mcm.
  */
 export function machineNumberOf(set: NamingSet, name: string): number | undefined {
   const prefix = `${set.metadata.name}-`;
   const value = name.startsWith(prefix) ? decode(name.slice(prefix.length)) : undefined;
   if (value === undefined) return undefined;
   const { offset, stride } = sequenceOf(set.metadata.uid);
-  // Below 2^53, as above.
+  // The product is below 2^53, as above.
   const number = (((value - offset + NAMES) % NAMES) * inverse(stride)) % NAMES;
   return number < machineNumbersOf(set).next + AHEAD ? number : undefined;
 }
 
 /**
- * Names for the next `count` machines of a set.
+ * Returns the names for the next `count` machines of a set.
  *
- * - Names of unanswered creations come first. If the server executed such a creation, it answers AlreadyExists, and the set has its
- *   machine.
- * - Then follow the numbers that no machine had.
+ * - The names of creations without an answer come first. If the server executed such a creation, it now answers
+ *   AlreadyExists, and the set has its machine.
+ * - Then follow numbers that no machine has had.
  *
  * @param unanswered Names of creations without an answer.
- * @param used True if a known object has the name, or if the name must not be given for another reason.
+ * @param used Returns true if a known object has the name, or if the name must not be used for another reason.
  */
 export function nextMachineNames(
   set: NamingSet,
@@ -128,7 +137,7 @@ export function nextMachineNames(
 }
 
 /**
- * The numbers of a set that has these machines.
+ * Returns the numbers that a set may use after these creations.
  * @param known Names of the machines that the set has.
  * @param unanswered Names of creations without an answer.
  */
@@ -143,8 +152,8 @@ export function numbersAfter(set: NamingSet, known: Iterable<string>, unanswered
 }
 
 /**
- * The names of creations that an earlier process may have sent without recording the result. These are the open numbers, and the
- * numbers between the next one and the highest of a machine.
+ * Returns the names of creations that an earlier process may have sent without recording the result. These are the open
+ * numbers, and the numbers from the recorded next one up to the highest number of a machine.
  */
 export function unrecordedNames(set: NamingSet, known: Iterable<string>): string[] {
   const nameOf = machineNamer(set);

@@ -2,7 +2,10 @@ import { Annotations, Labels, type Machine, PreserveValues, parseTime } from '@m
 import { compareText } from '../values/integers.ts';
 import { createdAt, isFailed, preserveExpiry } from './machines.ts';
 
-/** The annotations of a machine's node from the cache; undefined: there is no such node; `unseen`: unknown. */
+/**
+ * Returns the annotations of a machine's node from the cache; undefined if there is no such node, and `unseen` if it is
+ * unknown.
+ */
 export type NodeAnnotations = (nodeName: string) => Readonly<Record<string, string>> | 'unseen' | undefined;
 
 const KEEPS: ReadonlySet<string> = new Set([
@@ -13,9 +16,9 @@ const KEEPS: ReadonlySet<string> = new Set([
 const KNOWN: ReadonlySet<string> = new Set(Object.values(PreserveValues));
 
 /**
- * The preserve value that applies. The node's value applies if the node is, or was, annotated. Without a node, the
- * machine's own value applies, or else the last value of the node (the original deletes the machine: ODD-11 of
- * docs/compatibility/rules-deployments.md).
+ * Returns the effective value of the preserve annotation. The node's value is used if the node has, or had, the annotation.
+ * Without a node, the machine's own value is used, or else the last recorded value of the node. The original deletes the
+ * machine in that case (ODD-11 of docs/compatibility/rules-deployments.md).
  */
 function effectivePreserveValue(machine: Machine, nodeAnnotations: NodeAnnotations): string {
   const own = machine.metadata.annotations?.[Annotations.Preserve] ?? '';
@@ -23,20 +26,20 @@ function effectivePreserveValue(machine: Machine, nodeAnnotations: NodeAnnotatio
   const node = nodeName ? nodeAnnotations(nodeName) : {};
   const lastApplied = machine.metadata.annotations?.[Annotations.LastAppliedNodePreserve] ?? '';
   if (node === undefined) return KNOWN.has(own) ? own : lastApplied;
-  // The unknown annotation may preserve the machine, and a deletion cannot be undone.
+  // If the annotation is unknown, it may preserve the machine, and a deletion cannot be undone.
   if (node === 'unseen') return PreserveValues.WhenFailed;
   const onNode = node[Annotations.Preserve] ?? '';
   return onNode === '' && lastApplied === '' ? own : onNode;
 }
 
-/** True if a Failed machine may be deleted now: it is no longer preserved, and no annotation requests its preservation. */
+/** Returns true if a Failed machine may be deleted now: it is not preserved, and no annotation requests it. */
 export function mayDeleteFailed(machine: Machine, nodeAnnotations: NodeAnnotations, now: Date): boolean {
   const expiry = preserveExpiry(machine);
   if (expiry !== undefined) return expiry <= now.getTime();
   return !KEEPS.has(effectivePreserveValue(machine, nodeAnnotations));
 }
 
-/** Machines whose `auto-preserved` annotation must be written or removed. */
+/** The machines on which the `auto-preserved` annotation must be written or removed. */
 export interface AutoPreservation {
   readonly preserve: readonly Machine[];
   readonly stop: readonly Machine[];
@@ -45,13 +48,16 @@ export interface AutoPreservation {
 const isAutoPreserved = (machine: Machine): boolean =>
   machine.metadata.annotations?.[Annotations.Preserve] === PreserveValues.AutoPreserved;
 
-/** mcm writes both at once when a machine fails. The original takes the time twice. */
+/**
+ * Maximum difference of two times that were written together. When a machine fails, mcm writes both with the same value. The
+ * original reads the clock twice.
+ */
 const SAME_WRITE_MS = 2_000;
 
 /**
- * True if the machine was preserved after its failure and that time is over. Its annotation and expiry are removed one after
- * the other. Without this check, the next automatic preservation would follow, without end. Only the status shows it: a
- * preservation changes the time of the phase at its start and end, but not the time of the last operation.
+ * Returns true if the machine was preserved after its failure and this time is over. Its annotation and expiry are removed
+ * one after the other, and without this check it would be preserved again and again. Only the status shows it. The start and
+ * the end of a preservation change the time of the phase, but not the time of the last operation.
  */
 function wasKept(machine: Machine, now: Date): boolean {
   const expiry = preserveExpiry(machine);
@@ -66,8 +72,8 @@ const oldestFirst = (a: Machine, b: Machine): number =>
   createdAt(a) - createdAt(b) || compareText(a.metadata.name, b.metadata.name);
 
 /**
- * Preserves the newest Failed machines up to the maximum, or releases the oldest after a lower maximum. None is
- * preserved twice for one failure. The machines themselves are counted, because the status may lag.
+ * Preserves the newest Failed machines up to the maximum, and releases the oldest ones after the maximum was reduced. No
+ * machine is preserved twice for one failure. It counts the machines themselves, because the status may be outdated.
  *
  * @param max `spec.autoPreserveFailedMachineMax`.
  */

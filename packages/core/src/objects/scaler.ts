@@ -11,11 +11,11 @@ import { markTimeOf, priorityOf } from './machines.ts';
 /** One entry of the annotation trigger-deletion-by-mcm. */
 export interface Trigger {
   readonly name: string;
-  /** RFC 3339 as written by the autoscaler; undefined: the entry has no time. */
+  /** RFC 3339 text that the autoscaler wrote; undefined if the entry has no time. */
   readonly time: string | undefined;
 }
 
-/** Reads the list of names, `m1~t1,m2`. An entry with more than one `~`, or without a name, is skipped. */
+/** Parses the list of names, `m1~t1,m2`. Entries with more than one `~`, or without a name, are skipped. */
 export function readTriggers(text: string | undefined): Trigger[] {
   return (text ?? '').split(',').flatMap((entry) => {
     const [name = '', time, ...more] = entry.trim().split('~');
@@ -23,20 +23,20 @@ export function readTriggers(text: string | undefined): Trigger[] {
   });
 }
 
-/** The request of the autoscaler for a set, from its MachineDeployment. */
+/** What the autoscaler requests from a set, according to its MachineDeployment. */
 export interface ScalerRequest {
   /**
-   * Machines that are named for deletion, with the time of that decision in milliseconds since 1970; undefined: no
-   * time.
+   * Machines that are named for deletion, with the time of that decision in milliseconds since 1970. The time is undefined
+   * if there is none.
    */
   readonly named: ReadonlyMap<string, number | undefined>;
   /**
-   * The deployment wants fewer machines than at the last scaling of the set, so the set's replicas are about to fall.
+   * True if the deployment has fewer replicas than at the last scaling of the set, so the set's replicas will be reduced.
    */
   readonly falling: boolean;
 }
 
-/** By how much the count of machines falls at the next scaling of the set; 0: it does not. */
+/** Returns by how much the next scaling of the set reduces the number of machines; 0 if it does not. */
 export function fallOf(set: MachineSet, deployment: MachineDeployment): number {
   const replicas = deployment.spec.replicas ?? 0;
   const desired = parseInteger(set.metadata.annotations?.[Annotations.DesiredReplicas]);
@@ -52,17 +52,17 @@ export function scalerRequest(set: MachineSet, deployment: MachineDeployment): S
   return { named: new Map(named), falling: fallOf(set, deployment) > 0 };
 }
 
-/** A fall of the set's count covers names up to this time; milliseconds since 1970. */
+/** Returns the time up to which a reduction of the set's replicas covers names, in milliseconds since 1970. */
 export const coveredUntil = ({ metadata }: MachineSet): number | undefined =>
   parseInstant(metadata.annotations?.[Annotations.LastReplicaChangeByScaler]);
 
 /**
- * Machines that are deleted at any count: they are marked, and the set's count has fallen for them. If it has risen
- * again since, they are replaced, because the autoscaler has cordoned their nodes
- * (docs/compatibility/rules-deployments.md §9.3). While the count is about to fall this waits: the fall itself deletes
- * them without successors.
+ * Returns the machines that are deleted even if the replicas are not reduced now: they are marked, and an earlier reduction
+ * covers them. If the replicas were raised again since, these machines are replaced, because the autoscaler has cordoned
+ * their nodes (docs/compatibility/rules-deployments.md §9.3). If a reduction is still to come, the set waits for it, and
+ * deletes the machines without replacements.
  *
- * @param request Absent: the set has no deployment, so only the marks of its machines count.
+ * @param request Absent if the set has no deployment. Then only the marks of its machines count.
  */
 export function coveredByScaler(
   set: MachineSet,
@@ -74,7 +74,7 @@ export function coveredByScaler(
   return removable.filter((machine) => {
     if (priorityOf(machine) !== TRIGGERED_DELETION_PRIORITY) return false;
     const mark = markTimeOf(machine);
-    // A name that was removed from the list requests no deletion.
+    // If a name was removed from the list, its machine is not deleted.
     const entry = request === undefined ? mark : request.named.get(machine.metadata.name);
     return mark !== undefined && entry !== undefined && mark <= until && entry <= until;
   });

@@ -3,7 +3,7 @@ import type { LabelSelector } from '@mcm/api';
 /** Labels of an object or of a template. */
 export type LabelMap = Readonly<Record<string, string>>;
 
-/** Returns true if labels match; created by {@link compileSelector}. */
+/** Returns true if the labels match. Created by {@link compileSelector}. */
 export type Matcher = (labels: LabelMap | undefined) => boolean;
 
 type Requirement = NonNullable<LabelSelector['matchExpressions']>[number];
@@ -26,14 +26,14 @@ function compileRequirement({ key, operator, values = [] }: Requirement): Matche
 }
 
 /**
- * Returns true if the selector has no requirement and would match every object. The original recognizes only `{}`. With
- * `{matchLabels: {}}` it adopts every orphan.
+ * Returns true if the selector has no requirement, so it would match every object. The original recognizes only `{}`. With
+ * `{matchLabels: {}}`, it adopts every object without a controller.
  */
 export const isEmptySelector = (selector: LabelSelector | undefined): boolean =>
   Object.keys(selector?.matchLabels ?? {}).length === 0 && (selector?.matchExpressions ?? []).length === 0;
 
 /**
- * Creates a matcher. An empty or absent selector matches nothing, because no caller may claim everything.
+ * Creates a matcher. An empty or absent selector matches nothing, so that no owner can adopt everything.
  * @throws Error with the field of an unknown operator
  */
 export function compileSelector(selector: LabelSelector | undefined): Matcher {

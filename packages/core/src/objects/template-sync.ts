@@ -3,7 +3,7 @@ import { mergeDiff } from '../values/merge-diff.ts';
 import { semanticEqual } from '../values/semantic-equal.ts';
 
 /**
- * The machine configuration: settings that are copied to machines without a rollout. Source: shared_types.go,
+ * The machine configuration: fields that are copied to machines without a rollout. Source: shared_types.go,
  * MachineConfiguration.
  */
 export const CONFIGURATION_FIELDS = [
@@ -19,13 +19,13 @@ export const CONFIGURATION_FIELDS = [
 
 type Configuration = Pick<MachineSpec, (typeof CONFIGURATION_FIELDS)[number]>;
 
-/** The configuration group of a spec, without absent fields. */
+/** Returns the machine configuration in a spec, without absent fields. */
 export const configurationOf = (spec: MachineSpec): Configuration =>
   Object.fromEntries(
     CONFIGURATION_FIELDS.filter((field) => spec[field] !== undefined).map((field) => [field, spec[field]]),
   );
 
-/** Fields of a merge patch; null removes a field. */
+/** Fields of a merge patch. The value null removes a field. */
 export type SpecPatch = Record<string, unknown>;
 
 /** The patch of a node template; null removes it. */
@@ -35,12 +35,12 @@ function nodeTemplatePatch({ nodeTemplate: from }: MachineSpec, { nodeTemplate: 
 }
 
 /**
- * The patch that copies in-place fields of a set's template to a machine (docs/compatibility/rules-deployments.md
- * §7.4). It contains node template and configuration for active machines, and the class kind for all. Undefined: no
- * difference.
+ * Returns the patch that copies fields from a set's template to a machine without a rollout
+ * (docs/compatibility/rules-deployments.md §7.4). For active machines, it contains the node template and the machine
+ * configuration. For all machines, it contains the class kind. Undefined if nothing differs.
  *
- * A `creationTimeout` from the effective-creation-timeout annotation stays. The original overwrites this field with the value of the
- * template, which has no effect and costs a write for every machine.
+ * A `creationTimeout` from the effective-creation-timeout annotation stays. The original overwrites it with the value of the
+ * template. This has no effect, and it costs a write for every machine.
  */
 export function machineSpecPatch(
   template: MachineSpec,

@@ -1,7 +1,7 @@
 import type { MachineDeployment, MachineSet } from '@mcm/api';
 import { compileSelector, isEmptySelector } from './selector.ts';
 
-/** An error of a spec: the field and its rule. */
+/** An error in a spec: the field and the violated rule. */
 export interface Violation {
   readonly field: string;
   readonly message: string;
@@ -10,9 +10,9 @@ export interface Violation {
 export const printViolations = (violations: readonly Violation[]): string =>
   violations.map(({ field, message }) => `${field}: ${message}`).join('; ');
 
-/** Rules of a selector and the template it must select. */
+/** Returns violations of the selector, and of the template that it must select. */
 function selectorViolations(spec: MachineSet['spec'] | MachineDeployment['spec']): Violation[] {
-  // A stored object may lack fields of its type. The original's process ends there (BUG-15 of
+  // A stored object may lack required fields. The original crashes in that case (BUG-15 of
   // docs/compatibility/rules-deployments.md).
   const selector: MachineSet['spec']['selector'] | undefined = spec.selector;
   if (selector === undefined) return [{ field: 'spec.selector', message: 'is required: labels of the template' }];
@@ -38,9 +38,9 @@ function classViolations(spec: MachineSet['spec'] | MachineDeployment['spec']): 
   ];
 }
 
-/** The fields are int32 on the wire. */
+/** Maximum value, because the fields are int32 in the API. */
 const MOST = 2 ** 31 - 1;
-/** Whether a value is a count that the wire format can hold. */
+/** Returns true if a value is a non-negative int32. */
 export const isCount = (value: number | undefined): boolean => value !== undefined && value >= 0 && value <= MOST;
 
 const replicasViolations = ({ replicas = 0 }: { replicas?: number }): Violation[] =>
@@ -48,12 +48,12 @@ const replicasViolations = ({ replicas = 0 }: { replicas?: number }): Violation[
     ? []
     : [{ field: 'spec.replicas', message: `must be an integer from 0 to ${MOST}` }];
 
-/** Violations of the fields that deployments and sets share. Empty: none. */
+/** Returns the violations of the fields that deployments and sets have in common; empty if there are none. */
 export const poolViolations = (spec: MachineSet['spec'] | MachineDeployment['spec']): readonly Violation[] => [
   ...replicasViolations(spec),
   ...selectorViolations(spec),
   ...classViolations(spec),
 ];
 
-/** The violations of a set. Empty: none. */
+/** Returns the violations of a set; empty if there are none. */
 export const validateSet = ({ spec }: MachineSet): readonly Violation[] => poolViolations(spec);

@@ -7,8 +7,8 @@ import {
 import { findCondition } from '../objects/conditions.ts';
 
 /**
- * Returns true if the rollout is complete (docs/compatibility/rules-deployments.md §6.3). A deployment of 0 without
- * machines is complete.
+ * Returns true if the rollout is complete (docs/compatibility/rules-deployments.md §6.3). A deployment with 0 replicas and
+ * no machines is complete.
  */
 export const isComplete = (deployment: MachineDeployment, status: MachineDeploymentStatus | undefined): boolean => {
   const replicas = deployment.spec.replicas ?? 0;

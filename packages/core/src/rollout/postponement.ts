@@ -3,21 +3,22 @@ import type { Node } from '@mcm/kube';
 import { isAvailable } from '../objects/machines.ts';
 import { compareText } from '../values/integers.ts';
 
-/** Seconds since 1970, at most until the year 5138. */
+/** Seconds since 1970, at most in the year 5138. */
 const SECONDS = /^\d{1,11}$/;
 
-/** Returns true if the label may have this value. `false` is the same as no label. */
+/** Returns true if the value is valid for the label. `false` has the same meaning as no label. */
 export const isPostponement = (value: string): boolean => /^(true|false)$/.test(value) || SECONDS.test(value);
 
-/** Whether the label of a node keeps it from a rollout, and until when. */
+/** How long a node postpones its disruption by a rollout. */
 export interface Postponement {
-  /** The time at which the label has no effect any more; undefined: a user or a workload must remove the label. */
+  /** The time from which the label has no effect. Undefined if a user or a workload must remove the label. */
   readonly until: Date | undefined;
 }
 
 /**
  * Reads the label `rollout.machine.sapcloud.io/postpone` of a node.
- * @returns undefined if the label is absent, has passed, or has another value than `true` or seconds since 1970
+ * @returns undefined if the label is absent, if its time has passed, or if its value is neither `true` nor seconds since
+ * 1970
  */
 export function postponementOf(node: Node | undefined, now: Date): Postponement | undefined {
   const value = node?.metadata.labels?.[Labels.RolloutPostpone];
@@ -32,7 +33,10 @@ export interface PostponedMachine extends Postponement {
   readonly machine: Machine;
 }
 
-/** The available machines whose nodes postpone. A machine that is not available is replaced as if it had no label. */
+/**
+ * Returns the available machines whose nodes postpone their disruption. The label has no effect on machines that are not
+ * available.
+ */
 export const postponedAmong = (
   machines: readonly Machine[],
   { nodeOf, now }: { readonly nodeOf?: ((name: string) => Node | undefined) | undefined; readonly now: Date },
@@ -46,7 +50,7 @@ export const postponedAmong = (
 
 const MOST_NAMES = 3;
 
-/** Says which machines postpone a rollout, and until when, as a clause. */
+/** Returns a clause with the machines that postpone a rollout, and until when. */
 export function whyPostponed(all: readonly PostponedMachine[]): string {
   const names = all
     .toSorted((a, b) => compareText(a.machine.metadata.name, b.machine.metadata.name))
@@ -59,7 +63,7 @@ export function whyPostponed(all: readonly PostponedMachine[]): string {
   return `waiting: the label ${Labels.RolloutPostpone} keeps ${names.join(', ')}${more}`;
 }
 
-/** The first time at which one of the labels has no effect any more; undefined: all must be removed. */
+/** Returns the first time from which one of the labels has no effect. Undefined if all labels must be removed. */
 export const firstEnd = (all: readonly PostponedMachine[]): Date | undefined =>
   all
     .map(({ until }) => until)

@@ -4,16 +4,16 @@ import { isAvailable, isTerminating } from '../objects/machines.ts';
 import type { Violation } from '../objects/violations.ts';
 import { parseInstant } from '../values/integers.ts';
 
-/** Settings for a careful rollout, from annotations. By default all are off. */
+/** Settings from the rollout annotations. By default, all are off. */
 export interface RolloutCare {
-  /** Machines of the new template that come first; 0: no canaries. */
+  /** Number of canaries: the first machines of the new template. 0 means none. */
   readonly canary: number;
-  /** How long the canaries must have been available before others follow, in milliseconds. */
+  /** Soak time: how long the canaries must be available before the rollout continues, in milliseconds. */
   readonly soakMs: number;
-  /** How long all machines of the new template must have been available before more follow, in milliseconds. */
+  /** How long all machines of the new template must be available before the rollout continues, in milliseconds. */
   readonly pauseMs: number;
   readonly pauseOnFailure: boolean;
-  /** After a failure, the rollout returns to the last good template. Without one it pauses. */
+  /** True if the rollout returns to the last good template after a failure. If there is no such template, it pauses. */
   readonly undoOnFailure: boolean;
 }
 
@@ -33,11 +33,11 @@ export const isCareful = (care: RolloutCare): boolean => care.canary > 0 || care
 export const stopsOnFailure = ({ pauseOnFailure, undoOnFailure }: RolloutCare): boolean =>
   pauseOnFailure || undoOnFailure;
 
-/** A limit for the growth of the current set, because its template is not proven. */
+/** A limit for the size of the current set while its template is not proven. */
 export interface Gate {
-  /** The highest number of machines. */
+  /** The maximum number of machines. */
   readonly ceiling: number;
-  /** When it may have more, without an event. */
+  /** The time at which the set may grow further if no event allows it earlier. */
   readonly opensAt: Date | undefined;
   readonly because: string;
 }
@@ -53,7 +53,7 @@ const KEYS = {
 const countOf = (text: string, replicas: number): number | undefined =>
   resolveIntOrPercent(/^\d+$/.test(text) ? Number(text) : text, replicas, 'up');
 
-/** Errors in the rollout annotations. Empty: none. */
+/** Returns the errors in the rollout annotations; empty if there are none. */
 export function careViolations({ metadata: { annotations = {} } }: MachineDeployment): Violation[] {
   const wrong = (key: string, message: string): Violation => ({ field: `metadata.annotations[${key}]`, message });
   const violations: Violation[] = [];
@@ -77,7 +77,7 @@ export function careViolations({ metadata: { annotations = {} } }: MachineDeploy
   return violations;
 }
 
-/** The settings from valid annotations. */
+/** Returns the settings from valid annotations. */
 export function careOf({ metadata: { annotations = {} }, spec }: MachineDeployment): RolloutCare {
   const replicas = spec.replicas ?? 0;
   const ms = (key: string) => parseDurationMs(annotations[key] ?? '0s') ?? 0;
@@ -91,7 +91,7 @@ export function careOf({ metadata: { annotations = {} }, spec }: MachineDeployme
   };
 }
 
-/** Since when each available machine is available, the oldest first, in milliseconds since 1970. */
+/** Returns the times since which the available machines are available, in milliseconds since 1970, oldest first. */
 const availableSince = (machines: readonly Machine[]): number[] =>
   machines
     .filter(isAvailable)
@@ -103,10 +103,10 @@ const availableSince = (machines: readonly Machine[]): number[] =>
 const seconds = (ms: number): string => `${Math.ceil(ms / 1000)} s`;
 
 /**
- * Limits the progress of a rollout. It uses only the machines of the current set, so a new process decides the same. An
- * unhealthy machine counts from its recovery, so that unstable canaries delay the other machines.
+ * Returns the limit of a rollout. It depends only on the machines of the current set, so the decision is the same after a
+ * restart. The time of an unhealthy machine starts again when it recovers, so unstable canaries delay the rollout.
  *
- * @param replicas The machines of the current set, including those to be created.
+ * @param replicas Number of machines of the current set, including those that will be created.
  */
 export function gateOf(care: RolloutCare, replicas: number, machines: readonly Machine[], now: Date): Gate | undefined {
   const closed = (count: number, waitMs: number, what: string): Gate | undefined => {
@@ -129,30 +129,30 @@ export function gateOf(care: RolloutCare, replicas: number, machines: readonly M
   return care.pauseMs > 0 && replicas > 0 ? closed(replicas, care.pauseMs, 'machines of the new template') : undefined;
 }
 
-/** Input of the decision about a gate. */
+/** The state that decides about a gate. */
 export interface GateInput {
   readonly deployment: MachineDeployment;
   readonly care: RolloutCare;
   /** The set of the current template. */
   readonly current: MachineSet | undefined;
-  /** Its machines. */
+  /** The machines of this set. */
   readonly machines: readonly Machine[];
   readonly old: readonly MachineSet[];
-  /** Old sets have machines or replicas. */
+  /** True if old sets have machines or replicas. */
   readonly rolling: boolean;
   readonly now: Date;
 }
 
 /**
- * Returns true if the rollout returns to the last good template. The user knows this template, so nothing delays or
- * pauses the rollout.
+ * Returns true if the rollout returns to the last good template. The user knows this template, so nothing delays or pauses
+ * the rollout.
  */
 export const isReturn = ({ metadata }: MachineDeployment, current: MachineSet | undefined): boolean =>
   current !== undefined && metadata.annotations?.[Annotations.RolloutLastGood] === current.metadata.name;
 
 /**
- * The closed gate of a deployment: its template is not proven. A pause keeps the current set at its size. A rollout
- * that paused itself stays paused until the user resumes it, even without machines.
+ * Returns the gate of a deployment whose template is not proven; undefined if it is proven. During a pause, the current set
+ * keeps its size. After an automatic pause, the rollout stays paused until the user resumes it, even without machines.
  */
 export function closedGate({ deployment, care, current, ...rest }: GateInput): Gate | undefined {
   const { machines, old, rolling, now } = rest;
@@ -169,15 +169,16 @@ export function closedGate({ deployment, care, current, ...rest }: GateInput): G
       because: `waiting: ${notedNames(note)} failed with the new template`,
     };
   }
-  // The creation of a deployment does not count as a rollout. A rollout without old machines lasts until its template has carried the
-  // deployment.
+  // The creation of a deployment is not a rollout. A rollout without old machines lasts until all machines have the new
+  // template.
   const isRollout = rolling || old.some(({ metadata }) => metadata.name === noted);
   const gate = isRollout ? gateOf(care, replicas, machines, now) : undefined;
   return gate && paused ? { ...gate, ceiling: replicas } : gate;
 }
 
 /**
- * A pause keeps failed machines of an unproven template, because their successors would fail too.
+ * Returns how long failed machines of an unproven template are kept during a pause, because their replacements would fail
+ * too.
  * @returns Input of `planRepairs`.
  */
 export const keptFailures = (
@@ -188,24 +189,27 @@ export const keptFailures = (
 
 const FAILURES: ReadonlySet<string> = new Set(['Failed', 'CrashLoopBackOff', 'InPlaceUpdateFailed']);
 
-/** Failed machines that stop a rollout: those with the new template, and those that were updated to it. */
+/** Returns the failed machines that stop a rollout: those created with the new template, and those updated to it. */
 export const failuresOf = (current: readonly Machine[], old: readonly Machine[]): Machine[] => [
   ...current.filter((machine) => FAILURES.has(phaseOf(machine) ?? '')),
   ...old.filter((machine) => phaseOf(machine) === 'InPlaceUpdateFailed' && !isTerminating(machine)),
 ];
 
-/** Why a rollout pauses itself, with a note so that the same failures do not pause it twice. */
+/**
+ * The reason of an automatic pause. It contains a note of the failed machines, so that the same failures do not pause the
+ * rollout again.
+ */
 export interface AutomaticPause {
-  /** Value of the annotation: the machines, `name~uid`. */
+  /** Value of the annotation: the failed machines as `name~uid`. */
   readonly note: string;
   readonly message: string;
-  /** Instead of the pause, the rollout returns to this revision. */
+  /** Set if the rollout does not pause but returns to this revision. */
   readonly undoTo?: number;
 }
 
 const MOST_NAMES = 5;
 
-/** The failed machines of a set, for the end of a clause. */
+/** Returns the failed machines of a set as text for the end of a clause. */
 function failedOf(machines: readonly Machine[]): string {
   const names = machines
     .filter((one) => FAILURES.has(phaseOf(one) ?? '') && !isTerminating(one))
@@ -218,7 +222,7 @@ function failedOf(machines: readonly Machine[]): string {
 export const isNoted = ({ metadata }: MachineDeployment, set: string): boolean =>
   metadata.annotations?.[Annotations.RolloutPausedBy]?.split(',').some((entry) => entry.startsWith(`${set}-`)) === true;
 
-/** The machines in a note. */
+/** Returns the names of the machines in a note. */
 export const notedNames = (note: string): string =>
   note
     .split(',')
@@ -226,7 +230,7 @@ export const notedNames = (note: string): string =>
     .join(', ');
 
 /**
- * Pauses a rollout after failures that have not paused it before.
+ * Returns the automatic pause after failures that have not paused the rollout before.
  * @param undoTo The revision of the last good template, if the rollout returns to it instead
  */
 export function pauseOn(

@@ -10,13 +10,14 @@ import { expect, test } from 'vitest';
 import { NAMESPACE, type Rig } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
 
-/** Attach limits of the remaining nodes, which a drain reads from CSINodes. */
+/** A drain reads the attach limits of the remaining nodes from CSINodes. */
 
 const DRIVER = 'local.csi';
 const NAMES = ['db-0', 'db-1', 'db-2', 'db-3'];
 
 /**
- * Two machines. The first has four pods with a volume each. The driver of the second attaches up to `limit` volumes.
+ * Starts two machines. The first has four pods with one volume each. The node of the second can attach up to `limit`
+ * volumes.
  */
 async function started(
   count: number | undefined,
@@ -63,7 +64,7 @@ const leaving = async (rig: Rig): Promise<string[]> =>
     .filter(({ metadata }) => metadata.deletionTimestamp)
     .map(({ metadata }) => metadata.name);
 
-/** The pod ends, and its volume is detached and attached at the other node at once. */
+/** Ends the pod. Its volume is detached and immediately attached to the other node. */
 async function moved(rig: Rig, name: string): Promise<void> {
   await rig.admin.resource(pods, NAMESPACE).delete(name, { gracePeriodSeconds: 0 });
   await rig.clock.advance(1_000);
@@ -101,7 +102,7 @@ test('without permission to read CSINodes the drain has no limits', async () => 
 });
 
 /**
- * Moves all volumes in transit, until none is left. Returns the highest number in transit, and the rounds.
+ * Moves all volumes until none is left. Returns the maximum number that moved at the same time, and the number of rounds.
  */
 async function untilEmpty(rig: Rig): Promise<{ readonly most: number; readonly rounds: number }> {
   let most = 0;

@@ -7,7 +7,7 @@ import { MachineError } from '../driver/contract/errors.ts';
 import { NAMESPACE, Rig, type RigOptions } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
 
-/** Input that cannot work is reported with the field and a hint. It delays no other machine and causes no hot loop. */
+/** Invalid input is reported with the field and a hint. It delays no other machine and causes no hot loop. */
 
 const cleanUp: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -17,13 +17,13 @@ afterEach(async () => {
 const HOUR = 3_600_000;
 const RULES = new Set(['x-kubernetes-validations', 'pattern', 'minLength', 'required', 'enum']);
 
-/** The CRDs of the original, which check only types. They accept input that the CRDs of mcm refuse. */
+/** The CRDs of the original check only types. They accept input that the CRDs of mcm refuse. */
 const LENIENT = JSON.parse(JSON.stringify(crds), (_key, value: unknown) => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).filter(([key, rule]) => !RULES.has(key) || !isRule(key, rule)));
 }) as typeof crds;
 
-/** `required` may be a rule, or the name of a field. */
+/** Returns true if `required` is a rule and not the name of a field. */
 function isRule(key: string, value: unknown): boolean {
   return key === 'required' || key === 'enum' || key === 'x-kubernetes-validations'
     ? Array.isArray(value)
@@ -57,9 +57,9 @@ const ofClass = (name: string): Partial<Machine['spec']> => ({ class: { kind: 'M
 interface Row {
   readonly what: string;
   readonly options?: Partial<RigOptions>;
-  /** Creates class and Secret. Returns the spec of the bad machine. */
+  /** Creates the class and its Secret. Returns the spec of the machine with invalid input. */
   readonly prepare: (rig: Rig) => Promise<Partial<Machine['spec']>>;
-  /** Matches the status of the machine. */
+  /** Pattern of the machine's status. */
   readonly says: RegExp;
   readonly mend: (rig: Rig) => Promise<unknown>;
 }
@@ -138,7 +138,8 @@ test.each(ROWS)(
     const wrap =
       (transport: Transport): Transport =>
       (request) => {
-        // A watch that ends is opened again after a probe of the server. The bad machine does not cause this.
+        // After a watch has ended, the server is probed and the watch is opened again. The invalid machine does not cause
+        // this.
         if (!/watch=|dummy-name/.test(request.path)) requests.push(`${request.method} ${request.path.split('?')[0]}`);
         return transport(request);
       };
@@ -155,8 +156,7 @@ test.each(ROWS)(
     requests.length = 0;
     await rig.clock.advance(HOUR);
     expect(rig.cloud.calls.create - before).toBeLessThanOrEqual(20);
-    // The same failure is written again after half an hour with its Event, as by the original. There are no other
-    // requests.
+    // After half an hour, the same failure is written again with its Event, as in the original. There are no other requests.
     const wanted = /^(PATCH \S+\/machines\/bad\/status|(POST|PATCH) \S+\/events(\/\S+)?)$/;
     expect(requests.filter((request) => !wanted.test(request))).toEqual([]);
     expect(requests.length).toBeLessThanOrEqual(4);
@@ -282,7 +282,7 @@ test('credentials that do not see the VM do not count, so the VM is not treated 
   const rig = await started({
     cloud: {
       accepts: ({ key }) => !revoked || key !== 'old',
-      // Another account: its credentials are valid and show no VM of this one.
+      // The other account: its credentials are valid, but they do not find the VMs of this account.
       gate: (method) => {
         if (revoked && method === 'status') throw new MachineError('NotFound', 'no such VM');
       },

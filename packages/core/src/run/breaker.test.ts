@@ -12,7 +12,7 @@ const ready = (status: 'True' | 'Unknown', rig: Rig) => [
   { type: 'Ready', status, reason: 'Test', lastTransitionTime: rig.clock.now().toISOString() },
 ];
 
-/** Four machines. Three have been unreachable for longer than the health timeout. */
+/** Starts four machines. Three have been unreachable for longer than the health timeout. */
 async function outage(): Promise<Rig> {
   const rig = await startRig();
   for (let i = 0; i < 4; i++) await rig.createMachine(`m-${i}`);
@@ -48,10 +48,10 @@ test('two become reachable again: the third is evaluated when they have been so 
 describe('a cluster with fewer machines than the breaker needs', () => {
   const HOUR = 60 * MINUTE;
 
-  /** Lookups of VMs after the creations, each of which needs one for each machine. */
+  /** Number of lookups of VMs, without the one before each creation. */
   const lookUps = (rig: Rig): number => rig.cloud.calls.status - rig.cloud.made.length;
 
-  /** `count` machines that become unreachable at once. */
+  /** Starts `count` machines that become unreachable at the same time. */
   async function allUnreachable(count: number): Promise<Rig> {
     const rig = await startRig();
     for (let i = 0; i < count; i++) await rig.createMachine(`m-${i}`);
@@ -69,7 +69,7 @@ describe('a cluster with fewer machines than the breaker needs', () => {
     await rig.clock.advance(3 * HOUR);
     expect(await phases(rig)).toEqual(['Unknown', 'Unknown']);
     expect(lookUps(rig)).toBe(2);
-    // One becomes reachable and stays so. Then the other one is evaluated.
+    // One machine becomes reachable and stays so. Then the other one is checked.
     await rig.conditions('m-0', ready('True', rig));
     await rig.until(async () => (await rig.phase('m-1')) === 'Failed', 10 * MINUTE);
     expect(await rig.phase('m-0')).toBe('Running');
@@ -125,7 +125,7 @@ describe('a cluster with fewer machines than the breaker needs', () => {
     await rig.until(async () => (await rig.phase('m-1')) === 'Failed', 2 * MINUTE);
     expect(await eventsOf(rig, 'HealthTimeout')).toEqual([
       expect.stringMatching(/^m-0: .*In the cloud, its VM is stopped\.$/),
-      // Its peer is Failed and no longer unreachable, so the network is not the likely cause any more.
+      // The other machine is Failed and no longer counts as unreachable, so the network is not the likely cause any more.
       expect.stringMatching(/^m-1: .*In the cloud, its VM exists\.$/),
     ]);
   });

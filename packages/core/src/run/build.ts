@@ -7,30 +7,30 @@ import type { MachineControllerOptions } from './options.ts';
 import { createParts, type Parts, type Wake } from './parts.ts';
 import { startOverAfterRestore, watchCaches } from './watches.ts';
 
-/** The machine controller of one provider: all controllers of its process. */
+/** The machine controller of one provider, with all controllers of its process. */
 export interface MachineController {
   readonly caches: Caches;
   readonly informers: readonly Informer<KubeObject>[];
-  /** Informers that are not necessary for the start. Only machines that need them wait. */
+  /** Informers for which the start does not wait. Only machines that need their objects wait for them. */
   readonly spares: readonly Informer<KubeObject>[];
   readonly controllers: readonly Controller[];
-  /** True if API servers were unreachable for so long that no health is checked. */
+  /** Returns true if the controller is frozen: API servers were unreachable for too long, so it checks no health. */
   readonly frozen: () => boolean;
-  /** The numbers of orphaned VMs and Nodes at the last search. */
+  /** Numbers of orphaned VMs and Nodes, from the last search. */
   readonly suspects: () => { readonly vms: number; readonly nodes: number; readonly quarantined: number };
   /** Offerings whose capacity the cloud refused. */
   readonly shortages: () => Iterable<OfferingShortage>;
-  /** Reads of Nodes whose machines' health changes often. */
+  /** Counts of the live reads of Nodes, which happen for machines whose health changes often. */
   readonly rechecks: () => Rechecks;
   /** Runs informers and controllers until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
-  /** Runs the controllers only, for a host that runs the informers. */
+  /** Runs only the controllers, if the caller runs the informers. */
   runControllers(signal: AbortSignal): Promise<void>;
-  /** Returns true if no key and no driver call is running or due within `withinMs`. */
+  /** Returns true if no key and no driver call is being processed or due within `withinMs`. */
   idle(withinMs?: number): boolean;
 }
 
-/** Builds a machine controller around a driver. Nothing runs before its `run`. */
+/** Builds a machine controller around a driver. Nothing runs until `run` is called. */
 export function buildMachineController<Spec, Credentials>(
   options: MachineControllerOptions<Spec, Credentials>,
 ): MachineController {

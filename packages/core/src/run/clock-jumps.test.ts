@@ -23,7 +23,7 @@ test.each([
     await rig.createMachine('m', { creationTimeout: '3h' });
     await rig.until(async () => (await rig.phase('m')) === 'CrashLoopBackOff', MINUTE);
     rig.clock.jump(-DAY);
-    // Any event reconciles the machine.
+    // Any event starts a reconcile of the machine.
     await rig.clock.advance(1_000);
     await rig.until(async () => (await rig.phase('m')) === 'Running', ms + 10_000);
   },
@@ -51,7 +51,7 @@ test.each([DAY, -DAY])(
     await rig.clock.advance(1_000);
     const seenAt = rig.clock.monotonic();
     rig.clock.jump(jump);
-    // It is old and has no Node, so it is kept for an hour.
+    // The VM is old and has no Node, so it is kept for an hour.
     await rig.until(async () => !rig.cloud.vms.includes(orphan), 2 * HOUR);
     expect(rig.clock.monotonic() - seenAt).toBeGreaterThanOrEqual(HOUR);
     expect(await rig.phase('m')).toBe('Running');

@@ -21,7 +21,7 @@ import { ControlCluster, FENCE_NAMESPACE, fenceName } from './control-cluster.ts
 import { NAMESPACE, Rig } from './testing/rig.ts';
 import { createRig } from './testing/start.ts';
 
-/** Copies of the same Machines in two control clusters with one target cluster, as after moving a control plane. */
+/** Copies of the same Machines in two control clusters with one target cluster, as after a control plane was moved. */
 
 const cleanUp: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -73,7 +73,7 @@ async function stage() {
   };
 }
 
-/** A connection to the target cluster that can be cut, or that refuses one kind. */
+/** A connection to the target cluster that a test can interrupt, or that refuses one kind. */
 function way() {
   const state = { cut: false, refuses: undefined as string | undefined };
   const wrap =
@@ -123,7 +123,7 @@ test('the side without access to the target cluster changes nothing in the cloud
   expect(String(old.state.failed)).toContain(
     'another control cluster took Lease kube-system/machine-controller-default',
   );
-  // A part that does not know yet of the lost Lease gets no answer.
+  // A component that does not know that the Lease is lost gets no answer.
   const { create, delete: deleted } = rig.cloud.calls;
   await rig.deleteMachine('m');
   await rig.createMachine('late');
@@ -138,7 +138,7 @@ test('a successor within one control cluster does not wait; without permission t
   const first = await side(wrap);
   await clock.advance(MINUTE);
   const owner = first.cluster.owner();
-  // Killed, so the Lease is not released.
+  // The process is killed, so the Lease is not released.
   state.cut = true;
   first.stop.abort();
   await clock.advance(1_000);
@@ -206,7 +206,7 @@ test('a control cluster that is created from a copy of the objects keeps every V
     await next.kill();
     await plane.close();
   });
-  // As described in docs/how-to.md: without status, owners and fields that the server sets.
+  // Copies objects as described in docs/how-to.md: without the status, the owners, and the fields that the server sets.
   const copy = async <T extends KubeObject>(definition: ResourceDefinition<T>): Promise<void> => {
     for (const { metadata, ...rest } of (await old.admin.resource(definition, NAMESPACE).list()).items) {
       const { name, namespace, labels, annotations, finalizers } = metadata;

@@ -13,25 +13,28 @@ import {
   runElected,
 } from '@mcm/kube';
 
-/** Namespace of the Lease in a target cluster, next to the bootstrap tokens. */
+/** Namespace of the Lease in a target cluster. Bootstrap tokens are in the same namespace. */
 export const FENCE_NAMESPACE = 'kube-system';
 
-/** Name of the Lease that shows which control cluster works on the machines of a namespace. */
+/** Name of the Lease for the machines of a namespace. Its holder is the control cluster that may manage them. */
 export const fenceName = (namespace: string): string => `machine-controller-${namespace}`;
 
-/** Slower than the election within a control cluster, because it excludes a whole control plane that was moved. */
+/**
+ * The timings are longer than those of the election in a control cluster, because this Lease changes only when a whole
+ * control plane is moved.
+ */
 const TIMINGS: ElectionTimings = { leaseMs: 60_000, renewDeadlineMs: 40_000, retryMs: 10_000 };
 
 const ASK_AGAIN_MS = 5_000;
 
 export interface ControlClusterOptions {
-  /** The cluster of the machine objects. */
+  /** Client of the cluster with the machine objects. */
   readonly control: KubeClient;
-  /** The cluster of the nodes, if it is a different one. Undefined: no Lease is needed. */
+  /** Client of the cluster with the nodes, if it is a different one. If undefined, no Lease is needed. */
   readonly target: KubeClient | undefined;
-  /** Of the machine objects. */
+  /** Namespace of the machine objects. */
   readonly namespace: string;
-  /** The fence of the election within the control cluster. */
+  /** The fence of the leader election in the control cluster. */
   readonly fence?: Fence | undefined;
   readonly clock: Clock;
   readonly random: Random;
@@ -41,10 +44,10 @@ export interface ControlClusterOptions {
 const isForbidden = (error: unknown): boolean => error instanceof KubeError && error.code === 403;
 
 /**
- * Ensures that only one control cluster works on a target cluster for a namespace name. A control plane that was moved
- * leaves copies of its Machines behind. A controller next to these copies must not delete the VMs of the new side
- * (incident 16). The holder of a Lease in the target cluster works. The Lease names the control cluster, so processes
- * of the same one do not wait for each other.
+ * Ensures that only one control cluster manages the machines of a namespace in a target cluster. If a control plane is
+ * moved, copies of its Machines stay behind. A controller that reads these copies must not delete the VMs of the new control
+ * plane (incident 16). Only the holder of a Lease in the target cluster may continue. The Lease names the control cluster,
+ * so processes of the same control cluster do not wait for each other.
  */
 export class ControlCluster {
   readonly #o: ControlClusterOptions;
@@ -58,7 +61,7 @@ export class ControlCluster {
   /** UID of the namespace of the Machines, after `run` has read it. Undefined without permission to read it. */
   readonly owner = (): string | undefined => this.#owner;
 
-  /** The Leases of this control cluster and of the target cluster. */
+  /** Checks the Leases in the control cluster and in the target cluster. */
   readonly fence: Fence = {
     confirm: async () => {
       await this.#o.fence?.confirm();
@@ -71,8 +74,8 @@ export class ControlCluster {
   };
 
   /**
-   * Runs `work` for this control cluster when no other one works on its target cluster.
-   * @throws Error when another control cluster took over the target cluster
+   * Runs `work` while no other control cluster manages the target cluster.
+   * @throws Error when another control cluster has taken over the target cluster
    */
   async run(signal: AbortSignal, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
     this.#owner = await this.#untilReported(signal, 'the namespace of the machines', () => this.#askOwner(signal));
@@ -108,9 +111,7 @@ export class ControlCluster {
     return (await this.#untilReported(signal, 'the Lease of the target cluster', ask)) ?? false;
   }
 
-  /**
-   * Retries until there is an answer. Without permission the controller assumes that there is no other control cluster.
-   */
+  /** Retries until the server answers. Without permission, the controller assumes that there is no other control cluster. */
   async #untilReported<T>(signal: AbortSignal, what: string, ask: () => Promise<T>): Promise<T | undefined> {
     const { clock, log } = this.#o;
     while (!signal.aborted) {
@@ -131,7 +132,7 @@ export class ControlCluster {
   }
 }
 
-/** Reports the same text only once. */
+/** Wraps `say` so that it reports the same text only once. */
 function once(say: (text: string) => void): (text: string) => void {
   let last: string | undefined;
   return (text) => {

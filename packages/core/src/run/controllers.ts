@@ -16,7 +16,7 @@ export interface Controllers {
   readonly orphans: OrphanCollector;
 }
 
-/** Creates the controllers. {@link watchCaches} connects them with the caches. */
+/** Creates the controllers. {@link watchCaches} connects them to the caches. */
 export function createControllers(options: Settings, parts: Parts): Controllers {
   const { control, target, namespace, clock, random, log, recorder } = options;
   const { caches, invoker, former, problems, keptVms, defaults, reachability, wake, stop } = parts;

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { type Fates, liveAndDie, type MortalOptions, type Story } from './testing/mortal.ts';
 import { NAMESPACE } from './testing/rig.ts';
 
-/** Machines that are preserved or updated in place while the process dies at every write. */
+/** Machines that are preserved or updated in place while the process stops at every write. */
 
 const open: MortalOptions['open'] = (clock) => startControlPlane({ clock, crds, controllers: false });
 
@@ -27,7 +27,7 @@ async function report(stage: Story, ready: readonly object[]): Promise<void> {
   await stage.rig.conditions('m', [...others, ...ready]);
 }
 
-/** Ends the pods that are being deleted, as a kubelet does. */
+/** Ends the pods that are being deleted, like a kubelet. */
 async function endPods({ rig }: Story): Promise<void> {
   const resource = rig.admin.resource(pods, NAMESPACE);
   for (const { metadata } of (await resource.list()).items) {

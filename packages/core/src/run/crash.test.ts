@@ -7,7 +7,7 @@ import { type Fates, liveAndDie, type MortalOptions } from './testing/mortal.ts'
 
 const open: MortalOptions['open'] = (clock) => startControlPlane({ clock, crds, controllers: false });
 
-/** Two machines are created and deleted while the process dies at each of `deaths`. */
+/** Creates and deletes two machines. The process stops at each point in `deaths`. */
 function live(deaths: readonly (number | undefined)[], seed: number, initializes: boolean): Promise<Fates> {
   const joinAfterMs = pick(seededRandom(seed), [0, 100, 3_000]);
   return liveAndDie(deaths, { open, seed, joinAfterMs, cloud: { initializes } }, async ({ rig, settled }) => {

@@ -17,7 +17,10 @@ const definitions: ResourceDefinition<KubeObject & { spec: object }> = {
   namespaced: false,
 };
 
-/** A controller without watches at the moment of the deletion: it would treat the deletions as those of a user. */
+/**
+ * The controller has no watches at the moment of the deletion. With them, it would treat the deletions as requests of a
+ * user.
+ */
 async function started(count: number) {
   let isAway = false;
   const wrap =
@@ -39,7 +42,7 @@ async function started(count: number) {
   return { rig, names, away };
 }
 
-/** Deletes the CRD with all Machines. A user removes their finalizers. */
+/** Deletes the CRD with all Machines. A user removes the finalizers of the Machines. */
 async function deleteCrd(rig: Rig, names: readonly string[]): Promise<void> {
   await rig.admin.resource(definitions).delete(CRD);
   for (const name of names) {
@@ -74,7 +77,7 @@ test('a machine controller survives the exchange of the CRD, and keeps the VMs o
   away(true);
   await deleteCrd(rig, names);
   away(false);
-  // The kind is not served, so no list of the Machines confirms an orphan.
+  // The kind is not served, so no list of the Machines can confirm an orphan.
   await rig.clock.advance(30 * MINUTE);
   expect(rig.cloud.vms).toEqual(before);
   await createCrd(rig);

@@ -26,7 +26,7 @@ async function started(
   return { rig, requests };
 }
 
-/** A budget over `app: web`, with the status of the disruption controller. */
+/** Creates a budget for `app: web`, with the status of the disruption controller. */
 async function budget(rig: Rig, allowed: number, pods_ = 1): Promise<void> {
   const client = rig.admin.resource(podDisruptionBudgets, NAMESPACE);
   await client.create({
@@ -49,7 +49,7 @@ async function allow(rig: Rig, allowed: number, pods_ = 1): Promise<void> {
     .patch('web', { type: 'merge', body: { status } }, { subresource: 'status' });
 }
 
-/** Ends pods that are being deleted, as a kubelet does. */
+/** Ends the pods that are being deleted, like a kubelet. */
 async function endPods(rig: Rig): Promise<void> {
   const client = rig.admin.resource(pods, NAMESPACE);
   for (const pod of (await client.list()).items) {
@@ -98,7 +98,7 @@ test.each([404, 400])('without an eviction API (%i) pods are deleted, and an eve
   await rig.deleteMachine('m-0');
   const pod = async (name: string) => (await rig.admin.resource(pods, NAMESPACE).get(name)).metadata;
   await rig.until(async () => (await pod('other')).deletionGracePeriodSeconds === 30, 5_000);
-  // A budget that is known to allow nothing still counts.
+  // The controller still respects a budget that allowed nothing when it was last read.
   await rig.clock.advance(600_000);
   expect((await pod('web-1')).deletionTimestamp).toBeUndefined();
   await allow(rig, 1);

@@ -15,7 +15,7 @@ const UNREACHABLE = [
   { type: 'Ready', status: 'Unknown', reason: 'NodeStatusUnknown', message: 'no word from it' },
 ] as const;
 
-/** A console that prints all its input, as careless images do. */
+/** A console that shows the whole user data, as the console of some images does. */
 const careless = (vm: FakeVm): string =>
   `Booting ${vm.machineName}\n${vm.userData}\n${Buffer.from(vm.userData).toString('base64')}\npanic: no root device\n`;
 
@@ -196,6 +196,6 @@ test('a machine that recovers and fails again is kept twice', async () => {
   expect(await readEvidence(rig.admin, NAMESPACE, 'm-0')).toHaveLength(2);
   await rig.admin.resource<Machine>(machines, NAMESPACE).delete('m-0');
   await rig.until(async () => (await rig.machines()).length === 0);
-  // Needed when the machine is deleted.
+  // The evidence must exist after the machine is deleted.
   expect(await readEvidence(rig.admin, NAMESPACE, 'm-0')).toHaveLength(2);
 });

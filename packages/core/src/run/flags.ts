@@ -20,8 +20,8 @@ import { ORPHAN_DEFAULTS, type OrphanOptions } from '../safety/orphans/orphan-op
 import { MACHINE_DEFAULTS, type MachineDefaults } from '../settings/settings.ts';
 
 /**
- * The flags of a machine controller, in addition to the common ones: names and defaults of the original, then those of
- * mcm.
+ * The flags of a machine controller, in addition to the common ones. The flags of the original come first, with the same
+ * names and defaults.
  */
 export const machineFlags = {
   ...flagGroup('Machines', {
@@ -169,7 +169,7 @@ interface WithFeatures {
 export const isFeatureOn = (flags: WithFeatures, name: keyof typeof MACHINE_FEATURES): boolean =>
   flags['feature-gates'][name] === true;
 
-/** Returns errors of flags in combination. */
+/** Returns errors in combinations of flags. */
 export const checkMachineFlags = (flags: MachineFlagValues): readonly string[] => [
   ...(flags['machine-safety-apiserver-statuscheck-period'] < flags['machine-safety-apiserver-statuscheck-timeout']
     ? ['--machine-safety-apiserver-statuscheck-period must be at least --machine-safety-apiserver-statuscheck-timeout']
@@ -180,7 +180,7 @@ export const checkMachineFlags = (flags: MachineFlagValues): readonly string[] =
   ...checkSafeguardFlags(flags),
 ];
 
-/** The defaults for every machine from parsed flags. */
+/** Returns the defaults for every machine from parsed flags. */
 export const machineDefaultsOf = (flags: MachineFlagValues & WithFeatures): MachineDefaults => ({
   creationTimeoutMs: flags['machine-creation-timeout'],
   healthTimeoutMs: flags['machine-health-timeout'],

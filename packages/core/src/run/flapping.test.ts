@@ -10,7 +10,7 @@ const ready = (status: 'True' | 'False') => [
   { type: 'Ready', status, reason: 'Test', lastTransitionTime: '2026-01-01T00:00:00Z' },
 ];
 
-/** Two controllers of one namespace with requests of 5 ms. The watch of Nodes of the second stops on command. */
+/** Starts two controllers of one namespace with requests of 5 ms. The test can stop the second one's watch of Nodes. */
 async function startTwo() {
   const clock = new VirtualClock();
   const plane = await startControlPlane({ clock, crds, controllers: false });
@@ -34,7 +34,7 @@ async function startTwo() {
   onTestFinished(async () => {
     end.resolve();
     const ended = Promise.all([first.kill(), second.kill()]);
-    // Running requests end.
+    // Requests in progress end.
     await clock.advance(SECOND);
     await ended;
     await plane.close();
@@ -51,7 +51,7 @@ async function startTwo() {
   return { clock, first, second, silence };
 }
 
-/** Counts all writes from now on by the version, which each write increments. */
+/** Counts all writes from now on, by the resource version, which each write increments. */
 async function countWrites(rig: Rig): Promise<() => Promise<number>> {
   const version = async () => Number((await rig.machine('m'))?.metadata.resourceVersion);
   const before = await version();
@@ -66,7 +66,7 @@ test('a controller whose watch of Nodes has stopped reads the Node before it con
   silence();
   const writes = await countWrites(first);
   await first.conditions('m', ready('True'));
-  // A livelock is visible within a second.
+  // An endless loop of writes is visible within a second.
   for (let i = 0; i < 50 && (await writes()) < 20; i++) await clock.advance(100);
   expect(await writes()).toBeLessThan(10);
   expect(await first.phase('m')).toBe('Running');

@@ -22,7 +22,7 @@ import { ORPHAN_DEFAULTS } from '../safety/orphans/orphan-options.ts';
 import { NAMESPACE, Rig, type RigOptions } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
 
-/** Incidents from production, replayed with the API server. The numbers are those of docs/compatibility/findings.md. */
+/** Incidents from production, replayed with the API server. The numbers are those in docs/compatibility/findings.md. */
 
 const cleanUp: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -35,7 +35,7 @@ async function started(options: Partial<RigOptions> = {}): Promise<Rig> {
 
 const HOUR = 3_600_000;
 
-/** A connection to the server that can be cut for the requests that `only` selects. */
+/** A connection to the server that a test can interrupt for the requests that `only` selects. */
 function cuttable(only: (path: string) => boolean) {
   let cut = false;
   const wrap =
@@ -66,7 +66,7 @@ test.each<[what: string, only: (path: string) => boolean]>([
   await rig.clock.advance(3 * HOUR);
   expect(rig.cloud.calls.delete).toBe(0);
   set(false);
-  // The orphan collection works, so the VM above was kept on purpose.
+  // The orphan collection is running, so it kept the VM above on purpose.
   await rig.until(async () => !rig.cloud.vms.includes(orphan), 3 * HOUR);
   await rig.clock.advance(2 * HOUR);
   expect(rig.cloud.vms.map(({ providerId }) => providerId)).toEqual(before);
@@ -131,7 +131,7 @@ test('two control clusters with one cloud account and one cluster tag keep each 
     'b cluster-b',
   ]);
   const created = mine.clock.now().toISOString();
-  // Both sides may collect VMs without a mark, their own VMs, and those of a cluster that they replaced.
+  // Both control clusters may delete VMs without a tag, their own VMs, and those of a control cluster that they replaced.
   mine.cloud.plant('nobody', created);
   mine.cloud.plant('lost', created, undefined, 'cluster-a');
   mine.cloud.plant('moved', created, undefined, 'cluster-moved-away');
@@ -149,7 +149,7 @@ test('two control clusters with one cloud account and one cluster tag keep each 
   ]);
   await mine.clock.advance(3 * HOUR);
   expect(mine.cloud.vms.map(({ machineName }) => machineName)).toEqual(['a', 'b']);
-  // One side is stopped. The other one still keeps its VMs.
+  // One control cluster is stopped. The other one still keeps its VMs.
   await mine.kill();
   await mine.clock.advance(3 * HOUR);
   expect(mine.cloud.vms.map(({ machineName }) => machineName)).toEqual(['a', 'b']);
@@ -199,11 +199,12 @@ test('a VM whose kubelet finds the Ready Node of an unknown VM joins with its ow
   const [own] = rig.cloud.vms;
   if (!own) throw new Error('no VM');
   await rig.clock.advance(5_000);
-  // Its VM came from a call whose answer was lost, joined, and ended. The kubelet of the other VM reports on its Node.
+  // The Node came from a VM of a `create` call whose answer was lost. This VM joined and was deleted. The kubelet of the
+  // other VM reports on its Node.
   const gone = { metadata: { name: own.nodeName }, spec: { providerID: 'fake:///gone' } };
   await rig.admin.resource(nodes).create({ ...gone, status: { conditions: [{ type: 'Ready', status: 'True' }] } });
   await rig.until(async () => (await rig.nodes()).length === 0, 2_000);
-  // One lookup before the creation, and one that finds the VM of the machine.
+  // There is one lookup before the creation, and one that finds the VM of the machine.
   expect(rig.cloud.calls.status).toBe(2);
   await rig.join(own);
   await rig.until(async () => (await rig.phase('m')) === 'Running', 5_000);
@@ -215,13 +216,13 @@ test('a leftover Node that is younger than a minute is deleted before the machin
   await rig.until(async () => (await rig.phase('m')) === 'Pending');
   const [own] = rig.cloud.vms;
   if (!own) throw new Error('no VM');
-  // An unknown VM registered it a moment ago, and it is not Ready yet.
+  // An unknown VM registered the Node a moment ago, and the Node is not Ready yet.
   const client = rig.admin.resource(nodes);
   const register = () => client.create({ metadata: { name: 'm' }, spec: { providerID: 'fake:///gone' } });
   await register();
   await rig.until(async () => (await rig.nodes()).length === 0, 2_000);
   expect(await rig.phase('m')).toBe('Pending');
-  // Its kubelet runs and registers it again. The two must not delete and create it without end.
+  // The kubelet of that VM runs and registers the Node again. The two must not delete and create it without end.
   await register();
   await rig.clock.advance(50_000);
   expect(await rig.nodes()).toHaveLength(1);
@@ -256,7 +257,7 @@ test('a machine whose provider ID was edited before it joined keeps its Node: th
   expect((await rig.nodes()).map(({ spec }) => spec.providerID)).toEqual([controllerIdOf(own.providerId)]);
 });
 
-/** A connection without existing Nodes: the list is empty, and the watch sends nothing. */
+/** A connection that hides existing Nodes: the list is empty, and the watch sends nothing. */
 function blindToNodes() {
   let blind = false;
   const wrap =
@@ -318,16 +319,16 @@ test('forty machines without capacity call the cloud one at a time, with growing
   );
   expect(rig.cloud.calls.create).toBe(1);
   await rig.clock.advance(2 * HOUR);
-  // After about 10 and 30 minutes, then every 30 to 36 minutes, for all machines together.
+  // `create` is called after about 10 and 30 minutes, then every 30 to 36 minutes, for all machines together.
   expect(rig.cloud.calls.create).toBeGreaterThanOrEqual(4);
   expect(rig.cloud.calls.create).toBeLessThanOrEqual(6);
-  // The creation timeout applies to a machine that never sent a call.
+  // The creation timeout also applies to a machine that never sent a call.
   expect(await rig.phase('m-0')).toBe('Failed');
   short = false;
   await rig.createMachine('other-zone', { nodeTemplate: elsewhere });
   await rig.until(async () => (await rig.phase('other-zone')) === 'Running', 60_000);
   expect(rig.cloud.vms).toHaveLength(1);
-  // The Failed machine has no owner that would replace it, so it is retried too.
+  // The Failed machine has no owner that could replace it, so its creation is retried too.
   await rig.until(async () => (await rig.machines()).every((m) => m.status?.currentStatus?.phase === 'Running'));
   expect(rig.cloud.made).toHaveLength(41);
   expect(rig.cloud.vms).toHaveLength(41);
@@ -368,7 +369,7 @@ test('volumes of an unreachable node are detached when its VM is gone, not after
   });
   await rig.createPod('db', 'm-0', {}, [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }]);
   const attached = async (): Promise<boolean> => (await admin.resource(volumeAttachments).list()).items.length > 0;
-  // Its kubelet is dead. The pod does not end, and the volume stays in use in the status.
+  // The kubelet has stopped. The pod does not end, and the volume stays in use in the status of the Node.
   const body = { status: { volumesInUse: ['kubernetes.io/csi/local.csi^vol-1'] } };
   await admin.resource(nodes).patch('m-0', { type: 'merge', body }, { subresource: 'status' });
   await rig.conditions('m-0', [{ type: 'Ready', status: 'Unknown', lastTransitionTime: clock.now().toISOString() }]);
@@ -415,7 +416,7 @@ test('a creation timeout that is raised while the machine is pending extends its
   const longer = await token();
   expect(longer.value).toBe(first.value);
   expect(longer.expires).toBeGreaterThan(made + 2 * HOUR);
-  // The token has not expired when a boot of almost two hours ends.
+  // After a boot of almost two hours, the token is still valid.
   await rig.clock.advance(1.5 * HOUR);
   expect((await token()).expires).toBeGreaterThan(rig.clock.now().getTime());
   const [vm] = rig.cloud.vms;

@@ -7,7 +7,7 @@ import { checkMachineFlags, machineFlags } from './flags.ts';
 import { NAMESPACE, type Rig, type RigOptions } from './testing/rig.ts';
 import { createRig } from './testing/start.ts';
 
-/** VMs of failed machines that are kept for analysis, with the API server and the cloud in memory. */
+/** VMs of failed machines that are kept for investigation, with the API server and the cloud in memory. */
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -41,7 +41,7 @@ const records = async (rig: Rig): Promise<readonly string[]> =>
 
 const vmsOf = (rig: Rig): readonly string[] => rig.cloud.vms.map(({ machineName }) => machineName);
 
-/** A machine that ran and whose kubelet reports these conditions until it has Failed. */
+/** Creates a machine that was Running. Its kubelet then reports these conditions until the machine is Failed. */
 async function ill(rig: Rig, name: string, conditions: readonly object[] = ILL): Promise<void> {
   await rig.createMachine(name);
   await rig.until(async () => (await rig.phase(name)) === 'Running');
@@ -149,7 +149,7 @@ test('the VM of a healthy machine is deleted, and any VM without the setting', a
   expect(vmsOf(other)).toEqual([]);
 });
 
-/** The process dies right after the record is written, so the answer is lost. */
+/** The process stops immediately after the record was written, so the answer is lost. */
 test('a crash between record and status: one record, one VM, and the next process continues', async () => {
   let kill: (() => void) | undefined;
   const wrap =

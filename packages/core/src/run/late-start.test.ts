@@ -4,14 +4,12 @@ import { expect, test } from 'vitest';
 import { running, staged } from './testing/restorable-stage.ts';
 import { NAMESPACE, type Rig } from './testing/rig.ts';
 
-/**
- * The server of the machines is restored to an older state, and a controller starts afterwards, without older caches.
- */
+/** The API server of the machines is restored to an older state. Then a controller starts, without older caches. */
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-/** Ten old machines are in the backup, and `names` are not. No controller runs during the restore. */
+/** Restores a backup with ten old machines and without `names`. No controller runs during the restore. */
 async function restored(names: readonly string[], elects = true): Promise<Rig> {
   const { rig, plane } = await staged({ elects });
   await running(rig, ...Array.from({ length: 10 }, (_, index) => `old-${index}`));
@@ -26,7 +24,7 @@ async function restored(names: readonly string[], elects = true): Promise<Rig> {
 
 const vmOf = (rig: Rig, name: string) => rig.cloud.vms.find(({ machineName }) => machineName === name);
 
-/** The kubelet of a restored cluster restarts and registers its Node. */
+/** The kubelet restarts after the restore and registers its Node. */
 const rejoin = async (rig: Rig, name: string): Promise<void> => {
   const vm = vmOf(rig, name);
   if (vm) await rig.join(vm);
@@ -42,7 +40,7 @@ const reported = async (rig: Rig): Promise<string[]> =>
     .filter(({ reason }) => reason === 'OrphanVM')
     .map(({ message = '' }) => message);
 
-/** The Machine is removed, while its VM and its Node exist. */
+/** Removes the Machine object while its VM and its Node exist. */
 async function forceAway(rig: Rig, name: string): Promise<void> {
   const client = rig.admin.resource<Machine>(machines, NAMESPACE);
   await client.patch(name, { type: 'merge', body: { metadata: { finalizers: null } } });

@@ -85,7 +85,8 @@ test('an empty machine is deleted with five writes, without a read of its own', 
     'DELETE /api/v1/nodes/m-1',
     `PATCH ${machine}`,
   ]);
-  // It was the last machine of its class. Before the class is released, one request asks for kept VMs of it.
+  // It was the last machine of its class. Before the finalizer of the class is removed, one request checks whether the class
+  // has kept VMs.
   const reads = mine(requests).filter((entry) => entry.method === 'GET' && entry.verb !== 'watch');
   expect(reads.map(({ resource, verb }) => [resource, verb])).toEqual([['configmaps', 'list']]);
   expect(r.cloud.vms).toEqual([]);
@@ -106,7 +107,7 @@ test.each([
     const counted = (): string[] =>
       writes(requests).filter((line) => !/\/(events|machineclasses|secrets\/bare)/.test(line));
     requests.length = 0;
-    // Without finalizer and priority, which the MachineSet controller adds to its machines.
+    // The machine has no finalizer and no priority, which the MachineSet controller would add.
     await r.createMachine(
       'm-1',
       { class: { kind: 'MachineClass', name: 'bare' } },
@@ -262,7 +263,7 @@ test('a machine that ended causes no further request, although the cache still s
   await r.deleteMachine('m');
   await r.until(gone(r, 'm'));
   expect(r.controller?.caches.machines.store.get(`${NAMESPACE}/m`)?.metadata.finalizers).toHaveLength(1);
-  // A Node of this name wakes the machine.
+  // A Node of this name starts a reconcile of the machine.
   await r.admin.resource(nodes).create({ metadata: { name: 'm' }, spec: {} });
   asked.length = 0;
   await r.clock.advance(10_000);
@@ -296,7 +297,7 @@ test('a deletion waits for a running creation and leaves nothing behind [inciden
   expect(r.cloud.vms).toEqual([]);
 });
 
-/** Blocks the first call of a method until it is released, also after its signal. */
+/** Blocks the first call of a method until the test releases it, even after its signal aborted. */
 function deafTo(method: 'create' | 'delete') {
   let held = 0;
   const released = Promise.withResolvers<void>();

@@ -9,8 +9,8 @@ import { type BinaryParts, machineControllerBinary } from './main.ts';
 import { endpointFlag, SettingSources } from './settings.ts';
 
 /**
- * Flags of a provider are in --help, the environment and the file of --config like all others, and are checked before
- * the start.
+ * The flags of a provider are handled like all others. They are in --help, in the environment and in the file of --config,
+ * and are checked before the start.
  */
 
 const folder = mkdtempSync(join(tmpdir(), 'mcm main '));
@@ -27,7 +27,10 @@ const driver = defineDriver({
 const flags = { 'toy-endpoint': endpointFlag('address of the toy cloud; also TOY_ENDPOINT') } as const;
 type Parts = BinaryParts<typeof flags, object, object>;
 
-/** Runs a binary that ends by itself. @param given Arguments and environment */
+/**
+ * Runs a binary that ends by itself.
+ * @param given Arguments and environment
+ */
 async function run(parts: Parts, argv: readonly string[], env: Readonly<Record<string, string>> = {}) {
   const printed: string[] = [];
   const errors: string[] = [];
@@ -45,7 +48,7 @@ async function run(parts: Parts, argv: readonly string[], env: Readonly<Record<s
   return { code, printed: printed.join('\n'), errors };
 }
 
-/** Ends with an error that contains the effective endpoint. */
+/** A driver configuration that always fails. The error contains the effective endpoint. */
 const provider = (env: Readonly<Record<string, string>> = {}): Parts => ({
   provider: {
     flags,

@@ -50,51 +50,56 @@ import {
   timeoutsOf,
 } from './flags.ts';
 
-/** Name of the Lease and of the event source. The name equals the name in the original, so both programs never work at the same time. */
+/**
+ * Name of the Lease and of the event source. It is the same as in the original, so both programs never run at the same time.
+ */
 const NAME = 'machine-controller';
 
-/** The controllers of `buildMachineController` with queues. */
+/** The controllers of `buildMachineController` that have queues. */
 const CONTROLLERS = ['machine', 'secret', 'machineclass', 'machinesafetyorphanvms', 'machinesafetyapiserver'];
 
 /** A secure source of random numbers. */
 const secretRandom: Random = { next: () => randomBytes(6).readUIntBE(0, 6) / 2 ** 48 };
 
-/** The kinds of mcm that it reads and writes. */
+/** The kinds of mcm that the machine controller reads and writes. */
 const NEEDED_KINDS: ReadonlySet<string> = new Set(['Machine', 'MachineClass']);
 
 type MachineFlags = typeof machineFlags;
 
-/** A driver that is configured by flags and environment. */
+/** A driver that was configured by flags and environment variables. */
 export interface ConfiguredDriver<Spec, Credentials> {
   readonly driver: DriverDefinition<Spec, Credentials>;
-  /** Non-default endpoints of the cloud by the name of their setting. They are logged once at the start. */
+  /** Endpoints of the cloud that are not the default, by the name of their setting. They are logged once at the start. */
   readonly endpoints?: Readonly<Record<string, string>>;
   /** Settings that are valid but probably wrong, one sentence each. They are logged once at the start. */
   readonly warnings?: readonly string[];
 }
 
-/** Flags of a provider, and the function that configures its driver with them. */
+/** The flags of a provider, and the function that configures its driver with them. */
 export interface ProviderSettings<F extends Flags, Spec, Credentials> {
-  /** They are in `--help` under "Cloud", and in the environment and the file of `--config` like all others. */
+  /**
+   * The flags appear in `--help` under "Cloud". Like all other flags, they can be set in the environment and in the file of
+   * `--config`.
+   */
   readonly flags: F;
   /**
-   * Called once at the start, before any connection.
-   * @throws ConfigError with the invalid setting and a hint, which become the last line of the process
+   * Configures the driver. Called once at the start, before any connection.
+   * @throws ConfigError with the invalid setting and a hint. The process prints it as its last line and exits.
    */
   configure(flags: FlagValues<F>): ConfiguredDriver<Spec, Credentials> | Promise<ConfiguredDriver<Spec, Credentials>>;
 }
 
-/** The parts of the `machine-controller` binary in addition to its driver. */
+/** The inputs of a `machine-controller` binary, in addition to its driver. */
 export interface BinaryParts<F extends Flags, Spec, Credentials> {
   readonly version?: string | undefined;
   readonly tracer?: DriverTracer | undefined;
   readonly tracing?: TracingSettings | TracingOff;
   readonly provider?: ProviderSettings<F, Spec, Credentials> | undefined;
-  /** The file of `NODE_EXTRA_CA_CERTS`. Node itself ignores a file that it cannot read. */
+  /** The path in `NODE_EXTRA_CA_CERTS`. Node.js ignores a file that it cannot read. */
   readonly authorities?: string | undefined;
 }
 
-/** The `machine-controller` binary around a driver. */
+/** Builds the `machine-controller` binary around a driver. */
 export function machineControllerBinary<F extends Flags, Spec, Credentials>(
   driver: DriverDefinition<Spec, Credentials>,
   { version = '0.1.0', tracer, tracing = { off: true }, provider, authorities }: BinaryParts<F, Spec, Credentials> = {},
@@ -150,7 +155,7 @@ function stagesOf(
   });
 }
 
-/** Errors of a file of certificate authorities. Its servers would not be trusted. */
+/** Returns the errors in a file of certificate authorities. With an invalid file, connections to its servers would fail. */
 async function faultsOfAuthorities(file: string | undefined): Promise<readonly string[]> {
   if (!file) return [];
   const fault = await readFile(file, 'utf8').then(
@@ -183,7 +188,7 @@ function unitOf<Spec, Credentials>(
   const same = ['', flags['target-kubeconfig']].includes(flags['control-kubeconfig']);
   const cluster = new ControlCluster({
     control,
-    // A single cluster has one Lease already, and an observing process takes none.
+    // If both clusters are the same, there is already a Lease. In observe mode, a process acquires none.
     target: same || context.observe ? undefined : target,
     namespace,
     fence,
@@ -248,10 +253,13 @@ function unitOf<Spec, Credentials>(
 const interruptionsOf = ({ interruptions }: MachineFlagValues, meters: Meters, provider: string) =>
   interruptions ? { observe: registerInterruptionMetrics(meters, provider) } : undefined;
 
-/** Connections of a process to its cloud. */
+/** Maximum number of connections of a process to its cloud. */
 const CONNECTIONS = 64;
 
-/** Time, randomness and network of this process, for a driver. Only the `main` of a provider calls it. */
+/**
+ * Returns the clock, the random numbers and the network of this process, for a driver. Only the `main` of a provider calls
+ * it.
+ */
 export const processContext = (): DriverContext => ({
   clock: realClock,
   random: secretRandom,
@@ -259,8 +267,9 @@ export const processContext = (): DriverContext => ({
 });
 
 /**
- * Logs an unhandled promise rejection in driver code. The process continues, because its end would stop the machines of
- * all classes. An awaited rejection only fails its own call. The error may contain secrets, so only its kind is logged.
+ * Logs an unhandled promise rejection in driver code. The process continues, because its end would affect the machines of
+ * all classes. A rejection that is awaited only fails its own call. The error may contain secrets, so only its type is
+ * logged.
  */
 function reportStrayRejections(log: Logger): void {
   process.on('unhandledRejection', (reason) => {
@@ -272,16 +281,20 @@ function reportStrayRejections(log: Logger): void {
 /** Settings of a provider's machine controller. */
 export interface MachineControllerSettings<F extends Flags, Spec, Credentials> {
   readonly version?: string;
-  /** Creates spans for the driver's calls. Default: the tracer of an OpenTelemetry SDK in the process, if any. */
+  /**
+   * Creates spans for the driver's calls. The default is the tracer of an OpenTelemetry SDK in the process, if there is one.
+   */
   readonly tracer?: DriverTracer;
-  /** Flags of the provider. Absent: there are none, and the driver needs no configuration. */
+  /** Flags of the provider. Absent if the driver needs no configuration. */
   readonly provider?: ProviderSettings<F, Spec, Credentials>;
 }
 
 /**
- * Runs a provider's machine controller as this process, and ends the process with its exit code: 0 after a termination
- * request, 1 if it cannot start or lost its Lease. With the argument `schema` it prints the JSON Schema of provider
- * spec and Secret, with `schema --markdown` the reference, and ends. Only the `main` of a provider calls it.
+ * Runs a provider's machine controller as this process. Only the `main` of a provider calls it.
+ *
+ * - The process exits with 0 after a termination request, and with 1 if it cannot start or has lost its Lease.
+ * - With the argument `schema`, it prints the JSON Schema of the provider spec and the Secret, and exits. With `schema
+ *   --markdown`, it prints the reference.
  */
 export async function runMachineController<Spec, Credentials, F extends Flags = Flags>(
   driver: DriverDefinition<Spec, Credentials>,
@@ -294,8 +307,8 @@ export async function runMachineController<Spec, Credentials, F extends Flags = 
     await new Promise((resolve) => process.stdout.write(text, resolve));
     process.exit(0);
   }
-  // A first list of 20,000 pods makes V8's young generation grow, and it never shrinks again: 233 MB resident instead
-  // of 170.
+  // Without this flag, a first list of 20,000 pods enlarges V8's young generation, which never shrinks again. The process
+  // then uses 233 MB of memory instead of 170 MB.
   setFlagsFromString('--semi-space-growth-factor=1');
   const tracing = tracingSettings(process.env);
   const authorities = process.env.NODE_EXTRA_CA_CERTS;

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { NAMESPACE, type Rig } from './testing/rig.ts';
 import { type StartOptions, startRig } from './testing/start.ts';
 
-/** Machines whose class was always refused, with the API server and the cloud in memory. */
+/** Machines whose class was always invalid, with the API server and the cloud in memory. */
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -12,7 +12,7 @@ const OF_BROKEN = { class: { kind: 'MachineClass', name: 'broken' } };
 
 const classes = (rig: Rig) => rig.admin.resource<MachineClass>(machineClasses, NAMESPACE);
 
-/** The driver requires a text for the size. */
+/** The driver requires that the size is a text. */
 async function started(options: StartOptions = {}): Promise<Rig> {
   const rig = await startRig({ eventTtlMs: 0, ...options });
   await rig.createClass('broken', 'hello', { providerSpec: { size: 7 } });

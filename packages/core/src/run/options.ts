@@ -24,9 +24,9 @@ import type { MachineDefaults } from '../settings/settings.ts';
 /** Options of a machine controller: its driver, clusters, clock and settings. */
 export interface MachineControllerOptions<Spec, Credentials> {
   readonly driver: DriverDefinition<Spec, Credentials>;
-  /** The cluster of the machine objects. */
+  /** Client of the cluster with the machine objects. */
   readonly control: KubeClient;
-  /** The cluster of the nodes; undefined: machines without nodes. */
+  /** Client of the cluster with the nodes. If undefined, machines have no nodes. */
   readonly target: KubeClient | undefined;
   readonly namespace: string;
   readonly clock: Clock;
@@ -39,37 +39,46 @@ export interface MachineControllerOptions<Spec, Credentials> {
   readonly targetRecorder?: EventRecorder<EventReason> | undefined;
   readonly runtime?: Partial<InformerRuntime>;
   readonly defaults?: MachineDefaults;
-  /** Number of keys that each controller reconciles at once; default 50. */
+  /** Number of keys that each controller reconciles at the same time. The default is 50. */
   readonly concurrency?: number;
-  /** The same for single controllers, by name. */
+  /** The same number for individual controllers, by name. */
   readonly concurrencyByController?: Readonly<Record<string, number>>;
   readonly bootstrapTokenExtraGroups?: string;
-  /** No change of the cloud and no token: the changes are recorded here instead. Its clients record their own. */
+  /**
+   * Set in observe mode. The controller then changes nothing in the cloud and creates no token; it records these changes
+   * here. The clients record their own writes.
+   */
   readonly observe?: ObserveDecisions | undefined;
   readonly timeouts?: DriverTimeouts;
   readonly orphans?: OrphanOptions;
   readonly reachability?: ReachabilityTimings;
-  /** Clients for probes of the API servers, so that other requests do not delay them. Default: the same clients. */
+  /**
+   * Clients for probes of the API servers, so that other requests do not delay the probes. The default is the normal
+   * clients.
+   */
   readonly probes?: { readonly control: KubeClient; readonly target: KubeClient | undefined };
-  /** Number of pods with volumes of one node that may move at once; default 1. */
+  /** Number of pods with volumes of one node that may move at the same time. The default is 1. */
   readonly volumeWindow?: number;
-  /** Highest number of evidence records for a class; default 10, 0 for none. */
+  /** Maximum number of evidence records for a class. The default is 10, and 0 stores none. */
   readonly evidencePerClass?: number;
-  /** Limits for VMs of failed machines that outlive them; default none. */
+  /** Limits for VMs that are kept after their failed machines are deleted. By default, none is kept. */
   readonly keptVms?: KeptVmOptions;
   readonly queueMetrics?: QueueMetrics;
   readonly observeCall?: ObserveCall;
   readonly observeApi?: ObserveApi;
-  /** The control cluster of this process, see `OWNER_TAG`. Absent or undefined: VMs do not have this tag. */
+  /** Returns the control cluster of this process, see `OWNER_TAG`. If absent or undefined, VMs do not get this tag. */
   readonly owner?: (() => string | undefined) | undefined;
-  /** Checked before each call that changes the cloud. Absent: no other process can lead. */
+  /** Checked before each call that changes the cloud. Absent if no other process can be the leader. */
   readonly fence?: Fence | undefined;
-  /** Whether a VM whose class has refused credentials is deleted with those of another class; default true. */
+  /**
+   * Whether a VM can be deleted with the credentials of another class, if the cloud refuses those of its own class. The
+   * default is true.
+   */
   readonly siblingCredentials?: boolean;
   /** Receives the decisions; absent: they are not recorded. */
   readonly journal?: Journal | undefined;
   /** Whether mcm reacts to interruptions that the cloud announces, and receives their outcomes; absent: it does not. */
   readonly interruptions?: { readonly observe: ObserveNotice } | undefined;
-  /** Creates a span for each call of the driver; absent: none. */
+  /** Creates a span for each driver call. If absent, there are no spans. */
   readonly tracer?: DriverTracer | undefined;
 }

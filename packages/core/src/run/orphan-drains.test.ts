@@ -18,7 +18,7 @@ const reported = async (rig: Rig): Promise<string[]> =>
     .filter(({ reason }) => reason === 'OrphanVM')
     .map(({ message = '' }) => message);
 
-/** A machine with a pod. Its object is removed, while its VM and its Ready Node exist. */
+/** Creates a machine with a pod, then removes the Machine object. Its VM and its Ready Node exist. */
 async function abandoned(options: StartOptions = {}): Promise<Rig> {
   const rig = await started(options);
   await rig.createMachine('m-0');
@@ -116,7 +116,7 @@ test('--orphan-policy=report neither drains nor deletes', async () => {
   expect((await rig.admin.resource(nodes).get('m-0')).spec.unschedulable).toBeUndefined();
 });
 
-/** A connection to the server whose watches of a kind send nothing, with an empty first list on request. */
+/** A connection to the server on which watches of a kind send nothing. On request, the first list is empty. */
 function silencing(path: string, options: { readonly emptyFirst: boolean }) {
   let silent = false;
   let lists = 0;

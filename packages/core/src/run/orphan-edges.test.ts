@@ -23,7 +23,7 @@ const reported = async (rig: Rig, about: string): Promise<string[]> =>
     .filter(({ reason }) => reason === about)
     .map(({ involvedObject, message }) => `${involvedObject.name}: ${message}`);
 
-/** A Node whose machine and VM are gone. */
+/** Creates a Node whose machine and VM were deleted. */
 async function leftBehind(rig: Rig, name: string, metadata: object = {}): Promise<void> {
   await rig.admin.resource(nodes).create({
     metadata: {

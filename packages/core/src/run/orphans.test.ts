@@ -16,7 +16,10 @@ async function started(options: Partial<RigOptions> = {}): Promise<Rig> {
 
 const UNREACHABLE = [{ type: 'Ready', status: 'Unknown', reason: 'NodeStatusUnknown' }] as const;
 
-/** Machines that ran. Their objects were removed and their VMs are gone. Their Nodes remain without a kubelet. */
+/**
+ * Creates machines that were Running. Their objects were removed and their VMs deleted, and their Nodes remain without a
+ * kubelet.
+ */
 async function forcedAway(rig: Rig, ...names: string[]): Promise<void> {
   for (const name of names) await rig.createMachine(name);
   await rig.until(async () => (await rig.machines()).every((m) => m.status?.currentStatus?.phase === 'Running'));
@@ -56,7 +59,7 @@ const nodeEvents = async (rig: Rig): Promise<string[]> =>
     .filter(({ reason }) => reason === 'OrphanNode')
     .map(({ involvedObject, message }) => `${involvedObject.name}: ${message}`);
 
-/** The guard, its cause, and the text of an event on the Node, if any. */
+/** The reason to keep the Node, its cause, and the text of an event on the Node if there is one. */
 test.each<
   [guard: string, options: Partial<RigOptions>, spoil: (rig: Rig) => Promise<unknown>, says: RegExp | undefined]
 >([
@@ -124,7 +127,7 @@ test.each<
   if (says) expect(reported[0]).toMatch(says);
 });
 
-/** A rig whose controller gets no events of machines after its restart: the watch opens and sends nothing. */
+/** Starts a rig whose controller gets no events of machines after its restart: the watch opens and sends nothing. */
 async function deafAfterRestart(prepare: (rig: Rig) => Promise<void>): Promise<Rig> {
   let deaf = false;
   const silent = (signal: AbortSignal | undefined): Promise<Response> =>
@@ -146,7 +149,7 @@ async function deafAfterRestart(prepare: (rig: Rig) => Promise<void>): Promise<R
 
 test('a Node is not deleted if only the cache lacks its machine: mcm reads the server', async () => {
   const rig = await deafAfterRestart((each) => forcedAway(each, 'gone'));
-  // The watch sends nothing, so no cache has this machine, which claims the Node.
+  // The watch sends nothing, so no cache contains this machine, to which the Node belongs.
   await rig.createMachine('new', {}, { labels: { node: 'gone' } });
   await rig.clock.advance(30 * MINUTE);
   expect(await nodeNames(rig)).toEqual(['gone']);
@@ -155,7 +158,7 @@ test('a Node is not deleted if only the cache lacks its machine: mcm reads the s
 
 test('a VM is not deleted while the server has its machine, even if the cache does not', async () => {
   const rig = await deafAfterRestart(async () => undefined);
-  // The state that the other replica leaves: a VM, and a machine with its id on record. The watch does not show this
+  // The state that the other replica leaves behind: a VM, and a machine with its recorded ID. The watch does not report this
   // machine.
   const { providerId } = rig.cloud.plant('new', rig.clock.now().toISOString());
   const orphan = rig.cloud.plant('nobody', rig.clock.now().toISOString());
@@ -164,7 +167,7 @@ test('a VM is not deleted while the server has its machine, even if the cache do
   await rig.admin
     .resource<Machine>(machines, NAMESPACE)
     .patch('new', { type: 'merge', body: { status } }, { subresource: 'status' });
-  // The orphan collection works, so the other VM was evaluated as well.
+  // The orphan collection is running, so it has checked the other VM too.
   await rig.until(async () => !rig.cloud.vms.includes(orphan), 2 * HOUR);
   expect(rig.cloud.vms.map(({ machineName }) => machineName)).toEqual(['new']);
 });
@@ -213,7 +216,7 @@ test('a cloud that ignores the signal of a list or a deletion delays its own cla
   rig.cloud.plant('other', rig.clock.now().toISOString());
   await rig.until(async () => !rig.cloud.vms.some(({ machineName }) => machineName === 'other'), HOUR);
   await rig.clock.advance(2 * HOUR);
-  // One call for the blocked cloud, however long, and one for the other.
+  // There is one call for the blocked cloud, however long it takes, and one for the other cloud.
   expect(rig.cloud.calls.delete).toBe(2);
   expect(rig.cloud.vms.map(({ machineName }) => machineName)).toEqual(['deaf']);
 });
@@ -235,7 +238,7 @@ test('a list that never ends is not started again, and other classes are listed'
   await rig.createClass('second');
   rig.cloud.plant('nobody', rig.clock.now().toISOString());
   await rig.until(async () => rig.cloud.vms.length === 0, HOUR);
-  // Every quarter of an hour, and a confirmation, for the second class only.
+  // There is a listing every quarter of an hour, and a confirmation. They are for the second class only.
   expect(rig.cloud.calls.list).toBeLessThanOrEqual(6);
 });
 

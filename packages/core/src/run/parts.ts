@@ -25,7 +25,7 @@ import type { MachineControllerOptions } from './options.ts';
 /** The options without the driver. */
 export type Settings = Omit<MachineControllerOptions<unknown, unknown>, 'driver'>;
 
-/** Wakes controllers. They are created after the parts that wake them. */
+/** Functions that reconcile keys of the controllers. The controllers are created after the components that call them. */
 export interface Wake {
   machine(key: Key, afterMs?: number): void;
   orphans(key: Key): void;
@@ -34,10 +34,10 @@ export interface Wake {
 
 type Tokens = ReturnType<typeof tokensOf>;
 
-/** The parts of a machine controller that its controllers share. */
+/** The components that the controllers of one machine controller share. */
 export interface Parts {
   readonly caches: Caches;
-  /** Aborts when the process stops. */
+  /** Its signal aborts when the process stops. */
   readonly stop: AbortController;
   readonly former: FormerSpecs;
   readonly problems: ClassProblems;
@@ -58,7 +58,7 @@ export interface Parts {
   readonly wake: Wake;
 }
 
-/** Creates the parts around a driver. Nothing runs yet. */
+/** Creates the shared components around a driver. Nothing runs yet. */
 export function createParts<Spec, Credentials>(
   options: MachineControllerOptions<Spec, Credentials>,
   caches: Caches,

@@ -7,7 +7,7 @@ import { ORPHAN_DEFAULTS } from '../safety/orphans/orphan-options.ts';
 import { NAMESPACE } from './testing/rig.ts';
 import { createRig } from './testing/start.ts';
 
-/** The controller with exactly the roles that the installation gives its container. */
+/** Runs the controller with exactly the roles that the installation gives its container. */
 
 interface Rule {
   readonly apiGroups: readonly string[];
@@ -24,10 +24,10 @@ const manifest = ['rbac', 'target-rbac']
   .map((name) => new URL(`../../../../deploy/kustomize/base/${name}.yaml`, import.meta.url))
   .flatMap((file) => parseAllDocuments(readFileSync(file, 'utf8')))
   .map((document): Document => document.toJS())
-  // The roles of the other container begin with its name.
+  // The names of the other container's roles start with the name of the container.
   .filter(({ metadata: { name } }) => !name.startsWith('machine-controller-manager'));
 
-/** `namespace group/resource verb` of all allowed requests. The namespace of a ClusterRole is `*`. */
+/** All allowed requests as `namespace group/resource verb`. The namespace of a ClusterRole is `*`. */
 const allowed = new Set(
   manifest.flatMap(({ metadata: { namespace = '*' }, rules = [] }) =>
     rules.flatMap(({ apiGroups, resources, verbs }) =>
@@ -40,7 +40,7 @@ const allowed = new Set(
 
 const VERBS: Readonly<Record<string, string>> = { POST: 'create', PATCH: 'patch', PUT: 'update', DELETE: 'delete' };
 
-/** The permission that a request needs; undefined if it concerns no resource. */
+/** Returns the permission that a request needs; undefined if it concerns no resource. */
 function askedFor(method: string, path: string): { readonly namespace: string; readonly what: string } | undefined {
   const [plain = '', query = ''] = path.split('?');
   const parts =
@@ -81,7 +81,7 @@ test('the allowed requests suffice for everything that a machine controller does
   const gone = (name: string) => rig.until(async () => (await rig.machine(name)) === undefined, 30 * MINUTE);
   await rig.createClass('small', 'join with <<BOOTSTRAP_TOKEN>>');
   rig.start();
-  // Two machines that never join: tokens, one of them extended, and evidence, of which the older is deleted.
+  // Two machines never join. They have tokens, of which one is extended, and evidence, of which the older is deleted.
   for (const name of ['late', 'never']) await rig.createMachine(name, { creationTimeout: '2m' });
   await rig.until(async () => (await rig.machines()).every((m) => m.status?.currentStatus?.phase === 'Pending'));
   await api.patch('late', { type: 'merge', body: { spec: { creationTimeout: '1h' } } });
@@ -91,7 +91,7 @@ test('the allowed requests suffice for everything that a machine controller does
     await rig.deleteMachine(name);
     await gone(name);
   }
-  // A machine whose drain is forced, with a volume that stays attached.
+  // The drain of this machine is forced, and one volume stays attached.
   await rig.createMachine('full');
   await rig.until(async () => (await rig.phase('full')) === 'Pending');
   await runs('full');
@@ -106,7 +106,7 @@ test('the allowed requests suffice for everything that a machine controller does
   );
   await api.patch('full', { type: 'merge', body: { metadata: { labels: { 'force-deletion': 'True' } } } });
   await gone('full');
-  // A machine whose Node is deleted by a user, and a leftover Node.
+  // A user deletes the Node of one machine, and the other Node is an orphan.
   for (const name of ['by-node', 'ghost']) {
     await rig.createMachine(name);
     await rig.until(async () => (await rig.phase(name)) === 'Pending');
@@ -126,8 +126,8 @@ test('the allowed requests suffice for everything that a machine controller does
 
   expect([...refused]).toEqual([]);
   const unused = [...allowed].filter((each) => !used.has(each));
-  // Requests of the process rather than of the controllers: leader election in and between control clusters, repeated
-  // events, and a probe of the Machines.
+  // Requests of the process and not of the controllers: leader election in and between control clusters, repeated events,
+  // and a probe of the Machines.
   const elsewhere = [/\/leases /, /\/namespaces get$/, /\/events patch$/, /\/machines get$/];
   expect(unused.filter((each) => !elsewhere.some((pattern) => pattern.test(each)))).toEqual([]);
 });

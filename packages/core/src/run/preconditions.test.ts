@@ -5,8 +5,8 @@ import { NAMESPACE, type Rig } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
 
 /**
- * Another client writes between the controller's decision and the arrival of its request. Each write carries the version or the UID
- * that it was decided on, so the API server refuses it, and the controller decides again.
+ * Another client writes after the controller's decision and before its request arrives. Each request has the version or the
+ * UID from the decision as a precondition. So the API server refuses it, and the controller decides again.
  */
 
 const MINUTE = 60_000;
@@ -20,7 +20,7 @@ interface Seen {
   readonly body: string;
 }
 
-/** Runs `act` once, before the first request that matches reaches the server. */
+/** Runs `act` once, before the first matching request reaches the server. */
 function racing(matches: (request: Seen) => boolean, act: () => Promise<unknown>) {
   let raced = false;
   const wrap =
@@ -48,7 +48,9 @@ const deletes =
 
 const machineClient = (rig: Rig) => rig.admin.resource<Machine>(machines, NAMESPACE);
 
-/** Replaces a machine by another one of the same name, which cannot adopt the VM, because that is deleted as well. */
+/**
+ * Replaces a machine by another one of the same name. The new machine cannot adopt the VM, because the VM is deleted too.
+ */
 async function replace(rig: Rig, name: string): Promise<Machine> {
   const client = machineClient(rig);
   await client.patch(name, { type: 'merge', body: { metadata: { finalizers: null } } });
@@ -70,7 +72,7 @@ test('a finalizer that another client adds to a Machine survives the controller 
   );
 });
 
-/** The class and its Secret, their finalizers, and the request that writes these. */
+/** The class and its Secret, their finalizers, and the request that writes them. */
 const KEPT = [
   { what: 'MachineClass', path: 'machineclasses/small', ours: Finalizers.MachineControllerManager },
   { what: 'Secret', path: 'secrets/small', ours: Finalizers.Secret },
@@ -111,7 +113,7 @@ test.each(KEPT)(
     await rig.createMachine('m-0');
     await rig.until(async () => (await finalizersOf(rig, what)).includes(ours));
     await rig.deleteMachine('m-0');
-    // The controller keeps a Secret as long as a class refers to it.
+    // The controller keeps a Secret while a class refers to it.
     if (what === 'Secret') await rig.admin.resource(machineClasses, NAMESPACE).delete('small');
     await rig.until(async () => raced(), HOUR);
     await rig.until(async () => !(await finalizersOf(rig, what)).includes(ours), HOUR);
@@ -119,7 +121,7 @@ test.each(KEPT)(
   },
 );
 
-/** No VM joins by itself: two machines of one name would register one Node. */
+/** No VM joins by itself, because two machines of one name would register the same Node. */
 const NO_MACHINE_JOINS = { joinAfterMs: undefined } as const;
 
 test('the VM of a machine is not recorded on another machine that took its name', async () => {
@@ -150,7 +152,7 @@ test('a machine that took the name of a machine whose Node was deleted is not de
   expect(second?.metadata.deletionTimestamp).toBeUndefined();
 });
 
-/** A Node whose machine was removed and whose VM is gone. */
+/** Creates a Node whose machine was removed and whose VM was deleted. */
 async function leaveNode(rig: Rig, name: string): Promise<void> {
   await rig.admin.resource(nodes).create({
     metadata: {

@@ -3,7 +3,7 @@ import { probeIntervalMs, REACHABILITY_DEFAULTS } from '../machine/health/reacha
 import { type Cut, Cuts, type Server } from './testing/cuts.ts';
 import { startRig } from './testing/start.ts';
 
-/** The machine controller while its connections to an API server are cut. */
+/** The machine controller while its connections to an API server are interrupted. */
 
 const SECOND = 1_000;
 const MINUTE = 60_000;
@@ -29,7 +29,7 @@ async function started(...names: readonly string[]) {
 
 type Rig = Awaited<ReturnType<typeof started>>['rig'];
 
-/** `m-0` becomes unreachable. Waits until its health timeout is `leftMs` away. */
+/** Makes `m-0` unreachable, then waits until `leftMs` of its health timeout are left. */
 async function almostFailed(rig: Rig, leftMs: number): Promise<void> {
   await rig.conditions('m-0', UNREACHABLE);
   await rig.until(async () => (await rig.phase('m-0')) === 'Unknown');
@@ -55,7 +55,7 @@ test.each<Server>(['control', 'target'])(
     ]);
     const orphan = rig.cloud.plant('nobody', rig.clock.now().toISOString());
     await rig.clock.advance(3 * 60 * MINUTE);
-    // Long after the health timeout of ten minutes.
+    // The health timeout of ten minutes ended long ago.
     expect((await rig.machine('m-0'))?.status).toEqual(before?.status);
     expect(rig.cloud.vms).toContain(orphan);
     await rig.createMachine('m-3');
@@ -64,7 +64,7 @@ test.each<Server>(['control', 'target'])(
 
     cuts.restore();
     await rig.until(async () => !isFrozen(rig), 10 * MINUTE);
-    // It was Running for a moment. It is Unknown again, with a full health timeout.
+    // The machine was Running for a moment. Now it is Unknown again, with a full health timeout.
     const since = async (): Promise<string> => (await rig.machine('m-0'))?.status?.currentStatus?.lastUpdateTime ?? '';
     const thawedAt = rig.clock.now().getTime();
     await rig.until(async () => (await rig.phase('m-0')) === 'Unknown', MINUTE);
@@ -104,7 +104,7 @@ test.each(EVERY_WAY)(
         await rig.clock.advance(SECOND / 2);
         expect(rig.clock.monotonic() - heardAt).toBeLessThanOrEqual(TIMEOUT + INTERVAL + SECOND / 2);
       }
-      // The log reports it when the last probe has ended.
+      // The log contains the freeze after the last probe has ended.
       await rig.clock.advance(SECOND);
       expect(rig.log.lines.filter(({ message }) => message.startsWith('API servers unreachable'))).toHaveLength(
         ++freezes,
@@ -117,14 +117,15 @@ test.each(EVERY_WAY)(
 );
 
 describe('mcm checks no health with data older than the timeout', () => {
-  // Open watches keep the data up to date, so only the freeze applies to such a server.
+  // On such a server, open watches keep the data up to date, so only the freeze applies.
   const OLD: readonly (readonly [Server, Cut])[] = SERVERS.flatMap((server) =>
     (['refused', 'silent', 'unwatched'] as const).map((way) => [server, way] as const),
   );
 
   test.each(OLD)('a machine whose timeout has ended is not marked Failed: %s %s', async (server, way) => {
     const { rig, cuts } = await started('m-0');
-    // Its timeout ends between two probes. After a cut right after a probe the data are too old before the freeze.
+    // The health timeout ends between two probes. If the connection is interrupted immediately after a probe, the data is
+    // too old before the freeze starts.
     await rig.clock.advance(INTERVAL / 2);
     let leftMs = TIMEOUT + 2 * INTERVAL;
     await almostFailed(rig, leftMs);

@@ -3,26 +3,26 @@ import { type Change, type Key, makeKey } from '@mcm/kube';
 import { secretKeysOf } from '../driver/schemas/credentials.ts';
 import { releasesMore } from '../safety/orphans/quarantine.ts';
 
-/** New capacity is urgent. A thousand drains that begin at once come after it. */
+/** Returns true if the machine needs a VM. New capacity is urgent, so such machines come before a large number of drains. */
 export const awaitsVm = (machine: Machine | undefined): boolean =>
   machine !== undefined && !machine.spec.providerID && machine.metadata.deletionTimestamp === undefined;
 
 /** Annotations of a class that are settings of its machines. */
 const SETTINGS = [Annotations.UndrainablePolicy, Annotations.Hooks];
 
-/** A change of the finalizer of a class does not concern its machines. */
+/** Returns true if the machines of a class must be reconciled. A change of only its finalizer does not affect them. */
 export const classMatters = (change: Change<MachineClass>): boolean =>
   change.type !== 'updated' ||
   change.old.metadata.generation !== change.object.metadata.generation ||
   SETTINGS.some((key) => change.old.metadata.annotations?.[key] !== change.object.metadata.annotations?.[key]);
 
-/** A class that is being deleted first deletes its kept VMs. */
+/** Returns true if the class is new or being deleted. A class that is being deleted first deletes its kept VMs. */
 export const isNewOrGoes = (change: Change<MachineClass>): boolean =>
   change.type !== 'updated' ||
   releasesMore(change.old, change.object) ||
   (change.object.metadata.deletionTimestamp !== undefined && change.old.metadata.deletionTimestamp === undefined);
 
-/** The number of users of a class changes only with created and deleted machines. */
+/** Returns the class whose number of users changed, which happens only when a machine is created or deleted. */
 export function classOfMachine(change: Change<Machine>): readonly Key[] {
   const keyOfClass = ({ metadata, spec }: Machine): Key => makeKey(metadata.namespace, spec.class.name ?? '');
   if (change.type !== 'updated') return [keyOfClass(change.object)];
@@ -30,7 +30,7 @@ export function classOfMachine(change: Change<Machine>): readonly Key[] {
   return before === now ? [] : [before, now];
 }
 
-/** The Secrets that the class names, and those that it named before. */
+/** Returns the Secrets to which the class refers now, and those to which it referred before. */
 export function secretsOfClass(change: Change<MachineClass>): readonly Key[] {
   const before = change.type === 'updated' ? secretKeysOf(change.old) : [];
   return [...new Set([...before, ...secretKeysOf(change.object)])];

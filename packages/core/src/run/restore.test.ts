@@ -6,7 +6,7 @@ import { ORPHAN_DEFAULTS } from '../safety/orphans/orphan-options.ts';
 import { type RestorableStage, running, staged } from './testing/restorable-stage.ts';
 import { NAMESPACE, type Rig, type RigOptions } from './testing/rig.ts';
 
-/** The server of the machines is restored to an older state while VMs run. */
+/** The API server of the machines is restored to an older state while VMs run. */
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -28,7 +28,7 @@ const release = async (rig: Rig, ids: string): Promise<void> => {
   await rig.admin.resource<MachineClass>(machineClasses, NAMESPACE).patch('small', { type: 'merge', body });
 };
 
-/** Removes a machine's object although its VM is gone and its Node remains, without a reporting kubelet. */
+/** Removes the object of a machine whose VM was deleted. Its Node remains without a kubelet. */
 async function forceAway(rig: Rig, name: string): Promise<void> {
   const client = rig.admin.resource<Machine>(machines, NAMESPACE);
   await rig.conditions(name, [{ type: 'Ready', status: 'Unknown', reason: 'NodeStatusUnknown' }]);
@@ -40,13 +40,13 @@ async function forceAway(rig: Rig, name: string): Promise<void> {
   rig.start();
 }
 
-/** Causes a search for orphans by the deletion of a machine. */
+/** Starts a search for orphans by deleting a machine. */
 async function search(rig: Rig): Promise<void> {
   await rig.createMachine('brief', {}, { finalizers: [] });
   await rig.deleteMachine('brief');
 }
 
-/** Machine m-0 is in the backup, m-1 is not. */
+/** Restores a backup that contains machine m-0 and not m-1. */
 async function restored(options: Partial<RigOptions> = {}): Promise<RestorableStage> {
   const stage = await staged(options);
   const { rig, plane } = stage;
@@ -59,7 +59,7 @@ async function restored(options: Partial<RigOptions> = {}): Promise<RestorableSt
   return stage;
 }
 
-/** The kubelet of a restored cluster restarts and registers its Node. */
+/** The kubelet restarts after the restore and registers its Node. */
 const rejoin = async ({ rig }: RestorableStage): Promise<void> => {
   const [, vm] = rig.cloud.vms;
   if (vm) await rig.join(vm);
@@ -165,7 +165,7 @@ const refer = (rig: Rig, name: string): Promise<MachineClass> => {
   return rig.admin.resource<MachineClass>(machineClasses, NAMESPACE).patch('small', { type: 'merge', body });
 };
 
-/** The server writes other objects, so its version proves the restore that follows. */
+/** Other objects are written, so the version of the server proves the restore that follows. */
 async function proceed(rig: Rig): Promise<void> {
   for (let index = 0; index < 20; index += 1) await rig.createPod(`other-${index}`, 'other');
   await rig.clock.settle();
@@ -208,7 +208,10 @@ test('a restore that brings the last finalizer back before the watch reports the
   expect(rig.cloud.vms).toEqual([]);
 });
 
-/** The backup has machine m-0 from before the creation of its VM. `act` runs when it is Running, before the restore. */
+/**
+ * The backup contains machine m-0 before its VM was created. `act` is called when the machine is Running, before the
+ * restore.
+ */
 async function restoredToBirth(act: (rig: Rig) => void): Promise<Rig> {
   const backups: StoreSnapshot[] = [];
   let plane: RestorablePlane | undefined;
@@ -241,7 +244,7 @@ test('what a process remembers of a VM from before a restore is not written to i
   expect(rig.cloud.made).toHaveLength(2);
 });
 
-/** The server is restored while the call that creates a VM is under way, to a state with a deleted machine. */
+/** The server is restored while the call that creates a VM is in progress. In the restored state, a machine is deleted. */
 async function restoredInCreation(act: (rig: Rig) => Promise<unknown>): Promise<Rig> {
   let stage: RestorableStage | undefined;
   let backup: StoreSnapshot | undefined;
@@ -303,7 +306,7 @@ test('mcm checks no health while the copy of the server is unproven', async () =
   const frozen: (boolean | undefined)[] = [];
   cache?.onDoubt(() => frozen.push(rig.controller?.frozen()));
   await rig.clock.advance(MINUTE);
-  // The start and end of the doubt. mcm probes the servers before it checks health again.
+  // The cache was doubted and no longer is. mcm probes the servers before it checks health again.
   expect([frozen, rig.controller?.frozen()]).toEqual([[true, true], false]);
   expect(cache?.store.list().map(({ metadata }) => metadata.name)).toEqual(['m-0']);
 });

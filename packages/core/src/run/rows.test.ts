@@ -16,7 +16,7 @@ async function started(names: readonly string[], options: Partial<RigOptions> = 
   return rig;
 }
 
-/** Counts the writes of Nodes by the controller, and refuses them on request. */
+/** Counts the writes of Nodes by the controller, and refuses them if requested. */
 function nodeWrites() {
   const state = { refused: false, count: 0 };
   const wrap =
@@ -137,7 +137,7 @@ describe('a deletion while updates of the node fail', () => {
 });
 
 describe('the drain of a node with an in-place update', () => {
-  /** Reasons of the Node's condition, in the order of their writes. */
+  /** Returns the reasons of the Node's condition, in the order in which they were written. */
   async function selected(conditions: (rig: Rig) => readonly object[], labels: Record<string, string> = {}) {
     const reasons: string[] = [];
     const wrap =

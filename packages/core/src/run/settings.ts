@@ -1,45 +1,48 @@
 import { booleanFlag, ConfigError, type Flag, textFlag } from '@mcm/kube';
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
-/** Addresses that never leave the network of the host. Metadata servers use plain http there. */
+/**
+ * Link-local addresses and names of metadata servers, which the host's network never forwards. Metadata servers use plain
+ * http.
+ */
 const LINK_LOCAL = /^(169\.254(\.\d+){2}|\[fe80:.*\]|\[fd00:ec2::254\]|metadata\.google\.internal)$/;
 
 /** Environment variables as in `process.env`. */
 export type Variables = Readonly<Record<string, string | undefined>>;
 
-/** A flag with the address of a cloud service. */
+/** Creates a flag for the address of a cloud service. */
 export const endpointFlag = (help: string): Flag<string> => textFlag({ placeholder: '<url>', default: '', help });
 
-/** A switch that is on, off or absent. If it is absent, an environment variable decides. */
+/** Creates a flag with the values true and false. If it is absent, an environment variable is used. */
 export const switchFlag = (help: string): Flag<boolean | undefined> => ({
   ...booleanFlag({ default: false, help }),
   fallback: undefined,
   shown: '',
 });
 
-/** The flag that lets every provider send credentials over plain http. */
+/** The flag with which every provider may send credentials over plain http. */
 export const plainHttpFlag = {
   'allow-plain-http': switchFlag(
     'allow cloud endpoints with plain http on other hosts; also MCM_ALLOW_PLAIN_HTTP=true',
   ),
 } as const;
 
-/** An effective setting: its source, `--ec2-endpoint` or `AWS_ENDPOINT_URL`, and its value. */
+/** An effective setting: its source, such as `--ec2-endpoint` or `AWS_ENDPOINT_URL`, and its value. */
 export interface GivenSetting<T> {
   readonly name: string;
   readonly value: T;
 }
 
 /**
- * Settings of a cloud: flags precede the environment variables, of which the first set one counts. An empty value
- * counts as absent. All readers throw `ConfigError` with the setting and a hint. A value that may contain credentials
- * is not printed.
+ * Settings of a cloud. Flags take precedence over environment variables, of which the first one that is set is used. An
+ * empty value counts as absent. All methods throw `ConfigError` with the setting and a hint. Values that may contain
+ * credentials are not printed.
  */
 export class SettingSources {
   readonly #flags: Readonly<Record<string, unknown>>;
   readonly #variables: Variables;
 
-  /** @param flags Values by the names of the flags, without dashes; absent: not given. */
+  /** @param flags Values by the names of the flags without dashes. Absent if the flag was not set. */
   constructor(flags: Readonly<Record<string, unknown>>, variables: Variables) {
     this.#flags = flags;
     this.#variables = variables;
@@ -66,16 +69,16 @@ export class SettingSources {
   }
 
   /**
-   * Credentials and user data are sent to an endpoint. Plain http is therefore allowed for loopback addresses only,
-   * except with `--allow-plain-http` or `MCM_ALLOW_PLAIN_HTTP=true`.
-   * @param paths Allowed paths in addition to none; absent: any
+   * Returns the endpoint of a service. The driver sends credentials and user data to it. Plain http is therefore allowed
+   * only for loopback addresses, or with `--allow-plain-http` or `MCM_ALLOW_PLAIN_HTTP=true`.
+   * @param paths Paths that the endpoint may have in addition to none. If absent, any path is allowed.
    */
   endpoint(flag: string, variables: readonly string[], paths?: readonly string[]): GivenSetting<URL> | undefined {
     const given = this.text(flag, ...variables);
     return given && { name: given.name, value: this.#checked(given, paths) };
   }
 
-  /** The address of a metadata server, with plain http for link-local addresses too. */
+  /** Returns the address of a metadata server. Plain http is also allowed for link-local addresses. */
   metadataEndpoint(flag: string, ...variables: readonly string[]): GivenSetting<URL> | undefined {
     const given = this.text(flag, ...variables);
     if (!given) return undefined;
@@ -83,7 +86,7 @@ export class SettingSources {
     return { name: given.name, value: this.#checked({ ...given, value: url }, [], LINK_LOCAL) };
   }
 
-  /** Whether plain http is allowed to other hosts. */
+  /** True if plain http is allowed to any host. */
   get allowPlainHttp(): boolean {
     return this.switch('allow-plain-http', 'MCM_ALLOW_PLAIN_HTTP')?.value ?? false;
   }
@@ -108,7 +111,7 @@ export class SettingSources {
   }
 }
 
-/** Effective endpoints by their source, for the first line of the log: origins only. */
+/** Returns the origins of the effective endpoints by their source, for the first line of the log. */
 export const endpointsInForce = (
   ...given: readonly (GivenSetting<URL> | undefined)[]
 ): Readonly<Record<string, string>> =>

@@ -4,7 +4,7 @@ import type { Controllers } from './controllers.ts';
 import type { Parts } from './parts.ts';
 import { classMatters, classOfMachine, isNewOrGoes, secretsOfClass } from './relevance.ts';
 
-/** Connects the controllers with the caches: each change wakes the keys that it affects. */
+/** Connects the controllers to the caches: each change reconciles the keys that it affects. */
 export function watchCaches(controllers: Controllers, parts: Parts): void {
   watchMachines(controllers, parts);
   const { caches } = parts;
@@ -21,7 +21,7 @@ export function watchCaches(controllers: Controllers, parts: Parts): void {
 }
 
 function watchMachines({ machine }: Controllers, { caches, wakes, calls, memories }: Parts): void {
-  // After an outage of a watch, the machines themselves show what they missed.
+  // After an outage of a watch, all machines are reconciled, because changes were missed.
   const all = (): readonly Key[] => caches.machines.store.list().map(keyOf);
   machine.watch(caches.machines, (change) => {
     if (change.type === 'deleted') {
@@ -50,7 +50,7 @@ function watchMachines({ machine }: Controllers, { caches, wakes, calls, memorie
   machine.watch(caches.target.volumes, () => [], all);
 }
 
-/** The API server was restored to an older state, so all knowledge about its objects may be wrong. */
+/** The API server was restored to an older state, so everything that this process knows about its objects may be wrong. */
 export function startOverAfterRestore({ machine }: Controllers, { caches, inherited, calls, memories }: Parts): void {
   caches.machines.onDoubt(() => {
     if (caches.machines.doubted) return;

@@ -3,7 +3,7 @@ import { startControlPlane } from '@mcm/control-plane';
 import { describe, expect, test } from 'vitest';
 import { World, type WorldOptions } from '../deployment/testing/world.ts';
 
-/** The connection to one of the two API servers. It breaks, refuses new connections, and returns. */
+/** A connection to one of two API servers. It breaks, refuses new connections, and is restored. */
 class Line {
   #cut: ((url: string) => boolean) | undefined;
   readonly #open = new Map<ReadableStreamDefaultController<Uint8Array>, string>();
@@ -59,7 +59,7 @@ const isControl = (url: string): boolean => !isTarget(url);
 const going = ({ metadata }: Machine): boolean => metadata.deletionTimestamp !== undefined;
 const running = (machine: Machine): boolean => machine.status?.currentStatus?.phase === 'Running' && !going(machine);
 
-/** Records the worst state of the fleet from now on. */
+/** Records the minimum and maximum numbers of machines from now on. */
 function extremes(world: World) {
   const seen = { most: 0, least: Number.POSITIVE_INFINITY };
   world.truth.onChange(() => {

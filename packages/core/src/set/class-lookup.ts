@@ -2,7 +2,7 @@ import { type MachineClass, machineClasses } from '@mcm/api';
 import { isNotFound, makeKey, type ResourceClient } from '@mcm/kube';
 import type { ControllerContext } from '../control/caches.ts';
 
-/** Delay before the next look at the cache, if it lacks an existing class and receives no event. */
+/** Delay before the cache is checked again, if it lacks an existing class and no event arrives. */
 export const CLASS_LOOK_MS = 1_000;
 
 /** Determines whether the class of a template exists. */
@@ -15,7 +15,10 @@ export class ClassLookup {
     this.#classes = context.client.resource<MachineClass>(machineClasses, context.namespace);
   }
 
-  /** True if the cache lacks the class. False for another kind, and if the controller may not read MachineClasses. */
+  /**
+   * Returns true if the cache lacks the class. Returns false for classes of another kind, and if the controller may not read
+   * MachineClasses.
+   */
   lacks({ kind, name = '' }: { readonly kind?: string | undefined; readonly name?: string | undefined }): boolean {
     const { safeguards, namespace } = this.#context;
     if (safeguards.classes.refused) return false;
@@ -23,7 +26,7 @@ export class ClassLookup {
   }
 
   /**
-   * Reads the class from the server before a warning. The cache may receive a class a moment later than the object that
+   * Reads the class from the server before a warning. The cache may contain a class a moment later than the object that
    * refers to it.
    */
   async isThere(name: string, signal: AbortSignal): Promise<boolean> {

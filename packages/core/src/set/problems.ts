@@ -15,14 +15,17 @@ const { InvalidSpec, ReplacementHeld } = MachineSetConditions;
 type Conditions = readonly AnyCondition<MachineSetConditionType>[];
 type Problem = Extract<SetConditionChange, { type: EventReason }>;
 
-/** Problems of a set other than failed writes. */
+/** Problems of a set, except failed writes. */
 export interface SetProblems {
   readonly lacksClass: boolean;
-  /** Machines that a circuit breaker holds back. Empty for a set of a deployment: the deployment reports them. */
+  /**
+   * Machines that a circuit breaker keeps from being replaced. Empty if the set has a deployment, because the deployment
+   * reports them.
+   */
   readonly held: readonly HeldMachine[];
 }
 
-/** The set cannot create machines. Its deployment has the same condition. */
+/** The problem that the class does not exist, so the set cannot create machines. The deployment has the same condition. */
 const classNotFound = ({ metadata, spec }: MachineSet): Problem => ({
   type: InvalidSpec,
   status: 'True',
@@ -37,14 +40,14 @@ const replacementHeld = (held: SetProblems['held'], { breaker }: HeldMachine): P
   message: `Not replaced: ${listedNames(held.map(({ machine }) => machine))}. ${breakerMessage(breaker)}`,
 });
 
-/** An event for the start or the end of a condition. */
+/** An event when a condition starts or ends. */
 export interface ProblemEvent {
   readonly type: 'Normal' | 'Warning';
   readonly reason: EventReason;
   readonly message: string;
 }
 
-/** The conditions with the present problems only, and the events for problems that start or end. */
+/** Returns the conditions with the current problems only, and the events for problems that start or end. */
 export function withProblems(
   set: MachineSet,
   stored: Conditions,

@@ -54,32 +54,32 @@ import type { ReplicaFailure } from './status.ts';
 import { SetStatusWriter } from './status-writer.ts';
 import { type SetWaiters, wakeSets, wakeWaiters } from './wakeups.ts';
 
-/** Many machines become reachable at about the same time. The delay combines them into one pass over a waiting set. */
+/** Many machines become reachable at about the same time. This delay combines them into one reconcile of a waiting set. */
 const BREAKER_SWARM_MS = 1_000;
 
-/** Delay before the next attempt of a deletion that waits for proof that the server's history continues. */
+/** Delay before the next attempt of a deletion. It waits until it is proven that the API server was not restored. */
 const PROOF_MS = 500;
 
-/** Delay before the next pass over a set that another process has changed. */
+/** Delay before the next reconcile of a set that another process has changed. */
 const BEHIND_MS = 100;
 
 const INVALID_SPEC = MachineSetConditions.InvalidSpec;
-/** The largest number of machine names in a log line. */
+/** Maximum number of machine names in a log line. */
 const MOST_NAMED = 20;
 
-/** State of a set between passes. A new process finds all of it again. */
+/** State of a set between reconciles. A new process determines all of it again. */
 interface Memory {
   readonly uid: string;
   readonly pending: PendingDeletions;
-  /** Names of machines that this set does not control. */
+  /** Names of machines that exist and that this set does not control. */
   readonly taken: Set<string>;
   readonly numbers: NumberMemory;
   readonly lost: LostReplicas;
-  /** The last reported warning about labels without effect. */
+  /** The last reported warning about labels that have no effect. */
   warned: string;
 }
 
-/** Keeps every MachineSet at its number of machines (docs/compatibility/rules-deployments.md §7.2). */
+/** Creates and deletes machines so that every MachineSet has its replicas (docs/compatibility/rules-deployments.md §7.2). */
 export class SetReconciler {
   readonly #context: ControllerContext;
   readonly #sets: ResourceClient<MachineSet>;
@@ -144,13 +144,13 @@ export class SetReconciler {
     return soonest(outcome, lookAgain);
   };
 
-  /** True if it is known that the server's history continues from the state in the caches. */
+  /** Returns true if it is proven that the API server was not restored to a state before that of the caches. */
   #isProven(): boolean {
     const { deployments, sets, machines } = this.#context;
     return [deployments, sets, machines].every(({ proven }) => proven);
   }
 
-  /** Reports labels without effect, once. A new process may report the same warning again. */
+  /** Reports labels that have no effect, once. A new process may report the same warning again. */
   #warn(set: MachineSet): void {
     const memory = this.#memoryOf(set);
     const problems = [freezeProblem(set), presenceProblem(set, Labels.ScaleUpDisabled)];
@@ -231,12 +231,12 @@ export class SetReconciler {
     });
     const lookAgain = this.#awaitOthers(key, set, repairs, { now, alone, full: room === 0 });
     const doomed = [...new Set([...plan.doomed, ...pending.unanswered(machines)])];
-    // The server may have been restored to a state before the reason for these deletions.
+    // The API server may have been restored to a state in which there is no reason for these deletions.
     if (doomed.length > 0 && !this.#isProven()) {
       entry?.ended('the state of the API server is not proven yet, so no machine is deleted');
       return { failure: undefined, lookAgain: again(PROOF_MS), held };
     }
-    // This runs before the first `await`, so that the other sets of the deployment count these deletions at once.
+    // This runs before the first `await`, so that the other sets of the deployment count these deletions immediately.
     for (const machine of plan.doomed) pending.begin(machine);
     if (plan.create > 0) {
       log.info('Creating machines', { set: set.metadata.name, count: plan.create, because: plan.because });
@@ -289,7 +289,10 @@ export class SetReconciler {
     return deletionCauses(doomed, { set, deployment, siblings, named, alive });
   }
 
-  /** True if a cordoned Node has the name. Its VM is drained or kept without a machine, and a new machine must not use it. */
+  /**
+   * Returns true if a cordoned Node has the name. Its VM is being drained or is kept without a machine, so a new machine
+   * must not have this name.
+   */
   #isNodeHeld(name: string): boolean {
     const { nodes } = this.#context;
     const store = nodes?.informer.store;
@@ -299,7 +302,7 @@ export class SetReconciler {
     );
   }
 
-  /** Number of machines that may be created. Replicas that the deployment is about to remove do not count. */
+  /** Returns the number of machines that may be created. Replicas that the deployment is about to remove do not count. */
   #roomOf(set: MachineSet, alive: number): number | undefined {
     const room = this.#groups.roomOf(set);
     const { disruptions } = this.#context;
@@ -307,7 +310,10 @@ export class SetReconciler {
     return Math.min(room ?? Number.POSITIVE_INFINITY, Math.max(disruptions.replicasOf(set) - alive, 0));
   }
 
-  /** True if the class exists but is not in the cache yet. Prevents a wrong warning about a missing class. */
+  /**
+   * Returns true if the class exists in the API server but not yet in the cache. This prevents a wrong warning about a
+   * missing class.
+   */
   async #isClassNew(key: string, { spec, status }: MachineSet, signal: AbortSignal): Promise<boolean> {
     const template = spec.template.spec.class;
     if (!this.#classes.lacks(template) || findCondition(status?.machineSetCondition ?? [], INVALID_SPEC)) return false;
@@ -325,7 +331,10 @@ export class SetReconciler {
     return this.#status.write(key, set, this.#machinesOf(set), { failure, held, lacksClass }, signal);
   }
 
-  /** Wakes the set when the state that it waits for changes: machines of its deployment, a circuit breaker, or a time. */
+  /**
+   * Reconciles the set again when something for which it waits changes: machines of its deployment, a circuit breaker, or a
+   * time.
+   */
   #awaitOthers(
     key: string,
     set: MachineSet,
@@ -333,7 +342,8 @@ export class SetReconciler {
     { now, alone, full }: { readonly now: Date; readonly alone: boolean; readonly full: boolean },
   ): Outcome {
     const mine = ({ metadata }: Machine) => controllerOf({ metadata })?.uid === set.metadata.uid;
-    // A pause keeps these machines until the user resumes the rollout, which is a change of the deployment.
+    // During a pause, these machines are kept until the user resumes the rollout. That is a change of the deployment, which
+    // starts a reconcile.
     const waits = full || [...(repairs?.waiting ?? []), ...(repairs?.kept ?? [])].some(mine);
     this.waiting.machines.put(key, waits ? controllerOf(set)?.uid : undefined);
     const held = (repairs?.held ?? []).filter(({ machine }) => (alone || isFailed(machine)) && mine(machine));
@@ -380,7 +390,7 @@ export class SetReconciler {
   }
 }
 
-/** A failed write, and the part of it that the status shows. */
+/** A failed write, and what the status reports of it. */
 interface Failure {
   readonly shown: ReplicaFailure | undefined;
   readonly error: unknown;
@@ -396,7 +406,7 @@ function failureOf(during: ReplicaFailure['during'], { error }: WriteResult): Fa
   return { shown: { during, message: error instanceof Error ? error.message : String(error) }, error };
 }
 
-/** The controller of MachineSets over the context's caches. */
+/** Creates the controller of MachineSets over the caches of the context. */
 export function createSetController(context: ControllerContext, options: { readonly concurrency: number }): Controller {
   const reconciler = new SetReconciler(context, (key, afterMs) => controller.enqueue(key, afterMs));
   const controller: Controller = createController({

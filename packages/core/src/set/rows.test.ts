@@ -118,7 +118,7 @@ describe('replicas', () => {
     await alone.arrived(2);
     const before = (await alone.world.machines()).map(({ metadata }) => metadata);
     for (const { name } of before) await alone.world.setPhase(name, 'Failed');
-    // One at a time by --max-unhealthy-replacements. A successor may have the name of its predecessor.
+    // --max-unhealthy-replacements allows one replacement at a time. A new machine may have the name of the former one.
     const now = () => new Set(alone.world.context.machines.store.list().map(({ metadata }) => metadata.uid));
     await alone.world.until(() => before.every(({ uid }) => !now().has(uid)), 60);
     await alone.arrived(2);
@@ -233,7 +233,7 @@ describe('claims', () => {
         metadata.ownerReferences?.[0]?.uid,
       ]),
     );
-    // `ms` has other labels and keeps no owner.
+    // The labels of `ms` do not match, so it has no owner.
     expect(owners).toEqual({ ms: undefined, second: uid, new: uid });
   });
 
@@ -243,7 +243,7 @@ describe('claims', () => {
       const response = await answer();
       if (!stale || request.method !== 'GET' || !/machinesets\/ms$/.test(new URL(request.url).pathname))
         return response;
-      // The live read shows what the cache does not.
+      // The live read returns what the cache does not contain.
       const live = (await response.json()) as MachineSet;
       return Response.json({ ...live, metadata: { ...live.metadata, deletionTimestamp: clock.now().toISOString() } });
     };

@@ -6,7 +6,7 @@ import { chooseForDeletion } from './replicas/deletion-order.ts';
 import { countMachines } from './status.ts';
 import { machine, machinesOf, NOW, set } from './test-objects.ts';
 
-/** Rules without an id. Each title ends with the section of the rule. */
+/** Rules without an ID. Each title ends with the section of the rule. */
 
 const order = (machines: Parameters<typeof chooseForDeletion>[0]) =>
   chooseForDeletion(

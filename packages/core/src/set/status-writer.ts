@@ -6,7 +6,7 @@ import { findCondition, setSetCondition, withoutCondition } from '../objects/con
 import { type SetProblems, withProblems } from './problems.ts';
 import { countMachines, type ReplicaFailure, setStatus, setStatusDiffers } from './status.ts';
 
-/** The shortest interval between status writes that only report progress. */
+/** Minimum interval between status writes that only report progress. */
 const STATUS_INTERVAL_MS = 1_000;
 
 const INVALID_SPEC = MachineSetConditions.InvalidSpec;
@@ -39,7 +39,10 @@ export class SetStatusWriter {
     return done;
   }
 
-  /** Writes the status if it changes: at once if the set is complete or has a problem, otherwise at a limited rate. */
+  /**
+   * Writes the status if it changes. If the set is complete or has a problem, it writes immediately, otherwise at a limited
+   * rate.
+   */
   async write(
     key: string,
     acted: MachineSet,
@@ -48,7 +51,7 @@ export class SetStatusWriter {
     signal: AbortSignal,
   ): Promise<Outcome> {
     const now = this.#context.clock.now();
-    // The update uses the newest known object, because the resourceVersion changes while machines are created.
+    // The update is based on the newest known object, because the resourceVersion changes while machines are created.
     const newest = this.#context.sets.store.get(key) ?? acted;
     const counts = countMachines(acted, machines);
     const status = setStatus(
@@ -61,7 +64,8 @@ export class SetStatusWriter {
     const { conditions, events } = withProblems(acted, stored, status.machineSetCondition ?? [], problems, now);
     const wanted = { ...status, machineSetCondition: conditions };
     if (!setStatusDiffers(newest.status, wanted)) return done;
-    // Clients wait for the status of a set without a deployment. No client waits for the status of the other sets.
+    // If the set has no deployment, clients wait for its status. For other sets, clients wait for the status of the
+    // deployment.
     const wanting = acted.spec.replicas ?? 0;
     const arrived = counts.available === wanting && counts.replicas === wanting && controllerOf(newest) === undefined;
     const urgent = arrived || failure !== undefined || problems.lacksClass || events.length > 0;
@@ -78,7 +82,7 @@ export class SetStatusWriter {
       const written = await this.#sets.update({ ...set, status }, { subresource: 'status', signal });
       this.#context.sets.recordWrite(written);
     } catch (error) {
-      // The set may disappear during the request, when its last machine and its finalizer are removed.
+      // The set may be deleted during the request, when its last machine and its finalizer are removed.
       if (!isNotFound(error)) throw error;
     }
   }

@@ -15,21 +15,21 @@ import { isAvailable, isFailed, isReady, preserveExpiry } from '../objects/machi
 import { compareText } from '../values/integers.ts';
 import { semanticEqual } from '../values/semantic-equal.ts';
 
-/** Counts over the machines of one set. */
+/** The numbers of machines of one set. */
 export interface MachineCounts {
-  /** Machines that count, deleting ones included. */
+  /** Number of machines that count as replicas, including those that are being deleted. */
   readonly replicas: number;
   readonly available: number;
   readonly ready: number;
-  /** Machines with every label of the template. */
+  /** Number of machines with every label of the template. */
   readonly fullyLabeled: number;
   readonly preservedFailed: number;
   readonly autoPreserved: number;
-  /** Machines whose last operation failed, by name. */
+  /** Machines whose last operation failed, sorted by name. */
   readonly failed: readonly MachineSummary[];
 }
 
-/** The summary of a machine whose last operation failed, for the status of its set. */
+/** Returns the summary of a machine whose last operation failed, for the status of its set. */
 function summary(machine: Machine): MachineSummary {
   const { providerID } = machine.spec;
   const lastOperation = machine.status?.lastOperation;
@@ -43,8 +43,9 @@ function summary(machine: Machine): MachineSummary {
 }
 
 /**
- * Counts the machines of a set (docs/compatibility/rules-deployments.md §7.8). `minReadySeconds` has no influence, as in the original.
- * @param counts True if a machine is a replica. Absent: every machine is.
+ * Counts the machines of a set (docs/compatibility/rules-deployments.md §7.8). `minReadySeconds` has no effect, as in the
+ * original.
+ * @param counts Returns true if a machine counts as a replica. If absent, every machine does.
  */
 export function countMachines(
   set: MachineSet,
@@ -72,13 +73,15 @@ export function countMachines(
   return { replicas, available, ready, fullyLabeled, preservedFailed, autoPreserved, failed };
 }
 
-/** A failed creation or deletion in this pass. */
+/** A failed creation or deletion in this reconcile. */
 export interface ReplicaFailure {
   readonly during: 'create' | 'delete';
   readonly message: string;
 }
 
-/** The status that a set should have. `failure` decides its condition `ReplicaFailure`, by the operation that failed. */
+/**
+ * Returns the status that a set should have. `failure` decides its condition `ReplicaFailure`, by the operation that failed.
+ */
 export function setStatus(
   set: MachineSet,
   counts: MachineCounts,
@@ -113,7 +116,7 @@ export function setStatus(
   });
 }
 
-/** True if the status differs from the stored one. A change of only the time of writing does not count. */
+/** Returns true if the status differs from the stored one. The time of the last write is ignored. */
 export function setStatusDiffers(stored: MachineSetStatus | undefined, wanted: MachineSetStatus): boolean {
   const { lastOperation: _storedAt, ...before } = stored ?? {};
   const { lastOperation: _wantedAt, ...after } = wanted;

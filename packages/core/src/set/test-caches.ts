@@ -4,7 +4,7 @@ import { type ControllerContext, machineIndexes, machineSetIndexes } from '../co
 
 type Indexes<T> = Readonly<Record<string, (object: T) => readonly string[]>>;
 
-/** A cache whose changes a test sends, for code that only handles changes. */
+/** A cache to which a test sends changes, for code that only handles changes. */
 class FixedCache<T extends KubeObject> {
   readonly #objects = new Map<string, T>();
   readonly #handlers: ((change: Change<T>) => void)[] = [];
@@ -46,17 +46,17 @@ class FixedCache<T extends KubeObject> {
   }
 }
 
-/** Caches of a context, and the keys that a controller over them was woken for. */
+/** The caches of a context, and the keys that a controller over these caches was asked to reconcile. */
 export interface FixedContext {
   readonly deployments: FixedCache<MachineDeployment>;
   readonly sets: FixedCache<MachineSet>;
   readonly machines: FixedCache<Machine>;
   readonly nodes: FixedCache<Node>;
-  /** Distinct keys since the last call. */
+  /** Returns the keys since the last call, without duplicates. */
   woken(): readonly string[];
 }
 
-/** Connects a controller with caches that contain the objects. */
+/** Connects a controller to caches that contain the objects. */
 export function fixedContext(
   wire: (controller: Controller, context: ControllerContext) => void,
   objects: {

@@ -9,7 +9,7 @@ import {
 } from '@mcm/api';
 import type { Loss } from '../objects/machines.ts';
 
-/** Builders of test objects. Ages are in minutes before {@link NOW}. */
+/** The current time of the tests. Ages of test objects are in minutes before it. */
 export const NOW = new Date('2026-01-01T12:00:00Z');
 
 export const minutes = (offset: number): string => formatTime(new Date(NOW.getTime() + offset * 60_000));
@@ -30,15 +30,15 @@ export interface MachineOptions {
   readonly phase?: MachinePhase | undefined;
   readonly age?: number;
   readonly priority?: string;
-  /** Minutes from now. */
+  /** Deletion mark of the autoscaler, in minutes from now. */
   readonly marked?: number;
   readonly preservedUntil?: number;
   readonly preserve?: string;
   readonly labels?: Record<string, string>;
   readonly deleting?: boolean;
-  /** The undrainable policy keeps its VM. */
+  /** True if the undrainable policy keeps the VM of the machine. */
   readonly undrained?: boolean;
-  /** The loss that the machine replaces. */
+  /** What the former machine had reached, if this machine is a replacement. */
   readonly loss?: Loss;
   readonly owner?: MachineSet;
 }

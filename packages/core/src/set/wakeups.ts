@@ -5,10 +5,13 @@ import { type ControllerContext, changedBeyondStatus } from '../control/caches.t
 import type { Waiters } from '../flow/waiters.ts';
 import { compileSelector, isEmptySelector } from '../objects/selector.ts';
 
-/** Many machines change at about the same time. The delay combines their changes into one pass over the set. */
+/** Many machines change at about the same time. This delay combines their changes into one reconcile of the set. */
 const SWARM_MS = 20;
 
-/** The set that controls the machine, if the cache has it. A set of the same name with another uid does not count. */
+/**
+ * Returns the set that controls the machine, if the cache contains it. A set of the same name with another UID does not
+ * count.
+ */
 export function setOf(machine: Machine, { sets }: Pick<ControllerContext, 'sets'>): MachineSet | undefined {
   const controller = controllerOf(machine);
   if (controller?.kind !== 'MachineSet') return undefined;
@@ -16,13 +19,13 @@ export function setOf(machine: Machine, { sets }: Pick<ControllerContext, 'sets'
   return set?.metadata.uid === controller.uid ? set : undefined;
 }
 
-/** True if the controller of the object changed, or the name or kind in the controller reference. */
+/** Returns true if the controller reference changed: another controller, another name or another kind. */
 export function changedHands(old: KubeObject, object: KubeObject): boolean {
   const [before, after] = [controllerOf(old), controllerOf(object)];
   return before?.uid !== after?.uid || before?.name !== after?.name || before?.kind !== after?.kind;
 }
 
-/** True if the change of a machine can affect an action or the status of its set or deployment. */
+/** Returns true if the change of a machine can affect an action or the status of its set or deployment. */
 function machineMatters(old: Machine, machine: Machine): boolean {
   const lastFailure = ({ status }: Machine) =>
     status?.lastOperation?.state === 'Failed' ? status.lastOperation.description : undefined;
@@ -41,7 +44,7 @@ function matchingSets(machine: Machine, { sets }: ControllerContext): Key[] {
       try {
         return !isEmptySelector(set.spec.selector) && compileSelector(set.spec.selector)(machine.metadata.labels);
       } catch {
-        // An invalid selector selects nothing. The status of the set reports the problem.
+        // An invalid selector matches nothing. The status of the set reports the problem.
         return false;
       }
     })
@@ -54,7 +57,7 @@ function interestedSets(machine: Machine, context: ControllerContext): Key[] {
   return set ? [keyOf(set)] : [];
 }
 
-/** Keys of sets that a change of a machine concerns (docs/compatibility/rules-deployments.md §7.1). */
+/** Returns the keys of the sets that a change of a machine affects (docs/compatibility/rules-deployments.md §7.1). */
 function setsOfMachineChange(change: Change<Machine>, context: ControllerContext): Key[] {
   const { object } = change;
   if (change.type !== 'updated') {
@@ -68,13 +71,13 @@ function setsOfMachineChange(change: Change<Machine>, context: ControllerContext
 
 /** Sets that wait for a change of another object. */
 export interface SetWaiters {
-  /** By the uid of the deployment whose machines must change. */
+  /** Sets that wait for machines of their deployment, by the UID of the deployment. */
   readonly machines: Waiters;
-  /** By the name of the missing class. */
+  /** Sets that wait for a class, by the name of the class. */
   readonly classes: Waiters;
 }
 
-/** Connects the set controller to the changes that concern it. */
+/** Reconciles sets after the changes that affect them. */
 export function wakeSets(controller: Controller, context: ControllerContext): void {
   controller.watch(context.sets, (change) =>
     change.type === 'updated' && !changedBeyondStatus(change.old, change.object) ? [] : [change.key],
@@ -85,7 +88,7 @@ export function wakeSets(controller: Controller, context: ControllerContext): vo
   });
 }
 
-/** Wakes sets that wait for other machines of their deployment, or for a class, when that changes. */
+/** Reconciles sets that wait for other machines of their deployment, or for a class, when these change. */
 export function wakeWaiters(
   controller: Controller,
   context: ControllerContext,
@@ -97,7 +100,7 @@ export function wakeWaiters(
     for (const key of machines.of(set && controllerOf(set)?.uid)) controller.enqueue(key, SWARM_MS);
     return [];
   });
-  // With another maxUnavailable or fewer replicas, waiting machines may be replaced.
+  // After a change of maxUnavailable or the replicas, waiting machines may be replaced.
   controller.watch(context.deployments, (change) =>
     change.type === 'updated' && changedBeyondStatus(change.old, change.object)
       ? machines.of(change.object.metadata.uid)

@@ -4,12 +4,12 @@ import { defined } from '@mcm/kube';
 import { goTime, millis } from '../values/timestamps.ts';
 import type { MachineSettings } from './settings.ts';
 
-/** The conditions of a Machine's status or of a Node. */
+/** The conditions in a Machine's status or of a Node. */
 export type Conditions = readonly Pick<NodeCondition, 'type' | 'status'>[];
 
 /**
- * Returns true if there are conditions, `Ready` is True or absent, and every listed condition is False or absent. Types
- * that are not listed do not count. Source: machine_util.go, isHealthy.
+ * Returns true if there are conditions, `Ready` is True or absent, and every type in the list is False or absent. Other
+ * types are ignored. Source: machine_util.go, isHealthy.
  */
 export const isHealthy = (conditions: Conditions, unhealthyTypes: readonly string[]): boolean =>
   conditions.length > 0 &&
@@ -18,7 +18,7 @@ export const isHealthy = (conditions: Conditions, unhealthyTypes: readonly strin
   );
 
 /**
- * The conditions for which {@link isHealthy} is false, as text. Empty for a healthy node.
+ * Returns the conditions because of which {@link isHealthy} is false, as text. Empty for a healthy node.
  * @returns such as `Ready is Unknown (NodeStatusUnknown: Kubelet stopped posting node status.)`
  */
 export function ailmentsOf(
@@ -28,7 +28,7 @@ export function ailmentsOf(
   if (conditions.length === 0) return 'its Node has no conditions';
   const ready = conditions.filter(({ type }) => type === NodeConditions.Ready);
   const others = conditions.filter(({ type }) => type !== NodeConditions.Ready);
-  // If the kubelet does not report, every condition is Unknown. One is enough.
+  // If the kubelet does not report, every condition is Unknown, so the text contains only one of them.
   const unreachable = ready.some(({ status }) => status === 'Unknown');
   return [...ready, ...others.filter(({ status }) => !unreachable || status !== 'Unknown')]
     .filter((condition) => !isHealthy([condition], unhealthyTypes))
@@ -46,16 +46,19 @@ export const waitsForCriticalComponents = (node: Node): boolean =>
       key === Taints.CriticalComponentsNotReady.key && effect === Taints.CriticalComponentsNotReady.effect,
   );
 
-/** The prefix of the taints of a node whose readiness rules are not fulfilled (the node readiness controller of Kubernetes SIGs). */
+/**
+ * Prefix of the taints on a node whose readiness rules are not fulfilled. The node readiness controller of Kubernetes SIGs
+ * adds them.
+ */
 const READINESS_PREFIX = 'readiness.k8s.io/';
 
-/** The keys of the readiness taints of a node, with any effect. */
+/** Returns the keys of the readiness taints of a node, with any effect. */
 export const readinessTaints = (node: Node): string[] =>
   (node.spec.taints ?? []).map(({ key }) => key).filter((key) => key.startsWith(READINESS_PREFIX));
 
 /**
- * Returns true if the copied conditions must be written again: another status, another reason of an in-place update, or
- * other types. Heartbeats and messages do not count, because they would cost a write each minute for each node.
+ * Returns true if the copied conditions must be written again: a status changed, the reason of an in-place update changed,
+ * or the types changed. Heartbeats and messages are ignored, because they would cause a write per minute for each node.
  */
 export function conditionsDiffer(mirrored: readonly NodeCondition[], actual: readonly Condition[]): boolean {
   if (mirrored.length !== actual.length) return true;
@@ -66,7 +69,7 @@ export function conditionsDiffer(mirrored: readonly NodeCondition[], actual: rea
   });
 }
 
-/** A node's conditions for the Machine's status. */
+/** Converts the conditions of a Node for the Machine's status. */
 export const mirrored = (conditions: readonly Condition[]): NodeCondition[] =>
   conditions.map((condition) =>
     defined({
@@ -79,7 +82,7 @@ export const mirrored = (conditions: readonly Condition[]): NodeCondition[] =>
     }),
   );
 
-/** Conditions in Go's print format, for descriptions. */
+/** Formats conditions like Go's print function, for descriptions. */
 export const printConditions = (conditions: readonly NodeCondition[]): string =>
   `[${conditions
     .map(
@@ -89,9 +92,9 @@ export const printConditions = (conditions: readonly NodeCondition[]): string =>
     .join(' ')}]`;
 
 /**
- * When the node will have been NotReady, or its file system read-only, for the configured time; undefined if it is
- * neither. The Node decides. The Machine's status counts only without conditions on the Node. A deletion no longer
- * copies conditions, and a recovered node must not lose its pods.
+ * Returns the time from which the node counts as unresponsive: it has been NotReady, or its file system read-only, for the
+ * configured time. Undefined if it is neither. The conditions of the Node are used. Those of the Machine's status are used
+ * only if the Node has none, because they are no longer updated during a deletion. A recovered node must not lose its pods.
  */
 export function unresponsiveAt(
   machine: Machine,

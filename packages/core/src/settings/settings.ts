@@ -4,7 +4,7 @@ import { BREAKER_DEFAULTS, type BreakerLimits } from '../disruption/unreachable.
 
 const MINUTE = 60_000;
 
-/** The longest duration, a hundred years. A longer one means "never", and dates have a limit. */
+/** Maximum duration: a hundred years. Longer values mean "never", and dates have a limit. */
 const LONGEST_MS = 100 * 365 * 24 * 60 * MINUTE;
 
 /** Defaults for every machine, from the flags of the machine controller. Durations are in milliseconds. */
@@ -18,20 +18,22 @@ export interface MachineDefaults {
   readonly unhealthyConditionTypes: readonly string[];
   readonly volumeDetachTimeoutMs: number;
   readonly volumeReattachTimeoutMs: number;
-  /** The first wait after a creation that failed with `ResourceExhausted`. It grows, see `CapacityGate`. */
+  /** First wait after a creation that failed with `ResourceExhausted`. Later waits are longer, see `CapacityGate`. */
   readonly resourceExhaustedRetryMs: number;
-  /** If the node is NotReady for longer, its pods are force-deleted, because its kubelet does not respond. */
+  /** If a node is NotReady for this time, its pods are force-deleted, because its kubelet does not respond. */
   readonly unresponsiveNodeMs: number;
-  /** The same for a read-only file system, on which pods cannot end properly. */
+  /** If a node's file system is read-only for this time, its pods are force-deleted, because they cannot end properly. */
   readonly readOnlyNodeMs: number;
   readonly breaker: BreakerLimits;
-  /** Number or percentage of a deployment's machines that are replaced at once. */
+  /** Number or percentage of a deployment's machines that may be replaced at the same time. */
   readonly maxUnhealthyReplacements: number | string;
-  /** Feature `UndrainablePolicy`: whether the annotation has an effect. Otherwise every drain is forced at its end. */
+  /**
+   * Feature `UndrainablePolicy`: whether the annotation has an effect. Otherwise every drain is forced after its timeout.
+   */
   readonly undrainablePolicy: boolean;
 }
 
-/** Defaults of the original's flags. */
+/** The defaults of the original's flags. */
 export const MACHINE_DEFAULTS: MachineDefaults = {
   creationTimeoutMs: 20 * MINUTE,
   healthTimeoutMs: 10 * MINUTE,
@@ -50,20 +52,20 @@ export const MACHINE_DEFAULTS: MachineDefaults = {
   undrainablePolicy: true,
 };
 
-/** The defaults with the machine's own settings. */
+/** The settings of one machine: the defaults, or its own values. */
 export interface MachineSettings extends MachineDefaults {
   readonly healthTimeoutDisabled: boolean;
 }
 
-/** A duration of the spec. An invalid one, which a CRD without our rules accepts, counts as absent. */
+/** Parses a duration of the spec. An invalid value counts as absent; a CRD without the rules of mcm accepts it. */
 function durationOr(text: string | undefined, fallback: number): number {
   const ms = text === undefined ? undefined : parseDurationMs(text);
   return ms === undefined || ms < 0 ? fallback : Math.min(ms, LONGEST_MS);
 }
 
 /**
- * The settings of one machine: annotation (creation timeout only), then spec, then flag. Source:
- * machine-controller-manager, pkg/util/provider/machinecontroller/machine_util.go.
+ * Returns the settings of one machine. The annotation (for the creation timeout only) takes precedence over the spec, and
+ * the spec over the flag. Source: machine-controller-manager, pkg/util/provider/machinecontroller/machine_util.go.
  */
 export function settingsOf(machine: Machine, defaults: MachineDefaults): MachineSettings {
   const { spec } = machine;
@@ -81,11 +83,12 @@ export function settingsOf(machine: Machine, defaults: MachineDefaults): Machine
   };
 }
 
-/** The original evicts every 20 s. Its number of attempts is a duration here. */
+/** The interval between two evictions of a pod in the original. With it, `maxEvictRetries` is converted to a duration. */
 export const EVICTION_INTERVAL_MS = 20_000;
 
 /**
- * How long pods are evicted before they are deleted, in milliseconds: attempts times 20 s, at most the drain timeout.
+ * How long pods are evicted before they are deleted, in milliseconds: the number of attempts times 20 s, but at most the
+ * drain timeout.
  */
 export const evictionPeriodMs = (settings: MachineSettings): number =>
   Math.min(settings.maxEvictRetries, Math.trunc(settings.drainTimeoutMs / EVICTION_INTERVAL_MS)) * EVICTION_INTERVAL_MS;

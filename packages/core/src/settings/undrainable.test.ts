@@ -56,7 +56,7 @@ test('Quarantine: after the timeout no pod is evicted any more, and there is no 
   expect(planDrain({ ...o, pods: [] }, later(1, o.forceAt)).drained).toBe(true);
 });
 
-/** The memory of a process whose eviction `budget()` refused. */
+/** Returns the memory of a process whose evictions `budget()` refused. */
 const refused = (...names: readonly string[]) => ({
   ...NO_DRAIN_MEMORY,
   attempts: new Map(
@@ -115,7 +115,7 @@ describe('Quarantine after the timeout', () => {
     const pods = [withVolume('db-0', open), withVolume('db-8', { dueAt: due })];
     const plan = after(pods, { memory });
     expect(plan).toMatchObject({ evict: [], lookAgainAt: later(2 * 60_000, due) });
-    // Nothing waits for a place, so there is no timer.
+    // No pod waits for the window, so there is no timer.
     expect(after([pods[1] as DrainPod], { memory }).lookAgainAt).toBeUndefined();
   });
 });

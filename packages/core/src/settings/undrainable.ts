@@ -1,15 +1,15 @@
 import { Annotations, type Machine, type MachineClass } from '@mcm/api';
 
 /**
- * The policy for a machine with pods left after its drain timeout:
+ * What happens to a machine with pods that are left after its drain timeout:
  *
- * - `Force`: the pods are deleted without grace, and the VM is deleted. This is the only way of the original.
- * - `Quarantine`: evictions end. The Node stays cordoned, and the VM is deleted when its pods have ended by themselves.
- *   The set has replaced the machine, because one that is being deleted does not count.
- * - `Hold`: evictions continue without a limit.
+ * - `Force`: mcm deletes the pods with grace period 0, then the VM. The original always does this.
+ * - `Quarantine`: mcm stops evicting. The Node stays cordoned, and the VM is deleted when its pods have ended by themselves.
+ *   The set replaces the machine, because a machine that is being deleted does not count.
+ * - `Hold`: mcm continues to evict without a time limit.
  *
- * With the last two, only the label `force-deletion` or the end of the pods allows the deletion of the VM. The status
- * reports it.
+ * With the last two, the VM is deleted only when the pods have ended, or after the label `force-deletion` was added. The
+ * status reports this.
  */
 export type UndrainablePolicy = 'Force' | 'Quarantine' | 'Hold';
 
@@ -17,18 +17,18 @@ const POLICIES: readonly UndrainablePolicy[] = ['Force', 'Quarantine', 'Hold'];
 
 const isPolicy = (text: string): text is UndrainablePolicy => (POLICIES as readonly string[]).includes(text);
 
-/** The requested policy, and the error of an annotation that names none. */
+/** The requested policy, and the error in an annotation with an unknown policy. */
 export interface PolicyChoice {
   readonly policy: UndrainablePolicy;
   readonly problem?: string;
 }
 
-/** The policy of every machine without the annotation. */
+/** The policy of a machine without the annotation. */
 export const FORCED: PolicyChoice = { policy: 'Force' };
 
 /**
- * The annotation of the machine, or of its class, or `Force`. An invalid one counts as `Hold`: the user wanted
- * something other than the default, and a forced drain cannot be undone.
+ * Returns the policy from the annotation of the machine, else of its class, else `Force`. An invalid value counts as `Hold`:
+ * the user wanted something other than the default, and a forced drain cannot be undone.
  */
 export function undrainablePolicyOf(machine: Machine, machineClass: MachineClass | undefined): PolicyChoice {
   const own = machine.metadata.annotations?.[Annotations.UndrainablePolicy];

@@ -14,7 +14,7 @@ import type { HookDefinitions } from '../hooks/definitions.ts';
 import { isPostponement } from '../rollout/postponement.ts';
 import type { PolicyChoice } from './undrainable.ts';
 
-/** Durations of the spec, and the value that applies if one is invalid. */
+/** Durations of the spec, and the values that are used if they are invalid. */
 const DURATIONS = [
   'creationTimeout',
   'drainTimeout',
@@ -28,7 +28,7 @@ const isDuration = (text: string): boolean => {
   return ms !== undefined && ms >= 0;
 };
 
-/** Invalid booleans. `force-drain` counts only as `True`, as in the original. */
+/** Returns warnings about invalid booleans. `force-drain` has an effect only with the value `True`, as in the original. */
 function unclearBooleans({ metadata: { labels = {} } }: Machine): readonly string[] {
   const deletion = labels[Labels.ForceDeletion];
   const drain = labels[Labels.ForceDrain];
@@ -44,7 +44,7 @@ function unclearBooleans({ metadata: { labels = {} } }: Machine): readonly strin
   ];
 }
 
-/** The label of the Node that should keep it from rollouts, with a value that has no effect. */
+/** Returns a warning about the label that postpones rollouts, if its value on the Node has no effect. */
 function unclearPostponement({ metadata: { name, labels } }: Node): readonly string[] {
   const value = labels?.[Labels.RolloutPostpone];
   if (value === undefined || isPostponement(value)) return [];
@@ -52,7 +52,7 @@ function unclearPostponement({ metadata: { name, labels } }: Node): readonly str
   return [`Node ${name}: metadata.labels[${Labels.RolloutPostpone}]: "${value}" is ignored; ${fix}`];
 }
 
-/** Marks of the Node whose presence counts, with values that read as "no". */
+/** Returns warnings about marks on the Node that have an effect with any value, and whose value looks like "no". */
 const misleadingMarks = (node: Node): readonly string[] =>
   [Labels.CandidateForUpdate, Labels.SelectedForUpdate, Annotations.NotManagedByMCM].flatMap((key) => {
     const problem = presenceProblem(node, key);

@@ -2,7 +2,7 @@ import { Labels, type Machine } from '@mcm/api';
 import { controllerOf } from '@mcm/kube';
 import { isAvailable } from '../objects/machines.ts';
 
-/** Machines by a key that several may share, updated with each change. */
+/** Machines by a key that several machines may have. Each change of a machine updates it. */
 class Index {
   readonly #keyOf: (machine: Machine) => string | undefined;
   readonly #groups = new Map<string, { readonly byUid: Map<string, Machine>; list?: readonly Machine[] | undefined }>();
@@ -11,7 +11,7 @@ class Index {
     this.#keyOf = keyOf;
   }
 
-  /** In the order of their arrival; the same list as long as none of them changes. */
+  /** Returns the machines in the order of their arrival. The list object stays the same until one of them changes. */
   of(key: string): readonly Machine[] {
     const group = this.#groups.get(key);
     if (!group) return [];
@@ -19,7 +19,7 @@ class Index {
     return group.list;
   }
 
-  /** A machine with an unchanged key keeps its place. */
+  /** Updates a machine. If its key is unchanged, it keeps its position. */
   change(before: Machine | undefined, after: Machine | undefined): void {
     const from = before && this.#keyOf(before);
     const to = after && this.#keyOf(after);
@@ -27,7 +27,7 @@ class Index {
     if (after && to !== undefined) this.#group(to).set(after.metadata.uid, after);
   }
 
-  /** The group, ready to be changed. */
+  /** Returns the group of a key for a change. */
   #group(key: string): Map<string, Machine> {
     const group = this.#groups.get(key) ?? { byUid: new Map<string, Machine>() };
     group.list = undefined;
@@ -55,7 +55,7 @@ export class SimulatedFleet {
     return this.#byUid.get(uid);
   }
 
-  /** All machines. This is expensive. */
+  /** Returns all machines. The cost grows with the size of the fleet. */
   all(): readonly Machine[] {
     return [...this.#byUid.values()];
   }
@@ -64,7 +64,7 @@ export class SimulatedFleet {
     return this.#bySet.of(setUid);
   }
 
-  /** The first machine with this node. */
+  /** Returns the first machine with this node. */
   on(node: string): Machine | undefined {
     return this.#byNode.of(node)[0];
   }

@@ -27,9 +27,9 @@ import { planReplicas } from '../set/replicas/replicas.ts';
 import { withOwnNodes } from './rivals.ts';
 import { type SimulatedDurations, SimulatedWorld } from './world.ts';
 
-/** A deployment in its requested state, and the present state of its objects. */
+/** A deployment with the requested change, and the current state of its objects. */
 export interface SimulationInput {
-  /** A stored object that is valid and is not being deleted. */
+  /** The deployment. It is stored, valid and not being deleted. */
   readonly deployment: MachineDeployment;
   /** The sets that the deployment controls. */
   readonly sets: readonly MachineSet[];
@@ -47,12 +47,14 @@ export interface SimulationInput {
 
 /** One action of the controllers. */
 export interface SimulatedStep {
-  /** Milliseconds since the start. */
+  /** Milliseconds since the start of the simulation. */
   readonly afterMs: number;
   readonly action: 'make set' | 'make' | 'delete' | 'select' | 'hand over' | 'delete set' | 'roll back' | 'pause';
-  /** The name of the set or machine. A machine of a future set has a placeholder, because its name is unknown. */
+  /**
+   * Name of the set or machine. A machine of a set that does not exist yet has a placeholder, because its name is unknown.
+   */
   readonly name: string;
-  /** The machine's set. */
+  /** The set of the machine. */
   readonly set?: string | undefined;
   readonly because: string;
 }
@@ -66,30 +68,38 @@ export interface SimulatedEnd extends Pick<DeploymentSnapshot, 'deployment' | 's
 /** The result of a simulation. */
 export interface Simulation {
   readonly steps: readonly SimulatedStep[];
-  /** Present machines that would be deleted or updated in place, in that order. */
+  /** Existing machines that would be deleted or updated in place, in that order. */
   readonly disrupted: readonly Machine[];
-  /** Duration until nothing changes any more. */
+  /** Time in milliseconds until nothing changes any more. */
   readonly lastsMs: number;
-  /** The end state is as requested. */
+  /** True if the final state is the requested one. */
   readonly complete: boolean;
   /** The last action of the deployment, or the reason why it waits. */
   readonly because: string;
-  /** The end state. */
+  /** The final state. */
   readonly end: SimulatedEnd;
-  /** The problems in the end state, as conditions would report them, and machines that name the node of another one. */
+  /**
+   * The problems in the final state, as conditions would report them. It also contains machines whose label has the node of
+   * another machine.
+   */
   readonly problems: readonly string[];
-  /** The fewest available machines at a time, and the most existing ones, including terminating ones. */
+  /**
+   * The smallest number of available machines at any time, and the largest number of existing ones, including terminating
+   * ones.
+   */
   readonly leastAvailable: number;
   readonly most: number;
 }
 
-/** More passes than any rollout needs. Each moves a machine, or waits for a single event. */
+/**
+ * Maximum number of steps. It is higher than any rollout needs, because each step moves a machine or waits for one event.
+ */
 const looksFor = (machines: number): number => 1_000 + 50 * machines;
 
 /**
- * Simulates the actions of the controllers on a deployment with their own decision functions and objects in memory. It
- * reads and writes nothing. It assumes that new machines join, that in-place updates succeed, and that there are no
- * other changes.
+ * Simulates the controllers for one deployment. It uses their decision functions, with objects in memory, and neither reads
+ * nor writes the cluster. It assumes that new machines join, that in-place updates succeed, and that there are no other
+ * changes.
  *
  * @throws PlanRefused if a planner has a defect
  */
@@ -103,12 +113,14 @@ class Run {
   readonly #world: SimulatedWorld;
   readonly #steps: SimulatedStep[] = [];
   readonly #disrupted = new Map<string, Machine>();
-  /** Places of a set, by its UID, whose machine failed. A machine that is created there is a replacement. */
+  /**
+   * What the failed machines of each set had reached, by the UID of the set. Machines that are created next replace them.
+   */
   readonly #lost = new Map<string, Loss[]>();
   readonly #made = new Map<string, number>();
-  /** Names of machines that a set has or had, by its UID. */
+  /** Names of machines that a set has or had, by the UID of the set. */
   readonly #names = new Map<string, Set<string>>();
-  /** Unreachable machines stay unreachable, because their future is unknown. */
+  /** The simulation assumes that unreachable machines stay unreachable. */
   readonly #guards: Guards;
   readonly #fleet: ReadonlySet<string>;
   readonly #rivals: readonly string[];
@@ -151,7 +163,7 @@ class Run {
   #quietAt = 0;
   #seen = '';
 
-  /** Evaluates sizes and machines until nothing is left to do, as the controllers do between two events. */
+  /** Decides about sizes and machines until there is nothing left to do, as the controllers do between two events. */
   #settle(): RolloutPlan {
     for (let looks = looksFor(this.#world.machines.size); ; looks--) {
       const before = this.#steps.length;
@@ -192,7 +204,7 @@ class Run {
     return planRollout(snapshot);
   }
 
-  /** Applies the writes of the deployment controller. True: something changed. */
+  /** Applies the writes of the deployment controller. Returns true if something changed. */
   #carryOut(plan: RolloutPlan): boolean {
     const world = this.#world;
     const { because } = plan;
@@ -253,7 +265,7 @@ class Run {
     world.deployment = { ...deployment, status };
   }
 
-  /** Applies the writes of the set controller. True: something changed. */
+  /** Applies the writes of the set controller. Returns true if something changed. */
   #replicas({ repairs }: RolloutPlan): boolean {
     const world = this.#world;
     const classes = new Set(this.#input.classes.map(({ metadata }) => metadata.name));
@@ -293,7 +305,7 @@ class Run {
 
   #make(set: MachineSet, count: number, because: string): void {
     const { uid, name } = set.metadata;
-    // Names depend on the UID of the set, which is unknown before its creation.
+    // Names of machines depend on the UID of the set, which is unknown before the set is created.
     const isNew = !this.#input.sets.some((one) => one.metadata.uid === uid);
     const made = this.#made.get(uid) ?? 0;
     const names = isNew

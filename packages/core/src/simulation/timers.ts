@@ -1,15 +1,15 @@
 /** Actions by their time in milliseconds. */
 export class Timers {
-  /** In ascending order, each once. */
+  /** Times in ascending order without duplicates. */
   readonly #moments: number[] = [];
   readonly #acts = new Map<number, (() => void)[]>();
 
-  /** The next time, or Infinity. */
+  /** The next time, or Infinity if there is none. */
   get next(): number {
     return this.#moments[0] ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Never runs at an infinite time. */
+  /** Schedules an action. At an infinite time, it never runs. */
   at(moment: number, act: () => void): void {
     if (!Number.isFinite(moment)) return;
     const acts = this.#acts.get(moment);
@@ -22,7 +22,7 @@ export class Timers {
     this.#moments.splice(after + 1, 0, moment);
   }
 
-  /** Runs the actions that are due. Actions that they add run later. */
+  /** Runs the actions that are due. Actions that these add run later. */
   run(moment: number): void {
     const due: (() => void)[] = [];
     while (this.next <= moment) {

@@ -18,19 +18,19 @@ import type { NodeChange } from '../node/patch.ts';
 import { SimulatedFleet } from './fleet.ts';
 import { Timers } from './timers.ts';
 
-/** Assumed durations in milliseconds; infinite: it never ends. */
+/** Assumed durations in milliseconds. Infinity if it never ends. */
 export interface SimulatedDurations {
-  /** From a machine's creation to Running. */
+  /** Time from a machine's creation to Running. */
   readonly join: (machine: Machine) => number;
-  /** From the deletion request until the machine is gone: drain and deletion of the VM. */
+  /** Time from the deletion request until the machine is deleted, with its drain and its VM. */
   readonly gone: (machine: Machine) => number;
-  /** Time until the undrainable policy keeps a machine that is never deleted; undefined: no policy applies. */
+  /** Time until the undrainable policy keeps a machine that will not be deleted. Undefined if no policy applies. */
   readonly undrained?: (machine: Machine) => number | undefined;
-  /** From the selection of a node to the end of its in-place update. */
+  /** Time from the selection of a node to the end of its in-place update. */
   readonly update: (machine: Machine) => number;
 }
 
-/** The state at a simulated time: API objects, and future actions. */
+/** The state at a simulated time: API objects, and scheduled actions. */
 export class SimulatedWorld {
   deployment: MachineDeployment;
   sets: MachineSet[];
@@ -41,7 +41,7 @@ export class SimulatedWorld {
   readonly #timers = new Timers();
   #uids = 0;
 
-  /** @param nodes Undefined without access to the nodes. */
+  /** @param nodes The nodes; undefined without access to them. */
   constructor(
     start: {
       readonly deployment: MachineDeployment;
@@ -72,7 +72,7 @@ export class SimulatedWorld {
     return this.#machines.of(set.metadata.uid);
   }
 
-  /** Undefined without access to the nodes. */
+  /** Returns a node by its name; undefined without access to the nodes. */
   get nodeOf(): ((name: string) => Node | undefined) | undefined {
     const nodes = this.#nodes;
     return nodes && ((name) => nodes.get(name));
@@ -86,7 +86,7 @@ export class SimulatedWorld {
     return this.#nodes?.get(metadata.labels?.[Labels.Node] ?? '');
   }
 
-  /** Continues the actions that were in progress at the start. */
+  /** Schedules the end of actions that were in progress at the start. */
   #takeOver(machine: Machine): void {
     this.#machines.put(machine);
     const phase = machine.status?.currentStatus?.phase;
@@ -153,7 +153,7 @@ export class SimulatedWorld {
     });
   }
 
-  /** Its agent is assumed to succeed. */
+  /** Schedules the end of an in-place update. Its agent is assumed to succeed. */
   #update(machine: Machine): void {
     const { uid } = machine.metadata;
     this.#setPhase(uid, 'InPlaceUpdating', InPlaceUpdateReasons.SelectedForUpdate);
@@ -185,7 +185,7 @@ export class SimulatedWorld {
     this.#machines.put({ ...machine, metadata: { ...patched, resourceVersion: '1' } });
   }
 
-  /** Changes a node, and starts or ends the actions that the change requests of its machine. */
+  /** Changes a node, and starts or ends the actions of its machine that depend on this change. */
   changeNode(seen: Node, change: NodeChange): void {
     const node = this.#nodes?.get(seen.metadata.name);
     if (!node) return;
@@ -228,12 +228,12 @@ export class SimulatedWorld {
     this.deployment = { ...this.deployment, spec: { ...this.deployment.spec, paused: true } };
   }
 
-  /** Schedules an action; never for an infinite time. */
+  /** Schedules an action. After an infinite time, it never runs. */
   after(ms: number, act: () => void): void {
     this.#timers.at(this.nowMs + Math.max(ms, 0), act);
   }
 
-  /** Advances to the next action, or to `lookAt`. False: it does not exist. */
+  /** Advances to the next action, or to `lookAt`. Returns false if there is neither. */
   advance(lookAt: Date | undefined): boolean {
     const looks = lookAt === undefined ? Number.POSITIVE_INFINITY : Math.max(lookAt.getTime(), this.nowMs + 1_000);
     const next = Math.min(looks, this.#timers.next);
@@ -244,7 +244,7 @@ export class SimulatedWorld {
   }
 }
 
-/** A JSON merge patch, RFC 7386. */
+/** Applies a JSON merge patch, RFC 7386. */
 export function merged(target: unknown, patch: unknown): unknown {
   if (!isRecord(patch)) return patch;
   const result: Record<string, unknown> = isRecord(target) ? { ...target } : {};

@@ -1,4 +1,4 @@
-/** A watch whose every part waits for `pause`, in order, so its cache always lags. */
+/** Delays each part of a watch until `pause` resolves, in order. A cache that reads it is always outdated. */
 export function delayedWatch(response: Response, pause: () => Promise<unknown>): Response {
   if (response.body === null) return response;
   const reader = response.body.getReader();

@@ -41,7 +41,7 @@ test('a life is one trace with stages and calls of all processes below the machi
   call.addEvent('RunInstances', { failed: false });
   call.end();
   first.tracer.stage('create', machine('Pending'), 2_000);
-  // From here on another process, without the memory of the first.
+  // From here on, another process continues, without the memory of the first.
   const second = start();
   await clock.advance(60_000);
   second.tracer.stage('join', machine('Running'), 62_000);

@@ -4,22 +4,22 @@ import type { DriverTracer } from '../driver/invoker/api/tracing.ts';
 import type { Stage, StageObserver } from '../metrics/machine.ts';
 import { failureIn } from './machine-change.ts';
 
-/** Attribute by which a driver's call finds the trace of its machine. */
+/** Attribute of a driver call with the UID of its machine, which identifies the trace. */
 const MACHINE_UID = 'machine.uid';
 
-/** Converts the life of machines to spans: one trace for each machine, from its creation to its deletion. */
+/** Creates spans for the life of machines. Each machine has one trace, from its creation to its deletion. */
 export interface LifeTracer {
-  /** For the calls of the driver. */
+  /** The tracer for driver calls. */
   readonly driver: DriverTracer;
-  /** Receives the stages of machines' lives. */
+  /** Called at the end of each stage of a machine's life. */
   readonly stage: StageObserver;
-  /** Receives each change of a machine. */
+  /** Called for each change of a machine. */
   readonly changed: (change: Change<Machine>) => void;
 }
 
 /**
- * The ids of the trace and its root span are derived from the machine's UID, so a restarted controller or a new leader
- * continues the same trace. The root is sent when the machine is deleted.
+ * Returns the ID of a machine's trace. The IDs of the trace and its root span are derived from the machine's UID, so the
+ * next process or leader continues the same trace. The root span is sent when the machine is deleted.
  */
 const traceOf = (uid: string): string => traceIdOf('machine', uid);
 const rootOf = (uid: string): string => spanIdOf('machine', uid);
@@ -37,7 +37,7 @@ function attributesOf({ metadata, spec }: Machine): Record<string, SpanValue> {
   return Object.fromEntries(Object.entries(known).filter((entry): entry is [string, string] => Boolean(entry[1])));
 }
 
-/** Sends spans of stages, driver calls and whole lives to an exporter. */
+/** Sends spans of stages, driver calls and whole lives of machines to an exporter. */
 export function createLifeTracer(exporter: SpanExporter, clock: Clock): LifeTracer {
   const now = (): number => clock.now().getTime();
   const within = (machine: Machine, name: string, startMs: number, error?: string): Span => {
@@ -76,7 +76,7 @@ export function createLifeTracer(exporter: SpanExporter, clock: Clock): LifeTrac
   };
 }
 
-/** Calls of machines are below their machine. Others, such as listings, are separate traces. */
+/** Spans of calls for a machine are children of its root span. Other calls, such as listings, have their own traces. */
 function driverTracer(exporter: SpanExporter, now: () => number): DriverTracer {
   let calls = 0;
   return {

@@ -2,7 +2,7 @@ import type { Machine } from '@mcm/api';
 import { phaseOf } from '@mcm/api';
 import type { Change } from '@mcm/kube';
 
-/** The reason of a machine's failure, for the change in which it failed; otherwise undefined. */
+/** Returns why a machine failed, if it failed in this change; otherwise undefined. */
 export function failureIn(change: Change<Machine>): string | undefined {
   const { object } = change;
   if (change.type !== 'updated' || phaseOf(object) !== 'Failed' || phaseOf(change.old) === 'Failed') return undefined;

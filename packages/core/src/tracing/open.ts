@@ -2,7 +2,7 @@ import type { Clock, Logger, Meters, SpanExporter, TracingOff, TracingSettings }
 import type { LifeTracer } from './life.ts';
 import type { RolloutSources } from './rollout.ts';
 
-/** The parts of a process that traces need. */
+/** What traces need from the process. */
 export interface TracesContext {
   readonly name: string;
   readonly version: string;
@@ -11,16 +11,16 @@ export interface TracesContext {
   readonly meters: Meters;
 }
 
-/** Active traces. */
+/** Traces that are enabled. */
 export interface Traces {
   readonly exporter: SpanExporter;
-  /** Spans of machines' lives. */
+  /** Returns the tracer for the lives of machines. */
   lives(): LifeTracer;
-  /** Sends spans of rollouts from now on. */
+  /** Starts to send spans of rollouts. */
   rollouts(sources: RolloutSources): void;
 }
 
-/** Starts traces if they are enabled. Their code is loaded only then, and connects with the first span. */
+/** Starts traces if they are enabled. Only then, it loads their code. The connection is opened with the first span. */
 export async function openTraces(
   settings: TracingSettings | TracingOff,
   context: TracesContext,

@@ -45,7 +45,7 @@ const set = {
   },
 } as unknown as MachineSet;
 
-/** Caches with the objects of a test. */
+/** Creates caches with the objects of a test. */
 function start(now: MachineDeployment) {
   const spans: Span[] = [];
   const exporter: SpanExporter = {

@@ -28,7 +28,7 @@ export interface RolloutSources {
   readonly machines: Pick<Informer<Machine>, 'onChange'>;
 }
 
-/** A rollout in progress, or one that has just completed. */
+/** A rollout that is in progress or has just completed. */
 interface Rollout {
   readonly deployment: MachineDeployment;
   readonly revision: string;
@@ -40,7 +40,7 @@ const revisionOf = ({ metadata }: MachineDeployment | MachineSet): string =>
 const progressReason = ({ status }: MachineDeployment): string | undefined =>
   status?.conditions?.find(({ type }) => type === 'Progressing')?.reason;
 
-/** Seconds on the wire. */
+/** Stored times have a resolution of one second. */
 const timeOf = (text: string | undefined, fallback: number): number =>
   text === undefined ? fallback : Date.parse(text);
 
@@ -70,7 +70,9 @@ class RolloutTracer {
   readonly #exporter: SpanExporter;
   readonly #clock: Clock;
   readonly #sources: RolloutSources;
-  /** When a rollout started, by the UID of the deployment. A process that starts during the rollout does not know it. */
+  /**
+   * Start times of rollouts, by the UID of the deployment. A process that starts during a rollout does not know its start.
+   */
   readonly #began = new Map<string, number>();
   readonly #pausedSince = new Map<string, number>();
 
@@ -169,7 +171,7 @@ class RolloutTracer {
     });
   }
 
-  /** The rollout of a machine; undefined if none is in progress. */
+  /** Returns the rollout of a machine; undefined if none is in progress. */
   #rolloutOf(machine: Machine): Rollout | undefined {
     const { deployments, sets } = this.#sources;
     const namespace = machine.metadata.namespace ?? '';
@@ -187,9 +189,13 @@ class RolloutTracer {
 }
 
 /**
- * Turns rollouts into spans, from the caches and without a write. A rollout is one trace. Its ids are derived from the UID of the deployment
- * and the revision, so the next leader continues the trace. Below the root are: each machine that was created and runs, each that was deleted or
- * failed, pauses, and the time at which the progress deadline expired.
+ * Sends spans of rollouts, derived from the caches. It writes no object. A rollout is one trace. Its IDs are derived from
+ * the UID of the deployment and the revision, so the next leader continues the trace. The root span has these children:
+ *
+ * - each machine that was created and is Running
+ * - each machine that was deleted or failed
+ * - pauses
+ * - the time at which the progress deadline expired
  */
 export function traceRollouts(exporter: SpanExporter, clock: Clock, sources: RolloutSources): void {
   const tracer = new RolloutTracer(exporter, clock, sources);

@@ -3,14 +3,14 @@ import { parseTime } from '@mcm/api';
 const INTEGER = /^[+-]?\d+$/;
 const GO_DURATION = /^[+-]?(0|((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))+)$/;
 
-/** A whole decimal number, like Go's `strconv.ParseInt` reads it; undefined for anything else. */
+/** Parses a decimal integer like Go's `strconv.ParseInt`. Undefined for any other text. */
 export function parseInteger(text: string | undefined): number | undefined {
   if (text === undefined || !INTEGER.test(text)) return undefined;
   const value = Number(text);
   return Number.isSafeInteger(value) ? value : undefined;
 }
 
-/** Decisions read the same times of the same machines repeatedly. */
+/** Caches parsed times, because decisions read the same times of the same machines repeatedly. */
 const times = new Map<string, number>();
 const MOST_TIMES = 20_000;
 
@@ -29,5 +29,8 @@ export function parseInstant(text: string | null | undefined): number | undefine
 /** Returns true if the text is a duration in Go's syntax, such as `30m` or `1h15m`. */
 export const isGoDuration = (text: string): boolean => GO_DURATION.test(text);
 
-/** Orders texts by code unit. It is the last key of every sort, so that no order depends on the input. */
+/**
+ * Compares texts by code unit. Sorts use it as their last criterion, so that the result does not depend on the order of the
+ * input.
+ */
 export const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

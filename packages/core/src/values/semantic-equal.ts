@@ -1,6 +1,6 @@
 import { isRecord } from '@mcm/kube';
 
-/** Returns true for an empty value: Go's typed objects cannot distinguish an absent field from an empty or zero one. */
+/** Returns true for an absent, empty or zero value. Go's typed objects cannot distinguish these. */
 function isNothing(value: unknown): boolean {
   if (value === undefined || value === null || value === '' || value === 0 || value === false) return true;
   if (Array.isArray(value)) return value.length === 0;
@@ -8,8 +8,8 @@ function isNothing(value: unknown): boolean {
 }
 
 /**
- * Compares JSON values. Absent, null, empty and zero are equal, and the order of keys does not matter. Go controllers
- * write `{}` where mcm writes nothing, and a takeover must not see a difference.
+ * Compares JSON values. Absent, null, empty and zero values are equal, and the order of keys is ignored. Go controllers
+ * write `{}` where mcm writes nothing, and a take-over must not cause a rollout.
  */
 export function semanticEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;
@@ -25,8 +25,8 @@ export function semanticEqual(a: unknown, b: unknown): boolean {
 }
 
 /**
- * The value as JSON with sorted keys and without empty values. The text is equal for semantically equal values, except
- * for empty items of lists, which keep their place.
+ * Returns the value as JSON with sorted keys and without empty values. Semantically equal values have equal texts, except
+ * for empty items of lists, which keep their position.
  */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;

@@ -1,6 +1,6 @@
 import type { KubeObject } from '@mcm/kube';
 
-/** The first items of a list, and the number of the others. */
+/** Returns the first items of a list, and the number of the others. */
 export function listed(names: readonly string[], most = 5): string {
   const shown = names.slice(0, most).join(', ');
   return names.length > most ? `${shown} and ${names.length - most} more` : shown;

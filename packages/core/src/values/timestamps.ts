@@ -1,15 +1,15 @@
 import { Annotations, formatTime, type Machine, parseTime } from '@mcm/api';
 import { controllerOf } from '@mcm/kube';
 
-/** A stored time in milliseconds since 1970; an absent or invalid one is 0, which is long ago. */
+/** Returns a stored time in milliseconds since 1970. An absent or invalid time is 0, which is in the distant past. */
 export const millis = (time: string | null | undefined): number => parseTime(time ?? undefined)?.getTime() ?? 0;
 
-/** `start` (a stored time) plus `ms`. */
+/** Returns the stored time `start` plus `ms`. */
 export const after = (start: string | null | undefined, ms: number): Date => new Date(millis(start) + ms);
 
 /**
- * Until when a machine may join: its creation plus the creation timeout. A machine without an owner may get its VM
- * later, after its class was corrected. It then has the same time from that moment.
+ * Returns until when a machine may join: its creation plus the creation timeout. A machine without an owner may get its VM
+ * only after its class was corrected. The same timeout then starts at that time.
  */
 export function joinDeadline(machine: Machine, { creationTimeoutMs }: { creationTimeoutMs: number }): Date {
   const deadline = after(machine.metadata.creationTimestamp, creationTimeoutMs);
@@ -19,8 +19,8 @@ export function joinDeadline(machine: Machine, { creationTimeoutMs }: { creation
 }
 
 /**
- * Until when an unhealthy machine may recover before it is Failed. It is longer during an in-place update, which
- * includes reboots.
+ * Returns until when an unhealthy machine may recover before it is marked as Failed. The time is longer during an in-place
+ * update, which includes reboots.
  */
 export function healthDeadline({ metadata, status }: Machine, { healthTimeoutMs }: { healthTimeoutMs: number }): Date {
   const deadline = after(status?.currentStatus?.lastUpdateTime, healthTimeoutMs);
@@ -28,7 +28,7 @@ export function healthDeadline({ metadata, status }: Machine, { healthTimeoutMs 
   return updated && updated > deadline ? updated : deadline;
 }
 
-/** A time in Go's default print format, for descriptions: `2026-11-21 09:05:06 +0000 UTC`. */
+/** Formats a time like Go's print function, for descriptions: `2026-11-21 09:05:06 +0000 UTC`. */
 export const goTime = (time: string | null | undefined): string => {
   const text = time ? formatTime(new Date(millis(time))) : '0001-01-01T00:00:00Z';
   return `${text.replace('T', ' ').replace('Z', '')} +0000 UTC`;

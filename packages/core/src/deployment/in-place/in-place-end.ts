@@ -10,11 +10,11 @@ import { DECIDED_BY_DRAIN, schedulable } from './in-place-template.ts';
 const Reasons = InPlaceUpdateReasons;
 
 /**
- * Ends the in-place updates of a deployment whose strategy has changed.
+ * Ends the in-place updates of a deployment whose strategy is no longer an in-place one.
  *
- * - A moved machine becomes an ordinary machine of its set. Otherwise the set could never delete it.
- * - A node whose update has ended accepts pods again. Otherwise its machine would never be available.
- * - An update that has not begun is cancelled. An update in progress is awaited.
+ * - A moved machine loses its update marks. With them, its set could never delete it.
+ * - A node whose update has ended becomes schedulable again. Otherwise its machine would never be available.
+ * - An update that has not started is canceled. An update in progress runs to its end.
  */
 export function endOfUpdates({
   deployment,

@@ -22,7 +22,7 @@ const UPDATED: UpdateState = {
 const EMPTIED: UpdateState = { marks: ['candidate'], template: 'other', reason: 'CandidateForUpdate' };
 const READY: UpdateState = {};
 
-/** Plans for three replicas without surge; one machine may be unavailable. */
+/** Returns the plan for three replicas without a surge, of which one may be unavailable. */
 function plan(
   old: SetStates,
   current: SetStates,

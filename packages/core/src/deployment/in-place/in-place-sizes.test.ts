@@ -23,7 +23,7 @@ const withMachines = (name: string, replicas: number, machines: readonly Machine
 /** Creates `count` running machines of the set. */
 const full = (name: string, count: number, replicas = count, labels = {}): SetWithMachines =>
   withMachines(name, replicas, machinesOf(count, 'Running', name), labels);
-/** Creates `count` machines that were moved in and are not counted yet. */
+/** Creates `count` machines that were moved to a set and that its size does not include yet. */
 const moved = (count: number, name = 'm'): Machine[] =>
   Array.from({ length: count }, (_, i) => machine(`${name}${i}`, { phase: 'Running', labels: MOVED }));
 
@@ -46,7 +46,7 @@ const plain = (resize: ReadonlyMap<string, number>) => Object.fromEntries(resize
 test('a moved machine frees its old place and takes a new one', () => {
   const old = full('old', 3, 4, NOT_REFILLED);
   expect(plain(sizesOfMoved(snapshot(withMachines('new', 0, moved(1)), [old])))).toEqual({ old: 3, new: 1 });
-  // The set counts it already, or the machine is being deleted.
+  // The size of the set already includes the machine, or the machine is being deleted.
   expect(plain(sizesOfMoved(snapshot(withMachines('new', 1, moved(1)), [full('old', 3, 3, NOT_REFILLED)])))).toEqual(
     {},
   );
@@ -83,9 +83,9 @@ test('a set that may create machines keeps its size and fills the place with ano
 test('machines that were moved back take their places from the current set', () => {
   const old = withMachines('old', 2, [...machinesOf(2, 'Running', 'o'), ...moved(1)], NOT_REFILLED);
   expect(plain(sizesOfMoved(snapshot(full('new', 1, 2), [old])))).toEqual({ new: 1, old: 3 });
-  // Only the places of moved machines become free.
+  // Only the replicas of moved machines become free.
   expect(plain(sizesOfMoved(snapshot(full('new', 0, 2), [old])))).toEqual({ new: 1, old: 3 });
-  // The current set lacks fewer machines than were moved away.
+  // The current set lacks fewer machines than were moved to other sets.
   const two = withMachines('old', 1, [...machinesOf(1, 'Running', 'o'), ...moved(2)], NOT_REFILLED);
   expect(plain(sizesOfMoved(snapshot(full('new', 2, 3), [two])))).toEqual({ new: 2, old: 2 });
 });
@@ -230,7 +230,7 @@ test('surplus old machines are deleted as far as enough are available; unavailab
   expect(gone(full('new', 3), [full('old', 1)])).toEqual({ old: 0 });
   expect(gone(full('new', 2), [full('old', 2)])).toEqual({ old: 1 });
   expect(gone(full('new', 1), [full('old', 2)])).toEqual({});
-  // Deleting an unavailable machine costs nothing.
+  // The deletion of an unavailable machine uses no budget.
   const idle = withMachines('old', 3, [...machinesOf(1, 'Running', 'o'), ...machinesOf(2, 'Unknown', 'u')]);
   expect(gone(full('new', 2), [idle])).toEqual({ old: 1 });
   const unwell = withMachines('new', 3, [...machinesOf(2, 'Running', 'n'), ...machinesOf(1, 'Unknown', 'u')]);

@@ -11,19 +11,18 @@ import {
 } from '../state/in-place-snapshot.ts';
 import { type Resize, type SetSize, sizeOf } from '../state/size.ts';
 
-/** Counts the machines that were moved in and that the set does not count yet. */
+/** Number of moved machines that exist in the set but not yet in its `spec.replicas`. */
 function movedIn(one: SetWithMachines): number {
   const alive = one.machines.filter((machine) => !isTerminating(machine));
   return Math.max(Math.min(alive.filter(isBeingHandedOver).length, alive.length - replicasOf(one)), 0);
 }
 
 /**
- * Sizes that follow moved machines.
+ * Returns the sizes of the sets after machines moved between them.
  *
- * - A set that received machines gets its actual size, also if its template has changed since.
- * - The set that they left does not replace them.
- * - The total stays within the size of the deployment. A smaller deployment has no place for all moved machines, so the
- *   set deletes the others.
+ * - A set that received machines gets its actual number of machines, even if its template has changed since.
+ * - The set that lost machines does not replace them.
+ * - The total does not exceed the replicas and surge of the deployment. If it would, the set deletes the other machines.
  */
 export function sizesOfMoved(o: Bounds): Map<string, number> {
   const { current, old } = o;
@@ -45,24 +44,27 @@ export function sizesOfMoved(o: Bounds): Map<string, number> {
   return resize;
 }
 
-/** Sets, and how many machines they may have together. */
+/** The sets, and the number of machines that they may have together. */
 type Bounds = Pick<InPlaceSnapshot, 'current' | 'old' | 'replicas' | 'surge'>;
 
-/** Places of the deployment that no set has. */
+/** Number of machines that the deployment allows and that no set requests. */
 export const roomOf = ({ current, old, replicas, surge }: Bounds, resize: Resize = new Map()): number =>
   [...old, current].reduce(
     (room, one) => room - (resize.get(one.set.metadata.name) ?? replicasOf(one)),
     replicas + surge,
   );
 
-/** Replicas of a set without a machine. */
+/** Number of replicas of a set that have no machine. */
 const vacated = (one: SetWithMachines): number => replicasOf(one) - one.machines.length;
 
 /** Returns true if an in-place update forbids the set to create machines. */
 export const mayNotRefill = ({ set }: SetWithMachines): boolean =>
   set.metadata.labels?.[Labels.ScaleUpDisabled] !== undefined;
 
-/** A set that machines left or joined gets its actual size (docs/compatibility/rules-deployments.md §5.3). */
+/**
+ * Corrects the size of each set that lost or received machines to its actual number (docs/compatibility/rules-deployments.md
+ * §5.3).
+ */
 export function repairSizes(o: InPlaceSnapshot): Map<string, number> {
   const resize = sizesOfMoved(o);
   for (const one of o.old.filter(mayNotRefill)) {
@@ -72,8 +74,8 @@ export function repairSizes(o: InPlaceSnapshot): Map<string, number> {
 }
 
 /**
- * Prevents a total of 0: the current set takes the places of an old set that lost its last machines, because the old
- * set may not create machines.
+ * Prevents a total size of 0. The machines of an old set may be lost during the update, and an old set may not create
+ * machines. The current set then creates them.
  */
 export function keptAboveZero({ current, old, replicas, ceiling = replicas }: InPlaceSnapshot, resize: Resize): Resize {
   const left = [...old, current].some((one) => (resize.get(one.set.metadata.name) ?? replicasOf(one)) > 0);
@@ -82,7 +84,7 @@ export function keptAboveZero({ current, old, replicas, ceiling = replicas }: In
 }
 
 /**
- * Sizes of the current set that need no move, and the surplus of a smaller deployment
+ * Returns the size of the current set when no machine has to move, or smaller old sets after the deployment was scaled down
  * (docs/compatibility/rules-deployments.md §5.4).
  */
 export function resizeCurrent(o: InPlaceSnapshot): { resize: Resize; because: string } | undefined {
@@ -102,8 +104,8 @@ export function resizeCurrent(o: InPlaceSnapshot): { resize: Resize; because: st
 }
 
 /**
- * Adds the surge to a current set that was created without it. The user may have returned to this set, or more replicas
- * used up the surge. Without it, a deployment with maxUnavailable 0 would never select a machine.
+ * Adds the surge to a current set that was created without it. This happens if the user returned to this set, or if a
+ * scale-up used the surge. Without the surge, a deployment with maxUnavailable 0 would never select a machine.
  */
 export function intoSurge(o: InPlaceSnapshot): Resize {
   const { current, old, replicas, surge } = o;
@@ -121,7 +123,9 @@ export function intoSurge(o: InPlaceSnapshot): Resize {
 const asSize = ({ set, machines }: SetWithMachines): SetSize =>
   sizeOf(set, { replicas: machines.length, available: machines.filter(isAvailable).length });
 
-/** Deletes old machines without a place, as far as machines of the current set are available. */
+/**
+ * Deletes surplus old machines, if enough machines are available. Machines that are not available are deleted in any case.
+ */
 export function surplusGone(o: InPlaceSnapshot, left: readonly SetWithMachines[]): Map<string, number> {
   const steady = (one: SetWithMachines) => Math.min(one.machines.filter(isAvailable).length, replicasOf(one));
   const available = [...left, o.current].reduce((total, one) => total + steady(one), 0);
@@ -131,8 +135,8 @@ export function surplusGone(o: InPlaceSnapshot, left: readonly SetWithMachines[]
 }
 
 /**
- * Removes `surplus` replicas from the sets, the oldest set first.
- * @param kept Number of machines that a set keeps
+ * Removes `surplus` replicas from the sets, beginning with the oldest set.
+ * @param kept Returns the number of machines that a set must keep
  */
 function shrunk(
   sets: readonly SetWithMachines[],

@@ -9,10 +9,7 @@ import { hasMachines, type View } from '../state/view.ts';
 import { planInPlaceUpdate } from './in-place.ts';
 import { sizesOfMoved } from './in-place-sizes.ts';
 
-/**
- * The condition of a deployment whose machines cannot be updated in place, because there is no access to their nodes
- * (P-25).
- */
+/** The condition of a deployment with in-place updates, if the manager has no access to the nodes (P-25). */
 export const NO_NODES = {
   type: ROLLOUT_BLOCKED,
   status: 'True',
@@ -21,10 +18,10 @@ export const NO_NODES = {
     'The in-place update is blocked: it needs Nodes, and there is no target cluster. Start the manager with --target-kubeconfig, or set spec.strategy.type to RollingUpdate or Recreate.',
 } as const satisfies ConditionChange;
 
-/** A condition of a rollout that cannot progress without access to nodes. */
+/** The condition of a rollout that is blocked because the manager has no access to nodes. */
 type Blocked = ConditionChange & { readonly reason: 'NoTargetCluster' | 'NodesNotReadable' };
 
-/** The same condition for nodes that cannot be read at present. */
+/** The same condition, if the manager cannot read the nodes at present. */
 const unseenNodes = (why: string): Blocked => ({
   ...NO_NODES,
   reason: 'NodesNotReadable',
@@ -39,9 +36,7 @@ function noNodesStep({ status }: MachineDeployment, condition: Blocked): Step {
 
 const MOST_NAMES = 3;
 
-/**
- * Reports the failed in-place updates as long as they exist. While they use up the budget, no other node is selected.
- */
+/** Reports failed in-place updates until they are resolved. If they use up the budget, no further node is selected. */
 function failedUpdates(
   machines: readonly Machine[],
   nodeOf: View['nodeOf'],
@@ -72,8 +67,8 @@ const withMachines = ({ machines }: View, { set }: CountedSet) => ({
 });
 
 /**
- * Sizes that follow machines which were moved before the rollout was paused or scaled. They create and delete no
- * machine.
+ * Returns the sizes of sets after machines moved between them, for a rollout that was then paused or scaled. The step
+ * neither creates nor deletes machines.
  */
 export function movedStep(view: View): Step | undefined {
   const { deployment, counted, replicas, limits } = view;
@@ -105,7 +100,7 @@ export function inPlaceStep(view: View): Step {
     unavailable: limits.unavailable,
     ...shareOf(view),
     manual: deployment.spec.strategy?.inPlaceUpdate?.orchestrationType === 'Manual',
-    // Outside of its windows, an update completes started machines and starts no others.
+    // Outside of its windows, an in-place update completes started machines and starts no others.
     ...withoutUndefined({ repairsFirst: view.closed ? true : undefined }),
     nodeOf: nodeOf ?? (() => undefined),
     postponed: new Set(view.postponed.map(({ machine }) => machine)),

@@ -14,7 +14,7 @@ import {
 
 const CURRENT = set('new', 3);
 
-/** Changes of a node, by their effect. */
+/** Changes of nodes, by their effect. */
 const CHANGES = {
   nothing: undefined,
   'select for the current template': selectedFor(CURRENT),

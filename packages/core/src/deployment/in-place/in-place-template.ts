@@ -17,21 +17,24 @@ const Reasons = InPlaceUpdateReasons;
 const hashOf = ({ metadata }: MachineSet): string | undefined => metadata.labels?.[Labels.TemplateHash];
 const templateOf = ({ metadata }: Node): string | undefined => metadata.annotations?.[Annotations.SelectedForTemplate];
 /**
- * Replaces a template: the last update of the node was for another template and has ended. The next selection
- * is for the current template.
+ * Marker in place of a template: the last update of the node was to another template and has ended. The next selection of
+ * the node applies to the current template.
  */
 const ENDED = '';
 
 const has = ({ metadata }: Node, key: string): boolean => metadata.labels?.[key] !== undefined;
 
-/** Makes the node schedulable again, unless its machine-config daemon keeps it drained and uncordons it later. */
+/**
+ * Makes the node schedulable again. If the machine-config daemon keeps the node drained, the node stays cordoned and the
+ * daemon uncordons it later.
+ */
 export const schedulable = ({ metadata }: Node): { readonly unschedulable?: false } =>
   metadata.annotations?.[Annotations.ConfigDaemonDrain]?.startsWith('drain-') ? {} : { unschedulable: false };
 
 /** The annotations that {@link schedulable} reads. */
 export const DECIDED_BY_DRAIN = [Annotations.ConfigDaemonDrain] as const;
 
-/** Selects a node for an update to the template of the set, and records this template. */
+/** Selects a node for an update to the template of the set, and records this template on the node. */
 export function selectedFor(current: MachineSet): Change {
   return {
     metadata: {
@@ -42,36 +45,39 @@ export function selectedFor(current: MachineSet): Change {
 }
 
 /**
- * Returns true if the update of the node was begun for another template. Without a record it counts as the current one.
+ * Returns true if the node was selected for an update to another template. A node without a record counts as selected for
+ * the current template.
  */
 export function isOutdated(node: Node, current: MachineSet): boolean {
   const template = templateOf(node);
   return template !== undefined && template !== ENDED && template !== hashOf(current);
 }
 
-/** Returns true if the node was updated, or failed to update, to another template than the requested one. */
+/** Returns true if the last update of the node, successful or failed, was to another template than the requested one. */
 const isElsewhere = (node: Node, current: MachineSet): boolean =>
   templateOf(node) === ENDED || isOutdated(node, current);
 
 /**
- * Returns true if the node was drained for an update to another template, and this update has ended. It waits for the
- * next one.
+ * Returns true if the node was drained for an update to another template and this update has ended. The node waits for its
+ * next update.
  */
 export const beganFor = (node: Node, current: MachineSet): boolean =>
   has(node, Labels.CandidateForUpdate) && !has(node, Labels.SelectedForUpdate) && isElsewhere(node, current);
 
-/** Returns true if the node was selected without a record of the template. Then it counts as the current template. */
+/**
+ * Returns true if the node was selected without a record of the template. It counts as selected for the current template.
+ */
 const isUnnoted = (node: Node): boolean =>
   has(node, Labels.SelectedForUpdate) && !has(node, Labels.UpdateResult) && (templateOf(node) ?? ENDED) === ENDED;
 
-/** Returns true if the agent may have begun. Until it ends, its action and template are unknown. */
+/** Returns true if the agent may have started the update. Until the update ends, its progress and template are unknown. */
 const hasBegun = (machine: Machine): boolean => {
   const reason = updateReasonOf(machine);
   const waits = reason === undefined || reason === Reasons.CandidateForUpdate || reason === Reasons.SelectedForUpdate;
   return !waits || phaseOf(machine) !== 'Running';
 };
 
-/** Removes the selection and the result of an update to another template, once the machine shows this result. */
+/** Removes the selection and the result of an update to another template. It waits until the machine shows this result. */
 function outdatedResult(machine: Machine): Change | undefined {
   const reason = updateReasonOf(machine);
   const reported = reason === Reasons.UpdateSuccessful || reason === Reasons.UpdateFailed;
@@ -84,7 +90,7 @@ function outdatedResult(machine: Machine): Change | undefined {
   };
 }
 
-/** Changes the node of an old machine so that it is updated to the current template. */
+/** Returns the change of the node that updates an old machine to the current template. */
 export function startedFor(machine: Machine, node: Node, current: MachineSet): Change | undefined {
   if (!has(node, Labels.SelectedForUpdate)) return undefined;
   const outdated = isOutdated(node, current);
@@ -93,8 +99,8 @@ export function startedFor(machine: Machine, node: Node, current: MachineSet): C
 }
 
 /**
- * Changes the node of a machine of the current set that was marked for an update to another template. An update that
- * has not begun is cancelled. An update that has ended is followed by one back to the current template.
+ * Returns the change of a node whose machine belongs to the current set but was marked for an update to another template. An
+ * update that has not started is canceled. After an update that has ended, the node is updated back to the current template.
  */
 export function restarts(machine: Machine, node: Node, current: MachineSet): Change | undefined {
   if (!has(node, Labels.CandidateForUpdate)) return undefined;
@@ -117,8 +123,8 @@ export function restarts(machine: Machine, node: Node, current: MachineSet): Cha
 }
 
 /**
- * Removes a selection from a node that is not a candidate because it has the current template. The next rollout would
- * take it for its own selection. If the agent may still be at work, nothing changes.
+ * Removes the selection from a node that has the current template and is no candidate for an update. Otherwise the next
+ * rollout would use this selection. If the agent may still work on the node, nothing changes.
  */
 export function leftoverOf(machine: Machine, node: Node): Change | undefined {
   if (!has(node, Labels.SelectedForUpdate) || has(node, Labels.CandidateForUpdate)) return undefined;

@@ -44,8 +44,8 @@ export interface InPlaceStep {
 }
 
 /**
- * The next step (docs/compatibility/rules-deployments.md §5.2 to 5.7). Each step follows from the observed state, so
- * the next pass completes a step after a crash. First sizes follow moved machines, then machines move, then nodes are
+ * Returns the next step (docs/compatibility/rules-deployments.md §5.2 to 5.7). Each step depends only on the observed state,
+ * so the next reconcile completes it after a crash. Sizes follow moved machines first, then machines move, then nodes are
  * selected.
  */
 export function planInPlaceUpdate(o: InPlaceSnapshot): InPlaceStep {
@@ -94,7 +94,7 @@ function reason(o: InPlaceSnapshot, left: readonly SetWithMachines[], selected: 
   return o.manual ? 'waiting: a user must select nodes' : 'waiting: no other machine may become unavailable now';
 }
 
-/** Nodes whose update is, or was, for a former template, and nodes that the user selected. */
+/** Changes of nodes whose update is or was to a former template, and of nodes that the user selected. */
 function startAgain(o: InPlaceSnapshot): NodeMark[] {
   const { current, old } = o;
   const at = (machines: readonly Machine[], isOld: boolean) =>
@@ -107,7 +107,7 @@ function startAgain(o: InPlaceSnapshot): NodeMark[] {
   return [...old.flatMap(({ machines }) => at(machines, true)), ...at(current.machines, false)];
 }
 
-/** Nodes with the current template that are still selected. */
+/** Removes the selection of nodes that have the current template. */
 const leftovers = (o: InPlaceSnapshot): NodeMark[] =>
   o.current.machines.flatMap((machine) => {
     const node = isTerminating(machine) || isBeingHandedOver(machine) ? undefined : nodeOf(machine, o);
@@ -120,13 +120,13 @@ const isUpdated = (machine: Machine, node: Node): boolean =>
   updateReasonOf(machine) === InPlaceUpdateReasons.UpdateSuccessful;
 
 /**
- * Moves updated machines to the current set: owner and labels in one write, with the observed resourceVersion
+ * Moves updated machines to the current set. One write changes the owner and the labels, with the observed resourceVersion
  * (docs/compatibility/rules-deployments.md §5.5).
  */
 function handOver(o: InPlaceSnapshot): InPlaceWork['machines'] {
   const free = o.replicas - replicasOf(o.current);
   const moves = o.old.flatMap(({ set, machines }) => {
-    // Without the label the set would replace a machine that leaves it.
+    // Without the label, the set would replace a machine that moves to another set.
     if (!mayNotRefill({ set, machines })) return [];
     return machines.flatMap((machine) => {
       const node = nodeOf(machine, o);
@@ -138,7 +138,9 @@ function handOver(o: InPlaceSnapshot): InPlaceWork['machines'] {
   return moves.slice(0, Math.max(free, 0));
 }
 
-/** Removes the labels of the former set and adds those of the new set. `null` removes. */
+/**
+ * Returns a patch that removes the labels of the former set and adds those of the new set. The value `null` removes a label.
+ */
 export function movePatch({ metadata }: Machine, from: MachineSet, to: MachineSet): object {
   const off = Object.keys(from.spec.selector?.matchLabels ?? {}).map((key) => [key, null] as const);
   return {
@@ -159,15 +161,14 @@ export function movePatch({ metadata }: Machine, from: MachineSet, to: MachineSe
 }
 
 /**
- * Moved machines, once the sizes of their sets follow the moves. Their nodes take part in the next update, and their set may
- * delete them.
+ * Moved machines whose sets already count them. Their nodes can take part in the next update, and their set may delete them.
  */
 const settledMoves = ({ machines }: SetWithMachines): readonly Machine[] =>
   machines.filter((machine) => !isTerminating(machine) && isBeingHandedOver(machine));
 
 /**
- * Removes the marks of an update once the set counts the machine, also if this set is an old one by now
- * (docs/compatibility/rules-deployments.md §5.3). A missing node is skipped.
+ * Removes the update marks of a machine once its set counts the machine, even if this set is an old one now
+ * (docs/compatibility/rules-deployments.md §5.3). Machines without a Node are skipped.
  */
 function tidyUp(o: InPlaceSnapshot): InPlaceWork {
   const { machines, set } = o.current;
@@ -185,7 +186,7 @@ function tidyUp(o: InPlaceSnapshot): InPlaceWork {
   };
 }
 
-/** Makes the node accept pods again, once its critical components are ready. This is one write. */
+/** Makes the node schedulable once its critical components are ready, in one write. */
 export function cleaned(node: Node): NodeMark['change'] {
   const { PreferNoSchedule: prefer, CriticalComponentsNotReady: critical } = Taints;
   const others = (node.spec.taints ?? []).filter(
@@ -212,8 +213,8 @@ const wasEmptied = (machine: Machine, o: InPlaceSnapshot): boolean => {
 };
 
 /**
- * Selects nodes for the current template whose update to another template has ended. They are drained and cordoned
- * already, so they come first and add no disruption.
+ * Selects nodes for the current template whose update to another template has ended. They come first: they are already
+ * drained and cordoned, so they add no disruption.
  */
 function selectedAgain(o: InPlaceSnapshot): NodeMark[] {
   const { current, old } = o;
@@ -229,8 +230,9 @@ function selectedAgain(o: InPlaceSnapshot): NodeMark[] {
 }
 
 /**
- * Selects as many nodes as may still become unavailable (docs/compatibility/rules-deployments.md §5.6, 5.7). A selected
- * machine that is no longer available counts once. The original counts it twice and so stays below its limit.
+ * Selects as many nodes as may still become unavailable (docs/compatibility/rules-deployments.md §5.6, 5.7). A machine that
+ * is selected and no longer available counts once. The original counts it twice, so it updates fewer machines than its limit
+ * allows.
  */
 function select(o: InPlaceSnapshot): NodeMark[] {
   const { replicas, unavailable, current, old } = o;
@@ -244,7 +246,7 @@ function select(o: InPlaceSnapshot): NodeMark[] {
   const minAvailable = replicas - unavailable;
   const newUnavailable = Math.max(0, n - current.machines.filter(isAvailable).length);
   if (replicasOfAll(old) + n - minAvailable - newUnavailable - undergoing <= 0) return [];
-  // Machines above the size of their set are being deleted.
+  // Machines above the size of their set do not count, because the set deletes them.
   const steady = [current, ...old].reduce((total, one) => {
     const available = one.machines.filter((machine) => isAvailable(machine) && !began(machine));
     const taken = one === current ? 0 : available.filter(selected).length;

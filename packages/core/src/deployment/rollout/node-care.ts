@@ -15,8 +15,8 @@ export function withProtection(view: View, step: Step): Step {
 }
 
 /**
- * Taints old nodes so that the scheduler prefers new nodes for new pods (docs/compatibility/rules-deployments.md §3.5
- * and 3.7).
+ * Taints old nodes with PreferNoSchedule, so that the scheduler prefers new nodes for new pods
+ * (docs/compatibility/rules-deployments.md §3.5 and 3.7).
  */
 export function withTaints(view: View, step: Step): Step {
   const { counted, complete } = view;

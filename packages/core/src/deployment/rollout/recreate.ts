@@ -8,7 +8,7 @@ export type RecreateStep =
   | { readonly kind: 'wait'; readonly because: string };
 
 /**
- * The next step of a deployment that never has machines of two templates at once
+ * Returns the next step of a deployment with the strategy Recreate. It never has machines of two templates at the same time
  * (docs/compatibility/rules-deployments.md §4).
  */
 export function planRecreate({ current, old }: Sizes, replicas: number): RecreateStep {

@@ -97,7 +97,7 @@ describe('one step', () => {
   });
 });
 
-/** Plays whole rollouts in which every set gets its machines at once. */
+/** Runs whole rollouts in which every set gets its machines immediately. */
 function rollout(target: RolloutTarget): string[] {
   const lines: string[] = [];
   let old = target.replicas;
@@ -270,7 +270,7 @@ describe('in every history', () => {
           (n, s) => n + Math.min(available(s), s === current ? s.replicas : (resize.get(s.name) ?? s.replicas)),
           0,
         );
-        // A set loses available machines only if it has not enough unavailable ones.
+        // A set loses available machines only if it has too few unavailable ones.
         if (!resize.has('new')) {
           const healthyCut = old.reduce(
             (n, s) => n + Math.max(available(s) - (resize.get(s.name) ?? s.replicas), 0),
@@ -297,7 +297,7 @@ describe('in every history', () => {
         const before = sum((s) => s.replicas);
         const total = sum((s) => resize.get(s.name) ?? s.replicas);
         const held = sum((s) => Math.max(s.replicas, s.actual)) >= replicas + surge;
-        // A total of 0 rises again only when terminating machines have made room.
+        // The total may stay 0 only while terminating machines leave no room.
         if (replicas > 0 && !(before === 0 && held)) expect(total).toBeGreaterThan(0);
         else expect(total).toBe(0);
       }),

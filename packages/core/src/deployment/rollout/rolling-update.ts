@@ -12,16 +12,16 @@ import {
   sum,
 } from '../state/size.ts';
 
-/** Bounds and goal of a rollout. */
+/** The bounds and the desired replicas of a rollout. */
 export interface RolloutTarget extends GrowthRule {
   readonly surge: number;
   readonly unavailable: number;
   /**
-   * Disruptions that the rollout may still take from the budget that it shares with repairs. Absent: limited by its own
-   * bounds only.
+   * Number of disruptions that the rollout may still use. Rollouts and repairs share this disruption budget. If absent, only
+   * the bounds of the rollout apply.
    */
   readonly free?: number;
-  /** Failed machines wait for their replacement. Until then no available machine is deleted. */
+  /** True while failed machines wait for their replacement. In this time, the rollout deletes no available machine. */
   readonly repairsFirst?: boolean;
 }
 
@@ -34,10 +34,10 @@ export interface RolloutStep {
 /**
  * Returns the replicas that the current set may have now (docs/compatibility/rules-deployments.md §3.2).
  *
- * - Each set counts with the larger number of its replicas and its machines. Terminating machines and machines that do
- *   not exist yet therefore use up the surge.
+ * - Each set counts with the larger number of its replicas and its machines. So terminating machines, and machines that do
+ *   not exist yet, use up the surge.
  * - The original counts the status only. It gives a new set its surge twice (BUG-4 of
- *   docs/compatibility/rules-deployments.md) and exceeds the surge when the status lags (incident 3).
+ *   docs/compatibility/rules-deployments.md), and it exceeds the surge when the status is outdated (incident 3).
  */
 export function currentReplicas(sizes: Sizes, { replicas, surge, ceiling = replicas }: RolloutTarget): number {
   const have = sizes.current?.replicas ?? 0;
@@ -62,16 +62,17 @@ function reduce(
 }
 
 /**
- * Returns how the old sets may shrink (docs/compatibility/rules-deployments.md §3.4). Unhealthy machines come first,
- * then as many available ones as the bound allows. Machines above the replicas of a set are being deleted and count
- * neither as available nor as unhealthy.
+ * Returns the sizes to which the old sets may shrink (docs/compatibility/rules-deployments.md §3.4). Unhealthy machines are
+ * deleted first, then as many available machines as the bound allows. Machines above the replicas of a set are already being
+ * deleted. They count neither as available nor as unhealthy.
  *
- * - Unreachable machines that a breaker keeps are not deleted, and neither are available ones whose nodes postpone it.
- * - A place without a machine costs nothing. A failed machine costs a place of the budget shared with repairs.
- * - Available machines are deleted only if no machine waits for its repair.
- * - The total never falls from several machines to 0. With 100 % unavailable, one machine stays until the current set
- *   has been scaled (incident 10). The current set may have to wait for terminating machines. The last machine is
- *   deleted if nothing else could move.
+ * - The rollout does not delete unreachable machines while the circuit breaker keeps them. It also keeps available machines
+ *   whose nodes postpone their disruption.
+ * - Replicas without a machine use no budget. A failed machine uses the disruption budget that rollouts and repairs share.
+ * - Available machines are deleted only if no failed machine waits for its replacement.
+ * - The total never falls from several machines to 0 (incident 10). With 100 % unavailable, one machine stays until the
+ *   current set has been scaled, which terminating machines can delay. This last machine is deleted if no other step is
+ *   possible.
  */
 export function shrinkOld(
   { current, old }: Sizes,
@@ -94,14 +95,14 @@ export function shrinkOld(
   const after = active.map((size) => ({ ...size, replicas: unhealthy.get(size.name) ?? size.replicas }));
   const left = budget - sum(active, (size) => size.replicas) + sum(after, (size) => size.replicas);
   const surplus = repairsFirst ? 0 : rolloutRoom(sum(all, steadyAvailable), replicas, unavailable);
-  // A smaller set would first delete unreachable machines.
+  // Sets with machines that the circuit breaker keeps do not shrink, because they would delete these machines first.
   const [healthy] = reduce(after, Math.min(surplus, left), ({ held, replicas, postponed = 0 }) =>
     held ? 0 : Math.max(replicas - postponed, 0),
   );
   return new Map([...unhealthy, ...healthy]);
 }
 
-/** The last good set takes the missing replicas that the current set may not take. */
+/** Adds the replicas that the current set may not have to the last good set. */
 function addMissing(sizes: Sizes & { readonly current: SetSize }, target: RolloutTarget): Resize {
   const { replicas, surge, ceiling } = target;
   const missing = replicas - sum(allOf(sizes), (size) => size.replicas);
@@ -111,8 +112,8 @@ function addMissing(sizes: Sizes & { readonly current: SetSize }, target: Rollou
 }
 
 /**
- * The next step of a rolling update: first the current set grows. If it cannot, the old sets shrink. A step changes
- * only one of the two, so each decision sees the result of the other.
+ * Returns the next step of a rolling update. The current set grows first. If it cannot grow, the old sets shrink. A step
+ * changes only one of the two, so each decision uses the result of the other.
  */
 export function planRollingUpdate(sizes: Sizes & { readonly current: SetSize }, target: RolloutTarget): RolloutStep {
   const { current } = sizes;
@@ -126,8 +127,8 @@ export function planRollingUpdate(sizes: Sizes & { readonly current: SetSize }, 
   const missing = addMissing(sizes, target);
   if (missing.size > 0)
     return { resize: missing, because: 'the newest template is not yet proven: the last good set grows' };
-  // A replica that may not be created must not be deleted first. If the sets request too many, the current set may
-  // create none.
+  // If the sets request too many machines, the current set may create none. The rollout then deletes no machine that it
+  // could not replace.
   const isOver = sum(allOf(sizes), (size) => size.replicas) > target.replicas + target.surge;
   const isFree = target.ceiling === undefined || isOver;
   const growth = isFree ? target.unavailable : Math.max((target.ceiling ?? 0) - current.replicas, 0);

@@ -11,7 +11,7 @@ import { surplusHistory } from './history.ts';
 import { planRecreate } from './recreate.ts';
 import { currentReplicas, planRollingUpdate } from './rolling-update.ts';
 
-/** Sizes after a change of replicas, or while paused. */
+/** The step after a change of `spec.replicas`, or while the rollout is paused. */
 export function scalingStep(view: View): Step {
   const { deployment, sizes, limits } = view;
   return planScaling(sizes, {
@@ -23,7 +23,7 @@ export function scalingStep(view: View): Step {
   });
 }
 
-/** Creates the set for the current template. */
+/** The step that creates the set of the current template. */
 export function createStep(view: View, size = initialReplicas(view)): Step {
   const { deployment, limits, nextRevision } = view;
   const create = newSet(deployment, { replicas: size, revision: nextRevision, limits });
@@ -41,14 +41,14 @@ export function createStep(view: View, size = initialReplicas(view)): Step {
   };
 }
 
-/** The rule that decides which set gets additional machines. */
+/** The rule for which set gets additional machines. */
 export const growthOf = ({ replicas, gate, good }: Pick<View, 'replicas' | 'gate' | 'good'>): GrowthRule => ({
   replicas,
   ceiling: gate?.ceiling,
   good,
 });
 
-/** The part of the shared disruption budget that repairs do not use. */
+/** The part of the shared disruption budget that replacements of failed machines do not use. */
 export const shareOf = ({ repairs }: View): { readonly free: number; readonly repairsFirst: boolean } => ({
   free: repairs.budget.free,
   repairsFirst: hasFailures(repairs),
@@ -70,12 +70,12 @@ export function rollingStep(view: View): Step {
   return { ...planRollingUpdate({ ...sizes, current }, target), ...completion(view) };
 }
 
-/** Deletes surplus history when a rollout is complete. */
+/** Deletes old sets above the history limit when a rollout is complete. */
 export function completion(view: View): Partial<Step> {
   return view.complete ? { remove: historyOf(view) } : {};
 }
 
-/** The next step of a deployment that never has machines of two templates. */
+/** The next step of a deployment with the strategy Recreate. */
 export function recreateStep(view: View): Step {
   const step = planRecreate(view.sizes, view.replicas);
   if (step.kind === 'create') return createStep(view);
@@ -84,7 +84,7 @@ export function recreateStep(view: View): Step {
 
 /** Rolls back to a former template. */
 export function rollbackStep(view: View, revision: number): Step {
-  // The current template gets a revision first, so that a user can return to it. The set gets no machines, because the
+  // The current template first gets a revision, so that a user can return to it. The new set gets no machines, because the
   // rollback would delete them.
   if (!view.split.current) return createStep(view, 0);
   const rollback = planRollback(view.deployment, view.split, revision, { vouches: isCareful(view.care) });
@@ -101,6 +101,6 @@ export function rollbackStep(view: View, revision: number): Step {
   };
 }
 
-/** Old sets above the limit of the history. */
+/** The old sets above the history limit. */
 export const historyOf = ({ controlled, split, deployment }: View): readonly MachineSet[] =>
   surplusHistory(split.old, controlled, deployment.spec.revisionHistoryLimit);

@@ -6,7 +6,7 @@ import type { Step } from '../state/step.ts';
 import type { View } from '../state/view.ts';
 import { growthOf } from './strategy-steps.ts';
 
-/** Replicas that no set has, because the rollout had deleted old machines when its window closed. */
+/** Sizes that add the missing replicas: the rollout had deleted old machines when its window closed. */
 function completed({ sizes, limits, ...view }: View): Resize {
   const { replicas } = view;
   const missing = replicas - sum(allOf(sizes), (size) => size.replicas);
@@ -14,15 +14,18 @@ function completed({ sizes, limits, ...view }: View): Resize {
   return grown(sizes, Math.max(Math.min(missing, room), 0), growthOf(view));
 }
 
-/** True if the rollout must act to have machines at all: Recreate has deleted the old ones. */
+/**
+ * Returns true if the deployment would have no machines without the next step. This happens when Recreate has deleted the
+ * old ones.
+ */
 const mustContinue = ({ deployment, sizes }: View): boolean =>
   deployment.spec.strategy?.type === 'Recreate' && !sizes.old.some(isActive);
 
 /**
- * The step of a rollout outside of its windows: sizes follow the user, as during a pause, and missing replicas are created.
- * No machine is deleted or updated for the new template. Replacements of failed machines continue.
- * @param inPlace Steps that complete what an in-place update has begun.
- * @returns undefined if the rollout is allowed to act
+ * The step of a rollout outside of its windows. Sizes follow changes by the user, as during a pause, and missing replicas
+ * are created. No machine is deleted or updated for the new template. Failed machines are still replaced.
+ * @param inPlace Steps that complete an in-place update that has started.
+ * @returns undefined if the rollout may continue
  */
 export function windowStep(
   view: View,
@@ -37,7 +40,7 @@ export function windowStep(
   };
   const moved = inPlace.moved();
   if (moved) return { ...moved, measureProgress: false };
-  // Without a current set the rollout has not begun.
+  // Without a current set, the rollout has not started.
   if (sizes.current === undefined || isScalingEvent(sizes, replicas)) {
     const scaling = planScaling(sizes, {
       ...growthOf(view),

@@ -13,18 +13,18 @@ export const ScaleInReasons = {
   Pending: 'ScaleInPending',
 } as const;
 
-/** Number of remembered outcomes, for repeated writes. */
+/** Number of outcomes that the deployment keeps. They identify repeated writes. */
 const REMEMBERED = 16;
 const MAX_ID_LENGTH = 128;
 
-/** The removal of named machines together with the new count. */
+/** A scale-in: the client names machines and reduces the replicas in the same write. */
 export interface ScaleIn {
-  /** Chosen by the client. A second write with the same id changes nothing. */
+  /** An ID that the client chooses. A second write with the same ID changes nothing. */
   readonly requestID: string;
   readonly machines: readonly string[];
-  /** `spec.replicas` that the client saw. */
+  /** The value of `spec.replicas` before the write, as seen by the client. */
   readonly from: number;
-  /** `spec.replicas` that the same write sets. */
+  /** The value of `spec.replicas` after the write. */
   readonly to: number;
 }
 
@@ -35,7 +35,7 @@ export interface ScaleInResult {
   readonly message: string;
 }
 
-/** A request, or a sentence about the error in its text. */
+/** A valid request, or the error of an invalid one as a sentence. */
 export type ParsedScaleIn = { readonly request: ScaleIn } | { readonly problem: string; readonly requestID: string };
 
 const isCount = (value: unknown): value is number =>
@@ -43,7 +43,7 @@ const isCount = (value: unknown): value is number =>
 const isId = (value: unknown): value is string =>
   typeof value === 'string' && value !== '' && value.length <= MAX_ID_LENGTH;
 
-/** Reads the annotation. Any text gives a request or a sentence. */
+/** Parses the annotation. It never throws. */
 export function parseScaleIn(text: string): ParsedScaleIn {
   const value = tryParseJson(text);
   const { requestID, machines, from, to }: Partial<Record<keyof ScaleIn, unknown>> =
@@ -66,7 +66,7 @@ export function parseScaleIn(text: string): ParsedScaleIn {
   return { request: { requestID, machines, from, to } };
 }
 
-/** Returns the remembered outcomes, newest first. Invalid entries are skipped. */
+/** Returns the recorded outcomes, newest first. Invalid entries are skipped. */
 export function scaleInResults(deployment: MachineDeployment): readonly ScaleInResult[] {
   const value = tryParseJson(deployment.metadata.annotations?.[Annotations.ScaleInResults] ?? '[]');
   return Array.isArray(value) ? value.filter((entry) => isId(entry?.requestID)) : [];
@@ -80,21 +80,21 @@ export interface ScaleInSnapshot {
   readonly now: Date;
 }
 
-/** One write to the deployment that settles a scale-in. */
+/** One write to the deployment that accepts or refuses a scale-in. */
 export interface ScaleInPlan {
   readonly annotations: Readonly<Record<string, string | null>>;
-  /** The former count to restore, because the request that set the present one was refused. */
+  /** The former `spec.replicas`. The controller restores it when it refuses the request. */
   readonly replicas?: number;
   readonly event: PlannedEvent | undefined;
 }
 
-/** Replicas of the deployment before this request, from the last scaling of its sets. */
+/** Returns the replicas of the deployment before this request, as recorded when its sets were last scaled. */
 function replicasBefore({ deployment, sets }: ScaleInSnapshot): number | undefined {
   const { current } = splitSets(deployment, sets);
   return parseInteger(current?.metadata.annotations?.[Annotations.DesiredReplicas]);
 }
 
-/** Returns the reason to refuse the request; undefined: none. */
+/** Returns the reason to refuse the request; undefined if it is valid. */
 function objection(request: ScaleIn, snapshot: ScaleInSnapshot): string | undefined {
   const { deployment, sets, machinesOf, now } = snapshot;
   const { current, old } = splitSets(deployment, sets);
@@ -119,7 +119,10 @@ function objection(request: ScaleIn, snapshot: ScaleInSnapshot): string | undefi
   return undefined;
 }
 
-/** Adds the named machines to the list and the time of the scaler, which decide about marks and deletions. */
+/**
+ * Adds the named machines to the deletion list and sets the time of the scaler. Both decide which machines are marked and
+ * deleted.
+ */
 function named({ machines }: ScaleIn, deployment: MachineDeployment, now: Date): Record<string, string> {
   const annotations = deployment.metadata.annotations ?? {};
   const time = formatTime(now);
@@ -127,7 +130,7 @@ function named({ machines }: ScaleIn, deployment: MachineDeployment, now: Date):
   const last = annotations[Annotations.LastReplicaChangeByScaler];
   return {
     [Annotations.TriggerDeletion]: [...(list ? [list] : []), ...machines.map((name) => `${name}~${time}`)].join(','),
-    // The time never decreases. An earlier time would forget machines that were named before.
+    // The time never decreases. With an earlier time, machines that were named before would lose their marks.
     [Annotations.LastReplicaChangeByScaler]:
       (parseInstant(last) ?? 0) > now.getTime() && last !== undefined ? last : time,
   };
@@ -138,7 +141,7 @@ const record = (deployment: MachineDeployment, result: ScaleInResult): Record<st
   [Annotations.ScaleInResults]: JSON.stringify([result, ...scaleInResults(deployment)].slice(0, REMEMBERED)),
 });
 
-/** A refused write leaves no trace: the count is restored, unless it has changed since the request. */
+/** A refused write has no effect: the replicas are restored, unless they have changed since the request. */
 function restored(to: number | undefined, snapshot: ScaleInSnapshot): { replicas?: number } {
   const before = replicasBefore(snapshot);
   const present = snapshot.deployment.spec.replicas ?? 0;
@@ -146,11 +149,11 @@ function restored(to: number | undefined, snapshot: ScaleInSnapshot): { replicas
 }
 
 /**
- * Completes or refuses the request in the annotation scale-in as a whole. Undefined: there is none.
+ * Accepts or refuses the whole request in the annotation scale-in. Returns undefined if there is no request.
  *
- * - The named machines enter the list of the scaler, or nothing of the request stays.
- * - The result is one write, so a crash before or after it leaves either the request or its outcome.
- * - A request whose id is remembered is undone and not evaluated again.
+ * - Either all named machines are added to the deletion list, or nothing of the request stays.
+ * - The result is one write, so a crash leaves either the request or its outcome.
+ * - A request whose ID is recorded is removed without evaluation.
  */
 export function planScaleIn(snapshot: ScaleInSnapshot): ScaleInPlan | undefined {
   const { deployment, now } = snapshot;

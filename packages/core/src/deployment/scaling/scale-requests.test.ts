@@ -6,7 +6,10 @@ import { ScaleRequests } from './scale-requests.ts';
 const running = (name: string, options: Parameters<typeof machine>[1] = {}): Machine =>
   machine(name, { phase: 'Running', ...options });
 
-/** Requests whose writes are only recorded. The cache has the named machines of other deployments. */
+/**
+ * Creates scale requests whose writes are only recorded. The cache contains machines of other deployments with the names in
+ * `others`.
+ */
 function start(machines: readonly Machine[], others: readonly string[] = []) {
   const called: unknown[][] = [];
   const access = {

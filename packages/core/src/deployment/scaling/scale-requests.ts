@@ -6,17 +6,20 @@ import type { DeploymentAccess } from '../writes/access.ts';
 import { planScaleIn, ScaleInReasons } from './scale-in.ts';
 import { planTriggers, type TriggerPlan, unmetTriggers } from './trigger-deletion.ts';
 
-/** Settles what an autoscaler or a user asks for by naming machines. */
+/** Handles scale-downs of an autoscaler or a user that name machines. */
 export class ScaleRequests {
   readonly #access: DeploymentAccess;
-  /** Uids of machines by deployment that are named for deletion and stay; said again after a restart. */
+  /**
+   * UIDs of machines that are marked for deletion but not deleted, by deployment. The map is empty after a restart, so the
+   * events are repeated.
+   */
   readonly #unmet = new Map<string, ReadonlySet<string>>();
 
   constructor(access: DeploymentAccess) {
     this.#access = access;
   }
 
-  /** Accepts or refuses a scale-in of named machines: one write. */
+  /** Accepts or refuses a scale-in of named machines, in one write. */
   async settleScaleIn(
     deployment: MachineDeployment,
     sets: readonly MachineSet[],
@@ -32,7 +35,7 @@ export class ScaleRequests {
     return written;
   }
 
-  /** Says once of each machine that is named for deletion, and stays, why it does. */
+  /** Reports once for each machine why it is marked for deletion but not deleted. */
   reportUnmet(key: string, deployment: MachineDeployment, sets: readonly MachineSet[]): void {
     const unmet = sets.flatMap((set) => unmetTriggers(set, this.#access.machinesOf(set)));
     const before = this.#unmet.get(key);
@@ -46,10 +49,12 @@ export class ScaleRequests {
   }
 
   /**
-   * Marks the machines that the cluster autoscaler named and prunes its list (docs/compatibility/rules-deployments.md §9.2). The list is written
-   * first: a name has its time before its machine is marked with it.
+   * Marks the machines that the cluster autoscaler named, and removes obsolete names from its list
+   * (docs/compatibility/rules-deployments.md §9.2). It writes the list first: each name gets its time before its machine is
+   * marked with this time.
    *
-   * @returns The current deployment; undefined: its current set was written, and everything must be read again.
+   * @returns The current deployment. Undefined if this call wrote the current set; the caller must then read everything
+   * again.
    */
   async applyTriggers(
     deployment: MachineDeployment,
@@ -96,9 +101,9 @@ export class ScaleRequests {
   }
 
   /**
-   * The replicas were reduced for the named machines and raised again between two reconciles, so the set sees no reduction. Only
-   * the time shows it to the set. It is written before the machines are marked, because an unmarked name is the evidence of the
-   * reduction.
+   * Between two reconciles, a client may reduce the replicas for named machines and then raise them again. The set sees no
+   * reduction, so this function writes the time of the reduction to the set. It does this before it marks the machines,
+   * because an unmarked name is the only evidence of the reduction.
    *
    * @returns Whether the set was written.
    */
@@ -106,7 +111,7 @@ export class ScaleRequests {
     const now = this.#access.context.clock.now();
     const input = { deployment, set, machines: this.#access.machinesOf(set), now };
     const { withFall } = scalerTimes({ ...input, undone: true });
-    // A fall that is to come covers all names: they go with it.
+    // A reduction that is still to come covers all names, so nothing has to be written.
     if (withFall === undefined || withFall === scalerTimes({ ...input, undone: false }).withFall) return false;
     const { uid, resourceVersion } = set.metadata;
     const annotations = { [Annotations.LastReplicaChangeByScaler]: withFall };
@@ -114,7 +119,7 @@ export class ScaleRequests {
     return true;
   }
 
-  /** The deployment has gone. */
+  /** Forgets a deleted deployment. */
   forget(key: string): void {
     this.#unmet.delete(key);
   }

@@ -65,7 +65,7 @@ test.each([false, true])(
   },
 );
 
-/** A set that was last scaled to four replicas, all of them available. */
+/** Creates a set that was last scaled to four replicas, all of them available. */
 const of = (name: string, replicas: number, change: Partial<SetSize> = {}): SetSize => ({
   ...size(name, replicas, 4),
   ...change,

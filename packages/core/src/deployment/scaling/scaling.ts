@@ -12,17 +12,20 @@ import {
   sum,
 } from '../state/size.ts';
 
-/** The base of a scaling. */
+/** The inputs of a scaling. */
 export interface ScaleTarget extends GrowthRule {
   readonly limits: Limits;
   readonly strategy: string | undefined;
-  /** `status.replicas` of the deployment: replaces a missing max-replicas annotation. */
+  /** `status.replicas` of the deployment. It is used for sets without the max-replicas annotation. */
   readonly statusReplicas: number;
-  /** True if the rollout is paused. Then the sizes follow only the replicas of the user. */
+  /** True if the rollout is paused. Then only the user's changes of replicas resize the sets. */
   readonly paused?: boolean;
 }
 
-/** New sizes, and the sets whose desired- and max-replicas annotations must be written even without a new size. */
+/**
+ * New sizes, and the sets that need new desired- and max-replicas annotations. The annotations are written even if the size
+ * stays the same.
+ */
 export interface Scaling {
   readonly resize: Resize;
   readonly annotate: readonly string[];
@@ -30,8 +33,9 @@ export interface Scaling {
 }
 
 /**
- * Whether the deployment's replicas were changed since its sets were last scaled (docs/compatibility/rules-deployments.md §1.11). A template change wins
- * over a change of replicas made together with it: without a current set, the change is not a scaling event.
+ * Returns true if the deployment's replicas changed since its sets were last scaled (docs/compatibility/rules-deployments.md
+ * §1.11). If the user changes the template and the replicas together, the template change takes precedence. Without a
+ * current set, there is no scaling event.
  */
 export function isScalingEvent(sizes: Sizes, replicas: number): boolean {
   if (sizes.current === undefined) return false;
@@ -40,7 +44,7 @@ export function isScalingEvent(sizes: Sizes, replicas: number): boolean {
   return active.some((size) => size.desired !== undefined && size.desired !== replicas);
 }
 
-/** Whether the current set carries the whole deployment (docs/compatibility/rules-deployments.md §2.9). */
+/** Returns true if the current set has all replicas of the deployment (docs/compatibility/rules-deployments.md §2.9). */
 export const isSaturated = (current: SetSize | undefined, replicas: number): boolean =>
   current !== undefined &&
   current.replicas === replicas &&
@@ -52,16 +56,22 @@ const newestFirst = (a: SetSize, b: SetSize): number => oldestSizeFirst(b, a);
 /** Rounds half up; the value is never negative. */
 const round = (value: number): number => Math.floor(value + 0.5);
 
-/** The same during a pause, in which a template without a set gets none. */
+/**
+ * Returns true if the replicas of the deployment changed. This variant is for a paused rollout, which may have no current
+ * set.
+ */
 const isRescaled = (active: readonly SetSize[], replicas: number): boolean =>
   active.some((size) => size.desired !== undefined && size.desired !== replicas);
 
 /**
- * Sizes after a change of replicas, or while paused (docs/compatibility/rules-deployments.md §3.8). A single active set gets all
- * replicas. If the current set is saturated, the others are scaled to 0. During a rollout, the current set grows, and all sets
- * share a reduction. If its template is not proven, the last good set grows instead. During a pause, sizes change only when the
- * user changes the replicas or limits. The original continues up to the surge, and so creates machines of a template that was
- * paused because its machines fail.
+ * Returns the sizes after a change of replicas, or while paused (docs/compatibility/rules-deployments.md §3.8).
+ *
+ * - A single active set gets all replicas.
+ * - If the current set has all replicas, the others are scaled to 0.
+ * - During a rollout, a scale-up goes to the current set, or to the last good set while the current template is not proven.
+ *   All sets share a scale-down.
+ * - During a pause, sizes change only when the user changes the replicas or limits. The original fills the surge during a
+ *   pause. It then creates machines of a template that was paused because its machines fail.
  */
 export function planScaling(sizes: Sizes, target: ScaleTarget): Scaling {
   const { replicas, limits } = target;
@@ -71,7 +81,7 @@ export function planScaling(sizes: Sizes, target: ScaleTarget): Scaling {
   const paused = target.paused === true;
   const rolls = target.strategy === 'RollingUpdate';
   const stands = paused && !isRescaled(active, replicas);
-  // A limit that was lowered is kept to by those who scale by it: the surge of updates in place is their own.
+  // A lower surge reduces the sets only with the strategy RollingUpdate. In-place updates use their surge themselves.
   if (stands && (!rolls || sum(active, (size) => size.replicas) <= replicas + limits.annotatedSurge)) {
     return { resize: new Map(), annotate, because: 'the rollout is paused: the sets keep their sizes' };
   }
@@ -79,8 +89,8 @@ export function planScaling(sizes: Sizes, target: ScaleTarget): Scaling {
     const resize = new Map(sizes.old.filter(isActive).map((size) => [size.name, 0]));
     return { resize, annotate: [], because: 'all replicas belong to the current set' };
   }
-  // Without new annotations every later pass would see a scaling event again and the rollout stood still (BUG-5).
-  // During a pause the strategy changes no sizes, so this function distributes the replicas of the user.
+  // Without new annotations, every later reconcile would see the scaling event again and the rollout would make no progress
+  // (BUG-5). During a pause, no strategy resizes the sets, so this function distributes the replicas.
   if (!rolls && !paused) {
     return { resize: new Map(), annotate, because: 'the strategy of the rollout sets the sizes of the sets' };
   }
@@ -89,12 +99,12 @@ export function planScaling(sizes: Sizes, target: ScaleTarget): Scaling {
   const inactive = sizes.current === undefined || !isActive(sizes.current);
   if (inactive && !paused && target.ceiling === undefined)
     return { resize: new Map(), annotate, because: 'in proportion' };
-  // A template without machines gets none during a pause.
+  // During a pause, a template without machines gets none.
   const growing = inactive && target.ceiling === undefined ? { current: undefined, old: sizes.old } : sizes;
   return addTo(growing, toAdd, roomFor(sizes, target), target);
 }
 
-/** With at most one active set, this set takes all replicas that its template may have. */
+/** If at most one set is active, this set gets all replicas that its template may have. */
 function scaleOnly(sizes: Sizes, active: SetSize | undefined, target: ScaleTarget): Scaling {
   const { replicas, ceiling, good } = target;
   const proven = sizes.old.find(({ name }) => name === good);
@@ -113,8 +123,9 @@ function scaleOnly(sizes: Sizes, active: SetSize | undefined, target: ScaleTarge
 }
 
 /**
- * Adds machines up to the limit. Replicas that terminating machines delay stay requested in the annotations of the other sets
- * until they are added. During a pause, or at a ceiling, no rollout adds them.
+ * Adds machines up to the limit. Terminating machines can delay some of them. During a pause or with a ceiling, the rollout
+ * would not add the delayed machines later. So the annotations stay unchanged, and the scaling event continues until they
+ * are added.
  */
 function addTo(sizes: Sizes, count: number, room: number, target: ScaleTarget): Scaling {
   const resize = grown(sizes, Math.min(count, room), target);
@@ -132,13 +143,13 @@ function addTo(sizes: Sizes, count: number, room: number, target: ScaleTarget): 
 const allowedOf = ({ replicas, limits }: ScaleTarget): number => (replicas > 0 ? replicas + limits.annotatedSurge : 0);
 
 /**
- * Machines that may be added now. Terminating machines count, including machines whose deletion was just sent. The rollout adds the
- * delayed machines after their deletion.
+ * Number of machines that may be added now. Terminating machines count, including those whose deletion was just requested.
+ * The rollout adds the remaining machines after these deletions.
  */
 const roomFor = (sizes: Sizes, { replicas, limits }: ScaleTarget): number =>
   Math.max(replicas + limits.surge - sum(allOf(sizes), footprint), 0);
 
-/** Takes machines off the sets, in proportion to their sizes. */
+/** Reduces the sets in proportion to their sizes. */
 function shareOut(active: readonly SetSize[], target: ScaleTarget, toAdd: number): Resize {
   const { replicas, limits } = target;
   const allowed = allowedOf(target);
@@ -161,8 +172,9 @@ const basis = (size: SetSize, { statusReplicas, replicas, limits }: ScaleTarget)
   size.max || statusReplicas || replicas + limits.annotatedSurge;
 
 /**
- * Moves reductions from sets whose machines are available to sets whose machines are not, until as many stay available
- * as must be. Plain proportion drains working machines while the new ones still boot (incident 9).
+ * Changes a proportional reduction so that enough machines stay available. Sets with available machines lose fewer, and sets
+ * with unavailable machines lose more. Without this, a reduction drains working machines while the new ones still boot
+ * (incident 9).
  */
 function keepAvailable(active: readonly SetSize[], proportional: Resize, minAvailable: number): Resize {
   const resize = new Map(proportional);
@@ -171,7 +183,7 @@ function keepAvailable(active: readonly SetSize[], proportional: Resize, minAvai
   const goal = Math.min(minAvailable, sum(active, steadyAvailable));
   let lacking = Math.max(goal - sum(active, staying), 0);
   for (const taker of active) {
-    // A set that takes machines has no spare ones, so it gives itself none.
+    // A set that lacks available machines has no spare ones, so this loop never moves machines from a set to itself.
     for (const giver of active) {
       const wanted = Math.min(steadyAvailable(taker) - staying(taker), lacking);
       const spare = now(giver) - staying(giver);

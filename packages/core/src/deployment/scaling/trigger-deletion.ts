@@ -13,44 +13,48 @@ import { parseInstant } from '../../values/integers.ts';
 
 const SECOND_MS = 1_000;
 
-/** A machine that the cluster autoscaler named, and when it decided. */
+/** A machine that the cluster autoscaler named, and the time of its decision. */
 export interface TimedTrigger extends Trigger {
   readonly time: string;
 }
 
-/** The content of the annotation trigger-deletion-by-mcm. */
+/** The plan for the annotation trigger-deletion-by-mcm. */
 export interface TriggerPlan {
-  /** Annotations of the deployment to write; null removes. Empty: nothing to write. */
+  /** Annotations of the deployment to write. The value null removes an annotation. Empty if nothing has to be written. */
   readonly annotations: Readonly<Record<string, string | null>>;
   /** Annotations of machines to write. */
   readonly marks: readonly { readonly machine: Machine; readonly annotations: Readonly<Record<string, string>> }[];
-  /** Entries that can never be carried out and leave the list, each with its reason. */
+  /** Invalid entries that are removed from the list, each with its reason. */
   readonly refused: readonly string[];
 }
 
-/** Brings the list to its present form (docs/compatibility/rules-deployments.md §9.2, step A): an entry without a time gets `present`. */
+/** Adds the time `present` to entries without a time (docs/compatibility/rules-deployments.md §9.2, step A). */
 export const normaliseTriggers = (text: string, present: string): TimedTrigger[] =>
   readTriggers(text).map(({ name, time = present }) => ({ name, time }));
 
 const printTriggers = (triggers: readonly TimedTrigger[]): string =>
   triggers.map(({ name, time }) => `${name}~${time}`).join(',');
 
-/** The later one of `now` and the first second after `time`. */
+/** Returns `now`, or the first second after `time` if that is later. */
 const after = (time: number | undefined, now: Date): string =>
   formatTime(time === undefined ? now : new Date(Math.max(now.getTime(), time + SECOND_MS)));
 
 /** The inputs for the time in the mark of a machine. */
 interface MarkTimes {
-  /** Of its entry in the list. */
+  /** Time of the machine's entry in the deletion list. */
   readonly entry: string;
-  /** A fall of the count that is over covers names up to this time; undefined: the name's own fall is here or coming. */
+  /**
+   * An earlier scale-down covers names up to this time. Undefined if the scale-down for this name is in progress or still to
+   * come.
+   */
   readonly covered: number | undefined;
   readonly now: Date;
 }
 
 /**
- * Priority 1, and the time of the decision unless the machine has one already. Empty: the machine is marked. A time within an
- * earlier reduction is not used, because the set would delete the machine before its own reduction.
+ * Returns the missing annotations of a marked machine: priority 1 and the time of the decision. Returns an empty object if
+ * the machine has both. A time that an earlier scale-down covers is replaced, because the set would delete the machine
+ * before the scale-down for it.
  */
 function marksOf(machine: Machine, { entry, covered, now }: MarkTimes): Readonly<Record<string, string>> {
   const { [Annotations.Priority]: priority, [Annotations.MarkedForDeletionTime]: marked } =
@@ -66,15 +70,15 @@ function marksOf(machine: Machine, { entry, covered, now }: MarkTimes): Readonly
 }
 
 /**
- * Evaluates the deletion list of the autoscaler (docs/compatibility/rules-deployments.md §9.2): which entries stay, and which
- * machines are marked. An entry without a time gets the current time. The time of the last scaler change rises with it, because
- * the earlier time belongs to an earlier reduction. The original can keep that time only in memory, and then writes the set
- * every second (ODD-8).
+ * Evaluates the deletion list of the autoscaler: which entries stay, and which machines are marked
+ * (docs/compatibility/rules-deployments.md §9.2). An entry without a time gets the current time. The time of the last scaler
+ * change then rises too, because its old value belongs to an earlier scale-down. The original can keep that time only in
+ * memory, and then writes the set every second (ODD-8).
  *
- * @param machines The deployment's own machines by name: names of any other machine are dropped (ODD-14).
+ * @param machines The deployment's own machines by name. Names of other machines are removed from the list (ODD-14).
  * @param isElsewhere Returns true if a machine with the name exists outside of this deployment.
- * @param coveredFor End of the time that an earlier reduction covers for the machine's set, in milliseconds since 1970.
- * Undefined: the replicas are reduced for this name.
+ * @param coveredFor Returns the end of the time that an earlier scale-down of the machine's set covers, in milliseconds
+ * since 1970. Undefined if the replicas are reduced for this name.
  */
 export function planTriggers(
   deployment: MachineDeployment,
@@ -135,17 +139,17 @@ const rubbish = (text: string): string[] =>
     .filter((entry) => entry.split('~').length > 2 || !NAME.test(entry.split('~')[0]?.trim() ?? ''))
     .map((entry) => `${entry.trim()} (must be name~time)`);
 
-/** A machine that is marked for deletion and stays for now. */
+/** A machine that is marked for deletion but not deleted. */
 export interface UnmetTrigger {
   readonly machine: Machine;
-  /** Why, and what would delete it. */
+  /** The reason why it is not deleted, and what would delete it. */
   readonly why: string;
 }
 
 /**
- * Machines with priority 1 that the set does not delete: it has its desired replicas, and no change of the scaler covers the
- * mark. The original does not report them. A mark alone deletes nothing, because operators use priority 1 to select machines for
- * the next scale-down.
+ * Machines with priority 1 that the set does not delete. The set has its desired replicas, and the mark belongs to no change
+ * by the scaler. The original does not report them. A mark alone deletes no machine, because operators use priority 1 to
+ * choose machines for the next scale-down.
  */
 export function unmetTriggers(set: MachineSet, machines: readonly Machine[]): UnmetTrigger[] {
   const named = machines.filter(

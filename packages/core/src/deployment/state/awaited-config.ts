@@ -1,7 +1,10 @@
 import { Annotations, type Machine, type MachineDeployment } from '@mcm/api';
 import { isAvailable, isUnconfigured } from '../../objects/machines.ts';
 
-/** Whether a rollout must not count the machine as available yet, because a pool awaits its configuration. */
+/**
+ * Returns true if the rollout must not count the machine as available yet, because its pool waits for the machine's
+ * configuration.
+ */
 export const awaitsConfig = (deployment: MachineDeployment, machine: Machine): boolean =>
   deployment.metadata.annotations?.[Annotations.ConfigAwaitedByPool] !== undefined &&
   isUnconfigured(machine) &&
@@ -9,7 +12,7 @@ export const awaitsConfig = (deployment: MachineDeployment, machine: Machine): b
 
 const MOST_NAMES = 3;
 
-/** The reason why a rollout waits for these machines, with the pool whose configuration they need. */
+/** Returns why a rollout waits for these machines, with the pool whose configuration they need. */
 export function whyAwaited(deployment: MachineDeployment, machines: readonly Machine[]): string {
   const names = machines.map(({ metadata }) => metadata.name).toSorted();
   const more = names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : '';

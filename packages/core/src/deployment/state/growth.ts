@@ -1,6 +1,6 @@
 import { isActive, oldestSizeFirst, type SetSize, type Sizes, steadyAvailable, sum } from './size.ts';
 
-/** Where machines go that are added to a deployment. */
+/** Defines which set gets the machines that are added to a deployment. */
 export interface GrowthRule {
   /** `spec.replicas` of the deployment. */
   readonly replicas: number;
@@ -10,17 +10,18 @@ export interface GrowthRule {
   readonly good?: string | undefined;
 }
 
-/** The information about sets that {@link lastGood} needs in addition to their sizes. */
+/** The data that {@link lastGood} needs in addition to the sizes of the sets. */
 export interface Repute {
-  /** The set that last carried the whole deployment. */
+  /** The set that last had all machines of the deployment. */
   readonly named: string | undefined;
-  /** Whether a machine of the set paused the rollout by its failure. */
+  /** Returns true if a failed machine of the set paused the rollout. */
   readonly hasFailed: (set: string) => boolean;
 }
 
 /**
- * The old set that takes new machines while the current template is not proven: the one that last carried the whole
- * deployment. If nothing names it, the one with the most available machines. Sets without replicas come last.
+ * Returns the old set that gets new machines while the current template is not proven. It is the set that last had all
+ * machines of the deployment. If no such set is recorded, it is the one with the most available machines. Sets without
+ * replicas come last.
  */
 export function lastGood(old: readonly SetSize[], { named, hasFailed }: Repute): string | undefined {
   const active = old.filter(isActive);
@@ -34,9 +35,9 @@ export function lastGood(old: readonly SetSize[], { named, hasFailed }: Repute):
 }
 
 /**
- * The sizes after at most `count` machines are added. Every path that adds machines to a deployment uses this function, so
- * none of them exceeds the ceiling. The current set never gets more than the replicas. The last good set grows until it
- * has all replicas together with the available machines of other old sets.
+ * Returns the sizes after at most `count` machines are added. All code that adds machines to a deployment calls this
+ * function, so none of it exceeds the ceiling. The current set never gets more than `spec.replicas`. The last good set grows
+ * until it and the available machines of the other old sets reach `spec.replicas`.
  */
 export function grown({ current, old }: Sizes, count: number, rule: GrowthRule): Map<string, number> {
   const { replicas, ceiling = replicas, good } = rule;
@@ -54,7 +55,7 @@ export function grown({ current, old }: Sizes, count: number, rule: GrowthRule):
   return resize;
 }
 
-/** How many machines a growth adds. */
+/** Number of machines that a resize adds. */
 export const added = (sizes: Sizes, resize: ReadonlyMap<string, number>): number =>
   sum(sizes.current ? [...sizes.old, sizes.current] : sizes.old, (size) =>
     Math.max((resize.get(size.name) ?? size.replicas) - size.replicas, 0),

@@ -1,6 +1,6 @@
 import { allOf, type Resize, type Sizes, sum } from './size.ts';
 
-/** A plan that must not be carried out. Reaching this is a defect of a planner; the object is left as it is. */
+/** A plan that must not be executed, because a planner has a defect. The object stays unchanged. */
 export class PlanRefused extends Error {
   override readonly name = 'PlanRefused';
 }
@@ -14,10 +14,10 @@ export interface PlanBounds {
 }
 
 /**
- * The last check before sizes are written. Sizes are non-negative integers, and the sum never exceeds replicas + surge. A
- * deployment with replicas is never scaled to 0 (incident 10). Exceptions are Recreate, and the last machine if all may be
- * unavailable.
- * @throws PlanRefused with a sentence that says which bound it broke.
+ * Verifies sizes before they are written. Sizes are non-negative integers, and their sum does not exceed replicas + surge. A
+ * deployment with replicas is never scaled to 0 (incident 10), with two exceptions: Recreate, and the last machine if all
+ * may be unavailable.
+ * @throws PlanRefused with the bound that the plan breaks
  */
 export function checkPlan(sizes: Sizes, resize: Resize, { replicas, surge, unavailable, strategy }: PlanBounds): void {
   for (const [name, size] of resize) {

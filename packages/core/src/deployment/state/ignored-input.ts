@@ -5,7 +5,7 @@ import { isGoDuration, parseInstant } from '../../values/integers.ts';
 
 const TYPE = MachineDeploymentConditions.InputIgnored;
 
-/** Annotations with an invalid value, which has no effect. No schema can refuse them. */
+/** Annotations whose value is invalid and therefore ignored. The schema of a CRD cannot refuse them. */
 function unreadable({ metadata: { annotations = {} } }: MachineDeployment): string[] {
   const { [Annotations.EffectiveCreationTimeout]: timeout, [Annotations.LastReplicaChangeByScaler]: time } =
     annotations;
@@ -27,7 +27,9 @@ function unreadable({ metadata: { annotations = {} } }: MachineDeployment): stri
   ];
 }
 
-/** For so few replicas both limits are rounded to 0, and nothing could move. One machine may then be missing. */
+/**
+ * With so few replicas, both limits round to 0 and the rollout could make no progress. One machine may then be unavailable.
+ */
 function noLimits({ spec }: MachineDeployment): string | undefined {
   const { type, rollingUpdate, inPlaceUpdate } = spec.strategy ?? {};
   const field = type === 'RollingUpdate' ? 'rollingUpdate' : 'inPlaceUpdate';
@@ -36,7 +38,7 @@ function noLimits({ spec }: MachineDeployment): string | undefined {
   if (type === 'Recreate' || limits === undefined || replicas === 0) return undefined;
   const manual = type === 'InPlaceUpdate' && inPlaceUpdate?.orchestrationType === 'Manual';
   const surge = manual ? 0 : limits.maxSurge;
-  // Shows whether the minimum of one applied. With one more, the surge is 0 only if its text is 0.
+  // Shows whether the minimum of one was applied. If one more may be unavailable, the surge is 0 only if its value is 0.
   const { surge: more, unavailable } = fenceposts(surge, limits.maxUnavailable, replicas);
   const given = fenceposts(1, limits.maxUnavailable, replicas).unavailable;
   if (more !== 0 || unavailable !== 1 || given !== 0) return undefined;
@@ -44,7 +46,7 @@ function noLimits({ spec }: MachineDeployment): string | undefined {
   return `spec.strategy.${field}: ${texts} allow 0 of ${replicas} machines, which blocks every update. mcm lets one machine be unavailable. Set maxUnavailable: 1, or maxSurge to at least 1`;
 }
 
-/** Returns the parts of a deployment that have no effect as written; undefined: everything has its effect. */
+/** Returns the settings of a deployment that have no effect; undefined if all have their effect. */
 export function ignoredInput(
   deployment: MachineDeployment,
 ): Extract<ConditionChange, { type: typeof TYPE }> | undefined {

@@ -3,7 +3,7 @@ import type { Node } from '@mcm/kube';
 import type { GrowthRule } from './growth.ts';
 import type { NodeMark } from './node-marks.ts';
 
-/** A set with the machines that it controls. */
+/** A set with its machines. */
 export interface SetWithMachines {
   readonly set: MachineSet;
   readonly machines: readonly Machine[];
@@ -17,26 +17,26 @@ export interface InPlaceSnapshot extends GrowthRule {
   readonly surge: number;
   readonly unavailable: number;
   /**
-   * Disruptions that the rollout may still take from the budget that it shares with repairs. Absent: limited by its own
-   * bounds only.
+   * Number of disruptions that the rollout may still use. Rollouts and repairs share this disruption budget. If absent, only
+   * the bounds of the rollout apply.
    */
   readonly free?: number;
-  /** Failed machines wait for their replacement. Until then no node is selected. */
+  /** True while failed machines wait for their replacement. In this time, no node is selected. */
   readonly repairsFirst?: boolean;
-  /** Users select the machines. */
+  /** True if users select the machines. */
   readonly manual: boolean;
   readonly nodeOf: (name: string) => Node | undefined;
   /** Old machines whose nodes postpone their update. Absent: none. */
   readonly postponed?: ReadonlySet<Machine>;
 }
 
-/** Writes to machines and nodes. Each may be repeated without harm. */
+/** Writes to machines and nodes. All of them are idempotent. */
 export interface InPlaceWork {
   readonly machines: readonly { readonly machine: Machine; readonly body: object }[];
   readonly nodes: readonly NodeMark[];
   /**
-   * Selected nodes that have the current template. They are written only after a live read, because the server may have
-   * a newer template.
+   * Nodes that are selected but have the current template. They are written only after a live read, because the server may
+   * already have a newer template.
    */
   readonly leftovers?: readonly NodeMark[];
 }

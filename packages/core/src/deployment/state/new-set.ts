@@ -17,20 +17,21 @@ import { setName, templateHash } from '../../rollout/template-hash.ts';
 import { semanticEqual } from '../../values/semantic-equal.ts';
 
 /**
- * Number of former revisions that a set remembers. The list of the original grows without limit (BUG-2 of
+ * Number of former revisions that a set records. The list of the original grows without limit (BUG-2 of
  * docs/compatibility/rules-deployments.md).
  */
 const HISTORY_LENGTH = 20;
 
-/** The annotations of the deployment that its current set also has. */
+/** The annotations that the deployment copies to its current set. */
 const copiedAnnotations = (deployment: MachineDeployment): Record<string, string> =>
   Object.fromEntries(
     Object.entries(deployment.metadata.annotations ?? {}).filter(([key]) => !ANNOTATIONS_NOT_COPIED.has(key)),
   );
 
 /**
- * The annotations of a new set. In-place updates keep the deletion marks of machines in the new set. While names are
- * open, the set is created without the scaler time, which would delete these machines before the count has fallen.
+ * The annotations of a new set. For in-place updates, machines keep their deletion marks in the new set. While named
+ * machines wait for their deletion, the new set gets no scaler time. With it, the set would delete these machines before the
+ * replicas are reduced.
  */
 function bornWith(deployment: MachineDeployment): Record<string, string> {
   const { [Annotations.LastReplicaChangeByScaler]: time, ...annotations } = copiedAnnotations(deployment);
@@ -46,8 +47,8 @@ export const scaleAnnotations = (replicas: number, limits: Limits): Record<strin
 });
 
 /**
- * The set for the current template of the deployment (docs/compatibility/rules-deployments.md §2.7), created with its
- * finalizer.
+ * Returns the set for the current template of the deployment, with its finalizer (docs/compatibility/rules-deployments.md
+ * §2.7).
  */
 export function newSet(
   deployment: MachineDeployment,
@@ -84,7 +85,7 @@ export function newSet(
 
 function withRevision(annotations: Record<string, string>, set: MachineSet, revision: number): Record<string, string> {
   const before = revisionOf(set);
-  // Another client wrote a revision that is not an integer. It stays.
+  // A revision that another client wrote and that is not an integer stays.
   if (before === undefined || before >= revision) return annotations;
   const next = { ...annotations, [Annotations.Revision]: String(revision) };
   if (set.metadata.annotations?.[Annotations.Revision] === undefined) return next;
@@ -92,7 +93,7 @@ function withRevision(annotations: Record<string, string>, set: MachineSet, revi
   return { ...next, [Annotations.RevisionHistory]: [...history, String(before)].slice(-HISTORY_LENGTH).join(',') };
 }
 
-/** The template of the set with those fields of the deployment that need no rollout. */
+/** The template of the set with the fields of the deployment that can change without a rollout. */
 function syncedTemplate(deployment: MachineDeployment, set: MachineSet): MachineSet['spec']['template'] {
   const mine = set.spec.template;
   const theirs = deployment.spec.template.spec;
@@ -113,12 +114,12 @@ function syncedTemplate(deployment: MachineDeployment, set: MachineSet): Machine
 }
 
 /**
- * The current set with the annotations, revision, node template, configuration and class kind of the deployment, but
- * with its own size (docs/compatibility/rules-deployments.md §2.3). Returns the same object if nothing differs. The
- * history of revisions grows only with the revision.
+ * Returns the current set with the annotations, revision, node template, configuration and class kind of the deployment, but
+ * with its own size (docs/compatibility/rules-deployments.md §2.3). Returns the same object if nothing differs. The history
+ * of revisions grows only when the revision changes.
  *
  * @param revision One more than the highest revision of the old sets.
- * @param scalerTime Time of the last change by the scaler, RFC 3339; undefined: the set keeps its own.
+ * @param scalerTime Time of the last change by the scaler, RFC 3339. Undefined if the set keeps its own.
  */
 export function syncedSet(
   deployment: MachineDeployment,

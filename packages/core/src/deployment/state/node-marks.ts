@@ -3,7 +3,7 @@ import type { Node, Taint } from '@mcm/kube';
 import type { NodeChange } from '../../node/patch.ts';
 import { isTerminating } from '../../objects/machines.ts';
 
-/** Sets whose nodes get or lose the marks of a rollout. */
+/** The sets whose nodes get or lose the marks of a rollout. */
 export interface NodeMarks {
   /** Add the PreferNoSchedule taint. */
   readonly taint: readonly MachineSet[];
@@ -17,7 +17,7 @@ export interface NodeMarks {
   readonly unprotect: readonly MachineSet[];
 }
 
-/** The wanted marks of a node. Absent: unchanged. */
+/** The marks that a node should have. An absent mark stays unchanged. */
 interface Wanted {
   taint?: boolean;
   protect?: boolean;
@@ -74,12 +74,11 @@ function markOf(node: Node, { taint, protect, candidate }: Wanted): NodeMark | u
 }
 
 /**
- * Changes that add or remove the marks of a rollout, one for each node that differs. Machines without a node in the
- * cache are skipped until it appears, and machines that are being deleted are always skipped. The protection of a
- * preserved machine's node belongs to the machine controller and stays.
+ * Returns one change for each node whose marks differ from the wanted ones. Machines without a Node in the cache are skipped
+ * until it appears. Machines that are being deleted are always skipped. The machine controller protects the nodes of
+ * preserved machines, so their protection stays.
  *
- * @param protection Whether nodes are protected from the autoscaler
- * (`--autoscaler-scaledown-annotation-during-rollout`).
+ * @param protection Whether nodes are protected from the autoscaler (`--autoscaler-scaledown-annotation-during-rollout`).
  */
 export function nodeMarks(
   marks: NodeMarks,

@@ -10,7 +10,7 @@ import { overlappedBy } from './problems.ts';
 
 const start = (options: WorldOptions = {}) => World.start(startControlPlane, options);
 
-/** A server without validation rules. The controllers validate as well. */
+/** Starts a server without validation rules. The controllers validate too. */
 const startBare = () =>
   World.start(({ crds: _strict, ...options }) => startControlPlane({ ...options, crds: crdsWithoutRules() }));
 
@@ -27,7 +27,7 @@ const WELL = ['Available', 'Progressing'];
 const types = async (world: World, name = 'pool') =>
   ((await get(world, name)).status?.conditions ?? []).map(({ type }) => type).sort();
 
-/** Creates another deployment, one minute younger, that selects by `labels` of its template. */
+/** Creates another deployment, one minute later, that selects by `labels` of its template. */
 async function another(world: World, labels: Record<string, string>, replicas = 2): Promise<void> {
   await world.pass(60);
   await world.keeper.resource(machineDeployments, NAMESPACE).create({
@@ -70,7 +70,7 @@ describe('overlapping selectors', () => {
       before.map(({ metadata }) => metadata.uid),
     );
     expect(await world.sets()).toHaveLength(1);
-    // The user can still change the older one.
+    // The user can still change the older deployment.
     await world.change({ spec: { replicas: 4 } });
     await world.until(() => world.truth.store.size === 4, 60);
     await world.keeper.resource(machineDeployments, NAMESPACE).patch('other', {
@@ -220,7 +220,7 @@ describe('a class that does not exist', () => {
 });
 
 describe('a class that is created together with its users', () => {
-  /** Changes of classes arrive late, as a watch may deliver them. Everything else arrives at once. */
+  /** Changes of classes arrive late, as with a slow watch. All other changes arrive immediately. */
   const lateClasses = (): WorldOptions => ({
     classes: [],
     fault: async (request, answer, clock) => {

@@ -14,19 +14,20 @@ import type { View } from './view.ts';
 
 const { InvalidSpec, ReplacementHeld, RolloutBlocked, RolloutWaiting } = MachineDeploymentConditions;
 
-/** A condition that an event of the same name reports. */
+/** A condition for which the controller also records an event of the same name. */
 type Reported = Extract<ConditionChange, { type: EventReason }>;
 
-/** Problems of a deployment apart from its rollout, and their events. */
+/** The problems of a deployment, except the progress of its rollout, and their events. */
 export interface Problems {
   readonly conditions: readonly ConditionChange[];
   /**
-   * Events of problems that have begun or ended. They are sent together with the status that contains the conditions.
+   * Events of problems that have started or ended. The controller sends them together with the status that contains the
+   * conditions.
    */
   readonly events: readonly PlannedEvent[];
 }
 
-/** What the step of a rollout reports: the condition that blocks it, or that it waits. */
+/** The part of a step that is reported: the condition that blocks the rollout, or that the rollout waits. */
 interface Outcome {
   readonly condition?: ConditionChange | undefined;
   readonly waits?: { readonly reason: 'NodePostponed' };
@@ -36,7 +37,7 @@ interface Outcome {
 const said = ({ status }: MachineDeployment, type: MachineDeploymentConditionType) =>
   findCondition(status?.conditions ?? [], type);
 
-/** Machines that a circuit breaker keeps from being replaced. */
+/** The condition for machines that a circuit breaker keeps from being replaced. */
 function replacementHeld({ repairs }: View): Reported | undefined {
   const [first] = repairs.held;
   if (first === undefined) return undefined;
@@ -45,7 +46,7 @@ function replacementHeld({ repairs }: View): Reported | undefined {
   return { type: ReplacementHeld, status: 'True', reason: 'ManyMachinesUnreachable', message };
 }
 
-/** The name of the missing class of the template. Classes of other kinds are not checked. */
+/** Returns the name of the template's class if this class is missing. Classes of other kinds are not checked. */
 export function missingClass({ deployment, hasClass }: Pick<View, 'deployment' | 'hasClass'>): string | undefined {
   const { kind, name = '' } = deployment.spec.template.spec.class;
   return kind === 'MachineClass' && !hasClass(name) ? name : undefined;
@@ -59,7 +60,8 @@ function classNotFound(view: View): Reported | undefined {
 }
 
 /**
- * The rollout waits for a window, for the end of a freeze, or for nodes that postpone it. A pause has its own condition.
+ * The condition of a rollout that waits for a window, for the end of a freeze, or for nodes that postpone their disruption.
+ * A paused rollout has another condition.
  */
 function waitingRollout(
   { closed, deployment }: View,
@@ -75,9 +77,9 @@ const hasRolledOut = ({ metadata }: MachineDeployment): boolean =>
   metadata.annotations?.[Annotations.Revision] !== undefined;
 
 /**
- * Returns true if deployment `a` is older than `b`. Creation times have no fractions of a second. With equal times, the
- * deployment that has created a set is older, so a later one never stops a running one. Otherwise the lesser UID is
- * older, so both come to the same result. Both may have sets if selectors changed later.
+ * Returns true if deployment `a` is older than `b`. Creation times have a resolution of one second. If they are equal, a
+ * deployment that has already created a set counts as older, so a new deployment never stops a running one. If both have
+ * sets, because a selector changed later, or neither has one, the smaller UID decides.
  */
 function isOlder(a: MachineDeployment, b: MachineDeployment): boolean {
   const [first, second] = [a.metadata.creationTimestamp, b.metadata.creationTimestamp];
@@ -86,7 +88,7 @@ function isOlder(a: MachineDeployment, b: MachineDeployment): boolean {
   return a.metadata.uid < b.metadata.uid;
 }
 
-/** Older deployments that select the same machines. They continue, and this one waits. */
+/** Older deployments that select the same machines. They continue, and this deployment waits. */
 export const overlappedBy = ({
   deployment,
   overlaps = [],
@@ -107,7 +109,10 @@ function selectorsOverlap(view: View): Reported | undefined {
 
 const NO_REVISION = 'RollbackRevisionNotFound';
 
-/** A rollback to a missing revision is reported until the spec changes again. The request itself is cleared at once. */
+/**
+ * The condition of a refused rollback to a missing revision. The controller removes the request at once and keeps the
+ * condition until the spec changes.
+ */
 function rollbackRefused({ deployment, refusedRollback }: View): ConditionChange | undefined {
   const { generation = 0 } = deployment.metadata;
   const stored = said(deployment, RolloutBlocked);
@@ -116,10 +121,10 @@ function rollbackRefused({ deployment, refusedRollback }: View): ConditionChange
   return message === undefined ? undefined : { type: RolloutBlocked, status: 'True', reason: NO_REVISION, message };
 }
 
-/** Returns the present problems, and which of them are new. */
+/** Returns the current problems, with events for the new ones. */
 export function problemsOf(view: View, step: Outcome): Problems {
   const { deployment } = view;
-  // The step itself may report what blocks the rollout.
+  // The step may already have the condition that blocks the rollout.
   const blocked = step.condition?.type === RolloutBlocked;
   const refused = blocked ? undefined : rollbackRefused(view);
   const invalid = selectorsOverlap(view) ?? classNotFound(view);
@@ -136,7 +141,7 @@ export function problemsOf(view: View, step: Outcome): Problems {
   if (waiting && said(deployment, RolloutWaiting)?.reason !== waiting.reason) {
     events.push({ type: 'Normal', reason: waiting.type, message: waiting.message });
   }
-  // The event of a refused rollback was sent when the request was cleared.
+  // The event of a refused rollback was sent when the request was removed.
   const more = [waiting, refused].filter((one) => one !== undefined);
   return { conditions: [...conditions, ...more], events };
 }

@@ -78,8 +78,9 @@ export function withProgress(
 }
 
 /**
- * The stored counts for the current set. If the set was just created, the stored updated machines belong to another
- * set. The original writes 0 for the new set before its first machine exists; mcm counts both in one write.
+ * The stored counts, for comparison with the current set. If the current set was just created, the stored number of updated
+ * machines belongs to another set and counts as 0. The original writes this 0 to the status before the first machine of the
+ * new set exists. mcm writes both counts at once.
  */
 function storedCounts(
   stored: MachineDeploymentStatus | undefined,
@@ -100,8 +101,8 @@ function progressConditions(
   const { conditions } = status;
   const stored = findCondition(deployment.status?.conditions ?? [], PROGRESSING);
   const settled = ({ replicas = 0, updatedReplicas = 0 }: MachineDeploymentStatus) => replicas === updatedReplicas;
-  // The former status must be settled too. Otherwise a rollout could pass unseen if old machines disappear and new ones
-  // appear between two passes. The cluster autoscaler takes this reason for the end of a rollout
+  // The stored status must be complete too. Otherwise a rollout could be missed if old machines disappear and new ones
+  // appear between two reconciles. The cluster autoscaler reads this reason as the end of a rollout
   // (docs/compatibility/rules-deployments.md §9.4).
   const done =
     settled(status) && settled(deployment.status ?? {}) && stored?.reason === ConditionReasons.NewMachineSetAvailable;
@@ -136,8 +137,8 @@ function progressConditions(
 }
 
 /**
- * The pause in `Progressing` (docs/compatibility/rules-deployments.md §1.8); undefined: no change. A deployment that
- * missed its deadline keeps that reason.
+ * The condition `Progressing` of a paused or resumed deployment (docs/compatibility/rules-deployments.md §1.8); undefined if
+ * it does not change. A deployment that missed its progress deadline keeps that reason.
  */
 export function pauseCondition(deployment: MachineDeployment, now: Date): AnyCondition[] | undefined {
   const conditions = deployment.status?.conditions ?? [];

@@ -30,14 +30,17 @@ function withoutRequest(deployment: MachineDeployment): MachineDeployment {
   return { ...deployment, spec };
 }
 
-/** The deployment keeps its own bookkeeping. All other annotations come from the set. */
+/**
+ * Returns the annotations of the deployment after a rollback. The ones that the controller maintains on the deployment stay.
+ * All others come from the set.
+ */
 function restoredAnnotations(deployment: MachineDeployment, set: MachineSet): Record<string, string> {
   const kept = Object.entries(deployment.metadata.annotations ?? {}).filter(([key]) => ANNOTATIONS_NOT_COPIED.has(key));
   const restored = Object.entries(set.metadata.annotations ?? {}).filter(([key]) => !ANNOTATIONS_NOT_COPIED.has(key));
   return Object.fromEntries([...kept, ...restored]);
 }
 
-/** A message that the revision is missing, with the existing revisions. */
+/** Returns a message that the revision is missing. It lists the existing revisions. */
 function noRevision(to: number, sets: readonly MachineSet[]): string {
   const there = sets.map((set) => revisionOf(set) ?? 0).filter((revision) => revision > 0);
   const choice = there.length > 0 ? `name one of ${there.sort((a, b) => a - b).join(', ')}` : 'there is none';
@@ -47,13 +50,13 @@ function noRevision(to: number, sets: readonly MachineSet[]): string {
 }
 
 /**
- * Plans `spec.rollbackTo` (docs/compatibility/rules-deployments.md §1.9). The revision changes afterwards: the target
- * set becomes the current one and gets the next number.
+ * Plans `spec.rollbackTo` (docs/compatibility/rules-deployments.md §1.9). Afterwards the target set is the current one and
+ * gets the next revision.
  *
- * A rollback removes the note of a pause, because its machines have the abandoned template. With `vouches` the target
- * is recorded as the last good set, so that no canary delays it.
+ * A rollback removes the recorded reason of a pause, because it concerns the abandoned template. With `vouches`, the target
+ * is recorded as the last good set, so no canary delays it.
  *
- * @param to Revision to return to; 0: the one before the current.
+ * @param to The revision to return to. 0 means the one before the current revision.
  */
 export function planRollback(
   deployment: MachineDeployment,

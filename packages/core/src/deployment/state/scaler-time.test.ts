@@ -16,11 +16,11 @@ const list = (machines: readonly Machine[]) =>
 interface Given {
   /** Replicas of the deployment. */
   readonly replicas?: number;
-  /** Replicas of the set, and of its last scaling. */
+  /** Replicas of the set, now and at its last scaling. */
   readonly before?: number;
-  /** Time of the last change on the deployment, in minutes from now; undefined: none. */
+  /** Time of the last scaler change on the deployment, in minutes from now. Undefined if there is none. */
   readonly scaler?: number | undefined;
-  /** The same for the set. */
+  /** Time of the last scaler change on the set, in minutes from now. */
   readonly set?: number;
   readonly machines?: readonly Machine[];
   readonly named?: string;

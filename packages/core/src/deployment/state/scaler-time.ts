@@ -3,30 +3,30 @@ import { isFailed, isTerminating, markTimeOf } from '../../objects/machines.ts';
 import { coveredUntil, fallOf, readTriggers } from '../../objects/scaler.ts';
 import { parseInstant } from '../../values/integers.ts';
 
-/** The observed state that decides about the scaler time of a current set. */
+/** The observed state that decides which scaler time the current set gets. */
 export interface ScalerTimeInput {
   readonly deployment: MachineDeployment;
   readonly set: MachineSet;
   /** Machines of the set. */
   readonly machines: readonly Machine[];
-  /** The count fell and rose again before the controller saw it, see {@link isUndone}. */
+  /** The replicas were reduced and raised again before the controller saw it, see {@link isUndone}. */
   readonly undone: boolean;
   readonly now: Date;
 }
 
-/** Values of the annotation of the set, RFC 3339; undefined: unchanged. */
+/** Values of the set's annotation, RFC 3339. Undefined if the annotation stays unchanged. */
 export interface ScalerTimes {
-  /** For any write of the set. */
+  /** The value for any write of the set. */
   readonly always: string | undefined;
-  /** For a write that shrinks the set, or records that the deployment wants fewer machines. */
+  /** The value for a write that shrinks the set, or that records a smaller number of replicas of the deployment. */
   readonly withFall: string | undefined;
 }
 
 /**
- * The time of the last change by the scaler that the current set may have. A set deletes the machines that were named
- * up to this time at any count. The time may therefore pass the name of a living machine only together with a fall of
- * the count. If it passed earlier, the set would replace the machine, then delete another one that has no name in the
- * list.
+ * Returns the time of the last change by the scaler that the current set may have. The set deletes machines that were named
+ * up to this time, even if its replicas are not reduced. The time may therefore pass the name of an existing machine only in
+ * the write that reduces the replicas. Otherwise the set would first replace this machine. The later reduction would then
+ * delete another machine that nobody named.
  */
 export function scalerTimes(input: ScalerTimeInput): ScalerTimes {
   const { deployment, set, now } = input;
@@ -34,7 +34,7 @@ export function scalerTimes(input: ScalerTimeInput): ScalerTimes {
   const time = parseInstant(text);
   const before = coveredUntil(set);
   const open = openNames(input);
-  // The time never decreases. An earlier time would forget names that a fall has covered.
+  // The time never decreases. With an earlier time, names that a reduction has covered would wait again.
   const newer = time === undefined || before === undefined || time > before ? text : undefined;
   if (open.length === 0) return { always: newer, withFall: newer };
   const all = Math.max(time ?? Number.NEGATIVE_INFINITY, ...open.filter((at) => at <= now.getTime()));
@@ -43,11 +43,14 @@ export function scalerTimes(input: ScalerTimeInput): ScalerTimes {
   return { always: undefined, withFall: rises ? printed(covered, text) : undefined };
 }
 
-/** Keeps the text of the autoscaler if it has the same meaning. */
+/** Keeps the text that the autoscaler wrote if it is the same time. */
 const printed = (time: number, text: string | undefined): string =>
   text !== undefined && parseInstant(text) === time ? text : formatTime(new Date(time));
 
-/** Times of the names whose machines exist and which no fall has covered yet, in order. */
+/**
+ * Returns the times of the open names in ascending order. A name is open if its machine exists and no reduction has covered
+ * it yet.
+ */
 function openNames({ deployment, set, machines }: Pick<ScalerTimeInput, 'deployment' | 'set' | 'machines'>): number[] {
   const before = coveredUntil(set) ?? Number.NEGATIVE_INFINITY;
   const list = readTriggers(deployment.metadata.annotations?.[Annotations.TriggerDeletion]);
@@ -60,10 +63,11 @@ function openNames({ deployment, set, machines }: Pick<ScalerTimeInput, 'deploym
 }
 
 /**
- * The latest time that covers at most as many names as the count falls by. A name for a later fall waits for that fall.
+ * Returns the latest time that covers at most `fall` names. The other names wait for a later reduction.
  *
- * @param open Times of the open names, in order.
- * @param all The time that covers all of them.
+ * @param open Times of the open names, in ascending order.
+ * @param fall Number by which the replicas are reduced.
+ * @param all The time that covers all open names.
  */
 function coverOf(open: readonly number[], fall: number, all: number): number | undefined {
   if (fall <= 0) return undefined;
@@ -73,9 +77,9 @@ function coverOf(open: readonly number[], fall: number, all: number): number | u
 }
 
 /**
- * Returns true if the count fell and rose again unseen: the spec has changed at least twice since the last status, and
- * the deployment names machines that are not marked yet. The original sees the names only and deletes the machines at
- * any count.
+ * Returns true if the replicas were reduced and raised again before the controller saw it. The evidence: the spec has
+ * changed at least twice since the last status, and the deployment names machines that are not marked yet. The original uses
+ * only the names, and deletes the machines without a reduction of the replicas.
  *
  * @param machines Machines of the current set.
  */

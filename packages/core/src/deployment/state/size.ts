@@ -2,23 +2,28 @@ import { Annotations, type MachineSet } from '@mcm/api';
 import { createdAt } from '../../objects/machines.ts';
 import { compareText, parseInteger } from '../../values/integers.ts';
 
-/** The numbers of a set that the arithmetic of rollouts uses. */
+/** The numbers of a set with which rollouts calculate. */
 export interface SetSize {
   readonly name: string;
   /** Milliseconds since 1970. */
   readonly createdAt: number;
   /** `spec.replicas`. */
   readonly replicas: number;
-  /** Machines that exist, terminating ones included. */
+  /** Number of existing machines, including those that are being deleted. */
   readonly actual: number;
   readonly available: number;
-  /** Terminating machines that count in addition to the replicas. Absent: they count only where they fill a place. */
+  /**
+   * Machines that are being deleted and count in addition to the replicas. If absent, they count only up to the replicas.
+   */
   readonly leaving?: number | undefined;
-  /** Replicas without a machine that stays or is being created; absent: none. */
+  /**
+   * Replicas for which no machine exists or is being created. Machines that are being deleted do not count as existing.
+   * Absent if there are none.
+   */
   readonly open?: number | undefined;
-  /** Unreachable machines that a circuit breaker keeps. A rollout does not delete them as if they were dead. */
+  /** Unreachable machines that a circuit breaker keeps. A rollout must not delete them as failed machines. */
   readonly held?: number | undefined;
-  /** Available machines whose nodes postpone their replacement. A rollout does not delete them. Absent: none. */
+  /** Available machines whose nodes postpone their replacement. A rollout does not delete them. Absent if there are none. */
   readonly postponed?: number | undefined;
   /** Annotation desired-replicas. */
   readonly desired: number | undefined;
@@ -51,7 +56,7 @@ export const sizeOf = (
   max: parseInteger(set.metadata.annotations?.[Annotations.MaxReplicas]),
 });
 
-/** The current set, if it exists, and all others. */
+/** The current set, if it exists, and the old sets. */
 export interface Sizes {
   readonly current: SetSize | undefined;
   readonly old: readonly SetSize[];
@@ -61,11 +66,11 @@ export const allOf = ({ current, old }: Sizes): readonly SetSize[] => (current ?
 
 export const isActive = (size: SetSize): boolean => size.replicas > 0;
 
-/** Machines that a set has or may still create. */
+/** The number of machines that a set has or may still create. */
 export const footprint = ({ replicas, actual, leaving = 0 }: SetSize): number =>
   Math.max(replicas, actual - leaving) + leaving;
 
-/** Available machines that stay. Those above the replicas are about to be deleted. */
+/** Available machines within the replicas. The set is about to delete those above its replicas. */
 export const steadyAvailable = (size: SetSize): number => Math.min(size.available, size.replicas);
 
 export const sum = <T>(items: readonly T[], value: (item: T) => number): number =>

@@ -25,7 +25,7 @@ export interface CountedSets {
 
 export type Conditions = NonNullable<MachineDeploymentStatus['conditions']>;
 
-/** The condition `Available`: enough machines are available. Preserved failed machines are not missing ones. */
+/** The condition `Available`: whether enough machines are available. Preserved failed machines do not count as missing. */
 function availability(
   deployment: MachineDeployment,
   available: number,
@@ -50,8 +50,8 @@ function availability(
 }
 
 /**
- * The status of a deployment without its progress (docs/compatibility/rules-deployments.md §6.1). It counts the
- * machines themselves, because the statuses of the sets may lag.
+ * The status of a deployment without its progress (docs/compatibility/rules-deployments.md §6.1). It is computed from the
+ * machines, because the statuses of the sets may be outdated.
  */
 export function deploymentStatus(
   deployment: MachineDeployment,
@@ -83,7 +83,7 @@ export function deploymentStatus(
   });
 }
 
-/** Returns true if the status differs from the stored one. Absent and empty are equal. */
+/** Returns true if the status differs from the stored one. An absent field equals an empty one. */
 export const deploymentStatusDiffers = (
   stored: MachineDeploymentStatus | undefined,
   wanted: MachineDeploymentStatus,

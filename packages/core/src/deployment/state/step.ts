@@ -10,10 +10,10 @@ import type { PlannedEvent, Rollback } from './rollback.ts';
 import type { Resize } from './size.ts';
 import type { CountedSets } from './status.ts';
 
-/** The actions for a deployment now. Each action may be repeated without harm. */
+/** The actions to execute for a deployment now. All of them are idempotent. */
 export interface RolloutPlan {
   readonly sets: CountedSets;
-  /** Sets to write, in their new state. */
+  /** Sets to write, with their new content. */
   readonly write: readonly MachineSet[];
   readonly create: Draft<MachineSet> | undefined;
   readonly remove: readonly MachineSet[];
@@ -21,35 +21,37 @@ export interface RolloutPlan {
   /** The revision that the deployment should have. */
   readonly revision: number | undefined;
   readonly nodes: NodeMarks;
-  /** Actions of an in-place update in addition to sizes. */
+  /** Actions of an in-place update, in addition to new sizes. */
   readonly inPlace: InPlaceWork;
   /** A condition that this step sets. */
   readonly condition: ConditionChange | undefined;
   readonly events: readonly PlannedEvent[];
-  /** Problems as conditions of mcm, which stay as long as the problem exists, and their events. */
+  /**
+   * Conditions of mcm for the problems of the deployment, and their events. A condition stays as long as its problem exists.
+   */
   readonly problems: Problems;
   /** The failed machines to replace now, and the used part of the disruption budget. */
   readonly repairs: RepairPlan;
-  /** Whether progress is measured; not while paused or scaling. */
+  /** Whether the progress deadline applies. It does not while the rollout is paused or the deployment is scaled. */
   readonly measureProgress: boolean;
-  /** Time of the next pass if no event comes before. */
+  /** Time of the next reconcile if no event causes one earlier. */
   readonly lookAgainAt: Date | undefined;
-  /** Remove the note of a former pause. */
+  /** True if the recorded reason of a former pause must be removed. */
   readonly forgetPause: boolean;
   /** The set to record as the last good one; undefined: no change. */
   readonly lastGood: string | undefined;
-  /** The rollout pauses itself. */
+  /** The automatic pause of the rollout; undefined if it continues. */
   readonly pause: AutomaticPause | undefined;
   /** The reason for this step, as a sentence. */
   readonly because: string;
 }
 
-/** The condition that reports what blocks a rollout. */
+/** Type of the condition that reports why a rollout is blocked. */
 export const ROLLOUT_BLOCKED = MachineDeploymentConditions.RolloutBlocked;
 
 export const NO_MARKS: NodeMarks = { taint: [], untaint: [], candidates: [], protect: [], unprotect: [] };
 
-/** The result of one step, from which the plan is made. */
+/** The result of one step. The plan is built from it. */
 export type Step = Pick<RolloutPlan, 'because'> &
   Partial<
     Pick<
@@ -67,11 +69,11 @@ export type Step = Pick<RolloutPlan, 'because'> &
     >
   > & {
     readonly resize?: Resize;
-    /** The rollout waits although no problem exists. A condition reports it. */
+    /** The rollout waits although there is no problem. A condition reports it. */
     readonly waits?: { readonly reason: 'NodePostponed' };
-    /** Names of sets whose scale annotations are written even if the size stays. */
+    /** Names of sets whose scale annotations are written even if their size stays the same. */
     readonly annotate?: readonly string[];
-    /** Annotations of sets by name; null removes. */
+    /** The PreferNoSchedule annotation of sets, by the name of the set. The value null removes it. */
     readonly mark?: ReadonlyMap<string, string | null>;
   };
 

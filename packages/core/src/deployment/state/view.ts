@@ -28,30 +28,30 @@ import { type ScalerTimes, scalerTimes } from './scaler-time.ts';
 import { type SetSize, sizeOf } from './size.ts';
 import { type CountedSet, type CountedSets, deploymentStatus } from './status.ts';
 
-/** The observed state that decides about a deployment: one reading of the caches. */
+/** The observed state that decides about a deployment, read from the caches at one moment. */
 export interface DeploymentSnapshot {
-  /** Valid, with a selector that is not empty, and not being deleted. */
+  /** The deployment. It is valid, its selector is not empty, and it is not being deleted. */
   readonly deployment: MachineDeployment;
   /** The sets that the deployment controls. */
   readonly sets: readonly MachineSet[];
-  /** Machines by the uid of their controlling set. */
+  /** Machines by the UID of the set that controls them. */
   readonly machines: ReadonlyMap<string, readonly Machine[]>;
-  /** Number of machines that a set is creating and that are not in the cache yet, by the uid of the set. */
+  /** Number of machines that a set is creating and that are not in the cache yet, by the UID of the set. */
   readonly creating: (setUid: string) => number;
-  /** Returns a node of the target cluster, if the cache has it. */
+  /** Returns a node of the target cluster, if the cache contains it. */
   readonly nodeOf?: ((name: string) => Node | undefined) | undefined;
   /**
-   * The reason why the nodes of the target cluster cannot be read, as a clause. Absent: they can be read, or there are
-   * none.
+   * The reason why the manager cannot read the nodes of the target cluster, as a clause of a sentence. Absent if it can read
+   * them or there is no target cluster.
    */
   readonly nodesUnseen?: string | undefined;
-  /** Limits for the replacement of failed machines. Absent: the defaults, and no circuit breaker. */
+  /** Limits on the replacement of failed machines. If absent, the defaults apply without a circuit breaker. */
   readonly guards?: Guards | undefined;
   /** Other deployments that select the same machines; absent: none. */
   readonly overlaps?: readonly MachineDeployment[];
   /** Actions of other controllers of this process that the caches do not show yet; absent: none. */
   readonly disruptions?: DisruptionsUnderWay;
-  /** The message about a rollback that was refused and cleared. */
+  /** The message about a refused rollback whose request was removed. */
   readonly refusedRollback?: string | undefined;
   readonly now: Date;
 }
@@ -62,14 +62,17 @@ const DEFAULT_GUARDS: Guards = {
   hasClass: () => true,
 };
 
-/** The counted snapshot with the updated current set. The steps decide on it. */
+/** The snapshot with counts and the updated current set. The steps of a rollout read it. */
 export interface View extends DeploymentSnapshot {
-  /** Replicas by the uid of their set, without machines whose drain cannot end, see `isReplicaOf`. */
+  /**
+   * Machines that count as replicas, by the UID of their set. Machines whose drain cannot end are excluded, see
+   * `isReplicaOf`.
+   */
   readonly machines: DeploymentSnapshot['machines'];
-  /** Number of machines that the set controls, replicas or not. */
+  /** Number of machines that the set controls, including those that do not count as replicas. */
   readonly controlled: (set: MachineSet) => number;
   readonly split: Sets;
-  /** Scaler time for a write that shrinks the current set; undefined: the set keeps its own. */
+  /** The scaler time for a write that shrinks the current set. Undefined if the set keeps its time. */
   readonly scalerTime: string | undefined;
   readonly counted: CountedSets;
   readonly sizes: { readonly current: SetSize | undefined; readonly old: readonly SetSize[] };
@@ -80,17 +83,19 @@ export interface View extends DeploymentSnapshot {
   /** The failed machines to replace now, and the used part of the disruption budget. */
   readonly repairs: RepairPlan;
   readonly hasClass: Guards['hasClass'];
-  /** Settings for a careful rollout. */
+  /** The settings of the rollout annotations. */
   readonly care: RolloutCare;
-  /** Delays the rollout; undefined: nothing does. */
+  /** Delays the rollout, for example until canaries are available. Undefined if nothing delays it. */
   readonly gate: Gate | undefined;
-  /** The windows and freezes that forbid the rollout to act now; undefined: none, or there is no rollout. */
+  /**
+   * The closed windows and active freezes that forbid the rollout to continue. Undefined if there are none, or no rollout.
+   */
   readonly closed: ClosedWindow | undefined;
   /** Old machines whose nodes postpone their replacement or update. */
   readonly postponed: readonly PostponedMachine[];
-  /** Running machines whose node has not applied its machine configuration yet. They do not count as available. */
+  /** Running machines whose Node has not applied its machine configuration yet. They do not count as available. */
   readonly awaited: readonly Machine[];
-  /** The old set that gets the machines which the current set may not have; undefined: there is no old set. */
+  /** The old set that gets the machines which the current set may not have. Undefined if there is no old set. */
   readonly good: string | undefined;
 }
 
@@ -174,7 +179,9 @@ export function viewOf(seen: DeploymentSnapshot): View {
   };
 }
 
-/** True if nodes can postpone: a rollout has old machines, and no user overrides its windows and postponements. */
+/**
+ * Returns true if nodes can postpone their disruption: old machines exist, and no user overrides windows and postponements.
+ */
 const mayPostpone = (
   { deployment, now }: DeploymentSnapshot,
   old: readonly CountedSet[],

@@ -48,7 +48,7 @@ const anyMachine = fc.record({
   phase: often<MachinePhase | 'gone'>('Running', fc.constantFrom(...PHASES)),
   deleting: often(false, fc.boolean()),
   stage: often<UpdateStage>('none', fc.constantFrom(...STAGES)),
-  /** The template that its node was selected for: that of the deployment, another one, or none recorded. */
+  /** The template for which its node was selected: the current one, another one, or no recorded template. */
   selectedFor: fc.constantFrom('current' as const, 'other' as const, undefined),
   priority: often<string | undefined>(undefined, fc.constantFrom('1', '2', '5')),
   preserved: often(false, fc.boolean()),
@@ -56,7 +56,7 @@ const anyMachine = fc.record({
 
 const anySet = fc.record({
   replicas: fc.integer({ min: 0, max: 7 }),
-  /** Replicas of its last scaling. */
+  /** The replicas that were recorded at the last scaling of the set. */
   desired: often<'same' | number | undefined>('same', fc.oneof(fc.nat(7), fc.constant(undefined))),
   max: fc.option(fc.nat(9), { nil: undefined }),
   refills: fc.boolean(),
@@ -64,13 +64,15 @@ const anySet = fc.record({
   machines: fc.array(anyMachine, { maxLength: 7 }),
 });
 
-/** A deployment with sets and machines in any possible state, as plain data that fast-check can shrink. */
+/** Generates a deployment with sets and machines in any possible state, as plain data that fast-check can shrink. */
 export const anyState = fc.record({
   strategy: fc.constantFrom('RollingUpdate' as const, 'Auto' as const, 'Manual' as const, 'Recreate' as const),
   replicas: fc.integer({ min: 0, max: 6 }),
   surge: limit,
   unavailable: limit,
-  /** Index of the template among those of the sets. A higher index is a template without a set. */
+  /**
+   * Index of the deployment's template in the templates of the sets. If no set has this index, the template has no set yet.
+   */
   template: fc.nat(2),
   sets: fc.array(anySet, { maxLength: 3 }),
   paused: often(false, fc.boolean()),
@@ -263,7 +265,7 @@ const setOf = (replicas: number, machines: readonly AnyMachine[], more: Partial<
   ...more,
 });
 
-/** States that were dead ends in former versions, by description. */
+/** States in which former versions made no progress, by description. */
 export const FORMER_DEAD_ENDS: Readonly<Record<string, AnyState>> = {
   'the old set may not refill and has no machine': {
     ...CALM,

@@ -3,7 +3,7 @@ import { nodes } from '@mcm/kube';
 import { expect } from 'vitest';
 import type { World } from './world.ts';
 
-/** The result of the update by the agent of a node. */
+/** The result of an in-place update by the agent of a node. */
 export type Verdict = 'successful' | 'failed' | 'hangs';
 
 /** A strategy with in-place updates. */
@@ -14,8 +14,7 @@ export const strategy = (orchestrationType: 'Auto' | 'Manual', maxSurge: number,
 const condition = (reason: string) => ({ conditions: [{ type: 'InPlaceUpdate', status: 'True', reason }] });
 
 /**
- * Returns true if the machine shows the end of its last update. After the result is removed, its node is an ordinary
- * candidate.
+ * Returns true if the machine shows the end of its last update. After the result is removed, its node is a candidate again.
  */
 const hasEnded = ({ status }: Machine): boolean =>
   status?.conditions?.some(({ reason }) => reason === 'UpdateSuccessful' || reason === 'UpdateFailed') === true;
@@ -26,7 +25,7 @@ export async function label(world: World, name: string, value: string | null, ke
   await world.keeper.resource(nodes).patch(name, { type: 'merge', body });
 }
 
-/** Plays one step of the machine controller and the agent of each selected node. */
+/** Simulates one step of the machine controller, and of the agent on each selected node. */
 export async function play(world: World, verdict: (machine: Machine) => Verdict = () => 'successful'): Promise<void> {
   const all = new Map((await world.machines()).map((machine) => [machine.metadata.name, machine]));
   for (const { metadata } of await world.nodes()) {
@@ -58,7 +57,7 @@ export async function play(world: World, verdict: (machine: Machine) => Verdict 
   }
 }
 
-/** Lets manager, machine controller and agents act in turn. */
+/** Runs several rounds: in each, the manager, the machine controller and the agents act one after the other. */
 export async function rounds(world: World, count: number, verdict?: (machine: Machine) => Verdict): Promise<void> {
   for (let i = 0; i < count; i++) {
     await world.pass(1);
@@ -69,7 +68,7 @@ export async function rounds(world: World, count: number, verdict?: (machine: Ma
 
 export const uids = async (world: World) => (await world.machines()).map(({ metadata }) => metadata.uid).sort();
 
-/** Expects that no node and no machine shows an update any more. */
+/** Expects that no node and no machine has any mark of an update. */
 export async function expectClean(world: World): Promise<void> {
   for (const { metadata, spec } of await world.nodes()) {
     expect(Object.keys(metadata.labels ?? {}).filter((key) => key.startsWith('node.machine.sapcloud.io/'))).toEqual([]);

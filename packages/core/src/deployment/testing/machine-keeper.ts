@@ -1,15 +1,15 @@
 import { Labels, type Machine, machines } from '@mcm/api';
 import { ignoreNotFound, type KubeClient, nodes, type VirtualClock } from '@mcm/kube';
 
-/** Lifetimes of the machines of a world. */
+/** Lifetimes of the machines in a world. */
 export interface MachineLives {
-  /** From creation to Running, in milliseconds, or a function of the machine; undefined: never. */
+  /** Time from creation to Running, in milliseconds, or a function of the machine; undefined if it never runs. */
   readonly birthMs?: (machine: Machine, index: number) => number | undefined;
-  /** From the deletion request until the machine is gone, in milliseconds. */
+  /** Time from the deletion request until the machine is removed, in milliseconds. */
   readonly deathMs?: (machine: Machine, index: number) => number;
 }
 
-/** The parts of a world that the keeper uses. */
+/** The properties of a world that the keeper uses. */
 export interface KeptWorld {
   readonly namespace: string;
   readonly clock: VirtualClock;
@@ -19,7 +19,10 @@ export interface KeptWorld {
   setPhase(name: string, phase: string): Promise<void>;
 }
 
-/** A machine controller that only waits: machines run after some time, and disappear some time after their deletion. */
+/**
+ * Simulates a machine controller with delays only: machines run after some time, and disappear some time after their
+ * deletion.
+ */
 export class MachineKeeper {
   readonly #world: KeptWorld;
   readonly #lives: MachineLives;
@@ -56,7 +59,8 @@ export class MachineKeeper {
     const existing = await ignoreNotFound(resource.get(name));
     if (existing === undefined || existing.metadata.deletionTimestamp !== undefined) return;
     await keeper.resource(nodes).create({ metadata: { name }, spec: {} });
-    // The server taints every new node. The node lifecycle controller would remove the taint when the node is ready.
+    // The server taints every new node. In a real cluster, the node lifecycle controller removes the taint when the node is
+    // ready.
     await keeper.resource(nodes).patch(name, { type: 'merge', body: { spec: { taints: null } } });
     await resource.patch(name, { type: 'merge', body: { metadata: { labels: { [Labels.Node]: name } } } });
     await this.#world.setPhase(name, 'Running');

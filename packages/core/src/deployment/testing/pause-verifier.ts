@@ -1,26 +1,29 @@
 import { type MachineSet, machineSets } from '@mcm/api';
 import { NAMESPACE, type World } from './world.ts';
 
-/** Longer than a cache lags, retries included. After this time, actions from before a pause or a scaling have ended. */
+/**
+ * After this time, all actions from before a pause or a scaling have ended. It is longer than the delay of a cache with
+ * retries.
+ */
 const SETTLES_S = 20;
 
 /**
- * While a deployment is paused, no rollout creates or deletes a machine. Every set keeps its size until the user scales
- * or resumes, after any change of template, machines and manager. Replacements within a set do not count as a rollout.
+ * Verifies that no rollout creates or deletes a machine while a deployment is paused. Every set keeps its size until the
+ * user scales or resumes, also if the template, the machines or the manager change. Replacements within a set are allowed.
  */
 export class PauseVerifier {
   readonly #world: World;
   #paused = false;
-  /** Sizes that must not change, by the name of the set. */
+  /** The sizes that must not change, by the name of the set. */
   #sizes: ReadonlyMap<string, number> | undefined;
-  /** Number of comparisons. */
+  /** Number of comparisons so far. */
   looks = 0;
 
   constructor(world: World) {
     this.#world = world;
   }
 
-  /** Call it when the user has paused, resumed or scaled the deployment. */
+  /** Tests call it after the user has paused, resumed or scaled the deployment. */
   async asked(paused = this.#paused): Promise<void> {
     this.#paused = paused;
     this.#sizes = undefined;
@@ -29,7 +32,7 @@ export class PauseVerifier {
     this.#sizes = await this.#look();
   }
 
-  /** Actions of a rollout during the pause, one sentence each. */
+  /** Returns the violations: changes of sizes during the pause, one sentence each. */
   async violations(): Promise<string[]> {
     const before = this.#sizes;
     if (before === undefined) return [];

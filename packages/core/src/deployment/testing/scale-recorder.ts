@@ -1,7 +1,7 @@
 import type { Machine } from '@mcm/api';
 import type { Informer } from '@mcm/kube';
 
-/** Records the machines that were created, and those whose deletion was requested, since its start. */
+/** Records which machines were created, and for which machines the deletion was requested, since its start. */
 export class ScaleRecorder {
   readonly created: string[] = [];
   readonly deleted: string[] = [];

@@ -6,7 +6,7 @@ import type { DeploymentSnapshot } from '../state/view.ts';
 
 const list = (names: readonly string[]): string => [...names].sort().join(', ');
 
-/** Describes the changes of a plan. */
+/** Describes the changes of a plan as text. */
 function changesOf(plan: RolloutPlan, { sets }: DeploymentSnapshot): readonly string[] {
   const before = new Map(sets.map(({ metadata, spec }) => [metadata.uid, spec.replicas ?? 0]));
   const resized = plan.write.filter(({ metadata, spec }) => before.get(metadata.uid) !== (spec.replicas ?? 0));
@@ -30,16 +30,16 @@ function changesOf(plan: RolloutPlan, { sets }: DeploymentSnapshot): readonly st
 /** Records each decision about a MachineDeployment and its MachineSets as one line: time, object, change, reason. */
 export class Transcript {
   readonly #lines: { readonly ms: number; readonly of: string; readonly text: string }[] = [];
-  /** Names in the transcript, by the real name. */
+  /** Names of machines in the transcript, by their real names. */
   readonly #names = new Map<string, string>();
   readonly #monotonic: () => number;
 
-  /** @param monotonic Milliseconds since any moment. */
+  /** @param monotonic Returns milliseconds since a fixed time. */
   constructor(monotonic: () => number) {
     this.#monotonic = monotonic;
   }
 
-  /** Use it as `decide` of the deployment controller. */
+  /** Wraps the planner. Pass it as `decide` to the deployment controller. */
   readonly decide = (snapshot: DeploymentSnapshot): RolloutPlan => {
     const plan = planRollout(snapshot);
     for (const set of [...snapshot.sets, ...(plan.create ? [plan.create] : [])]) {
@@ -50,7 +50,7 @@ export class Transcript {
     return plan;
   };
 
-  /** A logger that also records the decisions of set controllers. */
+  /** Returns a logger that also records the decisions of set controllers. */
   logger(log: Logger): Logger {
     const info: Logger['info'] = (message, fields = {}) => {
       const { set, count, because, machines } = fields;
@@ -66,7 +66,7 @@ export class Transcript {
     this.#note('user', text);
   }
 
-  /** Gives a machine its name in the transcript: the class and the position in the order of creation. */
+  /** Gives a machine its name in the transcript: the class and a number in the order of creation. */
   machine(name: string, className: string): void {
     if (this.#names.has(name)) return;
     const earlier = [...this.#names.values()].filter((known) => known.startsWith(`${className}-`)).length;

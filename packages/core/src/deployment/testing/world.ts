@@ -45,7 +45,8 @@ export const NAMESPACE = 'test';
 const FINALIZER = 'machine.sapcloud.io/machine-controller-manager';
 
 /**
- * The parts of the embedded control plane that a world uses. The test passes it in, because core must not depend on it.
+ * The functions of the embedded control plane that a world uses. The test passes them in, because core must not depend on
+ * that package.
  */
 export interface Plane {
   fetch(request: Request): Promise<Response>;
@@ -64,7 +65,7 @@ export interface WorldOptions extends MachineLives {
   readonly safetyUp?: number;
   readonly safetyDown?: number;
   readonly safeguards?: Partial<SafeguardSettings>;
-  /** Names of the existing MachineClasses; by default small, large and huge. */
+  /** Names of the existing MachineClasses. The default is small, large and huge. */
   readonly classes?: readonly string[];
   readonly decide?: DeploymentOptions['decide'];
   /** Receives the decisions of all processes of the controllers. */
@@ -72,7 +73,8 @@ export interface WorldOptions extends MachineLives {
   /** Wraps the logger of the controllers. */
   readonly wrapLog?: (log: Logger) => Logger;
   /**
-   * The CRDs have no validation rules, so stored objects may be invalid, like objects from before the rules existed.
+   * Removes the validation rules from the CRDs. Stored objects may then be invalid, like objects from before these rules
+   * existed.
    */
   readonly lax?: boolean;
   /** Changes an answer of the server to the controllers, or throws an error instead. */
@@ -80,8 +82,8 @@ export interface WorldOptions extends MachineLives {
 }
 
 /**
- * The real controllers over the real API server, in one process on a virtual clock. Only the machine controller is
- * replaced by one that waits.
+ * Runs the real controllers over the real API server, in one process with a virtual clock. Only the machine controller is
+ * simulated, by a {@link MachineKeeper}.
  */
 export class World implements AsyncDisposable {
   readonly clock = new VirtualClock({ start: new Date('2026-01-01T12:00:00Z') });
@@ -90,18 +92,21 @@ export class World implements AsyncDisposable {
   readonly problems: unknown[] = [];
   /** Number of writes of the controllers by kind: `POST machines`, `PUT machinesets/status`, …. */
   readonly writes = new Map<string, number>();
-  /** Verifies that each write of the controllers names the version of the object that it was decided on. */
+  /** Verifies that each write of the controllers has the resource version of the object on which the decision was based. */
   readonly bound = watchBoundWrites(['machines', 'machinesets']);
   readonly keeper: KubeClient;
   context: ControllerContext;
-  /** All machines on the server, without delay. */
+  /** All machines on the server, without the delay of the controllers' caches. */
   readonly truth: Informer<Machine>;
   readonly namespace = NAMESPACE;
   readonly #plane: Promise<Plane>;
   readonly #options: WorldOptions;
   readonly #stop = new AbortController();
   #stopManager = new AbortController();
-  /** A Request that is garbage-collected no longer forwards its signal, so open watches would never end. */
+  /**
+   * Keeps watch requests from being garbage-collected. Node.js stops forwarding the signal of a collected Request, so its
+   * watch would never end.
+   */
   readonly #watches: Request[] = [];
   #running: Promise<unknown>[] = [];
   #seed = 7;
@@ -179,10 +184,10 @@ export class World implements AsyncDisposable {
     await this.clock.settle();
   }
 
-  /** Names of machines that sets created, with the UID of the machine that had the name first. */
+  /** Names of machines that sets created, with the UID of the first machine of that name. */
   readonly names = new Map<string, string>();
 
-  /** A set must not give a name to a second machine. */
+  /** Verifies that a set gives each name to only one machine. */
   #verifyName(machine: Machine): void {
     const { name, uid } = machine.metadata;
     if (controllerOf(machine) === undefined) return;
@@ -213,8 +218,8 @@ export class World implements AsyncDisposable {
   }
 
   /**
-   * Kills the manager at any point and starts another one with empty caches. The new one starts after the requests of
-   * the first have arrived, as its lease requires.
+   * Stops the manager at any point and starts a new one with empty caches. As with a real Lease, the new one starts only
+   * after all requests of the first have arrived.
    */
   async restart(): Promise<void> {
     this.#stopManager.abort(new Error('killed'));
@@ -225,7 +230,7 @@ export class World implements AsyncDisposable {
     this.#manage();
   }
 
-  /** Called after the death of a manager and before the start of the next. */
+  /** Called after a manager has stopped and before the next one starts. */
   beforeRestart: () => void = () => undefined;
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -239,7 +244,7 @@ export class World implements AsyncDisposable {
       throw new Error(`writes that do not name what they were decided on: ${[...this.bound.unbound].join(', ')}`);
   }
 
-  /** Lets virtual time pass. */
+  /** Advances the virtual time. */
   async pass(seconds: number): Promise<void> {
     await this.clock.advance(seconds * 1000);
   }
@@ -305,7 +310,7 @@ export class World implements AsyncDisposable {
     await this.keeper.resource(machines, NAMESPACE).create(draft);
   }
 
-  /** Uids of machines that a user deleted. */
+  /** UIDs of machines that a user deleted. */
   readonly byHand = new Set<string>();
 
   async deleteMachine(name: string): Promise<void> {
@@ -342,7 +347,7 @@ export class World implements AsyncDisposable {
     return (await this.keeper.resource(events, NAMESPACE).list()).items;
   }
 
-  /** `<class>:<replicas>` of every set, by class. */
+  /** Returns `<class>:<replicas>` of every set, sorted by class. */
   async sizes(): Promise<string> {
     const sets = await this.sets();
     return sets
@@ -352,8 +357,8 @@ export class World implements AsyncDisposable {
   }
 
   /**
-   * Returns true if the status of the deployment reports completion and nothing else is left. It reads the caches,
-   * because tests call it often.
+   * Returns true if the status reports a complete rollout and no old set has machines. It reads the caches, because tests
+   * call it often.
    */
   complete(): boolean {
     const { deployments, machines: cache } = this.context;
@@ -374,6 +379,6 @@ export class World implements AsyncDisposable {
     return [...this.writes.values()].reduce((a, b) => a + b, 0);
   }
 
-  /** Machines keep their finalizer until the keeper removes them. */
+  /** With this finalizer, machines exist until the keeper removes them. */
   readonly finalizer = FINALIZER;
 }

@@ -4,7 +4,7 @@ import { BY_CONTROLLER, type ControllerContext } from '../../control/caches.ts';
 import { MachineWriter } from '../../set/replicas/machine-writer.ts';
 import { SetWriter } from './set-writer.ts';
 
-/** Caches and writes that the parts of a deployment's reconcile share. */
+/** The caches and writes that the steps of a reconcile share. */
 export class DeploymentAccess {
   readonly context: ControllerContext;
   readonly client: ResourceClient<MachineDeployment>;
@@ -27,7 +27,7 @@ export class DeploymentAccess {
   }
 
   /**
-   * Writes metadata on top of the newest known state.
+   * Writes metadata of a deployment, based on the newest known version.
    * @throws KubeError for a conflict.
    */
   async patch(

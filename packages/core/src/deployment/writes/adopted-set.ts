@@ -1,16 +1,20 @@
 import { Labels, type Machine, type MachineDeployment, type MachineSet } from '@mcm/api';
 import { templateHash } from '../../rollout/template-hash.ts';
 
-/** The next change that an adopted set needs next to the other sets of its deployment. */
+/** The next change for the template hash of an adopted set. */
 export type HashStep =
   | { readonly kind: 'writeSet'; readonly set: MachineSet }
   | { readonly kind: 'labelMachines'; readonly machines: readonly Machine[]; readonly hash: string };
 
 /**
- * Another program created the set, so it selects by the labels of the deployment and would claim the machines of the
- * other sets. It gets the template hash in three steps (docs/compatibility/rules-deployments.md §2.6), and each pass
- * finds the next step from the objects: in the template, so that new machines have it; on all machines; and last in the
- * selector, which then loses no machine. The original blocks a worker for up to two minutes here.
+ * Returns the next step that gives an adopted set its template hash (docs/compatibility/rules-deployments.md §2.6). Another
+ * program created the set, so it selects by the labels of the deployment and would claim the machines of the other sets.
+ *
+ * 1. The template gets the hash, so new machines have it.
+ * 2. All machines get it.
+ * 3. The selector gets it. The set loses no machine, because all have the hash.
+ *
+ * Each reconcile determines the step from the objects. The original blocks a worker for up to two minutes here.
  *
  * @returns undefined when the set has its hash.
  */

@@ -16,7 +16,8 @@ export class SetClaims {
 
   /**
    * Adopts and releases sets. Returns the sets that the deployment controls afterwards.
-   * @param alone No other deployment selects the same sets. Otherwise the owner of an orphan is ambiguous.
+   * @param alone True if no other deployment selects the same sets. Otherwise the owner of a set without a controller is
+   * ambiguous.
    */
   async claim(deployment: MachineDeployment, alone: boolean, signal: AbortSignal): Promise<readonly MachineSet[]> {
     const matches = compileSelector(deployment.spec.selector);
@@ -26,8 +27,8 @@ export class SetClaims {
     const { owned, adopt, release } = claim({ uid, deleting: false }, matches, candidates);
     if (adopt.length + release.length === 0) return owned;
     if (adopt.length > 0) {
-      // A live read: a deployment that is being deleted, or another one of the same name, would delete the sets that it
-      // adopts.
+      // A live read of the deployment. It may be deleted by now, or replaced by another one of the same name. The garbage
+      // collector would then delete the sets that it adopts.
       const live = await this.#access.client.get(name, { signal });
       if (live.metadata.uid !== uid || live.metadata.deletionTimestamp !== undefined) {
         const wanted = adopt.map((set) => set.metadata.name).join(', ');
@@ -39,7 +40,7 @@ export class SetClaims {
     return this.#access.setsOf(deployment);
   }
 
-  /** Does one step towards a template hash for adopted sets; true: reconcile again. */
+  /** Executes the next step that gives adopted sets their template hash. Returns true if another reconcile must follow. */
   async labelAdopted(
     deployment: MachineDeployment,
     sets: readonly MachineSet[],

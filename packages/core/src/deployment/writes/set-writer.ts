@@ -16,7 +16,7 @@ import { sameTemplate } from '../../rollout/template-hash.ts';
 /** The outcome of creating a set. */
 export type SetCreation =
   | { readonly kind: 'created'; readonly set: MachineSet }
-  /** The name belongs to a set of another template or owner, so another hash is needed. */
+  /** A set of another template or owner has the name, so another hash is needed. */
   | { readonly kind: 'collision' }
   | { readonly kind: 'failed'; readonly error: unknown; readonly namespaceTerminating: boolean };
 
@@ -25,7 +25,7 @@ const PARALLEL = 16;
 const isNamespaceTerminating = (error: unknown): boolean =>
   isForbidden(error) && (error.status.details?.causes ?? []).some(({ reason }) => reason === 'NamespaceTerminating');
 
-/** Writes the sets of deployments and updates the cache. */
+/** Writes the sets of deployments, and updates the cache with the answers. */
 export class SetWriter {
   readonly #context: ControllerContext;
   readonly #client: ResourceClient<MachineSet>;
@@ -37,7 +37,7 @@ export class SetWriter {
 
   /**
    * Creates a set, or finds the one from an earlier attempt.
-   * @throws KubeError without an answer if the set does not exist. The next pass retries.
+   * @throws KubeError if there is no answer and the set does not exist. The next reconcile retries.
    */
   async create(deployment: MachineDeployment, draft: Draft<MachineSet>, signal: AbortSignal): Promise<SetCreation> {
     try {
@@ -45,7 +45,7 @@ export class SetWriter {
     } catch (error) {
       if (isAlreadyExists(error)) return this.#existing(deployment, draft, signal);
       if (mayHaveHappened(error)) {
-        // The request is repeated if it was not executed. No failure is reported before this is known.
+        // The request may have been executed although it failed. No failure is reported before this is known.
         const found = await this.#lookAfter(draft.metadata.name ?? '', error, signal);
         if (found !== undefined && this.#isUsable(deployment, found)) return { kind: 'created', set: found };
         throw error;
@@ -56,7 +56,7 @@ export class SetWriter {
   }
 
   async #existing(deployment: MachineDeployment, draft: Draft<MachineSet>, signal: AbortSignal): Promise<SetCreation> {
-    // A live read, because the answer decides whether another set with machines is created.
+    // A live read, because the result decides whether another set with machines is created.
     const existing = await this.#client.get(draft.metadata.name ?? '', { signal });
     return this.#isUsable(deployment, existing) ? this.#made(existing) : { kind: 'collision' };
   }
@@ -89,8 +89,8 @@ export class SetWriter {
   }
 
   /**
-   * A live read after a write without an answer, so that the next decision knows its result. A set that is larger than
-   * the controller believes makes the total too large.
+   * Reads a set from the server after a write without an answer, so that the next decision knows its size. If the set is
+   * larger than the cache shows, the deployment could get too many machines.
    */
   async #lookAfter(name: string, error: unknown, signal: AbortSignal): Promise<MachineSet | undefined> {
     if (!mayHaveHappened(error)) return undefined;
@@ -99,7 +99,7 @@ export class SetWriter {
     return found;
   }
 
-  /** A live read that finds the result of a write whose answer was lost. */
+  /** Reads the set from the server to find the result of a write whose answer was lost. */
   async settle(set: MachineSet, signal: AbortSignal): Promise<void> {
     const found = await ignoreNotFound(this.#client.get(set.metadata.name, { signal }));
     if (found) this.#context.sets.recordWrite(found);
@@ -112,8 +112,8 @@ export class SetWriter {
   }
 
   /**
-   * Deletes the sets that are not being deleted yet, with the version of the decision. Tries all, then throws the first
-   * error, for example if a set has changed.
+   * Deletes the sets that are not being deleted yet. Each request has the observed resource version as a precondition. The
+   * method tries all sets, then throws the first error, for example if a set has changed.
    */
   async delete(sets: readonly MachineSet[], signal: AbortSignal): Promise<void> {
     const alive = sets.filter((set) => set.metadata.deletionTimestamp === undefined);

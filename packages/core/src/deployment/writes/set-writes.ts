@@ -8,8 +8,9 @@ import type { Step } from '../state/step.ts';
 import type { View } from '../state/view.ts';
 
 /**
- * Combines all changes of a step to a set into one write, and skips sets without a change. Sets that shrink come first:
- * after a crash in between, a machine may be missing, which the next pass creates, but no machine is surplus.
+ * Combines all changes of a step into one write for each set, and skips unchanged sets. Sets that shrink are written first.
+ * After a crash between two writes, a machine may then be missing, and the next reconcile creates it. There is never a
+ * surplus machine.
  */
 export function setWrites(view: View, step: Step, stored: readonly MachineSet[]): MachineSet[] {
   const byName = new Map(stored.map((set) => [set.metadata.name, set]));
@@ -33,8 +34,8 @@ export function setWrites(view: View, step: Step, stored: readonly MachineSet[])
 }
 
 /**
- * An old set of an in-place update must not replace machines that were moved away. The original never removes the
- * label, so a set that becomes current again could not grow (BUG-7 of docs/compatibility/rules-deployments.md).
+ * Labels that forbid an old set of an in-place update to replace machines that were moved to another set. The original never
+ * removes this label, so a set that becomes current again cannot grow (BUG-7 of docs/compatibility/rules-deployments.md).
  */
 function refillLabels(view: View, set: MachineSet, size: number): Record<string, string> | undefined {
   const { deployment, split } = view;
@@ -48,15 +49,16 @@ function refillLabels(view: View, set: MachineSet, size: number): Record<string,
 }
 
 /**
- * Returns true during a pause without a machine that moves between sets. An old set then replaces a failed machine,
- * while the original leaves its place open until the pause ends. A later move needs the label first.
+ * Returns true during a pause in which no machine moves between sets. An old set then replaces a failed machine. The
+ * original does not replace it until the pause ends. A later move must write the label first.
  */
 const rests = ({ deployment, machines }: View): boolean =>
   deployment.spec.paused === true && ![...machines.values()].some((own) => own.some(isBeingHandedOver));
 
 /**
- * Returns true if an old set gets machines that the current set may not have yet, from the write that enlarges it until
- * its machines exist. No machine leaves the set in this time, so missing machines must be created.
+ * Returns true while an old set creates machines that the current set may not have yet. This lasts from the write that
+ * enlarges the set until its machines exist. No machine moves out of the set in this time, so the set must create missing
+ * machines.
  */
 function fills({ gate, split, machines, creating }: View, set: MachineSet, size: number): boolean {
   if (gate === undefined || set === split.current) return false;
@@ -71,8 +73,7 @@ function folded(view: View, step: Step, set: MachineSet): MachineSet {
   const size = step.resize?.get(name);
   const labels = refillLabels(view, set, size ?? set.spec.replicas ?? 0);
   const scaled = (size !== undefined && size !== (set.spec.replicas ?? 0)) || step.annotate?.includes(name) === true;
-  // The time changes together with the count in one write, so the set deletes the machines named for this fall, and no
-  // others.
+  // One write changes the time and the replicas, so the set deletes exactly the machines that were named for this reduction.
   const falls = scaled && set === view.split.current && fallOf(set, deployment) > 0;
   const time =
     falls && view.scalerTime !== undefined ? { [Annotations.LastReplicaChangeByScaler]: view.scalerTime } : {};

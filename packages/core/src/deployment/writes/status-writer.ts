@@ -24,10 +24,10 @@ import type { RolloutPlan } from '../state/step.ts';
 import type { DeploymentAccess } from './access.ts';
 import { messageOf, type SetCreation } from './set-writer.ts';
 
-/** Minimum interval between writes of a status whose counts only approach their goal. */
+/** Minimum interval between writes of a status in which only counts changed. */
 const STATUS_INTERVAL_MS = 1_000;
 
-/** Condition types of mcm that exist only during a problem. */
+/** Condition types that only mcm writes and that exist only while there is a problem. */
 const OURS: readonly MachineDeploymentConditionType[] = [
   MachineDeploymentConditions.InvalidSpec,
   MachineDeploymentConditions.RolloutBlocked,
@@ -100,7 +100,7 @@ export class StatusWriter {
     return { current: current && count(current), old: old.map(count) };
   }
 
-  /** The deployment has gone. */
+  /** Forgets a deleted deployment. */
   forget(key: string): void {
     this.#pace.forget(key);
   }
@@ -113,7 +113,7 @@ function onlyRefreshed(now: readonly AnyCondition[], before: readonly AnyConditi
   return semanticEqual(essence(now), essence(before));
 }
 
-/** The stored conditions with those of this step: pause, a new set, a failure, an obstacle. */
+/** Returns the stored conditions, updated with those of this step: a pause, a new set, a failure, or a blocked rollout. */
 function ownConditions(
   deployment: MachineDeployment,
   plan: RolloutPlan,
@@ -126,7 +126,7 @@ function ownConditions(
   const stands = (type: MachineDeploymentConditionType) => changes.some((one) => one.type === type);
   const cleared = stored.filter(({ type }) => !OURS.includes(type) || stands(type));
   return changes.reduce((conditions, one) => {
-    // These conditions contain names and counts, so they are updated with them.
+    // The messages of these conditions contain names and counts, so each change of them is written.
     const refresh = OURS.includes(one.type) && findCondition(conditions, one.type)?.message !== one.message;
     return setDeploymentCondition(conditions, one, now, { refresh });
   }, cleared);

@@ -3,23 +3,24 @@ import type { Attempt, DrainBudget, DrainObservation, DrainPod, PodRef } from '.
 /** Reasons of the events about a drain. */
 export type ReportReason = 'DeletionBlocked' | 'PodDoesNotEnd' | 'VolumeStaysAttached';
 
-/** A blocker of a drain, by name. */
+/** An object that blocks a drain. */
 export interface Blocker {
   /**
-   * `pod`, `budget` or `volume`, with its name and problem. It is stable between passes, so that it is written once.
+   * `pod`, `budget` or `volume`, with its name and problem. The text stays the same between passes, so it is written to the
+   * status once.
    */
   readonly text: string;
-  /** An error, not only a slow operation. */
+  /** True if this is an error, false if it is only slow. */
   readonly failed: boolean;
   /** Keys of the PodDisruptionBudgets whose change ends the wait. */
   readonly budgets?: readonly string[] | undefined;
-  /** `namespace/name` of the blocked pods; none for a volume of a deleted pod. */
+  /** `namespace/name` of the blocked pods. Empty for a volume of a deleted pod. */
   readonly pods?: readonly string[] | undefined;
-  /** The action that ends the wait, as a sentence. */
+  /** What the user can do, as a sentence. */
   readonly hint: string;
   /**
-   * The event, which is sent once for each `cause` of a drain. The cause names the problem. It is equal for all pods
-   * that one budget blocks, and for every text of the API server.
+   * The event, which is sent once for each `cause` of a drain. The cause identifies the problem. It is the same for all pods
+   * that one budget blocks, and for all error texts of the API server.
    */
   readonly tell?: { readonly reason: ReportReason; readonly cause: string };
 }
@@ -29,7 +30,7 @@ export const nameOf = ({ namespace, name }: PodRef): string => `${namespace}/${n
 
 const blocked = (cause: string): Blocker['tell'] & object => ({ reason: 'DeletionBlocked', cause });
 
-/** The drain timeout has ended, and the machine's policy forbids force. */
+/** Blocker after the drain timeout, if the machine's policy forbids a forced drain. */
 export function heldBlocker(
   { policy, policyProblem, forcedBy = 'force-deletion=true' }: DrainObservation,
   going: readonly DrainPod[],
@@ -41,7 +42,7 @@ export function heldBlocker(
   return {
     text: `drain timeout expired with pod ${left}${more} left; undrainable policy ${policy} ${what}${policyProblem ? `; ${policyProblem}` : ''}`,
     failed: true,
-    // A quarantined node waits for their change. The pods of a held node report their own.
+    // A quarantined node waits for changes of its budgets. On a held node, each pod reports its own budgets.
     budgets: budgets.length > 0 ? budgets : undefined,
     pods: going.map(nameOf),
     hint: `delete the pods by hand, or set the label ${forcedBy}`,
@@ -49,7 +50,7 @@ export function heldBlocker(
   };
 }
 
-/** Objects that cannot be read are not drained, because the end of the drain would be invisible too. */
+/** Blocker for objects that the drain cannot read. It does not evict such pods, because it could not see when they end. */
 export const unseenBlocker = (
   unseen: string,
   pods: readonly DrainPod[],
@@ -62,7 +63,7 @@ export const unseenBlocker = (
   tell: blocked('the pods of the node cannot be read'),
 });
 
-/** The API server answers 500 to the eviction of a pod with two budgets, with any limits. */
+/** Blocker for a pod with two budgets. The API server answers 500 to its eviction, with any limits. */
 export const severalBlocker = (pod: DrainPod): Blocker => {
   const keys = pod.budgets.map(({ key }) => key).sort();
   return {
@@ -74,7 +75,7 @@ export const severalBlocker = (pod: DrainPod): Blocker => {
   };
 };
 
-/** The budget can never allow a disruption. */
+/** Blocker for a budget that can never allow a disruption. */
 export const misconfiguredBlocker = (pod: DrainPod, { key, rule }: DrainBudget): Blocker => ({
   text: `error while evicting pod "${nameOf(pod)}": pod disruption budget ${key} is misconfigured and requires zero voluntary evictions`,
   failed: true,
@@ -83,7 +84,7 @@ export const misconfiguredBlocker = (pod: DrainPod, { key, rule }: DrainBudget):
   tell: blocked(`budget ${key}`),
 });
 
-/** The budget allows no disruption now. */
+/** Blocker for a budget that allows no disruption now. */
 export const budgetBlocker = (pod: DrainPod, { key, nothingHealthy }: DrainBudget): Blocker =>
   nothingHealthy
     ? {
@@ -99,7 +100,7 @@ export const budgetBlocker = (pod: DrainPod, { key, nothingHealthy }: DrainBudge
         hint: `make more pods of budget ${key} healthy`,
       };
 
-/** The API server refused to evict the pod. */
+/** Blocker for a pod whose eviction the API server refused. */
 export function refusedBlocker(pod: DrainPod, attempt: Attempt): Blocker {
   if (attempt.result === 'failed') {
     return {
@@ -125,7 +126,7 @@ export function refusedBlocker(pod: DrainPod, attempt: Attempt): Blocker {
 
 const TRIED_AGAIN = 'mcm retries; the message names the cause';
 
-/** The API server refused to delete the pod. */
+/** Blocker for a pod whose deletion the API server refused. */
 export const undeletedBlocker = (pod: DrainPod, { message }: Attempt): Blocker => ({
   text: `error when deleting pod "${nameOf(pod)}": ${message}`,
   failed: true,
@@ -133,7 +134,7 @@ export const undeletedBlocker = (pod: DrainPod, { message }: Attempt): Blocker =
   tell: blocked(`deleting pod ${nameOf(pod)}`),
 });
 
-/** The pod should have ended by `dueAt`. */
+/** Blocker for a pod that should have ended by `dueAt`. */
 export const overstayBlocker = (pod: DrainPod, dueAt: Date, forcedBy = 'force-deletion=true'): Blocker => ({
   text: `pod ${nameOf(pod)} does not end`,
   failed: false,

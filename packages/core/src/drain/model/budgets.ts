@@ -3,10 +3,13 @@ import { keyOf, type PodDisruptionBudget } from '@mcm/kube';
 import type { DrainBudget, DrainPod } from './observation.ts';
 
 /**
- * Returns true if a budget can never allow a disruption. Either it needs every selected pod (`maxUnavailable: 0`,
- * `minAvailable` of all, or an equivalent percentage). Or all its pods are healthy and it still allows none, which
- * includes a budget that counts none, see {@link countsNone}. With disrupted pods it may allow one later. Source:
- * drain.go, isMisconfiguredPdb; the original checks only the second case, and only after a refusal.
+ * Returns true if a budget can never allow a disruption. There are two cases:
+ *
+ * - It needs every selected pod: `maxUnavailable: 0`, `minAvailable` of all pods, or an equivalent percentage.
+ * - All its pods are healthy and it still allows no disruption, for example because it counts no pods, see {@link
+ *   countsNone}. With disrupted pods it may allow one later.
+ *
+ * The original checks only the second case, and only after a refusal. Source: drain.go, isMisconfiguredPdb.
  */
 export function isMisconfigured(budget: PodDisruptionBudget): boolean {
   const { status } = budget;
@@ -21,13 +24,14 @@ export function isMisconfigured(budget: PodDisruptionBudget): boolean {
 }
 
 /**
- * `maxUnavailable` and percentages refer to the replicas of the pods' controllers. Pods without a controller do not
- * count, so a budget over only such pods never allows a disruption. Source: kube-controller-manager, disruption.go.
+ * Returns true if the budget has pods but counts none. `maxUnavailable` and percentages apply to the replicas of the pods'
+ * controllers, and pods without a controller do not count. A budget over only such pods never allows a disruption. Source:
+ * kube-controller-manager, disruption.go.
  */
 const countsNone = ({ status }: PodDisruptionBudget): boolean =>
   (status?.expectedPods ?? 0) === 0 && (status?.currentHealthy ?? 0) > 0;
 
-/** The rule of a budget as written, with its effect. */
+/** Returns the rule of a budget as the user wrote it, with its effect. */
 function ruleOf(budget: PodDisruptionBudget): string | undefined {
   const { spec, status } = budget;
   const { minAvailable, maxUnavailable } = spec;
@@ -46,7 +50,7 @@ function ruleOf(budget: PodDisruptionBudget): string | undefined {
 const nothingHealthy = ({ status }: PodDisruptionBudget): boolean =>
   (status?.desiredHealthy ?? 0) > 0 && (status?.currentHealthy ?? 0) === 0;
 
-/** The part of a budget that decisions need. */
+/** Returns the fields of a budget that a drain reads. */
 export const drainBudget = (budget: PodDisruptionBudget): DrainBudget => ({
   ...ruleField(ruleOf(budget)),
   nothingHealthy: nothingHealthy(budget) ? true : undefined,
@@ -68,22 +72,27 @@ export const budgetSelects = (
   labels: Readonly<Record<string, string>> | undefined,
 ): boolean => selectorMatches(budget.spec.selector as LabelSelector | undefined, labels);
 
-/** Budgets do not protect pods that have ended or never started. The API server evicts them in any case. */
+/**
+ * Returns false for pods that have ended or not started yet. Budgets do not protect them: the API server always evicts them.
+ */
 export const protectedByBudgets = (pod: DrainPod): boolean =>
   pod.phase !== 'Succeeded' && pod.phase !== 'Failed' && pod.phase !== 'Pending';
 
-/** The budget in the cache that forbids the eviction now. The server decides. */
+/** Returns a budget that forbids the eviction now, according to the cache. The API server makes the final decision. */
 export const blockingBudget = (pod: DrainPod): DrainBudget | undefined =>
   protectedByBudgets(pod)
     ? pod.budgets.find((budget) => !budget.stale && budget.allowed <= 0 && (pod.ready || !budget.sparesUnready))
     : undefined;
 
-/** The budget that will never allow the eviction, unless its policy allows evicting pods that are not ready. */
+/**
+ * Returns a budget that will never allow the eviction of the pod. A budget that allows evicting unready pods does not count
+ * if the pod is not ready.
+ */
 export const misconfiguredBudget = (pod: DrainPod): DrainBudget | undefined =>
   protectedByBudgets(pod)
     ? pod.budgets.find((budget) => budget.misconfigured && (pod.ready || !budget.sparesUnready))
     : undefined;
 
-/** Changes when the budgets change. */
+/** Resource versions of the pod's budgets as text. It differs after a change of a budget. */
 export const budgetVersions = (pod: DrainPod): string =>
   pod.budgets.map(({ key, resourceVersion }) => `${key}@${resourceVersion}`).join(',');

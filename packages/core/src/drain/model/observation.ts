@@ -13,19 +13,19 @@ export interface DrainPod extends PodRef {
   readonly phase: string;
   readonly ready: boolean;
   /**
-   * The expected end of a pod that is being deleted: `metadata.deletionTimestamp` is one grace period after the
-   * request.
+   * Expected end of a pod that is being deleted. `metadata.deletionTimestamp` is the time of the request plus the grace
+   * period.
    */
   readonly dueAt?: Date | undefined;
   readonly graceMs: number;
   readonly priority: number;
   /** Kind of the controlling owner. */
   readonly ownerKind?: string | undefined;
-  /** Mirror of a static pod. */
+  /** True for the mirror pod of a static pod. */
   readonly mirror: boolean;
-  /** Uses emptyDir, whose data is deleted with the pod. */
+  /** True if the pod uses emptyDir volumes. Their data is deleted with the pod. */
   readonly localStorage: boolean;
-  /** Mounts PersistentVolumeClaims, generic ephemeral volumes included. */
+  /** True if the pod mounts PersistentVolumeClaims, including generic ephemeral volumes. */
   readonly hasClaims: boolean;
   /** PersistentVolumes that no other pod of the node uses. */
   readonly volumes: readonly string[];
@@ -38,17 +38,17 @@ export interface DrainBudget {
   readonly key: string;
   readonly resourceVersion: string;
   readonly allowed: number;
-  /** The disruption controller has not evaluated the newest spec yet. */
+  /** True if the disruption controller has not processed the newest spec yet. */
   readonly stale: boolean;
-  /** It can never allow a disruption, see {@link isMisconfigured}. */
+  /** True if the budget can never allow a disruption, see {@link isMisconfigured}. */
   readonly misconfigured: boolean;
-  /** It allows evicting pods that are not ready. */
+  /** True if the budget allows evicting pods that are not ready. */
   readonly sparesUnready: boolean;
   /**
    * `spec.minAvailable` or `spec.maxUnavailable` as written, with its effect: `maxUnavailable: 0, 3 of 3 pods needed`.
    */
   readonly rule?: string;
-  /** It waits for unhealthy pods, and none is healthy. */
+  /** True if the budget requires healthy pods and none is healthy. */
   readonly nothingHealthy?: boolean | undefined;
 }
 
@@ -56,45 +56,49 @@ export interface DrainBudget {
 export interface Attempt {
   readonly at: Date;
   /**
-   * `asked`: accepted, the pod will end; `blocked`: a budget refused (429); `namespaceEnds`: refused (403) because the
-   * pod's namespace is being deleted, which ends the pod; `failed`: any other refusal.
+   * The result:
+   *
+   * - `asked`: accepted; the pod will end.
+   * - `blocked`: a budget refused it (429).
+   * - `namespaceEnds`: refused (403) because the pod's namespace is being deleted, which also deletes the pod.
+   * - `failed`: any other refusal.
    */
   readonly result: 'asked' | 'blocked' | 'namespaceEnds' | 'failed';
   readonly message: string;
-  /** Number of attempts in a row with this result. */
+  /** Number of consecutive attempts with this result. */
   readonly count: number;
-  /** The versions of the budgets. A change causes an immediate retry. */
+  /** Resource versions of the pod's budgets at the attempt. A change causes an immediate retry. */
   readonly budgets: string;
   readonly retryAfterMs?: number | undefined;
 }
 
-/** A pod with volumes that moves to another node. */
+/** An evicted pod with volumes, until its volumes are attached to another node. */
 export interface VolumeMove {
   readonly pod: PodRef;
   readonly volumes: readonly string[];
-  /** Its owner will start it elsewhere, so its volumes will be attached again. */
+  /** True if the pod's owner will start a new pod elsewhere, which attaches the volumes again. */
   readonly returns: boolean;
-  /** When the pod was first seen as deleted. */
+  /** The time at which the pod was first seen as deleted. */
   readonly goneAt?: Date;
-  /** When its volumes were first seen detached from the node. */
+  /** The time at which its volumes were first seen as detached from the node. */
   readonly detachedAt?: Date;
 }
 
-/** The state of a drain in the memory of this process. A new process starts without it, which costs only waiting times. */
+/** State of a drain in the memory of this process. A new process starts without it. The drain then only waits longer. */
 export interface DrainMemory {
   /** By pod uid. */
   readonly attempts: ReadonlyMap<string, Attempt>;
   /** By pod uid. */
   readonly moves: ReadonlyMap<string, VolumeMove>;
-  /** When no pod was left to evict. */
+  /** The time since which no pod had to be evicted. */
   readonly emptySince?: Date | undefined;
   /** UIDs of the VolumeAttachments that were deleted after a forced drain. */
   readonly detachRequested?: ReadonlySet<string>;
   /** The last time at which this process wrote the blockers of the drain. */
   readonly reportedAt?: Date;
-  /** Causes that an event has reported, see `Blocker`. */
+  /** Causes of blockers for which an event was sent. */
   readonly reported?: ReadonlySet<string>;
-  /** The cordon failed. A forced drain continues without it. */
+  /** True if the node could not be cordoned. A forced drain continues without it. */
   readonly cordonFailed?: boolean;
 }
 
@@ -109,64 +113,64 @@ export interface Attachment {
   readonly uid?: string;
   readonly volume: string;
   readonly deleting: boolean;
-  /** Only `status.volumesInUse` of the Node shows it. Its kubelet has it mounted, or is dead. */
+  /** Set if only `status.volumesInUse` of the Node shows the volume. The kubelet has it mounted, or has stopped. */
   readonly inUse?: true;
 }
 
-/** Room for volumes on other nodes. */
+/** How many volumes other nodes can still attach. */
 export interface AttachRoom {
-  /** Volumes that a CSI driver may still attach there. A driver without an entry has no limit. */
+  /** Number of volumes that a CSI driver may still attach to other nodes. A driver without an entry has no limit. */
   readonly room: ReadonlyMap<string, number>;
-  /** The CSI driver of each volume of the pods, and of each moving volume without a target node. */
+  /** The CSI driver of each volume of the pods, and of each moving volume that is not attached elsewhere yet. */
   readonly driverOf: ReadonlyMap<string, string>;
 }
 
-/** The kinds that a drain cannot read, with the reason as a clause. */
+/** The kinds of objects that a drain cannot read, with the reason as a clause of a sentence. */
 export interface UnseenByDrain {
-  /** Pods, so the pods on the node are unknown. */
+  /** Set if pods cannot be read, so the pods on the node are unknown. */
   readonly pods?: string | undefined;
-  /** Claims, volumes or attachments, if the node or its pods have any. */
+  /** Set if claims, volumes or attachments cannot be read, and the node or its pods have any. */
   readonly volumes?: string | undefined;
 }
 
-/** The input of a drain decision. */
+/** The observed state from which a drain is planned. */
 export interface DrainObservation {
   readonly nodeName: string;
   /** Pods bound to the node. */
   readonly pods: readonly DrainPod[];
   /** Volumes attached to this node. */
   readonly attachments: readonly Attachment[];
-  /** Volumes of the moves that are attached to another node now. */
+  /** Volumes of moving pods that are attached to another node now. */
   readonly attachedElsewhere: ReadonlySet<string>;
   /** The cloud ends the VM, which sets the time at which the drain is forced. */
   readonly interrupted?: true | undefined;
   /** The VM ends soon: all pods are evicted at once, by priority. */
   readonly urgent?: true | undefined;
-  /** Limits for attaching volumes elsewhere; absent: unknown. */
+  /** How many volumes can be attached elsewhere. Absent if unknown. */
   readonly attach?: AttachRoom | undefined;
   /** Whether the cluster has VolumeAttachments. */
   readonly tracksVolumes: boolean;
-  /** The missing read permissions of this process, as clauses; absent if it has all. */
+  /** Missing read permissions of this process, as clauses. Absent if it has all of them. */
   readonly unseen?: UnseenByDrain;
-  /** The watch of pods was interrupted, so pods can exist that the cache does not have. */
+  /** Set if the watch of pods was interrupted, so pods may be missing in the cache. */
   readonly podsUnproven?: true | undefined;
   readonly memory: DrainMemory;
-  /** Until when pods are evicted. Afterwards they are deleted. */
+  /** Until this time, pods are evicted. Afterwards they are deleted. */
   readonly evictUntil: Date;
-  /** From when the drain is forced. */
+  /** From this time, the drain is forced. */
   readonly forceAt: Date;
-  /** `forceAt` is early because the node does not respond. Absent: it is the end of the drain timeout. */
+  /** Set if `forceAt` is early because the node does not respond. If absent, `forceAt` is the end of the drain timeout. */
   readonly unresponsive?: true | undefined;
-  /** Forced at any time, by a label. */
+  /** True if a label forces the drain at any time. */
   readonly forced: boolean;
-  /** The label, as `key=value`; absent: `force-deletion=true`. */
+  /** The label that forces the drain, as `key=value`. If absent, `force-deletion=true`. */
   readonly forcedBy?: string;
-  /** The policy for pods that are left at `forceAt`; absent: `Force`. */
+  /** The policy for pods that are left at `forceAt`. If absent, `Force`. */
   readonly policy?: UndrainablePolicy | undefined;
   /** The error in the annotation with the policy. */
   readonly policyProblem?: string | undefined;
   readonly detachTimeoutMs: number;
   readonly reattachTimeoutMs: number;
-  /** The highest number of pods with volumes that may move at once, see `windowSize`. */
+  /** The maximum number of pods with volumes that may move at the same time, see `windowSize`. */
   readonly volumeWindow: number;
 }

@@ -1,12 +1,12 @@
 import type { DrainPod } from './observation.ts';
 
-/** The decision of a filter about a pod: it is evicted, it stays, or it is terminating. */
+/** The decision of a filter about a pod: the drain evicts it, ignores it, or waits because it is terminating. */
 export interface Verdict {
   readonly pod: 'evict' | 'stay' | 'leaving';
   readonly because: string;
 }
 
-/** Undefined: no decision, so the next filter decides. */
+/** Decides about a pod. If it returns undefined, the next filter decides. */
 export type PodFilter = (pod: DrainPod) => Verdict | undefined;
 
 const mirrorPod: PodFilter = (pod) =>
@@ -29,7 +29,7 @@ const barePod: PodFilter = (pod) =>
 const localStoragePod: PodFilter = (pod) =>
   pod.localStorage ? { pod: 'evict', because: 'its local data is lost with the node' } : undefined;
 
-/** In the order of their evaluation. */
+/** The filters in the order in which they decide. */
 export const POD_FILTERS: readonly PodFilter[] = [
   mirrorPod,
   daemonSetPod,
@@ -39,7 +39,10 @@ export const POD_FILTERS: readonly PodFilter[] = [
   localStoragePod,
 ];
 
-/** The first decision. A pod without one is evicted. Source: pkg/util/provider/drain/drain.go, pod filters. */
+/**
+ * Returns the decision of the first filter that decides. If no filter decides, the pod is evicted. Source:
+ * pkg/util/provider/drain/drain.go, pod filters.
+ */
 export function verdictOf(pod: DrainPod, filters: readonly PodFilter[] = POD_FILTERS): Verdict {
   for (const filter of filters) {
     const verdict = filter(pod);

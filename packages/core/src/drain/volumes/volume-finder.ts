@@ -4,9 +4,9 @@ import type { VolumeSource } from '../../driver/contract/driver.ts';
 import type { Attachment } from '../model/observation.ts';
 
 /**
- * Returns true if a name in `status.volumesAttached` belongs to the volume with this id. The name contains the whole
- * id, as in `kubernetes.io/csi/driver^vol-1` or `kubernetes.io/aws-ebs/aws://zone/vol-1`. The original searches for the
- * id as a regular expression, which confuses vol-12 with vol-1.
+ * Returns true if a name in `status.volumesAttached` belongs to the volume with this ID. The name contains the whole ID, as
+ * in `kubernetes.io/csi/driver^vol-1` or `kubernetes.io/aws-ebs/aws://zone/vol-1`. The original searches for the ID as a
+ * regular expression, so it confuses vol-12 with vol-1.
  */
 export function namesVolume(attachedName: string, id: string): boolean {
   if (id === '') return false;
@@ -20,8 +20,8 @@ export function namesVolume(attachedName: string, id: string): boolean {
 const isPartOfName = (character: string): boolean => /[A-Za-z0-9_-]/.test(character);
 
 /**
- * Finds where volumes are attached. VolumeAttachments show CSI volumes. Other volumes are visible only in the node's
- * status, under the cloud's id, which the driver derives from the PersistentVolume.
+ * Finds the nodes to which volumes are attached. VolumeAttachments show CSI volumes. Other volumes appear only in the Node's
+ * status under the cloud's ID. The driver derives this ID from the PersistentVolume.
  */
 export class VolumeFinder {
   readonly #caches: DrainCaches;
@@ -41,22 +41,22 @@ export class VolumeFinder {
     return this.#caches.attachments.store.byIndex('volume', volume);
   }
 
-  /** PersistentVolumes of a pod, each once. Claims that are unbound or unknown have none. */
+  /** Returns the PersistentVolumes of a pod without duplicates. Unbound or unknown claims have none. */
   of(pod: Pod): readonly string[] {
     const names = (pod.spec.volumes ?? []).flatMap((volume) => {
       const claim = volume.ephemeral ? `${pod.metadata.name}-${volume.name}` : volume.persistentVolumeClaim?.claimName;
       if (!claim) return [];
       const bound = this.#caches.claims.store.get(`${pod.metadata.namespace}/${claim}`)?.spec.volumeName;
-      // Volumes that are never attached, such as NFS, need no detach.
+      // Some volumes, such as NFS, are never attached, so the drain does not wait until they are detached.
       return bound && (this.#attachmentsOf(bound).length > 0 || this.#id(bound) !== undefined) ? [bound] : [];
     });
     return [...new Set(names)];
   }
 
   /**
-   * Volumes attached to the node: all from attachments, and those of `used` that only the node's status shows as
-   * attached or in use. A list of attachments may be incomplete (incident 21), so all three must show that a volume is
-   * detached.
+   * Returns the volumes attached to the node: all volumes with a VolumeAttachment, and those of `used` that the Node's
+   * status shows as attached or in use. A list of VolumeAttachments may be incomplete (incident 21). A volume counts as
+   * detached only if all three sources show it.
    */
   attachedTo(node: Node, used: readonly string[]): Attachment[] {
     const reported = this.#caches.attachments.store
@@ -79,8 +79,8 @@ export class VolumeFinder {
   }
 
   /**
-   * Returns true if a name in the node's status belongs to the volume, by the cloud's id or by the kubelet's name of a
-   * CSI volume.
+   * Returns true if a name in the Node's status belongs to the volume. The name contains the cloud's ID, or the kubelet's
+   * name of a CSI volume.
    */
   #isNamed(volume: string, name: string): boolean {
     const id = this.#id(volume);
@@ -90,8 +90,8 @@ export class VolumeFinder {
   }
 
   /**
-   * Returns true if a volume is attached to another node. A volume without attachments counts as attached, because
-   * nothing would show it.
+   * Returns true if a volume is attached to another node. A volume without VolumeAttachments counts as attached, because no
+   * object would ever show it.
    */
   isAttachedElsewhere(volume: string, nodeName: string): boolean {
     const found = this.#caches.volumes.store.get(volume);
@@ -101,7 +101,10 @@ export class VolumeFinder {
     );
   }
 
-  /** The CSI driver of a volume that no other node has or will get. */
+  /**
+   * Returns the CSI driver of a volume. Returns undefined if the volume is already attached to another node or is about to
+   * be.
+   */
   driverToMove(volume: string, nodeName: string): string | undefined {
     if (this.#attachmentsOf(volume).some(({ spec }) => spec.nodeName !== nodeName)) return undefined;
     const csi = this.#caches.volumes.store.get(volume)?.spec.csi;

@@ -6,7 +6,7 @@ import { movesUnderWay } from './volumes.ts';
 /** The volumes that a drain waits for. */
 export interface VolumeWaits {
   readonly blockers: readonly Blocker[];
-  /** The drain has not ended while this is true. */
+  /** True while the drain must wait for volumes. */
   readonly waits: boolean;
   /** Time of the next pass. */
   readonly until?: Date | undefined;
@@ -20,19 +20,19 @@ const IN_USE_HINT = 'check the log of the kubelet, which must unmount it; the de
 
 const REATTACH_HINT = 'check the events of the new pod on another node; the re-attach timeout ends the wait';
 
-/** A shorter wait is not worth a status write. */
+/** Waits that are shorter than this are not written to the status. */
 const NAMED_AFTER_MS = 10_000;
 
 const later = (instant: Date, ms: number): Date => new Date(instant.getTime() + ms);
 
-/** A volume that is awaited: start, time limit and text. */
+/** The wait for a volume: its start, its time limit and its text. */
 interface Wait {
   readonly since: Date;
   readonly by: Date;
   readonly blocker: Blocker;
 }
 
-/** Long waits are reported, the others cause a pass when they become long. */
+/** Reports long waits. For each short wait, it starts a pass at the time when the wait becomes long. */
 function reported(waits: readonly Wait[], now: Date): VolumeWaits {
   const named = waits.filter(({ since }) => now >= later(since, NAMED_AFTER_MS));
   const instants = waits.flatMap(({ since, by }) => [later(since, NAMED_AFTER_MS), by].filter((at) => now < at));
@@ -58,7 +58,10 @@ const reattachBlocker = (volume: string, move: VolumeMove, by: Date): Blocker =>
   hint: REATTACH_HINT,
 });
 
-/** Volumes for which pods wait: those of earlier pods that stay attached or are not attached again. */
+/**
+ * Returns the volumes that delay further evictions: volumes of evicted pods that are still attached here, or not yet
+ * attached elsewhere.
+ */
 export function waitForMoves(o: DrainObservation, now: Date): VolumeWaits {
   const waits = movesUnderWay(o, now).flatMap(({ move, stage: { at, since, by } }): Wait[] => {
     if (at === 'pod' || !since || !by) return [];
@@ -75,7 +78,7 @@ export function waitForMoves(o: DrainObservation, now: Date): VolumeWaits {
   return reported(waits, now);
 }
 
-/** A volume that is attached here without a pod that uses it. */
+/** A volume that is attached to this node although no pod uses it. */
 interface LeftBehind {
   readonly attachment: Attachment;
   readonly move: VolumeMove | undefined;
@@ -83,7 +86,7 @@ interface LeftBehind {
   readonly by: Date;
 }
 
-/** Volumes of pods that stay (DaemonSets) are not awaited. */
+/** Returns the volumes that the drain waits for. Volumes of pods that stay, such as DaemonSet pods, are excluded. */
 function leftBehind(o: DrainObservation, now: Date): readonly LeftBehind[] {
   const used = new Set(o.pods.flatMap((pod) => pod.volumes));
   const moves = [...o.memory.moves.values()];
@@ -97,8 +100,8 @@ function leftBehind(o: DrainObservation, now: Date): readonly LeftBehind[] {
 }
 
 /**
- * When all pods are gone, their volumes must be detached before the VM is deleted. Otherwise the cloud removes them
- * while they are attached. Each is awaited up to the detach timeout.
+ * Returns the volumes that must be detached before the VM is deleted, when all pods are gone. Otherwise the cloud would
+ * detach them by force. The drain waits for each at most for the detach timeout.
  */
 export function waitForVolumes(o: DrainObservation, now: Date): VolumeWaits {
   const waits = leftBehind(o, now)
@@ -107,7 +110,7 @@ export function waitForVolumes(o: DrainObservation, now: Date): VolumeWaits {
   return reported(waits, now);
 }
 
-/** Volumes that were not detached in time. The drain continues without them, and each is reported once. */
+/** Returns the volumes that were not detached in time. The drain continues without them, and each is reported once. */
 export function volumesLeft(o: DrainObservation, now: Date): readonly Blocker[] {
   return leftBehind(o, now)
     .filter(({ move, by }) => (move?.goneAt || o.memory.emptySince) && now >= by)

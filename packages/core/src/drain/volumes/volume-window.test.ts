@@ -3,7 +3,10 @@ import { NO_DRAIN_MEMORY, type VolumeMove } from '../model/observation.ts';
 import { later, look, MINUTE, pod } from '../testing.ts';
 import { windowSize } from './volume-window.ts';
 
-/** Moves whose volumes were detached after this time, in ms; undefined: not yet. One begins each second. */
+/**
+ * Returns moves that start one second apart. Their volumes were detached after these times, in milliseconds; undefined if
+ * they are not detached yet.
+ */
 const after = (...took: (number | undefined)[]) => {
   const moves = took.map((ms, i): [string, VolumeMove] => {
     const goneAt = later(i * 1_000);

@@ -1,12 +1,15 @@
 import type { DrainObservation } from '../model/observation.ts';
 
-/** A volume that is detached this soon after its pod ended counts as fast. */
+/** A detach counts as fast if it takes at most this time after the end of the pod. */
 const FAST_MS = 30_000;
 
 /**
- * Returns how many pods with volumes may move at once: one at first, one more for each fast detach, half as many after
- * a detach that took half of the detach timeout, which indicates a throttled cloud. The result is between one, as in
- * the original, and `volumeWindow`. It depends only on the moves of this drain; a new process begins with one.
+ * Returns how many pods with volumes may move at the same time.
+ *
+ * - A drain begins with one pod. Each fast detach adds one.
+ * - A detach that takes half of the detach timeout halves the number, because it indicates that the cloud throttles.
+ * - The result is at least one, as in the original, and at most `volumeWindow`.
+ * - The result depends only on the moves of this drain. A new process begins with one.
  */
 export function windowSize(o: DrainObservation, now: Date): number {
   const gone = [...o.memory.moves.values()].flatMap(({ goneAt, detachedAt }) =>

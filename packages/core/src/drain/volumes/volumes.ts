@@ -8,7 +8,7 @@ const later = (instant: Date, ms: number): Date => new Date(instant.getTime() + 
 const attachedHere = (o: DrainObservation, volumes: readonly string[]): boolean =>
   o.attachments.some(({ volume }) => volumes.includes(volume));
 
-/** The next step of a move. `by`: until when it keeps its place in the window; absent: unknown. */
+/** The next step of a move. Until the time `by`, the move counts for the limit; absent if this time is unknown. */
 export interface MoveStage {
   readonly at: 'pod' | 'detach' | 'attach';
   readonly since?: Date;
@@ -16,8 +16,9 @@ export interface MoveStage {
 }
 
 /**
- * The next step of a moving pod with volumes; undefined if the move is complete or the pod does not return. A pod that does not end
- * keeps its place only as long as its volumes would, so it does not delay the others until the end of the drain.
+ * Returns the next step of an evicted pod with volumes. Returns undefined if the move is complete or the pod does not
+ * return. A pod that does not end counts for the limit no longer than its volumes would. It therefore does not delay the
+ * other pods until the end of the drain.
  */
 function stageOf(o: DrainObservation, uid: string, move: VolumeMove): MoveStage | undefined {
   const { goneAt, detachedAt, returns, volumes } = move;
@@ -30,7 +31,7 @@ function stageOf(o: DrainObservation, uid: string, move: VolumeMove): MoveStage 
   return { at: 'attach', since: detachedAt, by: later(detachedAt, o.reattachTimeoutMs) };
 }
 
-/** The moves that occupy a place in the window at `now`, with the reason for the wait of each. */
+/** Returns the moves that count for the limit at the time `now`, with their next steps. */
 export function movesUnderWay(
   o: DrainObservation,
   now: Date,
@@ -42,8 +43,9 @@ export function movesUnderWay(
 }
 
 /**
- * Records the progress of evicted pods with volumes: deleted, volumes detached. A pod that another client or an earlier
- * process evicted counts as well. Call it before each pass. Without a change it returns the same object.
+ * Records the progress of evicted pods with volumes: the deletion of the pod, and the detach of its volumes. A pod that
+ * another client or an earlier process evicted counts too. Call this before each pass. Returns the same object if nothing
+ * changed.
  */
 export function trackVolumes(o: DrainObservation, now: Date): DrainMemory {
   const { memory } = o;
@@ -68,7 +70,7 @@ export function trackVolumes(o: DrainObservation, now: Date): DrainMemory {
   return { ...rest, moves, emptySince };
 }
 
-/** The move that begins with the eviction of a pod with volumes. */
+/** Returns the move that starts when a pod with volumes is evicted; undefined for other pods. */
 export const beginMove = (pod: DrainPod): VolumeMove | undefined =>
   pod.hasClaims && pod.volumes.length > 0
     ? {
@@ -78,7 +80,7 @@ export const beginMove = (pod: DrainPod): VolumeMove | undefined =>
       }
     : undefined;
 
-/** Higher priority first, then by name, so that every pass has the same order. */
+/** Sorts by descending priority, then by name, so that every pass has the same order. */
 export const byPriority = (a: DrainPod, b: DrainPod): number =>
   b.priority - a.priority || (`${a.namespace}/${a.name}` < `${b.namespace}/${b.name}` ? -1 : 1);
 
@@ -93,8 +95,9 @@ export function mayMove(o: DrainObservation, pod: DrainPod, now: Date): boolean 
 }
 
 /**
- * Pods that may be evicted now: by priority, as many as the window allows and the CSI drivers can attach elsewhere. If
- * none is moving, one may always be evicted, so no limit makes a drain slower than a serial one.
+ * Returns the pods with volumes that may be evicted now, by priority. The limits are the window, and the volumes that the
+ * CSI drivers can attach elsewhere. If no pod is moving, one may always be evicted. So the drain is never slower than one
+ * that moves pods one by one.
  */
 function admitted(o: DrainObservation, now: Date): ReadonlySet<string> {
   const moves = movesUnderWay(o, now).map(({ move }) => move);
@@ -112,7 +115,7 @@ function admitted(o: DrainObservation, now: Date): ReadonlySet<string> {
   return going;
 }
 
-/** Reserves room for the volumes; false if a driver has not enough. */
+/** Reserves room for the volumes on other nodes. Returns false if a driver has not enough. */
 function takeRoom({ attach }: DrainObservation, room: Map<string, number>, volumes: readonly string[]): boolean {
   let fits = true;
   for (const volume of volumes) {
@@ -125,7 +128,7 @@ function takeRoom({ attach }: DrainObservation, room: Map<string, number>, volum
   return fits;
 }
 
-/** When the next place in the window becomes free without an event. */
+/** The time at which another pod may move, if no event allows it earlier. */
 export function nextPlaceAt(o: DrainObservation, now: Date): Date | undefined {
   const instants = movesUnderWay(o, now).flatMap(({ stage: { by } }) => (by ? [by.getTime()] : []));
   return instants.length > 0 ? new Date(Math.min(...instants)) : undefined;

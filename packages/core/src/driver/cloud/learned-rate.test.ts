@@ -2,7 +2,7 @@ import { VirtualClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { LearnedRate } from './learned-rate.ts';
 
-/** A cloud that accepts `perSecond` calls in any second and refuses the others. */
+/** A cloud that accepts `perSecond` calls in any second, and refuses the others. */
 function cloud(clock: VirtualClock, perSecond: number) {
   const taken: number[] = [];
   let refused = 0;

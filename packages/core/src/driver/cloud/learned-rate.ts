@@ -1,16 +1,16 @@
 import type { Clock } from '@mcm/kube';
 import { boundedWait } from '../contract/retry-after.ts';
 
-/** A throttle reduces the rate that worked to this share. */
+/** When the cloud throttles, the limit becomes this fraction of the rate that worked. */
 const CUT = 0.8;
-/** Growth each second without a throttle: a share of the rate, and at least this many calls. */
+/** Growth of the limit per second without a throttle: a fraction of the limit, and at least this many calls. */
 const GROWTH = 0.05;
 const GROWTH_AT_LEAST = 0.1;
-/** Calls a second that are sent however often the cloud throttles. */
+/** Minimum of the limit in calls per second, however often the cloud throttles. */
 const SLOWEST = 0.5;
-/** Refusals within this time after a reduction belong to calls that were sent before it, so they are ignored. */
+/** The limit is reduced at most once in this time. Later refusals belong to calls that were sent before the reduction. */
 const CUT_REST_MS = 1_000;
-/** After this time without a throttle the limit is forgotten. */
+/** After this time without a throttle, there is no limit any more. */
 const FORGET_AFTER_MS = 600_000;
 /** Time over which successful calls are counted. */
 const WINDOW_MS = 1_000;
@@ -20,9 +20,9 @@ interface Waiter {
 }
 
 /**
- * The rate at which a cloud accepts calls, learned from its refusals. There is no limit until the cloud throttles. Then the
- * limit is a little less than the rate that just worked, and it grows every second. All calls with the same account share
- * the limit. Calls wait in the order of their arrival, with one timer for all.
+ * A limit on the rate of calls, learned from the refusals of the cloud. There is no limit until the cloud throttles. Then
+ * the limit is a little less than the rate that just worked, and it grows every second. All calls with the same account
+ * share the limit. Calls wait in the order of their arrival, and one timer serves all.
  */
 export class LearnedRate {
   readonly #clock: Clock;
@@ -38,7 +38,7 @@ export class LearnedRate {
     this.#clock = clock;
   }
 
-  /** Calls a second that are allowed now; undefined: no limit. */
+  /** Calls per second that are allowed now. Undefined if there is no limit. */
   get limit(): number | undefined {
     if (this.#limit === undefined) return undefined;
     const now = this.#now();
@@ -66,14 +66,17 @@ export class LearnedRate {
     await promise.finally(() => signal.removeEventListener('abort', giveUp));
   }
 
-  /** A call had any answer except a throttle. */
+  /** Records a call with any answer except a throttle. */
   succeeded(): void {
     const now = this.#now();
     this.#worked.push(now);
     while ((this.#worked[0] ?? now) < now - WINDOW_MS) this.#worked.shift();
   }
 
-  /** A call was throttled. @param retryAfterMs The wait that the cloud demanded, if any. */
+  /**
+   * Records a call that the cloud throttled.
+   * @param retryAfterMs The wait that the cloud requested, if any.
+   */
   throttled(retryAfterMs = 0): void {
     const now = this.#now();
     this.#nextFree = Math.max(this.#nextFree, now + (boundedWait(retryAfterMs) ?? 0));

@@ -10,15 +10,15 @@ const stored = (
   object: KubeObject,
 ): Pick<Machine, 'metadata' | 'status'> & { readonly spec?: Partial<Machine['spec']> } => object;
 
-/** A deletion that is past its VM step has deleted the VM. */
+/** Returns true if the deletion has reached a step after the deletion of the VM. */
 const isPastVm = (description: string | undefined): boolean => {
   const step = parseStep(description);
   return step !== undefined && DELETION_STEPS.indexOf(step) > DELETION_STEPS.indexOf('deleteVm');
 };
 
 /**
- * A driver that reads the cloud with the given driver and changes nothing there. It only records each change. The
- * call stays open until the active controller has made the change.
+ * Wraps a driver for the observe mode. It reads from the cloud and changes nothing. Each change is only recorded, and its
+ * call stays pending until the active controller has made the same change.
  */
 export function observingDriver<Spec, Credentials>(
   driver: DriverDefinition<Spec, Credentials>,

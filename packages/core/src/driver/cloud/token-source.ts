@@ -4,22 +4,25 @@ import { singleFlight } from './single-flight.ts';
 /** A token as the token service returned it. */
 export interface Token {
   readonly value: string;
-  /** Its expiry, in milliseconds since 1970. */
+  /** Expiry of the token, in milliseconds since 1970. */
   readonly until: number;
 }
 
-/** The token of one identity, kept until shortly before its expiry. */
+/** Caches the token of one identity until shortly before its expiry. */
 export interface TokenSource {
   /** @throws the error of the request, or the signal's reason */
   get(signal: AbortSignal): Promise<string>;
-  /** The cloud refused this token, possibly before its expiry. The next call requests another one. */
+  /** Reports that the cloud refused this token, possibly before its expiry. The next call requests a new one. */
   refused(value: string): void;
 }
 
-/** A token is renewed this long before its expiry, or after half of its life if that is later. */
+/** A token is renewed this long before its expiry. A token with a short lifetime is renewed after half of its lifetime. */
 const RENEW_BEFORE_MS = 300_000;
 
-/** Callers at the same time share one request. @param fetch Requests a token. */
+/**
+ * Creates a token source. Concurrent callers share one request.
+ * @param fetch Requests a token.
+ */
 export function tokenSource(clock: Clock, fetch: (signal: AbortSignal) => Promise<Token>): TokenSource {
   let known: { readonly value: string; readonly renewAt: number } | undefined;
   const renew = singleFlight(async (signal) => {

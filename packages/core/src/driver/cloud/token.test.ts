@@ -26,7 +26,7 @@ const ask = (transport: Transport, given: AbortSignal = signal) =>
     signal: given,
   });
 
-/** The error of a request without a token in the answer. */
+/** Returns the error of a request whose answer contains no token. */
 const failure = (transport: Transport, given?: AbortSignal): Promise<unknown> =>
   ask(transport, given).then(
     () => expect.fail('a token was given'),

@@ -8,7 +8,7 @@ export class TokenRefused extends Error {
   override readonly name = 'TokenRefused';
 }
 
-/** The token service is not available now. This says nothing about the credentials. */
+/** The token service is temporarily unavailable. The credentials may be valid. */
 export class TokenUnavailable extends Error {
   override readonly name = 'TokenUnavailable';
   readonly retryAfterMs: number | undefined;
@@ -24,31 +24,31 @@ export interface TokenQuestion<T> {
   readonly connect: (origin: string) => Transport;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** A form or JSON, which is sent by POST; absent: the request is a GET. */
+  /** The body of a POST request: a form or JSON. If absent, the request is a GET. */
   readonly body?: string;
   /** Schema of an answer with a token. */
   readonly schema: z.ZodType<T>;
   /**
-   * Text of a failure. Its argument contains the cause and the code of a refusal, and nothing else of the request or
-   * answer.
+   * Returns the text of an error. Its argument is the cause and the code of a refusal. It contains no other part of the
+   * request or the answer, because they may contain secrets.
    */
   readonly say: (what: string) => string;
   readonly signal: AbortSignal;
   /**
-   * Whether an answer without a token is a refusal. A metadata server always answers completely, so another server
-   * answered.
+   * If true, an answer without a token counts as a refusal. A metadata server never sends such an answer, so it comes from
+   * another server.
    */
   readonly strict?: boolean;
-  /** Reference time for a date in `Retry-After`. */
+  /** The current time, to interpret a date in `Retry-After`. */
   readonly now: Date;
 }
 
-/** The clock difference that token services tolerate. */
+/** Token services tolerate this difference between clocks. */
 const TOLERATED_SKEW_MS = 240_000;
 
-/** A request for a text, such as the name of a role, to a metadata server. */
+/** A request to a metadata server for a text, such as the name of a role. */
 export type TextQuestion = Omit<TokenQuestion<unknown>, 'schema' | 'strict'> & {
-  /** Default GET, or POST with a body. */
+  /** HTTP method. The default is GET, or POST with a body. */
   readonly method?: string;
 };
 
@@ -59,8 +59,8 @@ interface Answered {
 }
 
 /**
- * Sends the request and verifies the answer. Errors contain only the code of a refusal, because the answer may contain
- * a token or the request.
+ * Sends the request and validates the answer. Errors contain only the code of a refusal, because the answer may contain a
+ * token or the request.
  * @throws TokenRefused, TokenUnavailable, or the signal's reason
  */
 export async function askForToken<T>(question: TokenQuestion<T>): Promise<T> {
@@ -69,12 +69,13 @@ export async function askForToken<T>(question: TokenQuestion<T>): Promise<T> {
   const reported = schema.safeParse(json(text));
   if (reported.success) return reported.data;
   const why = say(`${status}, and an answer without a token`);
-  // A page comes from another server, such as a proxy.
+  // An HTML page comes from another server, such as a proxy.
   throw strict || text.trimStart().startsWith('<') ? new TokenRefused(why) : new TokenUnavailable(why);
 }
 
 /**
- * The same for a text. An empty text, or an HTML page, comes from another server.
+ * Sends a request for a text and validates the answer. An empty text or an HTML page comes from another server and counts as
+ * a refusal.
  * @throws TokenRefused, TokenUnavailable, or the signal's reason
  */
 export async function askForText(question: TextQuestion): Promise<string> {
@@ -109,7 +110,7 @@ async function ask(question: TextQuestion): Promise<Answered> {
   throw new TokenUnavailable(why, retryAfterMs === undefined ? {} : { retryAfterMs });
 }
 
-/** The code of a refusal, with the number in Microsoft's documentation. */
+/** Returns the code of a refusal, with the number that Microsoft documents. */
 function codeOf(text: string): string {
   const code = /"(?:error|status)"\s*:\s*"([\w.-]+)"/.exec(text)?.[1] ?? '';
   const number = /\bAADSTS\d+\b/.exec(text)?.[0];
@@ -117,8 +118,9 @@ function codeOf(text: string): string {
 }
 
 /**
- * The likely cause of a refusal, if the clock of this process differs from that of the service; otherwise empty.
- * @param service Its name in the text
+ * Returns the likely cause of a refusal if the clocks of this process and the service differ. Otherwise it returns an empty
+ * text.
+ * @param service Name of the service in the text
  * @param date Header `Date` of its answer
  */
 export function clockText(service: string, date: string | null, now: Date): string {

@@ -2,11 +2,14 @@ import { isRecord } from '@mcm/kube';
 import type { CreatedInstance, Instance, ListedInstance } from './driver.ts';
 import { MachineError } from './errors.ts';
 
-/** A driver in JavaScript, or its cloud, may return any value. Only values of the declared types are stored. */
+/** A driver in JavaScript, or its cloud, may return values of wrong types. Only values of the declared types are stored. */
 const broken = (driver: string, call: string, what: string): MachineError =>
   new MachineError('Internal', `driver ${driver} answered ${call} ${what}; fix the driver`);
 
-/** @throws MachineError `Internal` with the missing field */
+/**
+ * Validates the VM that a driver returns.
+ * @throws MachineError `Internal` with the missing field
+ */
 export function checkInstance<T extends Instance | CreatedInstance>(driver: string, call: string, answer: T): T {
   const reported: unknown = answer;
   if (!isRecord(reported)) throw broken(driver, call, 'with nothing');
@@ -17,8 +20,9 @@ export function checkInstance<T extends Instance | CreatedInstance>(driver: stri
 }
 
 /**
- * @throws MachineError `Internal` with the invalid entry. In an incomplete list, mcm would take the missing VMs for
- * deleted ones.
+ * Validates the VMs that a driver lists. The whole list is refused, because mcm would treat VMs that are missing in the list
+ * as deleted.
+ * @throws MachineError `Internal` with the invalid entry
  */
 export function checkListing(driver: string, answer: readonly ListedInstance[]): readonly ListedInstance[] {
   const reported: unknown = answer;

@@ -4,17 +4,17 @@ import type { ConfigMap, Draft } from '@mcm/kube';
 import { defined } from '@mcm/kube';
 import { type Known, scrub } from '../secrets/evidence-text.ts';
 
-/** The report of the driver about the VM of a failed machine. */
+/** What the driver reports about the VM of a failed machine. */
 export interface InstanceEvidence {
-  /** State of the VM in the words of the cloud, with its reason. */
+  /** State of the VM as the cloud names it, with the reason. */
   readonly state?: string;
-  /** The newest part of the VM's console, from the start of a line. */
+  /** The end of the VM's console output, beginning at the start of a line. */
   readonly console?: string;
 }
 
-/** One failure of one machine. */
+/** A failure of a machine, for which evidence is stored. */
 export interface Failure {
-  /** Constant during a failure, so that it is stored once. */
+  /** Stays the same during a failure, so that its evidence is stored once. */
   readonly id: string;
   /** Why the machine becomes Failed. */
   readonly reason: string;
@@ -26,33 +26,31 @@ export interface EvidenceParts {
   readonly machineClass: MachineClass | undefined;
   readonly failure: Failure;
   readonly instance: InstanceEvidence | undefined;
-  /** Unknown values, one sentence each. */
+  /** The data that could not be read, one sentence each. */
   readonly gaps: readonly string[];
   readonly known: Known;
 }
 
-/** Label of all evidence: a hash of the class name, which fits any name. */
+/** Label of all evidence. Its value is a hash of the class name, because names can be too long for a label. */
 export const CLASS_LABEL = 'evidence.machine.sapcloud.io/class';
 /** Label with a hash of the machine name. */
 export const MACHINE_LABEL = 'evidence.machine.sapcloud.io/machine';
 
-/** In characters. Longer texts lose their start. Together they are far below the 1 MiB of a ConfigMap. */
+/** Limits in characters. A longer text loses its start. The sum is far below the 1 MiB limit of a ConfigMap. */
 const LIMITS = { failure: 8_192, conditions: 16_384, cloud: 8_192, console: 65_536 } as const;
 
-/** Values of labels have a length limit, names may be longer. */
+/** Returns a label value for a name. Names can be longer than a label value may be. */
 export const labelOf = (name: string): string => hash(name).slice(0, 16);
 
 const hash = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** The name is derived from the failure, so a second attempt finds the stored evidence. */
+/** Returns the name of the ConfigMap. It is derived from the failure, so a second attempt finds the stored evidence. */
 export function evidenceName(machine: Machine, failure: Failure): string {
   const { name, uid } = machine.metadata;
   return `evidence-${name.slice(0, 200)}-${hash(`${uid} ${failure.id}`).slice(0, 10)}`;
 }
 
-/**
- * Creates the ConfigMap for a failure. Secrets are removed first, then texts are cut, so no part of a secret remains.
- */
+/** Returns the ConfigMap for a failure. It first removes secrets, then cuts the texts, so no part of a secret remains. */
 export function draftEvidence(parts: EvidenceParts): Draft<ConfigMap> {
   const { machine, machineClass, failure, instance, gaps, known } = parts;
   const clean = (text: string, limit: number): string => newest(scrub(text, known), limit);
@@ -80,7 +78,10 @@ export function draftEvidence(parts: EvidenceParts): Draft<ConfigMap> {
   };
 }
 
-/** The owner is the class and not the machine, because the evidence is needed when the machine is deleted. */
+/**
+ * Returns an owner reference to the class. The machine is not the owner, because the evidence must exist after the machine
+ * is deleted.
+ */
 export const ownerOf = ({ metadata: { name, uid } }: MachineClass) => ({
   apiVersion: `${machineClasses.group}/${machineClasses.version}`,
   kind: machineClasses.kind,
@@ -95,7 +96,7 @@ const conditionLines = (conditions: readonly NodeCondition[]): string =>
     )
     .join('\n') || 'none: no node has joined';
 
-/** The newest part, from the start of a line. */
+/** Returns the end of a text, beginning at the start of a line. */
 function newest(text: string, limit: number): string {
   if (text.length <= limit) return text;
   const cut = text.slice(-limit);

@@ -1,12 +1,12 @@
 import type { MachineCode } from '@mcm/api';
 
-/** The kind of a failure, from its code. */
+/** The category of a failure, derived from its code. */
 export type ErrorCategory = 'capacity or quota' | 'credentials' | 'invalid input' | 'transient' | 'internal';
 
-/** The party that can fix a failure. `a retry`: the controller retries, and nothing else is necessary. */
+/** What can fix a failure. With `a retry`, the controller retries and no other action is necessary. */
 export type Fault = 'the user' | 'the cloud' | 'the driver' | 'a retry';
 
-/** The meaning of an error: its kind, and the party that can fix it. */
+/** The category of an error, and what can fix it. */
 export interface ErrorKind {
   readonly category: ErrorCategory;
   readonly fault: Fault;
@@ -18,7 +18,9 @@ const credentials = kind('credentials', 'the user');
 const transient = kind('transient', 'a retry');
 const driver = kind('internal', 'the driver');
 
-/** By code and not by text, so a failure keeps its kind through retries and restarts (incident 29). */
+/**
+ * The category depends on the code, not on the text. It therefore stays the same through retries and restarts (incident 29).
+ */
 const KINDS: Readonly<Record<MachineCode, ErrorKind>> = {
   OK: driver,
   Canceled: transient,
@@ -40,6 +42,6 @@ const KINDS: Readonly<Record<MachineCode, ErrorKind>> = {
   Uninitialized: transient,
 };
 
-/** The kind of a code of `status.lastOperation.errorCode`; undefined for a text that is not a code. */
+/** Returns the category of a code in `status.lastOperation.errorCode`. Undefined for an unknown code. */
 export const errorKindOf = (code: string): ErrorKind | undefined =>
   Object.hasOwn(KINDS, code) ? KINDS[code as MachineCode] : undefined;

@@ -1,9 +1,9 @@
 import type { Clock, Random, Transport } from '@mcm/kube';
 
-/** Time, randomness and network of a driver. A driver uses no other source, so tests can control all three. */
+/** The clock, random numbers and network of a driver. A driver uses no other source, so tests can control all three. */
 export interface DriverContext {
   readonly clock: Clock;
   readonly random: Random;
-  /** Connects to an origin such as `https://api.example.com`. */
+  /** Returns a transport to an origin such as `https://api.example.com`. */
   readonly connect: (origin: string) => Transport;
 }

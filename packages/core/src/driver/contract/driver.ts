@@ -2,29 +2,32 @@ import type { Machine, MachineClass } from '@mcm/api';
 import type { Logger } from '@mcm/kube';
 import type { InstanceEvidence } from './bundle.ts';
 
-/** Input of every driver call. `Spec` and `Credentials` are parsed by the driver's zod schemas before the call. */
+/** Input of every driver call. The driver's zod schemas have validated `Spec` and `Credentials` before the call. */
 export interface DriverRequest<Spec, Credentials> {
   readonly machineClass: MachineClass;
   readonly spec: Spec;
   readonly credentials: Credentials;
-  /** Aborted when the call's deadline passes or the process stops: the call must reject within a second. */
+  /** Aborts when the call's deadline passes or the process stops. The call must then reject within a second. */
   readonly signal: AbortSignal;
   readonly log: Logger;
   /**
-   * The control cluster of the caller. `create` marks the VM with it (see `ownerTags`), and `list` returns the mark.
-   * Absent: unknown.
+   * The control cluster of the caller. `create` adds it as a tag to the VM (see `ownerTags`), and `list` returns the tag.
+   * Absent if unknown.
    */
   readonly owner?: string | undefined;
-  /** Control clusters that this one replaces. Their VMs count as its own. */
+  /** Control clusters that this control cluster replaces. VMs with their tags count as its own. */
   readonly formerOwners?: readonly string[] | undefined;
-  /** Receives each request to the cloud, for metrics; absent: requests are not counted. */
+  /** Receives each request to the cloud, for metrics. If absent, requests are not counted. */
   readonly observeApi?: ObserveApi;
 }
 
-/** @param service The name of the request in the driver's metrics. @param error The failure, if any. */
+/**
+ * @param service The name of the request in the driver's metrics.
+ * @param error The failure, if any.
+ */
 export type ObserveApi = (service: string, ms: number, error: unknown) => void;
 
-/** A request about one machine. */
+/** Input of a driver call for one machine. */
 export interface MachineRequest<Spec, Credentials> extends DriverRequest<Spec, Credentials> {
   readonly machine: Machine;
 }
@@ -32,14 +35,11 @@ export interface MachineRequest<Spec, Credentials> extends DriverRequest<Spec, C
 /** Input for the creation of a VM. */
 export interface CreateRequest<Spec, Credentials> extends MachineRequest<Spec, Credentials> {
   /**
-   * The bytes of the Secret's `userData`, with its placeholders replaced. They are often text, but may be any bytes, such
-   * as gzip. Give them to the cloud unchanged. Never log them.
+   * The bytes of the Secret's `userData`, with placeholders replaced. They can be any bytes, such as gzip data, not only
+   * text. Send them to the cloud unchanged. Never log them.
    */
   readonly userData: Uint8Array;
-  /**
-   * Reports in a few words the reason why a creation takes long. The status of the Machine shows the text until the call
-   * ends.
-   */
+  /** Reports in a few words why the creation takes long. The status of the Machine shows this text until the call ends. */
   readonly waitsFor?: (what: string) => void;
 }
 
@@ -56,31 +56,33 @@ export interface Instance {
   readonly addresses?: readonly Address[];
 }
 
-/** A VM that a lookup found. */
+/** A VM that `status` returns. */
 export interface FoundInstance extends Instance {
-  /** Its creation time, RFC 3339, if known. Of several VMs the oldest is adopted. */
+  /**
+   * Creation time of the VM, RFC 3339, if known. If a machine has several VMs, the machine controller adopts the oldest one.
+   */
   readonly createdAt?: string | undefined;
   /**
-   * Why it does not run and will not start by itself, as a predicate such as `being deleted`. A machine without a VM
-   * waits for its end and does not adopt it. An unreachable machine in a small cluster is replaced, as if its VM were
-   * gone.
+   * Set if the VM does not run and will not start by itself: the reason as a predicate, such as `being deleted`. A machine
+   * without a VM does not adopt this VM, and waits until it is gone. In a small cluster, an unreachable machine with such a
+   * VM is replaced.
    */
   readonly ending?: string | undefined;
 }
 
-/** A created VM, with the state that the driver wants to keep. */
+/** A created VM, with the state that the driver wants to store. */
 export interface CreatedInstance extends Instance {
-  /** Opaque state of the provider, stored in `status.lastKnownState`. */
+  /** State of the provider, stored in `status.lastKnownState`. The controller does not interpret it. */
   readonly lastKnownState?: string;
 }
 
-/** A VM of a class's cluster, as returned by `list`. */
+/** A VM that `list` returns. */
 export interface ListedInstance {
   readonly providerId: string;
   readonly machineName: string;
-  /** Its creation time, RFC 3339, if known. A young VM is never taken for an orphan. */
+  /** Creation time of the VM, RFC 3339, if known. A new VM is never treated as an orphan. */
   readonly createdAt?: string;
-  /** The control cluster that created it, if known (see `ownerOf`). */
+  /** The control cluster that created the VM, if known (see `ownerOf`). */
   readonly owner?: string;
 }
 
@@ -122,43 +124,45 @@ export interface InterruptionRequest<Spec, Credentials> extends DriverRequest<Sp
   readonly notify: (notice: InterruptionNotice) => Promise<NoticeAnswer>;
 }
 
-/** The part of a PersistentVolume's spec that identifies a volume in a cloud. */
+/** The part of a PersistentVolume's spec from which a driver derives the cloud's ID of the volume. */
 export interface VolumeSource {
   readonly csi?: { readonly driver: string; readonly volumeHandle: string };
   readonly [source: string]: unknown;
 }
 
 /**
- * One cloud. Every method is idempotent, may be repeated after a lost answer, and throws `MachineError`. A method that
- * a provider does not support is absent (`Unimplemented` on the wire). The identity of the VM is derived from the
- * Machine's UID, so a repeated create finds the first VM.
+ * The calls of one cloud. Every method is idempotent: the caller repeats it after a lost answer. Methods throw
+ * `MachineError`. A method that a provider does not support is absent (`Unimplemented` on the wire). The identity of the VM
+ * is derived from the Machine's UID, so a repeated create finds the first VM.
  */
 export interface Driver<Spec = unknown, Credentials = unknown> {
   readonly name: string;
   /**
    * Creates the VM of a machine, or finds the one created earlier.
    * @throws `ResourceExhausted`: no quota or capacity; `InvalidArgument`: the spec can never work; `Unavailable`,
-   * `DeadlineExceeded`, `Aborted`, `Unknown`: retry soon.
+   * `DeadlineExceeded`, `Aborted`, `Unknown`: retry soon
    */
   create(request: CreateRequest<Spec, Credentials>): Promise<CreatedInstance>;
-  /** Applies settings that the cloud accepts only after the creation. It is called until it succeeds. */
+  /** Applies settings that the cloud accepts only after the creation. The caller repeats it until it succeeds. */
   initialize?(request: MachineRequest<Spec, Credentials>): Promise<Instance>;
   /**
-   * Looks up the VM. A machine without a provider ID is looked up by its name, because another controller may have
-   * created the VM without recording it. The machine controller calls this before the first `create`, and adopts such a
+   * Looks up the VM of a machine. A machine without a provider ID is looked up by its name, because another controller may
+   * have created the VM without recording it. The machine controller calls this before the first `create`, and adopts such a
    * VM. VMs of another control cluster and VMs that have ended do not count, see `isOthers`.
    * @throws `NotFound`: the cloud confirms that there is none; `Uninitialized`: there is one, but `initialize` has not
-   * succeeded; `OutOfRange`: several match. The last two contain the VMs (`MachineError.found`).
+   * succeeded; `OutOfRange`: several match. The last two errors contain the VMs (`MachineError.found`).
    */
   status?(request: MachineRequest<Spec, Credentials>): Promise<FoundInstance>;
   /**
-   * Deletes the VM with its NICs and disks. Resolves when the cloud reports it as deleted or absent; earlier, its
-   * running kubelet would register the Node again. May take long, or reject with `DeadlineExceeded` to be called again.
+   * Deletes the VM with its NICs and disks. Resolves when the cloud reports the VM as deleted or absent. If it resolved
+   * earlier, the running kubelet would register the Node again. A long deletion may reject with `DeadlineExceeded`; the
+   * caller then repeats it.
    */
   delete(request: MachineRequest<Spec, Credentials>): Promise<{ readonly lastKnownState?: string } | undefined>;
   /**
-   * Returns the state and console of a VM that failed to join or became unhealthy. It changes nothing. The controller
-   * removes secrets. A cut console must begin at the start of a line. The call has a time limit of 15 s.
+   * Returns the state and console output of a VM that failed to join or became unhealthy. It changes nothing. The controller
+   * removes secrets from the result. If the console output is cut, it must begin at the start of a line. The call has a time
+   * limit of 15 s.
    */
   evidence?(request: MachineRequest<Spec, Credentials>): Promise<InstanceEvidence>;
   /**
@@ -175,6 +179,6 @@ export interface Driver<Spec = unknown, Credentials = unknown> {
   interruptionSource?(machineClass: MachineClass): string | undefined;
   /** Returns all VMs of the class's cluster and role, from all pages. */
   list?(request: DriverRequest<Spec, Credentials>): Promise<readonly ListedInstance[]>;
-  /** Returns the cloud's ids of volumes, in the same order; undefined for a volume of another kind. */
+  /** Returns the cloud's IDs of volumes, in the same order. The ID is undefined for a volume of another kind. */
   volumeIds?(sources: readonly VolumeSource[]): readonly (string | undefined)[];
 }

@@ -4,39 +4,42 @@ import { boundedWait } from './retry-after.ts';
 
 export type { MachineCode };
 
-/** The error of a driver. Any other error counts as `Unknown`. */
+/** The error of a driver. Any other error is treated as `Unknown`. */
 export class MachineError extends Error {
   override readonly name = 'MachineError';
   readonly code: MachineCode;
-  /** The wait before the next attempt that the cloud requests, in milliseconds; limited to one hour. */
+  /** The wait before the next attempt that the cloud requests, in milliseconds, at most one hour. */
   readonly retryAfterMs: number | undefined;
 
-  /** The cloud refuses the credentials, independent of the code. Other credentials may be tried. */
+  /** True if the cloud refuses the credentials. The code can be any code. The caller may try other credentials. */
   readonly credentialsRefused: boolean;
 
-  /** The cloud throttles the call. All calls with the same credentials slow down. */
+  /** True if the cloud throttles the call. All calls with the same credentials then slow down. */
   readonly throttled: boolean;
 
-  /** The driver threw something other than a `MachineError`: a fault of the driver, or of a library that it uses. */
+  /**
+   * True if the driver threw something other than a `MachineError`. This is a bug of the driver or of a library that it
+   * uses.
+   */
   readonly unexpected: boolean;
 
   /**
-   * The field to change, if the message cannot name it: `secret` for the class's Secrets, otherwise a path in the class
-   * such as `providerSpec.zone`. It is added to the message. Only for errors that are found before any request to the
-   * cloud.
+   * The field to change, if the message cannot name it. It is `secret` for the class's Secrets, otherwise a path in the
+   * class such as `providerSpec.zone`. It is added to the message. Set it only for errors that occur before any request to
+   * the cloud.
    */
   readonly place: 'secret' | `providerSpec.${string}` | undefined;
 
   /**
-   * The VMs of the machine in the cloud, if a lookup cannot return one: the one that is `Uninitialized`, or those that
-   * are `OutOfRange`. The machine controller adopts one for a machine without a VM on record.
+   * The VMs of the machine, if a lookup found some but cannot return one. For `Uninitialized` it is one VM, for `OutOfRange`
+   * several. The machine controller adopts one for a machine without a recorded VM.
    */
   readonly found: readonly FoundInstance[];
 
-  /** The class or its Secrets were refused before the driver was called, so nothing was sent to the cloud. */
+  /** True if the class or its Secrets are invalid, so the driver was not called and the cloud got no request. */
   readonly unsent: boolean;
 
-  /** @param options.throttled Default: true for an `Unavailable` with a wait that the cloud requests. */
+  /** @param options.throttled By default true for `Unavailable` with a wait that the cloud requests. */
   constructor(
     code: MachineCode,
     message: string,
@@ -70,7 +73,7 @@ export class MachineError extends Error {
   }
 }
 
-/** An object without a prototype, or with a `toString` that throws, must not throw here. */
+/** An object without a prototype, or with a `toString` that throws, must not cause another error here. */
 function textOf(thrown: unknown): string {
   try {
     return String(thrown);

@@ -2,9 +2,9 @@ import type { Machine } from '@mcm/api';
 import { MachineError } from './errors.ts';
 
 /**
- * Tag or label of a VM with the control cluster that created it. The value is the UID of the namespace of its Machines.
- * Two control clusters with the same cloud account and cluster tag list each other's VMs. With this tag, neither of them
- * takes the other's VMs for its own orphans.
+ * Tag or label of a VM with the control cluster that created it. The value is the UID of the namespace of its Machines. Two
+ * control clusters with the same cloud account and cluster tag list each other's VMs. This tag prevents that one deletes the
+ * other's VMs as orphans.
  */
 export const OWNER_TAG = 'mcm-control-cluster';
 
@@ -12,7 +12,7 @@ export const OWNER_TAG = 'mcm-control-cluster';
 export const ownerTags = ({ owner }: { readonly owner?: string | undefined }): Readonly<Record<string, string>> =>
   owner === undefined ? {} : { [OWNER_TAG]: owner };
 
-/** The control cluster of a request, and the machine. */
+/** The control clusters of a request, and the machine. */
 interface Asked {
   readonly owner?: string | undefined;
   readonly formerOwners?: readonly string[] | undefined;
@@ -20,8 +20,8 @@ interface Asked {
 }
 
 /**
- * Returns true if the tags of a VM with the machine's name show another control cluster. Such a VM is neither adopted
- * nor deleted. A process that does not know its own control cluster takes all VMs for its own.
+ * Returns true if the tags of a VM with the machine's name contain another control cluster. The machine controller neither
+ * adopts nor deletes such a VM. If a process does not know its own control cluster, it treats all VMs as its own.
  */
 export function isOthers({ owner, formerOwners = [], machine }: Asked, tags: unknown): boolean {
   const made = ownerOf(tags).owner;
@@ -30,8 +30,8 @@ export function isOthers({ owner, formerOwners = [], machine }: Asked, tags: unk
 }
 
 /**
- * For clouds in which names are unique: no VM can be created next to a VM of another control cluster. A machine that is
- * being deleted has no VM then.
+ * Throws if a VM belongs to another control cluster. It is for clouds with unique names, where the machine's VM cannot exist
+ * at the same time. For a machine that is being deleted, it reports that there is no VM.
  * @throws MachineError `AlreadyExists`, or `NotFound` for a machine that is being deleted
  */
 export function refuseOthers(asked: Asked, tags: unknown): void {

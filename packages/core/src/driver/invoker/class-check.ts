@@ -9,7 +9,7 @@ import { redact } from '../secrets/redact.ts';
 import type { ClassLookup } from './api/class-lookup.ts';
 import { scrub } from './stages/scrub.ts';
 
-/** The problems of a class and its Secrets that can be found without the cloud, one sentence each. */
+/** Returns the problems of a class and its Secrets that can be found without the cloud, one sentence each. */
 export function checkClass<Spec, Credentials>(
   driver: DriverDefinition<Spec, Credentials>,
   { secretsOf }: Pick<ClassLookup, 'secretsOf'>,

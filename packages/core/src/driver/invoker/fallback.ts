@@ -2,15 +2,15 @@ import { Labels, type Machine, type MachineClass } from '@mcm/api';
 import { type Informer, keyOf } from '@mcm/kube';
 import type { MachineError } from '../contract/errors.ts';
 
-/** The highest number of classes whose credentials are tried. */
+/** Maximum number of classes whose credentials are tried. */
 const MOST = 5;
 
 export const isRefusal = ({ credentialsRefused }: MachineError): boolean => credentialsRefused;
 
 /**
- * Classes whose credentials may reach the machine's VM when the cloud refuses those of its own class. A user who exchanges
- * credentials often gives the deployment a new class, so the classes of its other machines come first. Then come all other
- * classes of the namespace. In both groups the newest is first.
+ * Returns classes whose credentials may work for the machine's VM when the cloud refuses those of its own class. A user who
+ * replaces credentials often gives the deployment a new class. So the classes of the deployment's other machines come first,
+ * then all other classes of the namespace. Both groups are sorted from new to old.
  */
 export function fallbackClasses(machine: Machine, own: MachineClass, caches: FallbackCaches): readonly MachineClass[] {
   const deployment = machine.metadata.labels?.[Labels.DeploymentName];
@@ -27,7 +27,7 @@ export function fallbackClasses(machine: Machine, own: MachineClass, caches: Fal
   return [...pool, ...others.filter((other) => !pool.includes(other))].slice(0, MOST);
 }
 
-/** Machines are indexed by the name of their class, as `class`. */
+/** The caches that this needs. Machines have the index `class` by the name of their class. */
 export interface FallbackCaches {
   readonly classes: Pick<Informer<MachineClass>, 'store'>;
   readonly machines: Pick<Informer<Machine>, 'store'>;

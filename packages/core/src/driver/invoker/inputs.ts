@@ -6,8 +6,8 @@ const secretVersion = (key: string, secret: Secret | undefined): string =>
   `${key}@${secret ? dataVersion(secret) : ''}`;
 
 /**
- * Versions of a class and its Secrets. Metadata of a class, such as its finalizer, does not count, because its
- * generation does not change with it.
+ * Returns the versions of a class and its Secrets. A change of the metadata, such as a finalizer, does not change the
+ * version, because the version is the generation of the class.
  */
 function inputs(machineClass: MachineClass | undefined, find: (key: string) => Secret | undefined): string {
   if (!machineClass) return 'no class';

@@ -32,7 +32,7 @@ import { scrub } from './stages/scrub.ts';
 
 const KIND = machineClasses.kind;
 
-/** Wraps a driver: each call passes the stages, and each error becomes a MachineError without secrets. */
+/** Wraps a driver. Each call passes several stages, and each error becomes a MachineError without secrets. */
 export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, Credentials>): DriverInvoker {
   const { driver, caches, log } = options;
   const lookup = lookupOf(caches, driver.credentialsSchema);
@@ -128,7 +128,7 @@ const capabilitiesOf = ({
 
 type Lookup = Pick<ReturnType<typeof lookupOf>, 'classOf' | 'classOrThrow' | 'secretsOf' | 'secretsOfMachine'>;
 
-/** A call for one machine. Its class and Secrets are read when a stage needs them. */
+/** Builds a call for one machine. Its class and Secrets are read when a stage needs them. */
 const callForMachine = (
   { classOf, classOrThrow, secretsOfMachine }: Lookup,
   name: Exclude<DriverCall, 'list' | 'watchInterruptions'>,
@@ -162,7 +162,7 @@ const callForClass = (
   progress: { sent: false },
 });
 
-/** The stages of each call, from the outermost to the driver. */
+/** Builds the stages of each call, from the outermost stage to the driver. */
 function createSender<Spec, Credentials>(
   options: InvokerOptions<Spec, Credentials>,
   lookup: ReturnType<typeof lookupOf>,
@@ -192,7 +192,7 @@ function createSender<Spec, Credentials>(
     );
 }
 
-/** Machines of former class kinds are kept and deleted by the name of their class. They get no new VM. */
+/** Machines of unsupported class kinds are kept, and they can be deleted with the class of that name. They get no new VM. */
 const unknownKind = (kind: string | undefined): MachineError =>
   new MachineError('InvalidArgument', `spec.class.kind: must be ${KIND}, not "${kind ?? ''}"`);
 
@@ -204,18 +204,21 @@ async function create<Spec, Credentials>(
 ): Promise<CreatedInstance> {
   const { machine, machineClass } = request;
   const rendered = await render(userDataOf(secrets, machine.metadata.name, machineClass)).catch((thrown: unknown) => {
-    // The target cluster failed, not the cloud. Without the causes, the error is not taken for a network problem of the cloud.
+    // The target cluster failed, not the cloud. The error must have no cause, because a cause would make it look like a
+    // network problem of the cloud.
     const { code, message } = MachineError.from(thrown);
     throw new MachineError(code, message);
   });
-  // The bootstrap token took requests to the target cluster, during which the Lease may have been lost.
+  // The requests for the bootstrap token to the target cluster may take long, so this process may have lost the Lease.
   await confirmLeader(fence, 'create');
-  // If a Buffer is printed by mistake, its text is the user data, which the redaction removes. A plain array would be a list of numbers.
+  // A Buffer that is printed by mistake appears as the text of the user data, which the redaction removes. A plain array
+  // would appear as a list of numbers.
   const userData = bytesOf(rendered);
   const waitsFor = (cause: string): void =>
     onWaiting?.(redact(cause, { ...secrets.hidden, [USER_DATA_KEY]: userData }));
   const created = await driver.create({ ...request, userData, waitsFor }).catch((thrown: unknown) => {
-    // A cloud may quote the rendered user data in base64. Only this function knows the rendered bytes.
+    // The cloud may quote the rendered user data in base64 in an error. Only this function knows the rendered bytes and can
+    // remove them.
     const error = MachineError.from(thrown);
     throw scrub(error, { [USER_DATA_KEY]: userData }, undefined, error);
   });

@@ -10,7 +10,7 @@ import type { ClassLookup } from './api/class-lookup.ts';
 import { isRefusal } from './fallback.ts';
 import { scrub } from './stages/scrub.ts';
 
-/** A request of the driver for a machine, and the Secrets that its credentials come from. */
+/** A driver request for a machine, and the Secrets with its credentials. */
 export interface MachineCall<Spec, Credentials> {
   readonly request: MachineRequest<Spec, Credentials>;
   readonly secrets: ClassSecrets;
@@ -18,17 +18,19 @@ export interface MachineCall<Spec, Credentials> {
 
 export interface SiblingCallOptions<Spec, Credentials> extends Pick<ClassLookup, 'secretsOf' | 'usable'> {
   readonly driver: DriverDefinition<Spec, Credentials>;
-  /** Classes whose credentials may reach the VM; absent: none. */
+  /** Returns classes whose credentials may work for the VM. Absent if none are tried. */
   readonly fallback: ((machine: Machine, own: MachineClass) => readonly MachineClass[]) | undefined;
   readonly log: Logger;
 }
 
-/** Sends a request with the credentials of the machine's class, or with those of another class if the cloud refuses them. */
+/**
+ * Sends a request with the credentials of the machine's class. If the cloud refuses them, it uses those of another class.
+ */
 export function createSiblingCalls<Spec, Credentials>(options: SiblingCallOptions<Spec, Credentials>) {
   /**
-   * A user may exchange the credentials and put the new ones only into newer classes (incident 28). If the cloud refuses
-   * those of the machine's class, the call is repeated with those of a class that can see the VM. Credentials of another
-   * account cannot see the VM, so their answers do not count.
+   * A user may replace the credentials and put the new ones only into newer classes (incident 28). If the cloud refuses the
+   * credentials of the machine's class, the call is repeated with those of a class that finds the VM. Credentials of another
+   * account do not find the VM, so they are not used.
    */
   return async <T>(
     { request }: MachineCall<Spec, Credentials>,
@@ -42,7 +44,7 @@ export function createSiblingCalls<Spec, Credentials>(options: SiblingCallOption
       const sibling = await findSibling(options, request);
       if (!sibling) throw refused;
       return await work(sibling.request).catch((failed: unknown) => {
-        // The caller knows only the Secrets of the machine's own class.
+        // The caller removes only the Secrets of the machine's own class, so those of the other class are removed here.
         const error = MachineError.from(failed);
         throw scrub(error, sibling.secrets.hidden, undefined, error);
       });
@@ -50,7 +52,7 @@ export function createSiblingCalls<Spec, Credentials>(options: SiblingCallOption
   };
 }
 
-/** The request with the credentials of the first class that can see the VM; undefined if no class can. */
+/** Returns the request with the credentials of the first class that finds the VM; undefined if no class does. */
 async function findSibling<Spec, Credentials>(
   { driver, fallback, secretsOf, usable, log }: SiblingCallOptions<Spec, Credentials>,
   request: MachineRequest<Spec, Credentials>,

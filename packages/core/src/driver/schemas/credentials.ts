@@ -6,23 +6,23 @@ import type { SecretValues } from '../secrets/secret-value.ts';
 
 /** The merged and decoded Secrets of a class. */
 export interface ClassSecrets {
-  /** Credentials as text. User data too, but bytes that are not UTF-8 are lost here; `userData` has them. */
+  /** Credentials and user data as text. Bytes of the user data that are not UTF-8 are lost here; `userData` has them. */
   readonly data: Readonly<Record<string, string>>;
-  /** The user data, byte for byte as in the Secret; absent: the Secrets have none. */
+  /** The user data with the same bytes as in the Secret. Absent if the Secrets have none. */
   readonly userData?: Uint8Array | undefined;
-  /** All values that no stored text may contain: `data`, with the user data as bytes. */
+  /** All values that no stored text may contain: `data`, but the user data as bytes. */
   readonly hidden: SecretValues;
-  /** Problems of the Secrets, one sentence each. A call that needs them fails with these. */
+  /** Problems of the Secrets, one sentence each. A call that needs the Secrets fails with these sentences. */
   readonly problems: readonly string[];
 }
 
-/** Keys of the Secrets of a class; the one with the user data first. */
+/** Keys of the Secrets of a class. The Secret with the user data comes first. */
 export const secretKeysOf = (machineClass: MachineClass): readonly string[] =>
   [machineClass.secretRef, machineClass.credentialsSecretRef].flatMap((reference) =>
     reference?.name ? [makeKey(reference.namespace ?? machineClass.metadata.namespace, reference.name)] : [],
   );
 
-/** The names of these Secrets: `Secret n/a` or `Secrets n/a and n/b`. */
+/** Names of the Secrets of a class for messages: `Secret n/a` or `Secrets n/a and n/b`. */
 export function secretNames(machineClass: MachineClass): string {
   const keys = [...new Set(secretKeysOf(machineClass))];
   return keys.length === 0 ? 'no Secret' : `Secret${keys.length > 1 ? 's' : ''} ${keys.join(' and ')}`;
@@ -34,13 +34,13 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
 interface Decoded {
   readonly data: Readonly<Record<string, string>>;
   readonly userData?: Uint8Array | undefined;
-  /** Keys with values that are not UTF-8. */
+  /** Keys whose values are not UTF-8. */
   readonly noText: readonly string[];
 }
 
 const decodedSecrets = new WeakMap<Secret, Decoded>();
 
-/** Decodes each Secret once, because every call needs it. */
+/** Decodes a Secret and caches the result, because every call needs it. */
 function decode(secret: Secret): Decoded {
   const known = decodedSecrets.get(secret);
   if (known) return known;
@@ -65,7 +65,7 @@ const notText = (key: string, { metadata: { namespace, name } }: Secret): string
 
 const versions = new WeakMap<Secret, string>();
 
-/** Identifies the data of a Secret. Its metadata, such as a finalizer, does not count. */
+/** Returns a version of the data of a Secret. A change of its metadata, such as a finalizer, does not change it. */
 export function dataVersion(secret: Secret): string {
   const known = versions.get(secret);
   if (known !== undefined) return known;
@@ -78,10 +78,10 @@ export function dataVersion(secret: Secret): string {
 }
 
 /**
- * Merges `credentialsSecretRef` over `secretRef`. User data may be any bytes, credentials must be UTF-8. Other keys are
- * skipped if they are not UTF-8.
+ * Merges the Secrets of a class; `credentialsSecretRef` takes precedence over `secretRef`. User data may be any bytes, and
+ * credentials must be UTF-8. Other keys are skipped if they are not UTF-8.
  * @param find Returns the Secret of a key
- * @param isCredential Whether the driver reads the key; default all keys
+ * @param isCredential Returns true if the driver reads the key; default all keys
  */
 export function readSecrets(
   machineClass: MachineClass,
@@ -110,7 +110,10 @@ export function readSecrets(
   };
 }
 
-/** The user data. No VM can be created without it. */
+/**
+ * Returns the user data.
+ * @throws MachineError if there is none, because no VM can be created without it
+ */
 export function userDataOf(secrets: ClassSecrets, machineName: string, machineClass: MachineClass): Uint8Array {
   const { userData } = secrets;
   if (userData !== undefined) return userData;

@@ -6,7 +6,7 @@ import type { DecodedInput, DriverDefinition, DriverInput } from './define-drive
 
 const segment = (part: PropertyKey): string => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`);
 
-/** `blockDevices`, 0, `ebs` → `.blockDevices[0].ebs` */
+/** Converts a path to text: `blockDevices`, 0, `ebs` becomes `.blockDevices[0].ebs`. */
 export const pathText = (path: readonly PropertyKey[]): string => path.map(segment).join('');
 
 function parse<T>(
@@ -36,19 +36,19 @@ const secretProblem =
     return `data${pathText(path)} of Secret ${secrets}: ${message}; correct the key in the Secret`;
   };
 
-/** The error of a class without a Secret that needs one. */
+/** The error of a class that needs a Secret and has none. */
 export const noSecret = ({ metadata }: MachineClass): string =>
   `secretRef: MachineClass ${metadata.name} refers to no Secret; add a Secret with userData and credentials`;
 
 /**
- * Parses the provider spec of a class by a driver's schema.
+ * Parses the provider spec of a class with a driver's schema.
  * @throws MachineError with each invalid field and its rule
  */
 export const decodeSpec = <Spec>(schema: z.ZodType<Spec>, machineClass: MachineClass): Spec =>
   parse(schema, machineClass.providerSpec, specProblem(machineClass));
 
 /**
- * Parses the input of a call by the driver's own `decode`, or else by its schemas.
+ * Parses the input of a call with the driver's own `decode`, or else with its schemas.
  * @throws MachineError with each invalid field and its rule
  */
 export function decodeInput<Spec, Credentials>(

@@ -12,11 +12,11 @@ export interface DriverInput {
   readonly machineClass: MachineClass;
   /** The machine of the call; absent for a listing and for a wait for notices. */
   readonly machine?: Machine | undefined;
-  /** Merged, decoded data of the class's Secrets. */
+  /** Merged and decoded data of the class's Secrets. */
   readonly data: Readonly<Record<string, string>>;
 }
 
-/** The same in the driver's own types. */
+/** A class and its Secrets in the driver's types, after validation. */
 export interface DecodedInput<Spec, Credentials> {
   readonly spec: Spec;
   readonly credentials: Credentials;
@@ -26,18 +26,18 @@ export interface DecodedInput<Spec, Credentials> {
 export interface DriverDefinition<Spec, Credentials> extends Driver<Spec, Credentials> {
   /** Schema of `MachineClass.providerSpec`. */
   readonly providerSpec: z.ZodType<Spec>;
-  /** Schema of the merged, decoded data of `secretRef` and `credentialsSecretRef`, `userData` included. */
+  /** Schema of the merged and decoded data of `secretRef` and `credentialsSecretRef`, including `userData`. */
   readonly credentialsSchema: z.ZodType<Credentials>;
   /**
-   * Replaces the schemas, for a driver with its own rules, texts or codes. `foldGoJson` reads a provider spec as Go
-   * reads it. Called before every call to the cloud.
+   * Replaces the schemas, for a driver with its own rules, texts or codes. `foldGoJson` decodes a provider spec in the same
+   * way as Go. It is called before every call to the cloud.
    * @throws MachineError
    */
   decode?(input: DriverInput): DecodedInput<Spec, Credentials>;
   /**
    * Returns further problems of a class and its Secret that can be found without the cloud, one sentence each. They are
-   * reported on the class before any VM is created. Absent: none.
-   * @param input.secrets The names of the class's Secrets for the sentences, such as `Secret n/a`.
+   * reported on the class before any VM is created. Absent if there are no further checks.
+   * @param input.secrets Names of the class's Secrets for the sentences, such as `Secret n/a`.
    */
   check?(input: DecodedInput<Spec, Credentials> & { readonly secrets: string }): readonly string[];
   /**
@@ -46,13 +46,13 @@ export interface DriverDefinition<Spec, Credentials> extends Driver<Spec, Creden
    */
   readonly alternatives?: AlternativeRules<Spec>;
   /**
-   * The driver spaces its requests itself, with a `LearnedRate` for each account. Absent: the middleware spaces its
-   * calls by the errors that it throws (`MachineError.throttled`).
+   * True if the driver limits the rate of its requests itself, with a `LearnedRate` for each account. If absent, the invoker
+   * limits the calls, based on the errors of the driver (`MachineError.throttled`).
    */
   readonly spacesRequests?: boolean;
 }
 
-/** Declares a driver. Its types follow from its schemas. */
+/** Declares a driver. TypeScript infers its types from its schemas. */
 export const defineDriver = <Spec, Credentials>(
   definition: DriverDefinition<Spec, Credentials>,
 ): DriverDefinition<Spec, Credentials> => definition;

@@ -1,7 +1,4 @@
-/**
- * Problems of fields in the words of Kubernetes's validation library (apimachinery `field.Error`), in the order of
- * discovery.
- */
+/** Collects problems of fields, with the messages of Kubernetes's validation library (apimachinery `field.Error`). */
 export class FieldErrors {
   readonly #errors: string[] = [];
 
@@ -22,12 +19,12 @@ export class FieldErrors {
     this.#errors.push(`${path}: Forbidden: ${detail}`);
   }
 
-  /** In the order of discovery. */
+  /** All problems in the order in which they were found. */
   get all(): readonly string[] {
     return this.#errors;
   }
 
-  /** One problem as it is, several in brackets, equal ones once; undefined without a problem. */
+  /** Returns a single problem unchanged, and several in brackets without duplicates. Undefined if there is no problem. */
   text(): string | undefined {
     const distinct = [...new Set(this.#errors)];
     return distinct.length > 1 ? `[${distinct.join(', ')}]` : distinct[0];

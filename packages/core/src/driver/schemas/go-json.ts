@@ -2,16 +2,14 @@ import { isRecord, nearest } from '@mcm/kube';
 import type { z } from 'zod';
 import { pathText } from './decode.ts';
 
-/** A JSON document reduced to the keys of a schema. */
+/** A JSON document that contains only the keys of a schema. */
 export interface Folded {
   readonly value: unknown;
-  /**
-   * Keys that the schema does not have, such as `.networkInterfaces[0].subnet`, each with the most similar known key.
-   */
+  /** Keys that the schema does not declare, such as `.networkInterfaces[0].subnet`, each with the most similar known key. */
   readonly unknown: readonly { readonly path: string; readonly nearest?: string }[];
 }
 
-/** The used part of a zod schema's definition, which zod calls `def`. */
+/** The fields of a zod schema's `def` that this file reads. */
 interface Definition {
   readonly type: string;
   readonly innerType?: { readonly def: Definition };
@@ -20,7 +18,7 @@ interface Definition {
   readonly shape?: Readonly<Record<string, { readonly def: Definition }>>;
 }
 
-/** The zero value of a Go variable. Undefined if an absent value has the same meaning. */
+/** Zero values of Go types. A missing entry means that the zero value has the same meaning as an absent value. */
 const ZERO: Readonly<Record<string, unknown>> = { string: '', number: 0, int: 0, boolean: false };
 
 const unwrap = (definition: Definition): Definition =>
@@ -29,22 +27,25 @@ const unwrap = (definition: Definition): Definition =>
 const zeroOf = (definition: Definition): unknown => (definition.type === 'object' ? {} : ZERO[definition.type]);
 
 /**
- * Reads a JSON value as Go's decoder reads it into a struct. Unknown keys are removed and reported. The schema checks
- * the types.
+ * Decodes a JSON value in the same way as Go decodes it into a struct. Unknown keys are removed and reported. The schema
+ * checks the types.
  *
- * - Keys match in any letter case. The last of several applies, and objects are merged.
- * - null counts as absent, in lists and maps as the zero value of the type.
+ * - Keys match in any letter case. The last of several values is used, and objects are merged.
+ * - null counts as absent. In lists and maps it counts as the zero value of the type.
  */
 export function foldGoJson(schema: z.ZodType, value: unknown): Folded {
   const unknown: { path: string; nearest?: string }[] = [];
   return { value: fold(schema.def as Definition, value, '', unknown), unknown };
 }
 
-/** The value that Go reads. null becomes an empty object. An absent value stays absent, and the schema refuses it. */
+/**
+ * Returns the value that Go would decode. null becomes an empty object. An absent value stays absent, so that the schema
+ * refuses it.
+ */
 export const readGoJson = (schema: z.ZodType, value: unknown): unknown =>
   value === undefined ? undefined : (foldGoJson(schema, value).value ?? {});
 
-/** The type errors of a provider spec from its zod issues, one sentence each. */
+/** Returns the type errors of a provider spec from its zod issues, one sentence each. */
 export const specTypeProblems = (
   providerSpec: unknown,
   issues: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[],

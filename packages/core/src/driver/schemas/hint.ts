@@ -3,15 +3,15 @@ import type { MachineError } from '../contract/errors.ts';
 import { secretKeysOf, secretNames } from './credentials.ts';
 import { noSecret, pathText } from './decode.ts';
 
-/** A refusal of the cloud that concerns the class, and not one machine. */
+/** A refusal of the cloud that concerns the class, not a single machine. */
 export interface Problem {
   /** Reason of the event on the class. */
   readonly reason: 'CredentialsRefused' | 'CloudUnreachable' | 'CloudRefuses';
-  /** The field to change, and how. */
+  /** A sentence that names the field to change, and how. */
   readonly hint: string;
 }
 
-/** Codes of Node for failed connections. */
+/** Error codes of Node.js for failed connections. */
 const UNREACHABLE = new Set([
   'EAI_AGAIN',
   'ECONNREFUSED',
@@ -23,18 +23,19 @@ const UNREACHABLE = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
 const UNTRUSTED = /CERT|UNABLE_TO_VERIFY|SSL|TLS/;
-/** Fields with the location of a cloud. */
+/** Names of fields that contain a location in a cloud. */
 const PLACES = new Set(['endpoint', 'location', 'region', 'zone']);
 /** Codes of permanent failures. */
 const LASTING = new Set(['InvalidArgument', 'Internal', 'FailedPrecondition', 'PermissionDenied']);
-/** Shorter values occur in sentences by chance. */
+/** Shorter values can occur in a sentence by chance. */
 const SHORTEST_VALUE = 4;
 const MOST_FIELDS = 3;
 const DEEPEST_CAUSE = 8;
 
 /**
- * Returns a hint for a call that failed at the cloud because of its class or Secret; undefined for other causes. @param
- * error The error of the driver with its causes @param call The driver's method
+ * Returns a hint for a call that the cloud refused because of its class or Secret. Undefined for other causes.
+ * @param error The error of the driver with its causes
+ * @param call Name of the driver's method
  */
 export function problemOf(
   error: MachineError,
@@ -42,19 +43,19 @@ export function problemOf(
   secrets: Readonly<Record<string, string>>,
   call: string,
 ): Problem | undefined {
-  // No request was sent to the cloud. `check` reports the problem on the class.
+  // No request was sent to the cloud, and `check` reports this problem on the class.
   if (error.place !== undefined) return undefined;
   if (error.credentialsRefused) return { reason: 'CredentialsRefused', hint: credentialsHint(machineClass, secrets) };
   const network = networkCode(error);
   if (network !== undefined) return { reason: 'CloudUnreachable', hint: networkHint(network, machineClass) };
-  // A creation that does not find something lacks an object that the class names, such as an image or a network.
+  // `NotFound` in a creation means that an object of the class is missing, such as an image or a network.
   if (!LASTING.has(error.code) && !(call === 'create' && error.code === 'NotFound')) return undefined;
   const fields = leaves(machineClass.providerSpec).filter(({ value }) => names(error.message, value));
   if (fields.length === 0) return undefined;
   return { reason: 'CloudRefuses', hint: `check ${reported(fields)} of MachineClass ${machineClass.metadata.name}` };
 }
 
-/** The field of a problem whose message does not contain it; undefined: nothing to add. */
+/** Returns the field of a problem if the message does not name it; otherwise undefined. */
 export function placeOf({ place }: MachineError, machineClass: MachineClass): string | undefined {
   if (place === undefined) return undefined;
   if (place !== 'secret') return `correct ${place} of MachineClass ${machineClass.metadata.name}`;
@@ -78,7 +79,7 @@ function networkHint(code: string, machineClass: MachineClass): string {
   return `the cloud cannot be reached (${code}); check ${where}the endpoint in Secret or environment, and the controller's network`;
 }
 
-/** Node's code of a failed connection, from any of the causes. */
+/** Returns the Node.js error code of a failed connection, from the error or any of its causes. */
 function networkCode(error: unknown): string | undefined {
   let at: unknown = error;
   for (let depth = 0; depth < DEEPEST_CAUSE && at instanceof Error; depth++) {
@@ -94,7 +95,7 @@ interface Leaf {
   readonly value: string;
 }
 
-/** All texts of a provider spec with their paths. */
+/** Returns all texts of a provider spec with their paths. */
 function leaves(value: unknown, path: readonly (string | number)[] = []): Leaf[] {
   if (typeof value === 'string') return [{ path, value }];
   if (Array.isArray(value)) return value.flatMap((each, at) => leaves(each, [...path, at]));
@@ -102,7 +103,7 @@ function leaves(value: unknown, path: readonly (string | number)[] = []): Leaf[]
   return Object.entries(value).flatMap(([key, each]) => leaves(each, [...path, key]));
 }
 
-/** Returns true if the sentence contains the value as a separate word that is not the name of a code. */
+/** Returns true if the sentence contains the value as a separate word. Names of error codes do not count. */
 function names(message: string, value: string): boolean {
   if (value.length < SHORTEST_VALUE || isMachineCode(value)) return false;
   const at = message.indexOf(value);

@@ -8,7 +8,7 @@ export interface DriverReference {
   readonly secret: JsonSchema;
 }
 
-/** The part of JSON Schema that zod writes. */
+/** The parts of JSON Schema that zod generates. */
 export interface JsonSchema {
   readonly type?: string | undefined;
   readonly description?: string | undefined;
@@ -21,11 +21,11 @@ export interface JsonSchema {
   readonly [keyword: string]: unknown;
 }
 
-/** zod declares a wider type than it writes. */
+/** zod declares a wider type than it generates. */
 const schemaOf = (schema: z.ZodType): JsonSchema =>
   z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchema;
 
-/** The schemas of a driver as JSON Schema, for editors, admission policies and documents. */
+/** Returns the schemas of a driver as JSON Schema, for editors, admission policies and documentation. */
 export const driverReference = <Spec, Credentials>(
   driver: Pick<DriverDefinition<Spec, Credentials>, 'name' | 'providerSpec' | 'credentialsSchema'>,
 ): DriverReference => ({
@@ -40,7 +40,7 @@ interface Row {
   readonly about: string;
 }
 
-/** The schemas as Markdown: one table for the provider spec, one for the Secret. */
+/** Returns the schemas as Markdown: a table for the provider spec and one for the Secret. */
 export function referenceText({ provider, providerSpec, secret }: DriverReference): string {
   return [
     `# Reference: provider \`${provider}\``,

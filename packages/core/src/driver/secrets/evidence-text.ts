@@ -3,23 +3,23 @@ import { hideNeedles, needlesOf } from './normal-form.ts';
 import { allNeedlesOf } from './redact.ts';
 import { bytesOf, isText, type SecretValue, type SecretValues, textsOf } from './secret-value.ts';
 
-/** Values that no stored text may contain. */
+/** Values to remove from texts before they are stored. */
 export interface Known {
-  /** Decoded data of Secrets with user data: of one class, or of several. */
+  /** Decoded data of the Secrets of one or several classes, with the user data. */
   readonly secrets: SecretValues | readonly SecretValues[];
   /** Bootstrap tokens that were created. */
   readonly tokens: readonly string[];
 }
 
 const HIDDEN = '***';
-/** Shorter values are ordinary words. */
+/** Shorter values are often ordinary words. */
 const SHORTEST_SECRET = 6;
-/** Shorter pieces of user data are ordinary words. Any longer piece is removed. */
+/** Shorter parts of user data are often ordinary words. Any longer part is removed. */
 const SHORTEST_LINE = 12;
-/** Shorter pieces occur in base64 by chance. */
+/** Shorter parts occur in base64 by chance. */
 const SHORTEST_ENCODED = 9;
 
-/** Patterns of secrets of any origin. */
+/** Patterns of secrets from any source. */
 const LOOKS: readonly RegExp[] = [
   /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(-----END [A-Z ]*PRIVATE KEY-----|$)/g,
   /\b[a-z0-9]{6}\.[a-z0-9]{16}\b/g, // bootstrap token
@@ -32,8 +32,8 @@ const LOOKS: readonly RegExp[] = [
 ];
 
 /**
- * Returns the text without secrets: known values, whole or by line, encoded (base64, URL, JSON), wrapped or coloured by
- * a console, and everything that looks like a key, token or password.
+ * Returns the text without secrets. It removes known values, whole or line by line, also if they are encoded (base64, URL,
+ * JSON) or wrapped or colored by a console. It also removes everything that looks like a key, token or password.
  */
 export const scrub = (text: string, known: Known): string => scrubber(known)(text);
 
@@ -48,7 +48,7 @@ export function scrubber(known: Known): (text: string) => string {
     LOOKS.reduce((result, look) => result.replace(look, HIDDEN), hideNeedles(hide(text, pieces), needles));
 }
 
-/** The texts to remove, without blanks. */
+/** Returns the texts to remove, without whitespace. */
 function piecesOf({ secrets, tokens }: Known): ReadonlySet<string> {
   const pieces = new Set<string>();
   const add = (piece: string, shortest: number): void => {
@@ -72,7 +72,7 @@ function piecesOf({ secrets, tokens }: Known): ReadonlySet<string> {
 
 const PLACEHOLDERS = new RegExp(Object.values(UserDataPlaceholders).join('|'), 'g');
 
-/** The lines of user data, split at placeholders, because each machine has another rendered text. */
+/** Returns the lines of user data, split at placeholders, because the rendered text differs between machines. */
 const userDataPieces = (userData: string): readonly string[] =>
   userData.split('\n').flatMap((line) => line.split(PLACEHOLDERS).map((part) => part.trim()));
 
@@ -81,7 +81,7 @@ function formsOf(piece: string): readonly string[] {
   return piece.length < SHORTEST_ENCODED ? forms : [...forms, ...inBase64(piece)];
 }
 
-/** Bytes that are not text have no lines. Their base64 is removed in pieces of this many bytes. */
+/** Bytes that are not text have no lines. Their base64 is removed in parts of this many bytes. */
 const STRETCH = 48;
 
 function binaryPieces(value: SecretValue): readonly string[] {
@@ -93,7 +93,8 @@ function binaryPieces(value: SecretValue): readonly string[] {
 }
 
 /**
- * The parts of a text's base64 that are equal at any position in a longer text: three alignments, without the edges.
+ * Returns the parts of a text's base64 that do not depend on its position in a longer text. There are three alignments.
+ * Characters at the edges are excluded, because they depend on the neighboring bytes.
  */
 function inBase64(piece: SecretValue): readonly string[] {
   const bytes = bytesOf(piece);
@@ -105,11 +106,11 @@ function inBase64(piece: SecretValue): readonly string[] {
   });
 }
 
-/** Escape sequences of terminals, and blanks: a console wraps lines and colors words. */
+/** Escape sequences of terminals, and whitespace. A console wraps lines and colors words. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what terminals send
 const BETWEEN = /\u001b\[[0-9;?]*[A-Za-z]|\s+/g;
 
-/** Replaces each occurrence, with any blanks and escapes inside it. */
+/** Replaces each occurrence of a secret, even if it contains whitespace or escape sequences. */
 function hide(text: string, pieces: ReadonlySet<string>): string {
   const { bare, at } = withoutBlanks(text);
   const ranges: [number, number][] = [];
@@ -128,7 +129,7 @@ function hide(text: string, pieces: ReadonlySet<string>): string {
   return result + text.slice(done);
 }
 
-/** The text without blanks and escapes, with the position of each character. */
+/** Returns the text without whitespace and escape sequences, and the position of each character in the original. */
 function withoutBlanks(text: string): { readonly bare: string; readonly at: (index: number) => number } {
   const starts: { readonly bare: number; readonly text: number }[] = [];
   let bare = '';

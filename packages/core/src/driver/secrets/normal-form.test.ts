@@ -7,7 +7,7 @@ import { redact } from './redact.ts';
 
 const chars = [...'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.~!$&()=?<>"\'/+éß€'];
 const word = fc.string({ unit: fc.constantFrom(...chars), minLength: 10, maxLength: 40 });
-/** A word that occurs in no sentence, like a password or token. */
+/** A word that does not occur in an ordinary sentence, like a password or token. */
 const secret = fc.tuple(word, fc.nat(9)).map(([text, digit]) => `q${text}${digit}z`);
 
 const each = (text: string, how: (char: string) => string): string => [...text].map(how).join('');
@@ -90,7 +90,7 @@ test.each(PLACES)('%s is removed in every encoding, and the text around it stays
   fc.assert(
     fc.property(secret, fc.constantFrom(...ENCODINGS), fc.nat(100), (value, [, encode], at) => {
       const { key, value: stored } = placeOf(value);
-      // For user data the test looks for the line.
+      // For user data, the test searches for the whole line.
       const shown = encode(key === USER_DATA_KEY ? `join --with ${value}` : value, at);
       const text = `RunInstances failed: [${shown}] (HTTP 403)`;
       const said = redact(text, { [key]: stored });

@@ -1,19 +1,20 @@
 import { bytesOf, type SecretValue } from './secret-value.ts';
 
 /**
- * A text without the characters that may stand between those of a secret: blanks, escapes of terminals, XML, JSON, URLs
- * and programs. Letters are lower case. Characters are UTF-8 bytes, because URLs escape bytes.
+ * A text in a form in which secrets can be found. It has no whitespace and no escape sequences of terminals, XML, JSON, URLs
+ * and programming languages. Letters are in lower case. Each character is one byte of UTF-8, because URLs escape single
+ * bytes.
  */
 export interface NormalForm {
   readonly text: string;
-  /** Start and end of each character in the original. */
+  /** Start and end of each character in the original text. */
   readonly from: Uint32Array;
   readonly to: Uint32Array;
 }
 
 const NAMED: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ' };
 
-/** An escape of a terminal, XML, JSON or Go, a URL, a shell or C, or a run of blanks. */
+/** An escape sequence of a terminal, XML, JSON, Go, a URL, a shell or C, or a run of whitespace. */
 const PART =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what terminals send
   /\u001b\[[0-9;?]*[A-Za-z]|&(?:#x?[0-9a-f]{1,6}|amp|lt|gt|quot|apos|nbsp);|\\u[0-9a-f]{4}|\\x[0-9a-f]{2}|%[0-9a-f]{2}|\\[nrtbfv0"'\\/]|\s+/gi;
@@ -23,7 +24,7 @@ const codeOf = (text: string, radix: number): string => {
   return code <= 0x10ffff ? String.fromCodePoint(code) : '';
 };
 
-/** The bytes that a part represents. */
+/** Returns the bytes that an escape sequence represents. */
 function meaningOf(part: string): string {
   const first = part[0];
   if (first === '\u001b') return '';
@@ -41,10 +42,10 @@ function meaningOf(part: string): string {
 
 const utf8 = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');
 
-/** Nested escapes, such as JSON in JSON in XML. */
+/** Maximum depth of nested escapes, such as JSON in JSON in XML. */
 const DEEPEST = 4;
 
-/** Builds a normal form. No text gets longer, except by the bytes of its characters. */
+/** Builds a normal form. The result is never longer than the text in UTF-8. */
 class Builder {
   readonly #chunks: string[] = [];
   readonly #from: Uint32Array;
@@ -56,7 +57,7 @@ class Builder {
     this.#to = new Uint32Array(capacity);
   }
 
-  /** Adds bytes that all represent one part of the original. */
+  /** Adds bytes that all represent the same part of the original. */
   add(bytes: string, from: number, to: number): void {
     this.#chunks.push(bytes);
     for (let i = 0; i < bytes.length; i++, this.#length++) {
@@ -65,7 +66,7 @@ class Builder {
     }
   }
 
-  /** Adds bytes with a separate position each. */
+  /** Adds bytes, each with its own position. */
   copy(bytes: string, placeOf: (index: number) => readonly [from: number, to: number]): void {
     this.#chunks.push(bytes);
     for (let i = 0; i < bytes.length; i++, this.#length++) {
@@ -96,10 +97,10 @@ function once({ text, from, to }: NormalForm): NormalForm {
   return builder.end();
 }
 
-/** Runs of single bytes, and characters of several bytes. */
+/** A run of single-byte characters, or one character of several bytes. */
 const RUNS = /[\0-\x7f]+|[^\0-\x7f]/gu;
 
-/** The text as bytes, with the position of each in the text. */
+/** Returns the UTF-8 bytes of a text, with the position of each byte in the text. */
 function bytesWithPlaces(text: string): NormalForm {
   const builder = new Builder(Buffer.byteLength(text));
   for (const { 0: part, index } of text.matchAll(RUNS)) {
@@ -109,7 +110,7 @@ function bytesWithPlaces(text: string): NormalForm {
   return builder.end();
 }
 
-/** The normal form of a text, with the position of each character. */
+/** Returns the normal form of a text. */
 export function normalForm(text: string): NormalForm {
   let form = bytesWithPlaces(text);
   for (let round = 0; round < DEEPEST; round++) {
@@ -121,10 +122,10 @@ export function normalForm(text: string): NormalForm {
   return { ...form, text: form.text.toLowerCase() };
 }
 
-/** Shorter ones occur in base64 or hexadecimal text by chance. */
+/** Shorter values occur in base64 or hexadecimal text by chance. */
 const SHORTEST_ENCODED = 6;
 
-/** The forms of a value in normal form: unchanged, hexadecimal, and base64 at any position in a longer text. */
+/** Returns the encodings of a value in normal form: plain, hexadecimal, and base64 at any position in a longer text. */
 export function needlesOf(value: SecretValue, shortest: number): readonly string[] {
   const bytes = bytesOf(value);
   const text = typeof value === 'string' ? normalForm(value).text : '';
@@ -135,19 +136,22 @@ export function needlesOf(value: SecretValue, shortest: number): readonly string
   return [...plain, hex, ...[':', '-', ',', ',0x'].map((between) => pairs.join(between)), ...inBase64(bytes)];
 }
 
-/** The parts of base64 that are equal at any position in longer bytes: three alignments, without the edges. */
+/**
+ * Returns the parts of base64 that do not depend on the position in longer bytes. There are three alignments. Characters at
+ * the edges are excluded, because they depend on the neighboring bytes.
+ */
 function inBase64(bytes: Buffer): readonly string[] {
   return [0, 1, 2].flatMap((offset) => {
     const encoded = Buffer.concat([Buffer.alloc(offset), bytes]).toString('base64');
     const inner = encoded
       .slice(Math.ceil((offset * 8) / 6), Math.floor(((offset + bytes.length) * 8) / 6))
       .toLowerCase();
-    // The normal form has no blanks and no escapes of `+` and `/`.
+    // The normal form has no whitespace. `+` and `/` occur unescaped, or as `-` and `_`.
     return inner.length < SHORTEST_ENCODED ? [] : [inner, inner.replaceAll('+', '-').replaceAll('/', '_')];
   });
 }
 
-/** Replaces each part that equals a needle in normal form by `***`. */
+/** Replaces each part of the text whose normal form contains a needle by `***`. */
 export function hideNeedles(text: string, needles: Iterable<string>): string {
   const form = normalForm(text);
   const ranges: [number, number][] = [];

@@ -4,31 +4,31 @@ import { hideNeedles, needlesOf } from './normal-form.ts';
 import { bytesOf, type SecretValue, type SecretValues, textsOf } from './secret-value.ts';
 
 /**
- * Removes from stored texts: values of Secrets in many encodings, and text that looks like a credential, such as tokens
- * and signatures. Clouds, proxies and libraries quote requests in their errors.
+ * Removes secrets from texts before they are stored: values of Secrets in many encodings, and text that looks like a
+ * credential, such as tokens and signatures. Clouds, proxies and libraries quote requests in their errors.
  */
 
-/** Shorter values are ordinary words. Most lines of user data are ordinary words too. */
+/** Shorter values are often ordinary words. Most lines of user data are ordinary words too. */
 const SHORTEST_SECRET = 6;
 const SHORTEST_LINE = 16;
 
-/** The length from which the value of a key of a Secret is hidden in texts. Shorter values are common words. */
+/** The minimum length of the values of this Secret key to be removed. Shorter values are common words. */
 export const shortestSecret = (key: string): number => (key === USER_DATA_KEY ? SHORTEST_LINE : SHORTEST_SECRET);
 
-/** The parts of user data that are equal for all machines lie between its placeholders. */
+/** User data is split at its placeholders. The parts between them are the same for all machines. */
 const PLACEHOLDERS = new RegExp(Object.values(UserDataPlaceholders).join('|'));
 
 /**
- * Keys of a key file (JSON) with secret values. The other keys name accounts and addresses, which errors should
- * contain.
+ * Keys of a key file (JSON) with secret values. The other keys contain names of accounts and addresses, which errors should
+ * show.
  */
 const SECRET_KEY = /(key|secret|token|password|passwd|pwd|passphrase|auth|credentials?|assertion)$/i;
 
-/** The form within JSON. */
+/** Returns the text as it appears in a JSON string. */
 const escaped = (text: string): string => JSON.stringify(text).slice(1, -1);
 const base64 = (value: SecretValue): string => bytesOf(value).toString('base64');
 
-/** The encoded forms: in a URL or form, in JSON, and in JSON within JSON. */
+/** Returns the encoded forms of a text: in a URL or form, in JSON, and in JSON within JSON. */
 const forms = (text: string): readonly string[] => {
   const url = encodeURIComponent(text.toWellFormed());
   return [text, escaped(text), escaped(escaped(text)), url, url.replaceAll('%20', '+')];
@@ -36,11 +36,11 @@ const forms = (text: string): readonly string[] => {
 
 const encoded = (value: SecretValue): readonly string[] => [base64(value), bytesOf(value).toString('base64url')];
 
-/** A whole value, also in base64. Clouds receive user data in base64 and return it in errors. */
+/** Returns a whole value, plain and in base64. Clouds receive user data in base64 and return it in errors. */
 const wholes = (value: string): readonly string[] =>
   [...new Set([value, value.trim()])].flatMap((each) => [each, ...encoded(each)]);
 
-/** Key files are not nested deeper. */
+/** Maximum depth to which a key file is searched. */
 const DEEPEST_KEY = 8;
 
 function* secretsWithin(found: unknown, isSecret: boolean, depth = 0): Generator<string> {
@@ -54,7 +54,7 @@ function* secretsWithin(found: unknown, isSecret: boolean, depth = 0): Generator
   }
 }
 
-/** Secret values within a key file at any depth. Drivers parse it, so an error may quote a single value. */
+/** Returns the secret values in a key file at any depth. Drivers parse the file, so an error may quote a single value. */
 function within(value: string, depth = 0): readonly string[] {
   if (!/^\s*[{[]/.test(value) || depth > DEEPEST_KEY) return [];
   try {
@@ -64,20 +64,20 @@ function within(value: string, depth = 0): readonly string[] {
   }
 }
 
-/** A word that occurs in no sentence. */
+/** A word that does not occur in an ordinary sentence. */
 const OPAQUE_WORD = /^(?!.*:\/\/)(?=.*\d)(?=.*[a-z])\S{8,}$/i;
 /** A short line of user data that assigns a secret. */
 const ASSIGNED = /(?:pass\w*|pwd|secret\w*|token\w*|\w*key|auth\w*|cred\w*)["']?\s*(?:[:=]\s*|\s)["']?([^\s"']{4,})/i;
-/** A short line of user data with a single word that occurs in no sentence. */
+/** A short line of user data with one word that does not occur in an ordinary sentence. */
 const OPAQUE_LINE = /^(?=.*\d)(?=.*[a-z])\S{6,}$/i;
 
-/** The secrets within lines of user data, most of which are ordinary words. */
+/** Returns the secrets in a line of user data. Most lines contain only ordinary words. */
 function secretOfLine(line: string): readonly string[] {
   const assigned = ASSIGNED.exec(line)?.[1];
   return [...(assigned === undefined ? [] : [assigned]), ...(OPAQUE_LINE.test(line) ? [line] : [])];
 }
 
-/** The words of a value with several. An error may quote one of them. */
+/** Returns the words of a value that has several. An error may quote one of them. */
 const wordsOf = (value: string): readonly string[] =>
   /^\s*[{[]|\n\s*\S/.test(value)
     ? []
@@ -86,7 +86,7 @@ const wordsOf = (value: string): readonly string[] =>
         .split(/\s+/)
         .filter((word) => OPAQUE_WORD.test(word));
 
-/** The forms of a value in normal form, with their shortest length. */
+/** Returns the forms of a value in normal form, without those that are too short. */
 function needlesOfValue(key: string, value: SecretValue): readonly string[] {
   const texts = textsOf(value);
   const whole = needlesOf(typeof value === 'string' ? value.trim() : value, SHORTEST_SECRET);
@@ -109,7 +109,7 @@ function needlesOfValue(key: string, value: SecretValue): readonly string[] {
   ];
 }
 
-/** An assigned secret may be as short. */
+/** Minimum length of a secret that a line assigns. */
 const SHORTEST_WORD_OF_LINE = 4;
 
 function piecesOf(key: string, value: SecretValue): readonly string[] {
@@ -127,7 +127,10 @@ function piecesOf(key: string, value: SecretValue): readonly string[] {
 
 type Secrets = SecretValues;
 
-/** Keys of Secrets with the values that they can have. Hiding these words would also hide them in names such as `kube-system`. */
+/**
+ * Keys of Secrets with a fixed list of possible values. These words are not removed, because that would also remove them
+ * from names such as `kube-system`.
+ */
 const CHOICES: Readonly<Record<string, readonly string[]>> = { managedIdentity: ['system', 'user'] };
 
 const withoutChoices = (secrets: Secrets): Secrets =>
@@ -135,7 +138,7 @@ const withoutChoices = (secrets: Secrets): Secrets =>
     Object.entries(secrets).filter(([key, value]) => !CHOICES[key]?.includes(textsOf(value)[0]?.trim() ?? '')),
   );
 
-/** Computed once for each set of secrets, because all lines of a logger have the same set. */
+/** Caches the result for each set of secrets. All lines of a logger use the same set. */
 function remembered(make: (secrets: Secrets) => readonly string[]): (secrets: Secrets) => readonly string[] {
   const known = new WeakMap<Secrets, readonly string[]>();
   return (secrets) => {
@@ -147,12 +150,15 @@ function remembered(make: (secrets: Secrets) => readonly string[]): (secrets: Se
 
 const allPiecesOf = remembered((secrets) => Object.entries(secrets).flatMap(([key, value]) => piecesOf(key, value)));
 
-/** All forms of Secrets in normal form: escaped, in other letter cases, with blanks, in hexadecimal and base64. */
+/**
+ * Returns all forms of Secrets in normal form. They match texts that are escaped, in other letter cases, with whitespace, in
+ * hexadecimal and in base64.
+ */
 export const allNeedlesOf = remembered((secrets) => [
   ...new Set(Object.entries(secrets).flatMap(([key, value]) => needlesOfValue(key, value))),
 ]);
 
-/** Longest first, because a short one may be a part of a longer one. */
+/** The longest values come first, because a short value may be a part of a longer one. */
 function without(text: string, pieces: readonly string[]): string {
   let result = text;
   const present = [...new Set(pieces)].filter((piece) => text.includes(piece));
@@ -160,11 +166,14 @@ function without(text: string, pieces: readonly string[]): string {
   return result;
 }
 
-/** Runs of base64 characters, also in URL encoding. */
+/** A run of base64 characters, also with URL encoding. */
 const RUN = /(?:[\w+/=-]|%[0-9a-f]{2}){24,}/gi;
 const WINDOW = 16;
 
-/** The base64 forms of a run of bytes. The search includes parts of a secret, because servers truncate echoed texts. */
+/**
+ * Returns a run of characters decoded from URL encoding. The search finds parts of a secret, because servers truncate quoted
+ * texts.
+ */
 const plain = (run: string): string =>
   run
     .replaceAll(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
@@ -181,7 +190,7 @@ const denseOf = remembered((secrets) =>
   }),
 );
 
-/** The text without runs that contain a part of a secret, or of its base64. */
+/** Returns the text without runs that contain a part of a secret, plain or in base64. */
 function withoutParts(text: string, secrets: Secrets): string {
   const dense = denseOf(secrets);
   return text.replaceAll(RUN, (run) => {
@@ -194,7 +203,7 @@ function withoutParts(text: string, secrets: Secrets): string {
   });
 }
 
-/** Fields of forms, URLs, JSON and XML that contain a credential. */
+/** Names of fields in forms, URLs, JSON and XML whose values are credentials. */
 const FIELDS =
   'access_?token|refresh_token|id_token|subject_token|client_secret|client_assertion|assertion|private_key|password|' +
   'secret_?access_?key|session_?token|web_?identity_?token|x-amz-(?:security-token|signature)|signature|sig|' +
@@ -202,7 +211,7 @@ const FIELDS =
 
 /** Patterns of credentials. */
 const CREDENTIALS: readonly (readonly [RegExp, string])[] = [
-  // A private key, complete or cut.
+  // A private key, complete or truncated.
   [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g, '***'],
   // Values of headers: `Authorization: Bearer …`, and `x-amz-security-token:…` in AWS's canonical request.
   [/\b(Bearer|Basic|Negotiate)(\s+|%20|\+)[\w.~+/=%-]{16,}/gi, '$1$2***'],
@@ -213,12 +222,13 @@ const CREDENTIALS: readonly (readonly [RegExp, string])[] = [
   [/\bya29\.[\w.-]{8,}/g, '***'],
   // `field=…`, `"field":"…"`, `<Field>…`.
   [new RegExp(`\\b(${FIELDS})(=|\\\\?["']\\s*:\\s*\\\\?["']|>)[^\\s"'&<>,;\\\\]{6,}`, 'gi'), '$1$2***'],
-  // Rendered user data contains a bootstrap token, which only its own call knows.
+  // Rendered user data contains a bootstrap token. It is not in any Secret of the class, so a pattern removes it.
   [/\b[a-z0-9]{6}\.[a-z0-9]{16}\b/g, '***'],
 ];
 
 /**
- * Returns the text without values of the Secrets, their lines and parts, and without text that looks like a credential.
+ * Returns the text without values of the Secrets, without their lines and parts, and without text that looks like a
+ * credential.
  */
 export function redact(text: string, secrets: Secrets): string {
   const needles = allNeedlesOf(secrets);
@@ -230,27 +240,27 @@ export function redact(text: string, secrets: Secrets): string {
 
 /** Headers with credentials. */
 const CONFIDENTIAL = /^(authorization|proxy-authorization|cookie|x-amz-security-token)$/i;
-/** Shorter words of a header are not secrets: schemes, names of parameters, dates. */
+/** Shorter words of a header are not secrets. They are schemes, names of parameters, or dates. */
 const SHORTEST_WORD = 12;
 const NO_SECRET = /^AWS4-HMAC-SHA256$|^SignedHeaders=/;
-/** Form fields of a token endpoint. */
+/** Fields of a form for a token service that contain credentials. */
 const CONFIDENTIAL_FIELD = /(secret|assertion|token)$/i;
 
 /** The parts of a request that an answer may quote. */
 export interface Sent {
   readonly headers: Readonly<Record<string, string>>;
-  /** The form of a token endpoint. */
+  /** The fields of a form for a token service. */
   readonly form?: Readonly<Record<string, string>>;
 }
 
 /**
- * Returns the text of an answer without the credentials of its request. A token that was issued for a Secret has no
- * pattern, so only the sender can remove it. Use it before the text becomes an error.
+ * Returns the text of an answer without the credentials of its request. A token that a service issued matches no pattern, so
+ * only the sender can remove it. Call this before the text becomes an error.
  */
 export function withoutSent(text: string, { headers, form = {} }: Sent): string {
   const reported = Object.entries(headers).flatMap(([name, value]) => (CONFIDENTIAL.test(name) ? [value] : []));
   const words = reported.flatMap((value) => value.split(/[\s,]+/)).filter((word) => !NO_SECRET.test(word));
-  // `Signature=…`: an answer may quote only the value.
+  // An answer may quote only the value of `Signature=…`.
   const values = words.flatMap((word) => [word, word.slice(word.indexOf('=') + 1)]);
   const fields = Object.entries(form).flatMap(([name, value]) => (CONFIDENTIAL_FIELD.test(name) ? [value] : []));
   const confidential = [...values.filter(({ length }) => length >= SHORTEST_WORD), ...fields.filter(Boolean)];
@@ -259,16 +269,19 @@ export function withoutSent(text: string, { headers, form = {} }: Sent): string 
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Objects of libraries are logged to this depth, because they refer to each other in circles. */
+/** Maximum depth to which objects are logged. Objects of libraries can refer to each other in cycles. */
 const DEEPEST = 5;
 
-/** A logger whose messages and fields contain no value of the Secrets, with any input of a driver or its library. */
+/**
+ * Returns a logger that removes the values of the Secrets from messages and fields of every log line of a driver or its
+ * library.
+ */
 export function redactingLogger(log: Logger, secrets: Secrets): Logger {
   const clean = (value: unknown, depth = 0): unknown => {
     if (typeof value === 'string') return redact(value, secrets);
     if (value instanceof Error) return { name: value.name, message: redact(errorText(value), secrets) };
     if (typeof value !== 'object' || value === null) return value;
-    // Bytes would be logged one by one.
+    // Without this, a logger would print each byte.
     if (depth === DEEPEST || ArrayBuffer.isView(value)) return '…';
     if (Array.isArray(value)) return value.map((each) => clean(each, depth + 1));
     return cleanFields(value as Fields, depth + 1);

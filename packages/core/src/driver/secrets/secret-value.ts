@@ -1,22 +1,22 @@
 import { gunzipSync } from 'node:zlib';
 
-/** A value of a Secret: text, or bytes where the text does not matter (user data). */
+/** A value of a Secret: text, or bytes for user data. */
 export type SecretValue = string | Uint8Array;
 /** Values of Secrets by key. */
 export type SecretValues = Readonly<Record<string, SecretValue>>;
 
-/** Longer text is not unpacked. */
+/** Maximum size of a decompressed text. Larger data is not searched. */
 const MOST_UNPACKED = 4 * 1_024 * 1_024;
 /** The first bytes of gzip. */
 const GZIP = [0x1f, 0x8b];
 
-/** The bytes of a value; a text is UTF-8. The result may share memory with the value. */
+/** Returns the bytes of a value; a text is encoded as UTF-8. The result may share memory with the value. */
 export const bytesOf = (value: SecretValue): Buffer =>
   typeof value === 'string'
     ? Buffer.from(value, 'utf8')
     : Buffer.from(value.buffer, value.byteOffset, value.byteLength);
 
-/** Whether the bytes are UTF-8, as most user data is. */
+/** Returns true if the bytes are UTF-8, as in most user data. */
 export function isText(bytes: Uint8Array): boolean {
   return bytesOf(bytes).compare(Buffer.from(bytesOf(bytes).toString('utf8'), 'utf8')) === 0;
 }
@@ -24,8 +24,8 @@ export function isText(bytes: Uint8Array): boolean {
 const known = new WeakMap<Uint8Array, readonly string[]>();
 
 /**
- * The texts in a value: the value itself, with U+FFFD for bytes that are not UTF-8, and the unpacked text of gzip,
- * which a VM may show on its console.
+ * Returns the texts in a value. These are the value itself, with U+FFFD for bytes that are not UTF-8, and the decompressed
+ * text of gzip data. A VM may show both on its console.
  */
 export function textsOf(value: SecretValue): readonly string[] {
   if (typeof value === 'string') return [value];
@@ -37,7 +37,7 @@ export function textsOf(value: SecretValue): readonly string[] {
   return texts;
 }
 
-/** The text inside gzip; undefined for other bytes, and for a text of more than 4 MiB. */
+/** Returns the text in gzip data. Undefined for other bytes, and for a text of more than 4 MiB. */
 export function unpackedText(value: Uint8Array): string | undefined {
   if (!GZIP.every((byte, i) => value[i] === byte)) return undefined;
   try {

@@ -7,17 +7,18 @@ import type { KeptVms } from '../../evidence/kept-vms.ts';
 import { InstanceSet, instanceKey, isInstance } from '../../node/instance.ts';
 import type { CallResult } from './calls.ts';
 
-/** Input for the choice of a VM to adopt. */
+/** Options for finding an existing VM to adopt. */
 export interface AdoptionOptions {
   readonly caches: Caches;
   readonly keptVms: Pick<KeptVms, 'list'>;
 }
 
 /**
- * Looks for the VM of a machine that has none on record. Another controller may have created one and stopped before it
- * recorded the VM. Or the Machine object was created again under its name. A VM that another machine has on record, or
- * that is kept for analysis, is not adopted.
- * @throws MachineError `NotFound`: no VM exists; `Aborted`: a VM exists but is being deleted; otherwise the error of the driver
+ * Looks for the VM of a machine whose VM is not recorded. Another controller may have created the VM and stopped before it
+ * recorded it. Or the Machine object may have been deleted and created again with the same name. A VM that is recorded for
+ * another machine, or that is kept for investigation, is not adopted.
+ * @throws MachineError `NotFound`: no VM exists; `Aborted`: a VM exists but is being deleted; otherwise the error of the
+ * driver
  */
 export async function findUnrecorded(
   machine: Machine,
@@ -64,7 +65,7 @@ async function adoptable(
   );
 }
 
-/** The VM whose Node has joined, otherwise the oldest one. The others are orphans once this one is on record. */
+/** Returns the VM whose Node has joined, otherwise the oldest VM. The others are orphans when this one is recorded. */
 function preferred(found: readonly FoundInstance[], { target }: Caches): FoundInstance | undefined {
   const joined = ({ providerId }: FoundInstance): boolean =>
     target?.nodes.store

@@ -16,32 +16,38 @@ interface CallObserver {
 export interface CallsOptions {
   readonly clock: Clock;
   readonly log: Logger;
-  /** Wakes the machine, because its call has ended. */
+  /** Reconciles the machine after its call has ended. */
   readonly wake: (machine: Machine) => void;
-  /** The limit of calls at the same time. Creations and deletions have separate limits, so that neither delays the other. */
+  /**
+   * Maximum number of calls at the same time. Creations and deletions have separate limits, so that neither delays the
+   * other.
+   */
   readonly limit?: number;
-  /** Is called when a call begins, when it ends, and when it ignores its abort signal. */
+  /** Called when a call starts, when it ends, and when it ignores its abort signal. */
   readonly observer?: CallObserver;
-  /** Is called once after {@link FAULT_AFTER_FAILURES} failures in a row with an unexpected error. */
+  /** Called once after {@link FAULT_AFTER_FAILURES} consecutive failures with an unexpected error. */
   readonly onFault?: (machine: Machine, kind: CallKind, error: MachineError) => void;
 }
 
 const DEFAULT_LIMIT = 500;
 
-/** A single unexpected error may be temporary. After this many in a row the driver is broken, and a retry does not help. */
+/**
+ * A single unexpected error may be temporary. After this many consecutive ones, the driver has a bug, and a retry does not
+ * help.
+ */
 export const FAULT_AFTER_FAILURES = 5;
 
-/** A larger difference means that the system clock was set. A smaller one is drift. */
+/** If the clocks differ by more, the system clock was set. A smaller difference is drift. */
 const JUMP_MS = 2_000;
 
 const NOTHING: CallMemory = {};
 
 /**
- * The driver calls of all machines.
+ * Runs the driver calls of all machines.
  *
- * - No reconcile waits for a call. The call wakes its machine when it ends, so a slow cloud delays no other machine.
- * - Each machine UID has one call at a time, so a `create` and a `delete` of one machine never overlap.
- * - A call that ignores its abort signal still blocks its own machine. It no longer counts for the limit of all machines.
+ * - No reconcile waits for a call. When a call ends, its machine is reconciled, so a slow cloud delays no other machine.
+ * - Each machine UID has one call at a time, so `create` and `delete` of one machine never overlap.
+ * - A call that ignores its abort signal blocks only its own machine. It no longer counts for the limit of all machines.
  */
 export class DriverCalls {
   readonly #options: CallsOptions;
@@ -49,7 +55,7 @@ export class DriverCalls {
   readonly #making: Lane;
   readonly #deleting: Lane;
   readonly #forgotten = new Set<string>();
-  /** By the monotonic clock, when the last call of a machine ended. */
+  /** The time at which the last call of a machine ended, by the monotonic clock. */
   readonly #settledAt = new Map<string, number>();
 
   constructor(options: CallsOptions) {
@@ -58,7 +64,7 @@ export class DriverCalls {
     this.#deleting = new Lane(options.limit ?? DEFAULT_LIMIT);
   }
 
-  /** The memory of the machine's calls. */
+  /** Returns the recorded calls of a machine. */
   of(uid: string): CallMemory {
     const memory = this.#memory.get(uid) ?? NOTHING;
     const settledAt = this.#settledAt.get(uid);
@@ -66,7 +72,7 @@ export class DriverCalls {
     const { clock } = this.#options;
     const at = new Date(clock.now().getTime() - (clock.monotonic() - settledAt));
     if (Math.abs(at.getTime() - memory.last.at.getTime()) < JUMP_MS) return memory;
-    // The system clock was set. The shifted time keeps the length of each wait.
+    // The system clock was set. The recorded time is shifted by the same difference, so that waits keep their length.
     const rebased = { ...memory, last: { ...memory.last, at } };
     this.#memory.set(uid, rebased);
     return rebased;
@@ -79,7 +85,10 @@ export class DriverCalls {
     return count;
   }
 
-  /** Starts a call. @throws if the machine already has a running call */
+  /**
+   * Starts a call.
+   * @throws Error if a call of the machine is already running
+   */
   start(
     machine: Machine,
     kind: CallKind,
@@ -141,7 +150,7 @@ export class DriverCalls {
     else this.#memory.delete(uid);
   }
 
-  /** Forgets all calls, because the machines may have changed in the meantime. */
+  /** Forgets all calls, because the machines may have changed since. */
   startOver(): void {
     for (const uid of [...this.#memory.keys()]) this.forget(uid);
   }
@@ -151,7 +160,7 @@ export class DriverCalls {
     this.#options.observer?.ended(machine, kind, inputs, outcome);
     if (this.#forgotten.delete(uid)) {
       this.#memory.delete(uid);
-      // After a restore of the server the machine may still exist, and it waits for the end of the call.
+      // If the server was restored from a backup, the machine may still exist and wait for the end of this call.
       this.#options.wake(machine);
       return;
     }
@@ -176,7 +185,7 @@ export class DriverCalls {
       return;
     }
     const fields = { machine, call, code: outcome.error.code, error: outcome.error.message, failures };
-    // `NotFound` is a valid answer of `status`, not a failure.
+    // `NotFound` is a valid result of `status`, not a failure.
     const answers = call === 'status' && outcome.error.code === 'NotFound';
     if (failures === 1 && !answers) log.warn('Driver call failed', fields);
     else log.debug('Driver call still fails', fields);

@@ -9,21 +9,24 @@ import { FirstCalls } from './first-calls.ts';
 export interface CapacityOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** `--resource-exhausted-retry`: the first wait, in milliseconds; 0 means 10 minutes. */
+  /** `--resource-exhausted-retry`: the first wait in milliseconds; 0 means 10 minutes. */
   readonly firstMs: number;
-  /** Wakes machines that waited for capacity. */
+  /** Reconciles machines that waited for capacity. */
   readonly wake: (key: Key) => void;
   /** The offerings of a machine; absent or undefined: it has no alternatives, so the shortage of its class and zone applies. */
   readonly choicesOf?: (machine: Machine) => readonly Choice[] | undefined;
 }
 
-/** The waits double up to this multiple of the first wait. */
+/** The wait doubles after each failed probe, up to this multiple of the first wait. */
 const LONGEST_IN_FIRSTS = 3;
-/** The longest random share of a wait, except the first. It spreads the probes of classes that ran short together. */
+/**
+ * Each wait except the first is extended by a random part of at most this fraction. It spreads the probes of classes that
+ * ran out of capacity at the same time.
+ */
 const JITTER = 0.2;
-/** The shortage ends when this many creations may run at once, or when no machine waits. */
+/** A shortage ends when this many creations may run at the same time, or when no machine waits. */
 const OPEN_FROM = 64;
-/** A shortage without a probe for this long is forgotten. */
+/** A shortage that had no probe for this time is removed. */
 const FORGET_AFTER_MS = 86_400_000;
 /** A machine that intends to call `create` for longer was deleted or could not write its record. */
 const INTENT_MS = 30_000;
@@ -51,9 +54,9 @@ interface Place {
 interface Entry extends Place {
   error: MachineError;
   failures: number;
-  /** By the monotonic clock. */
+  /** Time of the next probe, by the monotonic clock. */
   retryAt: number;
-  /** Creations that may be under way at once: one probe, then twice as many after each success. */
+  /** Number of creations that may run at the same time: one probe first, and twice as many after each success. */
   allowed: number;
   readonly probing: Set<string>;
   readonly waiting: Set<Key>;
@@ -118,7 +121,7 @@ export class CapacityGate {
     }
   }
 
-  /** The shortage that concerns a machine, if any. */
+  /** Returns the shortage that affects a machine, if there is one. */
   of(machine: Machine, inputs: string): Shortage | undefined {
     const entry = this.#find(machine, inputs);
     if (!entry) return undefined;
@@ -148,7 +151,7 @@ export class CapacityGate {
     return count;
   }
 
-  /** Registers the machine to be woken when it may retry. */
+  /** Records that the machine waits. It is reconciled when it may retry. */
   waits(machine: Machine, inputs: string): void {
     const choices = this.#options.choicesOf?.(machine);
     if (!choices) this.#find(machine, inputs)?.waiting.add(keyOf(machine));
@@ -158,7 +161,7 @@ export class CapacityGate {
     }
   }
 
-  /** A creation begins. */
+  /** Records the start of a creation. */
   began(machine: Machine, inputs: string): void {
     const { uid } = machine.metadata;
     const reported = machine.status?.lastOperation;
@@ -175,7 +178,7 @@ export class CapacityGate {
     entry?.waiting.delete(keyOf(machine));
   }
 
-  /** A creation ended, or ignores its abort signal. */
+  /** Records that a creation ended or ignores its abort signal. */
   ended(machine: Machine, inputs: string, outcome: CallOutcome): void {
     const place = this.#placeOf(machine, inputs);
     const entry = this.#find(machine, inputs);
@@ -204,7 +207,10 @@ export class CapacityGate {
     return entry?.inputs === place.inputs ? entry : undefined;
   }
 
-  /** Ignores calls that began before the first refusal. Only a probe changes a known shortage. */
+  /**
+   * Records a refusal. If a shortage is known, only a refused probe changes it. Other calls started before the first
+   * refusal.
+   */
   #refused(place: Place, error: MachineError, known: Entry | undefined, probed: boolean): void {
     if (known && !probed) return;
     const entry = known ?? this.#open(place, error);
@@ -236,7 +242,7 @@ export class CapacityGate {
     return entry;
   }
 
-  /** Wakes all waiting machines. Each one then waits again or calls `create`, up to the limit. */
+  /** Reconciles all waiting machines. Up to the limit they call `create`, and the others wait again. */
   #wakeAll(waiting: Set<Key>): void {
     const keys = [...waiting];
     waiting.clear();

@@ -5,14 +5,14 @@ import { machine } from '../testing.ts';
 import type { CallResult } from './calls.ts';
 import { MachineCalls } from './machine-calls.ts';
 
-/** The calls of a driver for a machine: what they get, and what of their results is passed on. */
+/** The driver calls for a machine: their inputs, and which of their results are used. */
 
 const VM = { providerId: 'id', nodeName: 'n' };
 const onOverdue = (): void => undefined;
 const onWaiting = (): void => undefined;
 type Answers = Readonly<Record<string, (...args: never[]) => unknown>>;
 
-/** Runs one call at once. */
+/** Runs one call immediately. */
 async function run(call: string, answers: Answers, o: object = {}, options: object = {}) {
   rendered = '';
   const began: unknown[][] = [];

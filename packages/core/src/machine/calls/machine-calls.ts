@@ -14,7 +14,7 @@ export interface MachineCallsOptions extends AdoptionOptions {
   readonly tokens: BootstrapTokenIssuer | undefined;
 }
 
-/** Connects the driver's calls to machines: their input from the machine, and the checks of their results. */
+/** Makes the driver's calls for machines: it derives the input from the machine and checks the result. */
 export class MachineCalls {
   readonly #options: MachineCallsOptions;
 
@@ -22,7 +22,7 @@ export class MachineCalls {
     this.#options = options;
   }
 
-  /** Starts a call. It continues after the reconcile. */
+  /** Starts a call. The call continues after the reconcile has ended. */
   start(o: MachineObservation, call: CallKind): void {
     this.#options.calls.start(o.machine, call, o.inputs, (...reported) => this.#invoke(o, call, ...reported));
   }
@@ -76,7 +76,7 @@ export class MachineCalls {
   }
 }
 
-/** A VM without an id, or a Node without a name, could never be found again. This is a fault of the driver. */
+/** A VM without an ID, or a Node without a name, could never be found again. Such a result is a bug of the driver. */
 function requireNames({ machine, hasTarget }: MachineObservation, { nodeName, providerId }: Instance): void {
   if (providerId && (nodeName || !hasTarget)) return;
   throw new MachineError(
@@ -85,7 +85,7 @@ function requireNames({ machine, hasTarget }: MachineObservation, { nodeName, pr
   );
 }
 
-/** A VM that was created but never recorded is deleted by its id. */
+/** Adds the ID of a VM that was created but not recorded, so that the VM can be deleted. */
 const withProviderId = (machine: Machine, created: Instance | undefined): Machine =>
   machine.spec.providerID || !created
     ? machine

@@ -26,16 +26,16 @@ export interface NodeActionsOptions {
   readonly log: Logger;
 }
 
-/** The part of a {@link Scope} that a cordon needs. */
+/** The part of a {@link Scope} that a cordon uses. */
 export interface CordonScope extends Pick<Scope, 'now' | 'signal'> {
   readonly o: Pick<Scope['o'], 'node'>;
   readonly memory: Pick<Scope['memory'], 'drain'>;
 }
 
-/** Reads of Nodes whose machines' health changes often. */
+/** Counts live reads of Nodes. They happen for machines whose health changes often. */
 export interface Rechecks {
   readonly all: number;
-  /** The number of reads with another version than the cache. */
+  /** Number of reads that returned another version than the cache. */
   readonly stale: number;
 }
 
@@ -48,7 +48,7 @@ export class NodeActions {
     this.#options = options;
   }
 
-  /** The target cluster's client. */
+  /** Client of the target cluster. */
   get client(): KubeClient {
     const { target } = this.#options;
     if (!target) throw new Error('an action on nodes was planned without a target cluster');
@@ -59,7 +59,7 @@ export class NodeActions {
     return this.client.resource(nodes);
   }
 
-  /** Writes the changed parts of a Node. The status is a separate request. */
+  /** Writes the changed parts of a Node. A change of the status is a separate request. */
   async sync(scope: Scope, patch: NodePatch): Promise<void> {
     const { node } = scope.o;
     if (!node) return;
@@ -92,7 +92,7 @@ export class NodeActions {
     this.#options.caches.target?.nodes.recordWrite(node);
   }
 
-  /** Prevents new pods, and adds a condition with the reason. Spec and status need two writes. */
+  /** Cordons the Node and adds a condition with the reason. The changes of spec and status are two writes. */
   async cordon(scope: CordonScope, { reason, tolerant, release }: Extract<Action, { do: 'cordon' }>): Promise<void> {
     const { node } = scope.o;
     if (!node) return;
@@ -135,8 +135,8 @@ export class NodeActions {
   }
 
   /**
-   * Deletes each attachment once, even if the API server refuses it. Only a transient error is retried, with the queue's
-   * back-off, because an attached volume prevents the start of its pod on another node.
+   * Sends one delete request for each attachment, even if the API server refuses it. Only after a temporary error it
+   * retries, with the back-off of the queue. An attached volume prevents that its pod starts on another node.
    */
   async deleteAttachments(
     scope: Scope,
@@ -144,7 +144,8 @@ export class NodeActions {
   ): Promise<void> {
     const client = this.client.resource(volumeAttachments);
     const { signal } = scope;
-    // A later attachment to a Node of this name has the same name and is in use. The UID protects it.
+    // A later attachment to a Node of this name has the same name and is in use. With the UID as a precondition it is not
+    // deleted.
     const results = await Promise.allSettled(
       attachments.map(({ name, uid }) => ignoreNotFound(client.delete(name, { preconditions: { uid }, signal }))),
     );
@@ -161,7 +162,10 @@ export class NodeActions {
     if (open) throw open.error;
   }
 
-  /** Deletes the Node and stores its UID. A stale cache may still show it, and must not cause another deletion. */
+  /**
+   * Deletes the Node and records its UID. An outdated cache may still show the Node, and this must not cause a second
+   * request.
+   */
   async release(node: Node | undefined, { memory, signal }: Scope): Promise<void> {
     if (!node) return;
     await this.#delete(node, signal);
@@ -169,13 +173,13 @@ export class NodeActions {
   }
 
   /**
-   * Deletes the Node of another VM, but only in the version without a reporting kubelet. If the kubelet came back, the
-   * delete fails with a conflict, and the next reconcile decides on the new version.
+   * Deletes a Node of another VM whose kubelet does not report. The observed version is a precondition. If the kubelet has
+   * reported since, the request fails with a conflict, and the next reconcile decides on the new version.
    */
   async releaseStale({ o: { conflictingNode }, memory, signal }: Scope): Promise<void> {
     if (!conflictingNode) return;
     const { name, uid, resourceVersion = '', finalizers } = conflictingNode.metadata;
-    // The answer is the current Node. The next reconcile decides on it.
+    // The answer contains the current Node. The next reconcile decides on it.
     if (finalizers?.includes(Finalizers.Node)) return this.#withoutFinalizer(conflictingNode, signal);
     try {
       await ignoreNotFound(this.#nodes().delete(name, { preconditions: { uid, resourceVersion }, signal }));
@@ -187,7 +191,7 @@ export class NodeActions {
     }
   }
 
-  /** Deletes the Node of a VM that is gone. The UID protects a new Node of the same name. */
+  /** Deletes the Node of a deleted VM. With the UID as a precondition, a new Node of the same name is not deleted. */
   async #delete(node: Node, signal: AbortSignal): Promise<void> {
     const { name, uid, finalizers, deletionTimestamp } = node.metadata;
     if (finalizers?.includes(Finalizers.Node)) await this.#withoutFinalizer(node, signal);
@@ -200,8 +204,9 @@ export class NodeActions {
   }
 
   /**
-   * Reads a Node that registered during the deletion of its VM and that the watch has not reported yet. After the end of
-   * the machine, its owner would be unknown. This runs once for each machine, and only if no Node of it was released.
+   * Reads a Node that was registered during the deletion of its VM and that the watch has not reported yet. After the
+   * Machine is deleted, no controller would own this Node. The read happens once for each machine, and only if no Node of it
+   * was deleted.
    */
   async findsLate({ o, memory, signal }: Scope): Promise<boolean> {
     const name = o.machine.metadata.labels?.[Labels.Node];
@@ -213,8 +218,8 @@ export class NodeActions {
   }
 
   /**
-   * Reads a Node that the cache does not have, before the VM is deleted. After an outage, the watch of Nodes may return
-   * later than the watch of Machines. Without this live read, mcm would delete the VM without a drain. It runs once for
+   * Reads a Node that is not in the cache, before the VM is deleted. After an outage, the watch of Nodes may continue later
+   * than the watch of Machines. Without this live read, the VM would be deleted without a drain. The read happens once for
    * each deletion, and only without a Node.
    */
   async findsMissed({ o, now, signal }: Scope): Promise<boolean> {
@@ -229,7 +234,7 @@ export class NodeActions {
     } catch (error) {
       const since = Date.parse(machine.metadata.deletionTimestamp ?? machine.metadata.creationTimestamp);
       const isOver = now.getTime() >= since + settings.drainTimeoutMs;
-      // A process that is stopped cannot read the Node, so it deletes no VM.
+      // If the process stops, the read fails, and the VM must not be deleted.
       if (signal.aborted || !(isOver || isForceDeletion(machine))) throw error;
       this.#options.log.warn(
         'Cannot determine whether the machine has a Node; drain timeout expired, deleting the VM',
@@ -243,7 +248,7 @@ export class NodeActions {
   }
 }
 
-/** Whether a retry may succeed: no answer, a rate limit, or a server error. */
+/** Returns true if a retry may succeed: no answer, a rate limit, or a server error. */
 const isTransient = (error: unknown): boolean =>
   !(error instanceof KubeError) || error.code === 0 || error.code === 429 || error.code >= 500;
 

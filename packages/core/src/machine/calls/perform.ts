@@ -30,13 +30,13 @@ export interface PerformerOptions extends NodeActionsOptions, MachineCallsOption
   readonly recorder: EventRecorder<EventReason>;
 }
 
-/** Executes planned actions. Answers go into the caches at once, so the next reconcile sees its own writes. */
+/** Executes planned actions. Answers are added to the caches at once, so the next reconcile sees its own writes. */
 export class Performer {
   readonly #options: PerformerOptions;
   readonly #nodes: NodeActions;
   readonly #calls: MachineCalls;
 
-  /** Counts the live reads of Nodes of machines whose health changes often, and how often the cache was stale. */
+  /** Counts the live reads of Nodes whose health changes often, and how often the cache was outdated. */
   get rechecks(): Rechecks {
     return this.#nodes.rechecks;
   }
@@ -125,7 +125,7 @@ export class Performer {
     return this.#options.control.resource(machines, o.machine.metadata.namespace);
   }
 
-  /** A merge patch of the machine with this UID. The server refuses it for a new machine of the same name. */
+  /** Sends a merge patch for the machine with this UID. The server refuses it for a new machine of the same name. */
   async #patchMachine(scope: Scope, body: { readonly metadata?: object; readonly spec?: object }): Promise<void> {
     const { name, uid } = scope.o.machine.metadata;
     const patch = { ...body, metadata: { ...body.metadata, uid } };
@@ -133,7 +133,7 @@ export class Performer {
     this.#options.caches.machines.recordWrite(answer);
   }
 
-  /** A list is written as a whole, so the patch contains the version that it was computed from. */
+  /** A merge patch replaces the whole list, so the request contains the version from which the list was computed. */
   #setFinalizers(scope: Scope, finalizers: readonly string[]): Promise<void> {
     const { resourceVersion } = scope.o.machine.metadata;
     return this.#patchMachine(scope, { metadata: { finalizers, resourceVersion } });
@@ -141,8 +141,8 @@ export class Performer {
 
   async #finish(scope: Scope): Promise<void> {
     const { machine, asksForToken } = scope.o;
-    // A machine loses its token when it joins. For a machine that never joined, an earlier process may have created the
-    // token.
+    // The token of a machine is deleted when the machine joins. If the machine never joined, an earlier process may have
+    // created a token.
     const neverJoined = asksForToken && !machine.status?.conditions?.length;
     if (neverJoined || this.#options.tokens?.issued(machine)) await this.#options.tokens?.remove(machine);
     const others = (machine.metadata.finalizers ?? []).filter((name) => name !== Finalizers.MachineControllerManager);
@@ -176,14 +176,14 @@ export class Performer {
     }
   }
 
-  /** A new process looks up the event that an earlier process may have sent. */
+  /** After a restart, the process first looks up whether the event was already sent. */
   #reportDrain({ o: { machine }, memory }: Scope, { causes, event }: Extract<Action, { do: 'reportDrain' }>): void {
     this.#options.recorder.event(machine, event.type, event.reason, event.message, { once: true });
     memory.drain = { ...memory.drain, reported: new Set([...(memory.drain.reported ?? []), ...causes]) };
   }
 
   #warn({ o: { machine }, memory }: Scope, warnings: readonly string[]): void {
-    // A new process looks up the event that an earlier process may have sent.
+    // After a restart, the process first looks up whether the event was already sent.
     const once = memory.warned === undefined;
     memory.warned = warnings.join('; ');
     for (const warning of warnings) this.#options.recorder.event(machine, 'Warning', 'InvalidInput', warning, { once });
@@ -214,7 +214,8 @@ export class Performer {
     // The label of the Machine names its Node, and an annotation its interruption. If they changed, the deletion no longer applies.
     const options = { preconditions: { uid, resourceVersion }, signal: scope.signal };
     const answer = await ignoreNotFound(this.#machines(scope).delete(name, options));
-    // Otherwise the next reconcile could delete it again before the watch delivers the change.
+    // The answer is added to the cache. Otherwise the next reconcile could send the request again before the watch delivers
+    // the change.
     if (answer?.metadata.deletionTimestamp !== undefined) this.#options.caches.machines.recordWrite(answer);
   }
 
@@ -233,7 +234,7 @@ export class Performer {
     this.#options.recorder.event(scope.o.machine, 'Warning', 'NodeDeleted', message);
   }
 
-  /** Without an eviction API the budgets are not kept. An event reports the pods. */
+  /** Without an eviction API, the budgets cannot be respected. An event lists the pods. */
   async #evictPods(scope: Scope, pods: readonly PodRef[]): Promise<void> {
     const deleted = await evictPods(this.#nodes.client, pods, scope);
     if (deleted.length === 0) return;
@@ -242,10 +243,7 @@ export class Performer {
     this.#options.recorder.event(scope.o.machine, 'Warning', 'EvictionUnavailable', message);
   }
 
-  /**
-   * Deletes pods, and sends one event for each pod. A user who misses a pod, or finds a budget exceeded, sees the cause
-   * there.
-   */
+  /** Deletes pods, and sends one event for each pod. The event shows a user why a pod is missing or a budget is exceeded. */
   #deletePods(scope: Scope, { pods, because }: Extract<Action, { do: 'deletePods' }>): Promise<void> {
     const { attempts } = scope.memory.drain;
     const fresh = pods.filter((pod) => !attempts.has(forcedKey(pod)));

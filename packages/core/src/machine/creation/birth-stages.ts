@@ -13,13 +13,13 @@ export const BIRTH_STAGES = [
   'ReadinessTaintsRemoved',
 ] as const;
 
-/** The state of a stage: `Unknown` while an earlier stage is open. */
+/** A stage and its state. The state is `Unknown` while an earlier stage is not complete. */
 export interface BirthStage {
   readonly type: (typeof BIRTH_STAGES)[number];
   readonly status: 'True' | 'False' | 'Unknown';
-  /** One word: the code of an error, or the missing object. */
+  /** One word: an error code, or the missing object. */
   readonly reason: string;
-  /** A stored time. Absent if it is not known. */
+  /** A time from the stored objects. Absent if it is unknown. */
   readonly since?: string;
 }
 
@@ -28,8 +28,8 @@ type Finding = Omit<BirthStage, 'type'>;
 const since = (time: string | null | undefined): Pick<BirthStage, 'since'> => (time ? { since: time } : {});
 
 /**
- * Returns the stages as they can be observed now. They distinguish a VM that cannot be created, a VM that cannot be
- * initialized, and a node that does not join (incident 26). They are not stored, so they are never out of date.
+ * Returns the stages of a creation as they are now. They show whether the VM cannot be created, cannot be initialized, or
+ * does not join (incident 26). They are computed on request and never stored, so they are always up to date.
  */
 export function birthStages(machine: Machine, node: Node | undefined): readonly BirthStage[] {
   const found = [created, initialized, registered, ready, components, readiness].map((look) => look(machine, node));
@@ -41,7 +41,7 @@ export function birthStages(machine: Machine, node: Node | undefined): readonly 
   });
 }
 
-/** The last error of the cloud, if the creation has one. */
+/** Returns the last error of the cloud, if the creation failed. */
 const failure = ({ status }: Machine): Finding | undefined => {
   const { state, type, errorCode, lastUpdateTime } = status?.lastOperation ?? {};
   if (state !== 'Failed' || type !== 'Create' || !errorCode) return undefined;
@@ -82,7 +82,10 @@ const components = (_machine: Machine, node: Node | undefined): Finding =>
     ? { status: 'False', reason: 'TaintOnNode' }
     : { status: 'True', reason: 'NoTaint' };
 
-/** The node readiness controller removes its taints when the rules of the node are fulfilled. The wait starts when the Node is Ready. */
+/**
+ * The state of the readiness taints. The node readiness controller removes them when the rules of the node are fulfilled.
+ * This stage starts when the Node is Ready.
+ */
 function readiness(_machine: Machine, node: Node | undefined): Finding {
   const [key] = node ? readinessTaints(node) : [];
   if (key === undefined) return { status: 'True', reason: 'NoTaint' };

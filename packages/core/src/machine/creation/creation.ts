@@ -12,30 +12,30 @@ import { isSimilarStatus, type Operation, withOperation, withPhase } from '../mo
 import { isCreation, planNote, withoutNote } from './never-made.ts';
 import { planOffering, refusedCapacity } from './offering.ts';
 
-/** Whether the creation has not ended, or the machine has no provider ID. */
+/** Returns true until the creation has ended and the machine has a provider ID. */
 export function isBeingCreated({ machine }: Pick<MachineObservation, 'machine'>): boolean {
   const phase = machine.status?.currentStatus?.phase;
   return !machine.spec.providerID || phase === undefined || phase === 'CrashLoopBackOff';
 }
 
 /**
- * Plans the next step of a creation. Before its first `create`, the process looks up a VM of the machine's name, because
- * another controller may have made one. `create` finds the VM of an earlier call, even if the lookup does not show it yet.
- * So a crash loses nothing, and no write is needed before `create`.
- * Source: machine-controller-manager, pkg/util/provider/machinecontroller/machine.go, triggerCreationFlow.
+ * Plans the next step of a creation. Before the first `create`, the process looks up a VM of the machine's name, because
+ * another controller may have created it. `create` finds the VM of an earlier call, even if the lookup does not show this VM
+ * yet. So nothing is lost after a crash, and no status write is needed before `create`. Source: machine-controller-manager,
+ * pkg/util/provider/machinecontroller/machine.go, triggerCreationFlow.
  */
 export function planCreation(o: MachineObservation, now: Date): Plan {
   const { running } = o.calls;
   if (running) return running.overdue ? planOverdue(o, running.overdue) : planUnderway(o, running, now);
   if (o.machine.spec.providerID) return planCompletion(o, now);
   const plan = planVm(o, now);
-  // A plan with `create` removes the note. Writing the note again here would delay the call forever.
+  // A plan with `create` removes the note. If the note were written again here, the call would be delayed forever.
   return isCreation(plan) ? withoutNote(o, plan) : (planNote(o) ?? plan);
 }
 
 /**
- * The last operation contains the reason why a first creation takes long. The phase stays empty, as in the original. The original's
- * orphan collection needs this to distinguish a VM in creation from an orphan.
+ * The description of the last operation contains the reason why a first creation takes long. The phase stays empty, as in
+ * the original: its orphan collection thereby distinguishes a VM in creation from an orphan.
  */
 function planUnderway({ machine }: MachineObservation, { kind, waitsFor }: RunningCall, now: Date): Plan {
   const because = `the driver's ${kind} call is in progress`;
@@ -47,7 +47,7 @@ function planUnderway({ machine }: MachineObservation, { kind, waitsFor }: Runni
   return act(because, { do: 'writeStatus', status });
 }
 
-/** The driver ignores its abort signal. The status reports it, and the creation continues when the call ends. */
+/** The driver ignores its abort signal. The status reports this, and the creation continues when the call ends. */
 function planOverdue(o: MachineObservation, call: SettledCall): Plan {
   const describe = call.kind === 'initialize' ? initializationFailed : creationFailed;
   const said = call.outcome.ok ? [] : sayFailed(o, call, describe(call.outcome.error));
@@ -55,10 +55,10 @@ function planOverdue(o: MachineObservation, call: SettledCall): Plan {
   return said.length > 0 ? act(because, ...said) : wait(because);
 }
 
-/** No VM on record. */
+/** Plans the creation or adoption of the VM, for a machine without a recorded VM. */
 function planVm(o: MachineObservation, now: Date): Plan {
   const failed = o.machine.status?.currentStatus?.phase === 'Failed';
-  // Its owner will replace it, so a new VM would be deleted at once (the original makes one).
+  // The owner will replace this machine, so a new VM would be deleted at once. The original creates one.
   if (failed && controllerOf(o.machine)) return wait('a Failed machine gets no VM');
   const { last, created } = o.calls;
   if (last?.kind === 'delete' && created) return planDiscard(o, last, now);
@@ -105,7 +105,7 @@ function planCreateHooks(o: MachineObservation, now: Date): Plan | undefined {
   return { ...plan, next: nextAt(known, now <= timeout ? timeout : undefined) };
 }
 
-/** Adopts an existing VM. Absent: the driver cannot look up VMs, or it found no VM of the machine's name. */
+/** Adopts an existing VM. Returns undefined if the driver cannot look up VMs, or found none with the machine's name. */
 function planAdoption(o: MachineObservation, failed: boolean, now: Date): Plan | undefined {
   const { last } = o.calls;
   if (!o.driver.status) return undefined;
@@ -117,20 +117,20 @@ function planAdoption(o: MachineObservation, failed: boolean, now: Date): Plan |
     return act('a VM already exists', { do: 'record', instance: outcome.instance });
   }
   const { error } = outcome;
-  // If the lookup does not find the VM, `create` does.
+  // If the lookup does not find the VM, `create` finds it.
   if (['NotFound', 'Unimplemented', 'Uninitialized'].includes(error.code)) return undefined;
   return planRetry(o, last, createBackoff(o, error), creationFailed, now);
 }
 
-/** A Failed machine without an owner has a VM after all. Its creation continues, so that it can join. */
+/** A Failed machine without an owner has a VM. Its creation continues, so that it can join. */
 function creationRestarted({ machine }: MachineObservation, now: Date): Action {
   const status = withPhase(machine.status, { phase: 'CrashLoopBackOff' }, CREATING, now);
   return { do: 'writeStatus', status };
 }
 
 /**
- * Whether the Node with the new VM's name belongs to an earlier VM. A Node that has the machine's name or is younger than
- * the machine may have joined before the driver's answer arrived.
+ * Returns true if the Node with the new VM's name belongs to an earlier VM. A Node that refers to the machine, or was
+ * created after it, may belong to the new VM. It may have joined before the driver's answer arrived.
  */
 function isStale(node: Node | undefined, created: Instance, { machine }: MachineObservation): boolean {
   if (!node || created.nodeName === machine.metadata.name || pointsTo(node, machine)) return false;
@@ -140,7 +140,7 @@ function isStale(node: Node | undefined, created: Instance, { machine }: Machine
 
 const STALE_NODE = 'VM using old node obj';
 
-/** Waits for the deletion of a VM whose Node name is taken, then marks the machine Failed. */
+/** Waits for the deletion of a new VM because its Node name is already in use, then marks the machine as Failed. */
 function planDiscard(o: MachineObservation, last: SettledCall, now: Date): Plan {
   const { outcome } = last;
   if (!outcome.ok && outcome.error.code !== 'NotFound') {
@@ -162,7 +162,10 @@ function planDiscard(o: MachineObservation, last: SettledCall, now: Date): Plan 
   return act('the Node name of the VM is in use', { do: 'writeStatus', status, event });
 }
 
-/** The machine has a provider ID. Initializes the VM if the driver supports it, then waits for the Node. */
+/**
+ * Completes the creation of a machine with a provider ID. It initializes the VM if the driver supports this, then waits for
+ * the Node.
+ */
 function planCompletion(o: MachineObservation, now: Date): Plan {
   const { last } = o.calls;
   const recorded = missingMetadata(o);
@@ -185,8 +188,8 @@ function planCompletion(o: MachineObservation, now: Date): Plan {
 }
 
 /**
- * Retries `initialize` until it succeeds. A node may join and make its machine Running although `initialize` failed, as in
- * the original.
+ * Retries `initialize` until it succeeds. As in the original, a machine whose Node joins becomes Running even if
+ * `initialize` failed.
  */
 export function planLateInitialization(o: MachineObservation, now: Date): Plan | undefined {
   const { last, running } = o.calls;
@@ -198,12 +201,13 @@ export function planLateInitialization(o: MachineObservation, now: Date): Plan |
   return act('initializing the VM again', { do: 'call', call: 'initialize' });
 }
 
-/** A new process does not know whether the VM is initialized, so it asks the cloud. */
+/** After a restart, the process does not know whether the VM is initialized, so it looks up the VM. */
 function planLookup(o: MachineObservation, last: SettledCall, initialize: Plan, now: Date): Plan {
   if (last.outcome.ok) return last.outcome.incomplete ? initialize : act('initialised', pending(o, now));
   const { error } = last.outcome;
   if (error.code === 'Uninitialized') return initialize;
-  // The VM may be gone. The machine never gets a second VM: it joins, or the creation timeout ends it.
+  // The VM may be gone. The machine never gets a second VM. Either its Node joins, or the creation timeout ends the
+  // creation.
   if (error.code === 'NotFound' || error.code === 'Unimplemented')
     return act('the cloud does not initialize the VM', pending(o, now));
   return planRetry(o, last, createBackoff(o, error), creationFailed, now);
@@ -236,8 +240,8 @@ function planElsewhere(o: MachineObservation, last: SettledCall, now: Date): Pla
 }
 
 /**
- * Waits for capacity with the other machines of its class and zone. Each of them reports the cloud's error, so that a
- * reader of the error code sees it on every machine. The creation timeout still applies.
+ * Waits for capacity together with the other machines of its class and zone. Each of them reports the cloud's error, because
+ * clients read the error code of every machine. The creation timeout still applies.
  */
 function planShortage(o: MachineObservation, now: Date): Plan | undefined {
   const { shortage, calls, machine, settings } = o;
@@ -252,7 +256,7 @@ function planShortage(o: MachineObservation, now: Date): Plan | undefined {
   return { ...wait(because, ...instants), awaitsCapacity: true };
 }
 
-/** Reports the failure, waits, and retries. A change of the class or Secret ends the wait. */
+/** Reports the failure, waits, and retries. A change of the class or its Secret ends the wait. */
 function planRetry(
   o: MachineObservation,
   last: SettledCall,
@@ -269,7 +273,7 @@ function planRetry(
   return now < retryAt ? wait(describe(error), retryAt) : act('try again', { do: 'call', call: last.kind });
 }
 
-/** Reports the failure, unless the status already has it. */
+/** Reports the failure, unless the status already contains it. */
 function sayFailed(o: MachineObservation, call: SettledCall, description: string): Action[] {
   const status = failed(o, call, description);
   if (o.machine.status?.lastOperation?.state === 'Failed' && isSimilarStatus(o.machine.status, status)) return [];
@@ -283,7 +287,7 @@ const creationFailed = (error: MachineError): string =>
 const initializationFailed = (error: MachineError): string =>
   `Provider error: ${printMachineError(error)}. ${DescriptionTexts.InstanceInitialization}`;
 
-/** CrashLoopBackOff until the creation timeout, Failed after it. */
+/** Returns the status after a failure: CrashLoopBackOff before the creation timeout, Failed after it. */
 function failed(o: MachineObservation, last: SettledCall, description: string): MachineStatus {
   const { machine, settings } = o;
   const code = errorCode(last.outcome);
@@ -294,7 +298,9 @@ function failed(o: MachineObservation, last: SettledCall, description: string): 
 
 const errorCode = (outcome: CallOutcome): string => (outcome.ok ? 'OK' : outcome.error.code);
 
-/** Adds a missing label or priority to a machine with a provider ID. Another controller may have written only a part. */
+/**
+ * Adds a missing label or priority to a machine with a provider ID. Another controller may have written only some of them.
+ */
 function missingMetadata({ machine, calls, hasTarget }: MachineObservation): Action | undefined {
   const missesPriority = !machine.metadata.annotations?.[Annotations.Priority];
   const nodeName = instanceOf(calls.last?.outcome)?.nodeName;
@@ -316,7 +322,7 @@ function pending(o: MachineObservation, now: Date): Action {
   };
 }
 
-/** Without a target cluster no Node joins, so `Available` ends the creation. */
+/** Without a target cluster, no Node joins. The creation then ends with the phase `Available`. */
 function available(o: MachineObservation, now: Date): MachineStatus {
   const operation: Operation = {
     description: 'Created machine on cloud provider',
@@ -328,7 +334,7 @@ function available(o: MachineObservation, now: Date): MachineStatus {
   return { ...status, addresses: mergeAddresses(o.machine.status?.addresses ?? [], instance) };
 }
 
-/** Merges addresses, sorted by type and address. Old addresses stay, and the node's name is one of them. */
+/** Merges addresses, sorted by type and address. Former addresses stay, and the node's name is added. */
 export function mergeAddresses(known: readonly NodeAddress[], instance: Instance | undefined): NodeAddress[] {
   const hostname: Address[] = instance?.nodeName ? [{ type: 'Hostname', address: instance.nodeName }] : [];
   const all = new Map<string, NodeAddress>();

@@ -2,8 +2,8 @@ import type { Machine } from '@mcm/api';
 import type { Informer } from '@mcm/kube';
 
 /**
- * UIDs of the machines that existed when this process became leader. An earlier process may have sent calls for them.
- * For later machines this process knows every call.
+ * UIDs of the machines that existed when this process became the leader. Another process may have sent calls for them. For
+ * machines created later, this process knows every call.
  */
 export class InheritedMachines {
   readonly #uids = new Set<string>();
@@ -16,12 +16,15 @@ export class InheritedMachines {
     });
   }
 
-  /** The server of the machines was restored. Calls may have been sent for its machines that no process remembers. */
+  /**
+   * Adds machines after the API server was restored from a backup. No process may remember the calls that were sent for
+   * them.
+   */
   takeAll(uids: Iterable<string>): void {
     for (const uid of uids) this.#uids.add(uid);
   }
 
-  /** From now on only this process sends calls. */
+  /** Records that this process is now the leader, so other processes send no further calls. */
   lead(): void {
     this.#leads = true;
   }

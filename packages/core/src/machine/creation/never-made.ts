@@ -5,9 +5,9 @@ import { act, type Plan } from '../model/plan.ts';
 const isNoted = ({ metadata }: Machine): boolean => metadata.annotations?.[Annotations.NoCreateCall] === TRUE_LOWER;
 
 /**
- * Returns true if no call to create the machine's VM was ever sent. Either the Machine has this note, or it appeared
- * while this process was leader and this process sent no call. A machine from an earlier process or from the original
- * may have a VM.
+ * Returns true if no call to create the machine's VM was ever sent. Either the Machine has an annotation that says so. Or
+ * the Machine was created while this process was the leader, and this process sent no call. A machine of an earlier process
+ * or of the original may have a VM.
  */
 export function wasNeverMade(o: MachineObservation): boolean {
   const { machine, calls } = o;
@@ -15,22 +15,28 @@ export function wasNeverMade(o: MachineObservation): boolean {
   return isNoted(machine) || o.inherited === false;
 }
 
-/** Returns true if the class or its Secrets were refused before any request to the cloud. */
+/** Returns true if the class or its Secrets are invalid, so the cloud got no request. */
 export const refusedUnsent = ({ calls: { last } }: MachineObservation): boolean =>
   last !== undefined && !last.outcome.ok && last.outcome.error.unsent;
 
-/** Notes on a machine with a refused class that it has no VM. A later process can then delete it without its class. */
+/**
+ * Adds an annotation to a machine with an invalid class: it has no VM. A later process can then delete the machine without
+ * its class.
+ */
 export function planNote(o: MachineObservation): Plan | undefined {
   if (!refusedUnsent(o) || isNoted(o.machine) || !wasNeverMade(o)) return undefined;
   const annotations = { [Annotations.NoCreateCall]: TRUE_LOWER };
   return act('no create call was sent', { do: 'annotate', annotations });
 }
 
-/** Returns true if the plan sends the call that may create a VM. */
+/** Returns true if the plan sends a call that may create a VM. */
 export const isCreation = ({ actions }: Plan): boolean =>
   actions.some((action) => action.do === 'call' && action.call === 'create');
 
-/** Removes the note before the first call that may create a VM. After a crash in between, the VM is unknown. */
+/**
+ * Removes the annotation before the first call that may create a VM. After a crash between the two, it is unknown whether a
+ * VM exists.
+ */
 export function withoutNote(o: MachineObservation, plan: Plan): Plan {
   if (!isCreation(plan) || !isNoted(o.machine)) return plan;
   return act('its VM will be created next', { do: 'annotate', annotations: { [Annotations.NoCreateCall]: null } });

@@ -4,17 +4,17 @@ import type { MachineObservation } from '../model/observation.ts';
 import type { Action } from '../model/plan.ts';
 import { isSimilarStatus, type Operation, withOperation } from '../model/status.ts';
 
-/** The last operation of a deletion. */
+/** Returns the last operation of a deletion. */
 export const operation = (description: string, state: MachineState = 'Processing'): Operation => ({
   description,
   state,
   type: 'Delete',
 });
 
-/** A description: the note, then the text of the step. */
+/** Returns a description: the note, then the text of the step. */
 export const at = (step: DeletionStep, note = ''): string => (note ? `${note} ${STEP_TEXTS[step]}` : STEP_TEXTS[step]);
 
-/** A status write, or nothing if the status is up to date. */
+/** Returns a status write, or nothing if the status is up to date. */
 export function say(
   o: MachineObservation,
   wanted: Operation,

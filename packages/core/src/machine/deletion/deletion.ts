@@ -24,12 +24,15 @@ import { isVmKept, planKeeping } from './keep-vm.ts';
 /** The status reports a step only if it takes longer than this. */
 const ANNOUNCED_AFTER_MS = 3_000;
 
-/** With these codes of `initialize` or `status` the deletion continues, because another call would add nothing. */
+/**
+ * After these codes of `initialize` or `status`, the deletion continues, because another call would give no further
+ * information.
+ */
 const GO_ON: ReadonlySet<string> = new Set(['NotFound', 'Unimplemented', 'Uninitialized']);
 
 /**
- * Plans the next step of a deletion from the observed node, pods and VM. A machine that waits has a text of the original
- * in its status. The text tells which steps are complete, so mcm and the original can continue after each other.
+ * Plans the next step of a deletion from the observed Node, pods and VM. While a machine waits, its status contains a text
+ * of the original. This text shows which steps are complete, so mcm and the original can continue each other's deletions.
  * Source: machine-controller-manager, pkg/util/provider/machinecontroller, triggerDeletionFlow.
  */
 export function planDeletion(o: MachineObservation, now: Date): Plan {
@@ -55,8 +58,8 @@ export function planDeletion(o: MachineObservation, now: Date): Plan {
 }
 
 /**
- * The drain and deletion of machines that are only unreachable do more harm than good (incident 13). So the deletion of
- * a Failed machine stops before its VM is deleted. `force-deletion` continues.
+ * Stops the deletion of a Failed machine before its VM is deleted, while the circuit breaker is open. The machines may only
+ * be unreachable, and their drain and deletion would be harmful (incident 13). With `force-deletion` the deletion continues.
  */
 function planHeld(o: MachineObservation, now: Date): Plan | undefined {
   const { machine, breaker, deletedForHealth } = o;
@@ -85,8 +88,8 @@ function planDuringCall(o: MachineObservation, { kind, since }: RunningCall, now
 }
 
 /**
- * The driver ignores its abort signal. A second call at the same time could miss a later effect of the first. So the machine waits for
- * the end of the first call, and the status reports it.
+ * The driver ignores its abort signal. A second call during the first one might not see a later effect of the first. So the
+ * machine waits until the first call ends, and the status reports it.
  */
 function planOverdue(o: MachineObservation, { kind, at: since, outcome }: SettledCall): Plan {
   const because = `the driver's ${kind} call does not end`;
@@ -97,7 +100,10 @@ function planOverdue(o: MachineObservation, { kind, at: since, outcome }: Settle
   return said.length > 0 ? act(because, ...said) : wait(because);
 }
 
-/** Sets the phase and lists the pods to evict. An annotation first stores that the machine was Failed, before the phase changes. */
+/**
+ * Sets the phase and lists the pods to evict. Before the phase changes, an annotation records whether the machine was
+ * Failed.
+ */
 function begin(o: MachineObservation, now: Date): Plan {
   if (o.deletedForHealth && o.machine.metadata.annotations?.[Annotations.DeletedForHealth] !== TRUE) {
     const annotations = { [Annotations.DeletedForHealth]: TRUE };
@@ -110,7 +116,9 @@ function begin(o: MachineObservation, now: Date): Plan {
   return act('a user or controller deleted the Machine', { do: 'writeStatus', status });
 }
 
-/** Without access to the Node, mcm cannot know the pods on the VM, so it waits. A machine without a VM and Node continues. */
+/**
+ * If mcm cannot read the Node, it does not know the pods on the VM, so it waits. A machine without a VM and Node continues.
+ */
 function planUnseen(o: MachineObservation, now: Date): Plan | undefined {
   const { machine, calls, nodesUnseen } = o;
   if (nodesUnseen === undefined || isForceDeletion(machine)) return undefined;
@@ -123,7 +131,7 @@ function planUnseen(o: MachineObservation, now: Date): Plan | undefined {
   return { actions: say(o, operation(at(step, text), 'Failed'), now), next: { kind: 'wait' }, because };
 }
 
-/** Without a node label, the driver looks up the node name, so that the drain does not miss the pods. */
+/** Without a node label, the driver looks up the name of the Node. Otherwise the drain would not find the pods. */
 function planLookup(o: MachineObservation, now: Date): Plan | undefined {
   const { machine, calls } = o;
   if (
@@ -148,7 +156,7 @@ function planLookup(o: MachineObservation, now: Date): Plan | undefined {
   return planRetry(o, calls.last, outcome.error, LOOKUP_RETRY[outcome.error.code], lookupFailed(outcome.error), now);
 }
 
-/** The lookup of the node name has not ended. The status reports it if it takes long. */
+/** The lookup of the node name has not ended. If it takes long, the status reports it. */
 function planDuringLookup(o: MachineObservation, { since }: RunningCall, now: Date): Plan {
   const because = "the driver's status call is in progress, which returns the node of the VM";
   const announceAt = new Date(since.getTime() + ANNOUNCED_AFTER_MS);
@@ -160,11 +168,14 @@ function planDuringLookup(o: MachineObservation, { since }: RunningCall, now: Da
   };
 }
 
-/** Whether the deletion ends although the class is unusable: the machine has no VM, or `force-deletion` skips the check. */
+/**
+ * Returns true if the deletion can end although the class cannot be used. Either the machine has no VM, or `force-deletion`
+ * skips this check.
+ */
 const endsWithoutClass = (o: MachineObservation): boolean =>
   refusedUnsent(o) && (wasNeverMade(o) || (isForceDeletion(o.machine) && !o.machine.spec.providerID));
 
-/** The hint for a machine that may or may not have a VM. */
+/** The hint if it is unknown whether the machine has a VM. */
 const UNKNOWN_VM =
   'It is unknown whether the machine has a VM. Correct the class or Secret, or set the label force-deletion=true.';
 
@@ -176,7 +187,7 @@ function lookupFailed(error: MachineError): string {
     : at('getVmStatus', `${text} without retry. machine code: ${printMachineError(error)}`);
 }
 
-/** Reports the failure, waits, and retries. A change of the class or Secret ends the wait. */
+/** Reports the failure, waits, and retries. A change of the class or its Secret ends the wait. */
 function planRetry(
   o: MachineObservation,
   last: SettledCall,
@@ -211,7 +222,7 @@ function planDeleteHooks(o: MachineObservation, now: Date): Plan | undefined {
 
 const capitalized = (text: string): string => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
 
-/** Cordons the node and empties it. */
+/** Cordons the node and drains it. */
 function planNodeDrain(o: MachineObservation, now: Date): Plan | undefined {
   if (!o.hasTarget || !o.node || !o.drain || hasReached(o.machine.status, 'deleteVolumeAttachments')) return undefined;
   const drain = planDrain(o.drain, now);
@@ -253,12 +264,13 @@ function planNodeDrain(o: MachineObservation, now: Date): Plan | undefined {
 }
 
 /**
- * Whether the cordon may also remove our finalizer from the Node.
+ * Returns true if the write that cordons the Node may also remove our finalizer.
  *
- * - The finalizer keeps the Node until its pods are evicted. Without it they would be deleted regardless of their budgets.
- * - It also keeps the Node until its volumes are detached. An empty node needs neither.
+ * - The finalizer keeps the Node until its pods are evicted. Without the Node, they would be deleted, and their budgets
+ *   would have no effect.
+ * - It also keeps the Node until its volumes are detached. An empty Node needs neither.
  * - A pod that was bound before the cordon is still drained, because the drain depends on pods and not on the finalizer.
- * - A Node that is being deleted keeps the finalizer until its VM is gone. Otherwise a running kubelet would register it
+ * - A Node that is being deleted keeps the finalizer until its VM is deleted. Otherwise a running kubelet would register it
  *   again.
  */
 const isEmpty = (node: Node, drain: DrainObservation): boolean =>
@@ -273,12 +285,12 @@ const becauseOf = ({ blockers, leaving, awaitsWatch }: DrainPlan): string =>
     ? 'the cache shows no pods, but the watch of pods is interrupted'
     : (blockers[0]?.text ?? `${leaving.length} pods are terminating`);
 
-/** Why the machine is deleted. The last conditions decide, because a scale-down deletes healthy machines. (O-5) */
+/** Why the machine is deleted, from its last conditions: a scale-down deletes healthy machines. (O-5) */
 function terminationReason(o: MachineObservation): 'ScaleDown' | 'Unhealthy' {
   return isHealthy(o.machine.status?.conditions ?? [], o.settings.unhealthyConditionTypes) ? 'ScaleDown' : 'Unhealthy';
 }
 
-/** Deletes the VM, and waits until the cloud confirms it. */
+/** Deletes the VM, and waits until the cloud confirms the deletion. */
 function planVm(o: MachineObservation, now: Date): Plan | undefined {
   const { calls, machine } = o;
   if (hasReached(machine.status, 'deleteNode')) return undefined;
@@ -305,7 +317,7 @@ function planVm(o: MachineObservation, now: Date): Plan | undefined {
   return planRetry(o, last, error, DELETE_RETRY[error.code], at('deleteVm', description), now);
 }
 
-/** `force-deletion` ends a machine with an unusable class, although mcm cannot know whether it has a VM. */
+/** With `force-deletion`, a machine with an unusable class is deleted, although it may have a VM. */
 function planForced(o: MachineObservation, error: MachineError, now: Date): Plan {
   const { name } = o.machine.metadata;
   const message = `Machine ${name} is deleted by force-deletion, and its VM may be left behind. Its class is unusable: ${error.message}`;
@@ -322,15 +334,15 @@ const vmNote = (o: MachineObservation): string =>
       : 'Skipping drain as nodeName is not a valid one for machine.';
 
 /**
- * Detaches volumes that are still attached after the VM no longer exists, because of a forced drain or of pods that stay.
+ * Detaches volumes that are still attached after the VM was deleted, because the drain was forced or pods stayed.
  *
- * The VM can no longer write to them. The taint `out-of-service` makes Kubernetes detach them at once instead of after six
- * minutes, and mcm deletes their attachments. The Node stays until then, because it carries the taint. (The original
- * detaches volumes while the VM still runs.)
+ * The VM can no longer write to them. With the taint `out-of-service`, Kubernetes detaches them at once instead of after six
+ * minutes. mcm deletes their VolumeAttachments. The Node exists until then, because the taint is on it. The original
+ * detaches volumes while the VM still runs.
  */
 function planVolumes(o: MachineObservation, now: Date): Plan | undefined {
   const { node, drain, calls, machine, settings } = o;
-  // A volume that the kubelet reported as in use is not in use, because the VM no longer exists.
+  // The kubelet reported these volumes as in use. They no longer are, because the VM is deleted.
   const attachments = drain?.attachments.filter(({ inUse }) => !inUse) ?? [];
   if (!o.hasTarget || !node || !drain || attachments.length === 0) return undefined;
   const goneAt = calls.last?.kind === 'delete' ? calls.last.at : millis(machine.status?.lastOperation?.lastUpdateTime);
@@ -352,8 +364,8 @@ function planVolumes(o: MachineObservation, now: Date): Plan | undefined {
 }
 
 /**
- * Deletes the Node after the VM, then the machine. In another order, a running kubelet would register the Node again. The
- * Node of a kept VM stays cordoned. The orphan collection deletes it after the VM no longer exists.
+ * After the VM, this deletes the Node and then the machine. In another order, a running kubelet would register the Node
+ * again. The Node of a kept VM stays cordoned. The orphan collection deletes it after the VM is deleted.
  */
 function planEnd(o: MachineObservation): Plan {
   if (isVmKept(o.machine)) return act('its VM is kept for an investigation', { do: 'removeFinalizer' });

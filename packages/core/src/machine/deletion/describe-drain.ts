@@ -8,30 +8,31 @@ import type { Action } from '../model/plan.ts';
 import type { Operation } from '../model/status.ts';
 import { at, operation, say } from './deletion-status.ts';
 
-/** The shortest time between two status writes about the blockers of a drain. */
+/** Minimum time between two status writes about the blockers of a drain. */
 const REPORT_DRAIN_EVERY_MS = 5_000;
 
-/** If the remaining pods end within this time, the status is not updated when their blockers are gone. */
+/** If the remaining pods end within this time, the status is not written again when they are no longer blocked. */
 const PASSES_MS = 10_000;
 
-/** A status write, or when one would be due. */
+/** A status write, or the time at which the next one may follow. */
 export interface Description {
   readonly actions: readonly Action[];
   readonly at?: Date;
 }
 
-/** The description with the pods that are being evicted. */
+/** Returns the description with the pods that are being evicted. */
 export const evicting = (pods: readonly PodRef[]): string => at('drain', `Evicting ${listed(pods.map(nameOf))}.`);
 
 /**
- * The status names what blocks the drain. Pods that only terminate cause no write, unless the status still shows an old
+ * Writes what blocks the drain to the status. Terminating pods cause no write, unless the status still contains a former
  * blocker.
  */
 export function describeDrain(o: MachineObservation, drain: DrainObservation, plan: DrainPlan, now: Date): Description {
   const { wanted, from } =
     plan.blockers.length > 0 ? { wanted: blocked(plan.blockers), from: now } : freed(o, drain, plan);
   if (!wanted) return { actions: [] };
-  // The status has no event, because it changes with every pod. The events of a drain report causes, see `blockerEvents`.
+  // There is no event for the status, because it changes with every pod. The events of a drain report causes, see
+  // `blockerEvents`.
   const actions = say(o, wanted, now, namesTheSame).flatMap((action): Action[] =>
     action.do === 'writeStatus' ? [{ do: 'writeStatus', status: action.status, reportsDrain: true }] : [],
   );
@@ -49,10 +50,10 @@ function blocked(blockers: readonly Blocker[]): Operation {
     : operation(at('drain', `Waiting: ${texts(blockers)}.`));
 }
 
-/** Matches the texts of `blocked` above. */
+/** Matches the texts of the function `blocked`. */
 const REPORTS_OF_BLOCKERS = /^(Waiting: |Drain failed due to - )/;
 
-/** The drain is no longer blocked. The status reports it only if the remaining pods take long. */
+/** The drain is no longer blocked. The status reports this only if the remaining pods take long. */
 function freed(
   { machine }: MachineObservation,
   { memory }: DrainObservation,
@@ -64,15 +65,19 @@ function freed(
   return stale ? { wanted: operation(evicting(leaving)), from } : { from };
 }
 
-/** Whether two texts name the same pods, budgets and volumes. A similarity check would miss another name in a long text. */
+/**
+ * Returns true if two texts contain the same pods, budgets and volumes. A comparison by similarity would not notice a
+ * different name in a long text.
+ */
 function namesTheSame(a: string, b: string): boolean {
   const names = (text: string): string => [...new Set(text.match(/[\w.-]+\/[\w.-]+/g))].sort().join(' ');
   return names(a) === names(b);
 }
 
 /**
- * Two processes may drain the same machine for a while after a lost Lease, each with its own memory. Without this pause
- * each would overwrite the status of the other, as fast as the API server answers.
+ * Returns the next time at which the blockers may be written. After a lost Lease, two processes may drain the same machine
+ * for a while, each with its own memory. Without this delay, each would overwrite the status of the other as fast as the API
+ * server answers.
  */
 function reportDrainAgainAt({ reportedAt }: DrainMemory, now: Date): Date | undefined {
   if (!reportedAt || now < reportedAt) return undefined;

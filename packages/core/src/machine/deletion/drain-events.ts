@@ -13,8 +13,8 @@ interface News {
 }
 
 /**
- * The events of a drain: one for each new cause. All blockers of one kind that a pass finds share one event. The status
- * shows long waits; an event asks a user to act. It is sent once, not again for each further pod of the same budget.
+ * Returns the events of a drain: one for each new cause. All blockers of the same kind in a pass share one event. The status
+ * shows long waits, while an event asks a user to act. It is sent once, not again for further pods of the same budget.
  */
 export function blockerEvents(
   { memory, forcedBy }: DrainObservation,
@@ -35,7 +35,7 @@ export function blockerEvents(
   }));
 }
 
-/** The first blocker of each cause that was not reported yet. */
+/** Returns the first blocker of each cause that was not reported yet. */
 function newsOf(blockers: readonly Blocker[], { reported }: DrainMemory): readonly News[] {
   const news = new Map<string, News>();
   for (const blocker of blockers) {
@@ -51,7 +51,7 @@ const capital = (text: string): string => text.slice(0, 1).toUpperCase() + text.
 
 const textsOf = (blockers: readonly Blocker[]): string => listed(blockers.map(({ text }) => text).sort(), 3);
 
-/** Adds the hint, if all blockers have the same one. */
+/** Adds the hint if it is the same for all blockers. */
 const withHint = (text: string, blockers: readonly Blocker[]): string => {
   const [hint, ...others] = new Set(blockers.map((blocker) => blocker.hint));
   return others.length === 0 ? `${text}; ${hint}` : text;

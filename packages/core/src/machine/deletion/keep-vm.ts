@@ -6,18 +6,19 @@ import type { MachineObservation } from '../model/observation.ts';
 import { type Action, act, type Plan, wait } from '../model/plan.ts';
 import { withOperation } from '../model/status.ts';
 
-/** How long a deletion waits for the record of a kept VM. Afterwards the VM is deleted like any other. */
+/** Maximum time that a deletion waits for the record of a kept VM. Afterwards the VM is deleted. */
 export const RECORD_BOUND_MS = 30_000;
 
 const KEPT = 'is kept for an investigation until';
 
-/** Returns true if the status says that the VM outlives the machine. Its Node then stays too, cordoned. */
+/**
+ * Returns true if the status says that the VM is kept after the deletion of its machine. Its Node then stays too, cordoned.
+ */
 export const isVmKept = ({ status }: Machine): boolean => status?.lastOperation?.description?.includes(KEPT) ?? false;
 
 /**
- * Keeps the VM of a Failed machine instead of deleting it: records the VM as kept, then continues the deletion without
- * it (incident 30). The record comes first. Otherwise a crash in between would leave an orphan that no user asked to
- * keep.
+ * Keeps the VM of a Failed machine: records the VM as kept, then continues the deletion without deleting the VM (incident
+ * 30). The record is created first. Otherwise a crash between the two would leave an orphan.
  */
 export function planKeeping(o: MachineObservation, now: Date): Plan | undefined {
   if (!o.keepsVms || !mayBeKept(o, now)) return undefined;
@@ -34,8 +35,8 @@ export function planKeeping(o: MachineObservation, now: Date): Plan | undefined 
 }
 
 /**
- * A VM is kept only if none of its pods may already run on another node. Pods that were deleted without grace may still run on it
- * if its kubelet does not report. The same applies to the pods of a Node that no longer exists. Such a VM is deleted.
+ * Returns true if no pod of the VM may already run on another node. Pods that were deleted with grace period 0 may still run
+ * on a VM whose kubelet does not report. The same applies to the pods of a deleted Node. Such a VM is not kept.
  */
 function mayBeKept(o: MachineObservation, now: Date): boolean {
   const { machine, machineClass, node, drain } = o;

@@ -2,13 +2,12 @@ import type { Failure } from '../../driver/contract/bundle.ts';
 import type { MachineObservation } from '../model/observation.ts';
 import { type Action, act, type Plan, wait } from '../model/plan.ts';
 
-/** How long mcm collects evidence before it marks a machine Failed, which leads to its replacement. */
+/** mcm collects evidence for at most this time before it marks a machine as Failed, which leads to its replacement. */
 export const EVIDENCE_BOUND_MS = 30_000;
 
 /**
- * Keeps evidence of a failure before a machine with a VM is marked Failed, because its set then deletes it. After a
- * crash this step runs again and finds the stored evidence by its name. It delays the machine by at most its time
- * limit.
+ * Stores evidence before a machine with a VM is marked as Failed, because its set then deletes it. After a crash, this step
+ * runs again and finds the stored evidence by its name. It delays the machine by at most {@link EVIDENCE_BOUND_MS}.
  */
 export function keepEvidenceFirst(o: MachineObservation, plan: Plan, now: Date): Plan {
   if (!o.keepsEvidence || !o.machine.spec.providerID) return plan;

@@ -170,7 +170,7 @@ test('a join reports its duration; a recovery does not', () => {
     type: 'Create',
     state: 'Successful',
   });
-  // A retry a moment later makes the same decision.
+  // A retry a moment later has the same reason.
   expect(joined.because).toBe('Machine machine-0 successfully joined the cluster');
   const back = planHealth(observe(given({ phase: 'Unknown', conditions: sick }), node()), NOON);
   expect(back.joined).toBe(false);
@@ -212,7 +212,9 @@ const other = (phase: MachinePhase | undefined, name = 'd1', expiry?: string): M
     status: { currentStatus: { ...(phase ? { phase } : {}), ...(expiry ? { preserveExpiryTime: expiry } : {}) } },
   });
 
-/** The same, owned by this MachineSet. The machines of the rows belong to `set-1`, like the target. */
+/**
+ * Returns the same machine, owned by this MachineSet. The machines of the table belong to `set-1`, like the tested machine.
+ */
 const ownedBy = (uid: string, m: Machine): Machine => ({
   ...m,
   metadata: {

@@ -28,28 +28,33 @@ import type { MachineObservation } from '../model/observation.ts';
 import type { PlannedEvent } from '../model/plan.ts';
 import { type Operation, type PhaseChange, withOperation, withPhase } from '../model/status.ts';
 
-/** The result of a health check: a status to write, or the time of the next check. `joined`: that status records the join. */
+/**
+ * The result of a health check: a status to write, or the time of the next check. `joined` is true if the status records
+ * that the Node joined.
+ */
 export interface HealthPlan {
   readonly status?: MachineStatus;
   readonly event?: PlannedEvent;
   readonly joined?: boolean;
   readonly deadline?: Date | undefined;
-  /** The driver looks up the VM before the decision. */
+  /** Set if the driver must look up the VM before the decision. */
   readonly ask?: true;
-  /** The kind of health write, which counts as flapping. Absent: the write is never delayed. */
+  /** The kind of a health write that counts as flapping. If absent, the write is never delayed. */
   readonly writes?: HealthWrite;
-  /** The Node is read from its API server before the decision. */
+  /** Set if the Node must be read from its API server before the decision. */
   readonly read?: true;
   readonly because: string;
 }
 
-/** A Pending machine's conditions are copied with its next phase or after this time, so that a creation needs few writes. */
+/**
+ * Conditions of a Pending machine are copied together with its next phase, or after this time. A creation then needs few
+ * writes.
+ */
 const MIRROR_PENDING_AFTER_MS = 30_000;
 
 /**
- * Checks the health of a machine that has a node label and a phase, and is not being deleted. It plans at most one
- * status write.
- * Source: machine_util.go, reconcileMachineHealth.
+ * Checks the health of a machine that has a node label and a phase and is not being deleted. It plans at most one status
+ * write. Source: machine_util.go, reconcileMachineHealth.
  */
 export function planHealth(o: MachineObservation, now: Date): HealthPlan {
   const plan = undamped(o, now);
@@ -62,7 +67,8 @@ export function planHealth(o: MachineObservation, now: Date): HealthPlan {
 function undamped(o: MachineObservation, now: Date): HealthPlan {
   const mirrorChange = o.node && conditionsDiffer(o.machine.status?.conditions ?? [], o.node.status?.conditions ?? []);
   const base = mirrorChange && o.node ? withMirror(o.machine, o.node) : o.machine.status;
-  // An outage can only make a machine look worse. A Ready Node is Ready, even if the data is old.
+  // An outage can only make a healthy machine look unhealthy. So a Node that the cache shows as Ready counts as Ready, even
+  // if the data is old.
   if (o.doubt) {
     const doubted = { deadline: o.doubt.until, because: `${o.doubt.because}: health is not checked` };
     return checkHealthyMachine(o, base, now) ?? doubted;
@@ -86,7 +92,7 @@ const withMirror = (machine: Machine, node: Node): MachineStatus => ({
 
 const nameOf = (o: MachineObservation): string => o.machine.metadata.name;
 
-/** The status in another phase. The preservation stays, because a change of health does not end it. */
+/** Returns the status in another phase. A preservation continues, because a change of health does not end it. */
 const to = (o: MachineObservation, phase: PhaseChange['phase']): PhaseChange => ({
   phase,
   preserveExpiryTime: o.machine.status?.currentStatus?.preserveExpiryTime,
@@ -98,7 +104,10 @@ const isWell = ({ node, settings }: MachineObservation): boolean =>
 const isUpdating = (phase: string | undefined): boolean =>
   phase === 'InPlaceUpdating' || phase === 'InPlaceUpdateFailed';
 
-/** Returns true if a taint states that pods cannot use the Node yet. Clusters without the node readiness controller have no readiness taints. */
+/**
+ * Returns true if a taint shows that pods cannot use the Node yet. Clusters without the node readiness controller have no
+ * readiness taints.
+ */
 const waitsForTaints = (node: Node): boolean => waitsForCriticalComponents(node) || readinessTaints(node).length > 0;
 
 /** Whether the machine's own Node is healthy, and pods can use it. */
@@ -110,7 +119,7 @@ const neverJoinedYet = ({ machine: { status } }: MachineObservation): boolean =>
   status?.currentStatus?.phase === 'Pending' ||
   (status?.currentStatus?.phase === 'Failed' && status.lastOperation?.type === 'Create');
 
-/** The transition to Running of a machine whose Node has joined or recovered. */
+/** Plans the transition to Running of a machine whose Node has joined or recovered. */
 function checkHealthyMachine(
   o: MachineObservation,
   base: MachineStatus | undefined,
@@ -124,20 +133,21 @@ function checkHealthyMachine(
   return recovered(o, base, now);
 }
 
-/** Transitions between healthy and unhealthy. */
+/** Plans the transitions between healthy and unhealthy. */
 function checkHealth(o: MachineObservation, base: MachineStatus | undefined, now: Date): HealthPlan | undefined {
   const phase = o.machine.status?.currentStatus?.phase;
   if (isUpdating(phase)) return undefined;
   if (!o.node) return phase === 'Running' ? lost(o, base, now) : undefined;
   if (isWell(o)) return checkHealthyMachine(o, base, now);
-  // A successful update says nothing about the later health of the node. The original would stay in this phase forever.
+  // After a successful update, the Node may still become unhealthy. The original would stay in this phase forever.
   if (phase === 'Running' || phase === 'InPlaceUpdateSuccessful') return sick(o, base, now);
   return undefined;
 }
 
 /**
- * Whether the machine is Failed because its in-place update did not end. A healthy Node does not mean that the machine has recovered. In the
- * original, the next health check may make the machine Running again while it is still selected and cordoned.
+ * Returns true if the machine is Failed because its in-place update did not end. A healthy Node then does not mean that the
+ * machine has recovered. In the original, the next health check may make the machine Running although it is still selected
+ * and cordoned.
  */
 function failedInPlace({ machine, node }: MachineObservation): boolean {
   const labels = node?.metadata.labels;
@@ -165,7 +175,7 @@ function recovered(o: MachineObservation, base: MachineStatus | undefined, now: 
       };
   const { description: message } = operation;
   const event = joined ? {} : { event: { type: 'Normal', reason: 'NodeHealthy', message } as const };
-  // The reason omits the duration, so that a retry has the same reason.
+  // The text contains no duration, so that a retry has the same reason.
   const because = joined ? `Machine ${nameOf(o)} successfully joined the cluster` : message;
   return { status: withPhase(base, to(o, 'Running'), operation, now), joined, because, ...event };
 }
@@ -182,7 +192,7 @@ const lost = (o: MachineObservation, base: MachineStatus | undefined, now: Date)
     },
   );
 
-/** The Node that the machine names belongs to another VM, because a user edited an ID or the label. */
+/** The Node in the machine's label belongs to another VM, because a user edited an ID or the label. */
 function contradiction({ machine, conflictingNode, namedInVain }: MachineObservation): string {
   if (namedInVain) {
     const { node, ownedBy, own } = namedInVain;
@@ -196,7 +206,7 @@ function contradiction({ machine, conflictingNode, namedInVain }: MachineObserva
     : '';
 }
 
-/** The same as a separate sentence. Without a contradiction, the sentence says that the Node is missing. */
+/** The same as a separate sentence. If the Node belongs to no other VM, the sentence says that the Node is missing. */
 const missing = (o: MachineObservation): string =>
   contradiction(o).replace(/^\. /, 'It has no Node. ') ||
   `Node ${o.machine.metadata.labels?.[Labels.Node] ?? ''} went missing`;
@@ -210,11 +220,14 @@ const sick = (o: MachineObservation, base: MachineStatus | undefined, now: Date)
     { reason: 'NodeUnhealthy', message: `The machine is unhealthy: ${ailments(o, base?.conditions)}. ${prospect(o)}` },
   );
 
-/** The unhealthy conditions of the Node. Users read events, so the event omits the other conditions of the description. */
+/**
+ * Returns the unhealthy conditions of the Node as text. Users read events, so the event omits the other conditions that the
+ * description contains.
+ */
 const ailments = ({ settings }: MachineObservation, conditions: Parameters<typeof ailmentsOf>[0] = []): string =>
   ailmentsOf(conditions, settings.unhealthyConditionTypes);
 
-/** What happens next if the machine stays unhealthy. */
+/** Returns what happens next if the machine stays unhealthy. */
 const prospect = ({ settings }: MachineObservation): string =>
   settings.healthTimeoutDisabled
     ? 'It does not become Failed, because spec.disableHealthTimeout is true'
@@ -236,7 +249,7 @@ function toUnknown(
   };
 }
 
-/** The result of an in-place update, as reported by the agent on the node. */
+/** Plans the result of an in-place update, as reported by the agent on the node. */
 function planInPlaceResult(o: MachineObservation, now: Date): HealthPlan | undefined {
   const phase = o.machine.status?.currentStatus?.phase;
   if (phase !== 'InPlaceUpdating' && phase !== 'InPlaceUpdateFailed') return undefined;
@@ -262,7 +275,7 @@ function planInPlaceResult(o: MachineObservation, now: Date): HealthPlan | undef
   return undefined;
 }
 
-/** Applies the deadline of the machine's phase. `also` is another instant for the next check. */
+/** Applies the timeout of the machine's phase. `also` is another time for the next check. */
 function planTimeouts(o: MachineObservation, now: Date, also?: Date): HealthPlan {
   const current = o.machine.status?.currentStatus;
   switch (current?.phase) {
@@ -316,7 +329,10 @@ function updateTimedOut(o: MachineObservation, now: Date): HealthPlan {
   };
 }
 
-/** A deployment limits its replacements at the same time. Above the limit the machine waits, and their changes wake it. */
+/**
+ * The replacements of a deployment at the same time are limited. If the limit is reached, the machine waits, and changes of
+ * the other machines start the next check.
+ */
 function markFailed(o: MachineObservation, now: Date): HealthPlan {
   if (o.breaker && isHeld(o, now)) {
     const { lookAgainAt } = o.breaker;
@@ -342,7 +358,7 @@ function markFailed(o: MachineObservation, now: Date): HealthPlan {
   return toFailed(o, now, description, { reason: 'HealthTimeout', message });
 }
 
-/** A node whose in-place update failed may be healthy otherwise, so the message names that failure too. */
+/** If an in-place update failed, the node may otherwise be healthy. So the message contains this failure too. */
 function lastingConditions(o: MachineObservation): string {
   if (!o.node) return missing(o);
   const { currentStatus, conditions, lastOperation } = o.machine.status ?? {};
@@ -353,8 +369,8 @@ function lastingConditions(o: MachineObservation): string {
 const WAITS = 'Waiting: other machines are getting replaced (--max-unhealthy-replacements). ';
 
 /**
- * Puts the reason of the wait once before the last description (the original only logs it). The text omits the names and
- * number of the other machines, because each change would cause a write for each waiting machine.
+ * Puts the reason of the wait once before the last description, which the original only logs. The text omits the names and
+ * the number of the other machines. Otherwise each of their changes would cause a write for each waiting machine.
  */
 function sayWaits({ machine: { status } }: MachineObservation, now: Date): Pick<HealthPlan, 'status'> {
   const { description = '', state = 'Processing', type = 'HealthCheck' } = status?.lastOperation ?? {};
@@ -376,7 +392,9 @@ function toFailed(
   };
 }
 
-/** The status after an outage of the API servers. It resets the health timeout, so that the outage does not count. */
+/**
+ * Returns the status after an outage of the API servers. It restarts the health timeout, so that the outage does not count.
+ */
 export const afterOutage = (machine: Machine, now: Date): MachineStatus => {
   const description = 'Machine Health Timeout was reset due to APIServer being unreachable';
   const operation: Operation = { description, state: 'Successful', type: 'HealthCheck' };

@@ -5,20 +5,24 @@ import type { MachineObservation, SettledCall } from '../model/observation.ts';
 import { act, type Plan, wait } from '../model/plan.ts';
 import { CREATE_RETRY, retryAfter } from '../model/retry.ts';
 
-/** A young Node stays this long if its VM is unknown or an earlier one was deleted. A running kubelet would register it again. */
+/**
+ * A new Node stays for this time if its VM is unknown or an earlier Node of the name was deleted. A running kubelet would
+ * register the Node again.
+ */
 const LET_BE_MS = 60_000;
 
 /**
- * Handles a Node with the name of the machine's Node that belongs to another VM. No machine has that VM.
+ * Handles a Node that has the name of the machine's Node but the ID of another VM, which no machine has. There are four
+ * cases:
  *
- * - A Node that is older than the machine is a leftover, although the kubelet of the machine's VM may report on it.
- * - A Node without a reporting kubelet is a leftover too.
- * - A younger Node that is Ready may be the machine's own Node, if a user edited the machine's provider ID.
- * - Or a VM of a lost `create` call registered it and is gone. The kubelet of the machine's VM then uses that Node, and
- *   the machine would never join.
+ * - A Node that is older than the machine is stale, although the kubelet of the machine's VM may report on it.
+ * - A Node whose kubelet does not report is stale too.
+ * - A newer Node that is Ready may be the machine's own Node, if a user edited the machine's provider ID.
+ * - A newer Node may also come from a VM of a lost `create` call that is deleted by now. The kubelet of the machine's VM
+ *   then uses this Node, so the machine would never join.
  *
- * The cloud distinguishes the last two cases: one lookup for each Node returns the VM of the machine. Before the join
- * the lookup runs at once, because the VM may still boot. A kubelet that finds no Node registers one. A kubelet that
+ * One lookup in the cloud for each Node distinguishes the last two cases, because it returns the VM of the machine. Before
+ * the join, the lookup runs at once, because the VM may still boot. A kubelet without a Node registers one. A kubelet that
  * already uses a Node does not register again after the Node is deleted.
  * @returns undefined without a conflict
  */
@@ -40,7 +44,7 @@ const isJoining = ({ machine }: MachineObservation): boolean => machine.status?.
 
 const leftOver: Plan = act('a stale Node of an earlier VM has its name', { do: 'deleteStaleNode' });
 
-/** Looks up the VM of a machine that has not joined yet, to decide on the Node. */
+/** Looks up the VM of a machine that has not joined yet, to decide whether the Node is stale. */
 function planReported(
   { calls, machine, driver }: MachineObservation,
   conflictingNode: Node,

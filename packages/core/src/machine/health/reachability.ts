@@ -21,23 +21,26 @@ import { mergeDiff } from '../../values/merge-diff.ts';
 import type { Doubt } from '../model/observation.ts';
 import { afterOutage } from './health.ts';
 
-/** Times of the check, in milliseconds. */
+/** Time settings of the check, in milliseconds. */
 export interface ReachabilityTimings {
-  /** Between two checks while frozen: `--machine-safety-apiserver-statuscheck-period`. */
+  /** Time between two checks while the controller is frozen: `--machine-safety-apiserver-statuscheck-period`. */
   readonly periodMs: number;
-  /** Out of reach for longer than this: frozen. `--machine-safety-apiserver-statuscheck-timeout`. */
+  /**
+   * If an API server is unreachable for longer than this, the controller freezes:
+   * `--machine-safety-apiserver-statuscheck-timeout`.
+   */
   readonly timeoutMs: number;
 }
 
 /** Default timings of the check. */
 export const REACHABILITY_DEFAULTS: ReachabilityTimings = { periodMs: 60_000, timeoutMs: 30_000 };
 
-/** The shortest interval limits the load of the probes when the timeout is very short. */
+/** Minimum time between two probes. It limits their load if the timeout is very short. */
 const MIN_PROBE_INTERVAL_MS = 1_000;
 const PROBE_TIMEOUT_MS = 10_000;
-/** The shortest time limit of the last probe before the freeze. */
+/** Minimum time limit of the last probe before the freeze. */
 const LAST_PROBE_MS = 1_000;
-/** After an outage mcm checks no health for this long, so that the caches catch up. Source: machine_safety.go. */
+/** After an outage, mcm checks no health for this time, so that the caches can update. Source: machine_safety.go. */
 const SETTLE_MS = 30_000;
 const PROBE_NAME = 'dummy-name';
 
@@ -45,34 +48,34 @@ const PROBE_NAME = 'dummy-name';
 export const probeIntervalMs = ({ timeoutMs }: Pick<ReachabilityTimings, 'timeoutMs'>): number =>
   Math.max(timeoutMs / 5, MIN_PROBE_INTERVAL_MS);
 
-/** mcm checks no health with data older than this. A very short timeout still leaves time for a probe. */
+/** mcm checks no health with data that is older than this. Even with a very short timeout, there is time for a probe. */
 const staleAfterMs = (timings: ReachabilityTimings): number =>
   Math.max(timings.timeoutMs, 2 * probeIntervalMs(timings));
 
-/** The state between two checks. Instants are milliseconds of the monotonic clock. */
+/** The state between two checks. Times are milliseconds of the monotonic clock. */
 export interface Reachability {
   /** The start of the first failed probe. */
   readonly downSince?: number;
-  /** Whether the log has reported the freeze. */
+  /** True if the log contains the freeze. */
   readonly frozen: boolean;
 }
 
-/** The result of a check. `thaw`: both servers answer again after a freeze. */
+/** The result of a check. `thaw` is true if both API servers answer again after a freeze. */
 export interface ReachabilityStep {
   readonly state: Reachability;
   readonly thaw: boolean;
   readonly nextCheckMs: number;
 }
 
-/** Whether the controller is frozen. The freeze begins on time even if a probe is still running. */
+/** Returns true if the controller is frozen. The freeze starts on time even if a probe is still running. */
 export const isFrozen = ({ frozen, downSince }: Reachability, now: number, timeoutMs: number): boolean =>
   frozen || (downSince !== undefined && now - downSince > timeoutMs);
 
 /**
  * Freezes the controller if an API server was unreachable for longer than the timeout. Healthy nodes then look unhealthy,
- * and mcm would replace them all. Every successful check resets the time. (In the original, one failed check long after
- * the last one froze at once.) Source: machine_safety.go, reconcileClusterMachineSafetyAPIServer.
- * @param failingSince The start of the outage according to this check; undefined: both servers answered.
+ * and mcm would replace all machines. Every successful check resets the time. In the original, a single failed check long
+ * after the previous one causes a freeze. Source: machine_safety.go, reconcileClusterMachineSafetyAPIServer.
+ * @param failingSince The start of the outage according to this check; undefined if both servers answered.
  */
 export function stepReachability(
   state: Reachability,
@@ -94,24 +97,24 @@ export interface ReachabilityOptions {
   readonly caches: Caches;
   readonly control: KubeClient;
   readonly target: KubeClient | undefined;
-  /** Clients for the probes, which must not wait behind other requests. */
+  /** Clients for the probes only, so that probes do not wait for other requests. */
   readonly probes: { readonly control: KubeClient; readonly target: KubeClient | undefined };
   readonly namespace: string;
   readonly clock: Clock;
   readonly log: Logger;
   readonly timings: ReachabilityTimings;
-  /** Wakes a machine. */
+  /** Reconciles a machine. */
   readonly wake: (key: Key) => void;
   /** Runs the check at once. */
   readonly check: () => void;
 }
 
-/** The periodic check as a reconcile of one key. */
+/** Runs the periodic check, as a reconcile of a single key. */
 export class ReachabilityCheck {
   readonly key: Key = 'api-servers';
   readonly #options: ReachabilityOptions;
   #state: Reachability = { frozen: false };
-  /** The start of the last successful check. */
+  /** The start time of the last successful check. */
   #provenAt: number;
   #settlesAt = Number.NEGATIVE_INFINITY;
 
@@ -121,19 +124,21 @@ export class ReachabilityCheck {
     for (const cache of this.#assessed()) cache.onDoubt(() => this.#onDoubt(cache.doubted));
   }
 
-  /** A server with an older state counts as an outage: the controller is frozen until the cache is verified. */
+  /**
+   * A restored API server with an older state counts as an outage. The controller stays frozen until the cache is verified.
+   */
   #onDoubt(doubted: boolean): void {
     if (doubted) this.#state = { frozen: true, downSince: this.#options.clock.monotonic() };
     else this.#options.check();
   }
 
-  /** The caches that health checks depend on. */
+  /** Returns the caches that health checks read. */
   #assessed(): readonly Pick<Informer<KubeObject>, 'doubted' | 'onDoubt'>[] {
     const { machines: own, target } = this.#options.caches;
     return this.#options.target ? [own, ...(target ? [target.nodes] : [])] : [];
   }
 
-  /** Called when the controllers start. @returns milliseconds to the first check */
+  /** Called when the controllers start. Returns the milliseconds until the first check. */
   begin(): number {
     this.#provenAt = this.#options.clock.monotonic();
     return probeIntervalMs(this.#options.timings);
@@ -144,7 +149,7 @@ export class ReachabilityCheck {
     return isFrozen(this.#state, clock.monotonic(), timings.timeoutMs);
   };
 
-  /** mcm checks no health with data older than the timeout, nor right after a freeze. */
+  /** mcm checks no health with data older than the timeout, and not immediately after a freeze. */
   readonly doubt = (): Doubt | undefined => {
     const { clock, target, timings } = this.#options;
     if (target === undefined) return undefined;
@@ -166,7 +171,8 @@ export class ReachabilityCheck {
     const failed = failures.length > 0;
     const step = stepReachability(this.#state, failed ? startedAt : undefined, now, timings);
     if (step.thaw) {
-      // The controller stays frozen during the thaw, so that a failure is retried before any health check.
+      // The controller stays frozen until the health timeouts are reset. So if the reset fails, it is retried before any
+      // health check.
       this.#state = { ...this.#state, frozen: true };
       await thaw(this.#options);
       this.#settle();
@@ -188,7 +194,10 @@ export class ReachabilityCheck {
     this.#settlesAt = this.#options.clock.monotonic() + SETTLE_MS;
   }
 
-  /** The clusters that do not answer. An open watch does not prove that the server is reachable, because requests may fail independently. */
+  /**
+   * Returns the clusters that do not answer. An open watch does not prove that an API server is reachable, because new
+   * requests can fail while the watch is open.
+   */
   async #failures(startedAt: number): Promise<readonly string[]> {
     const { probes, namespace } = this.#options;
     const limitMs = this.#limitMs(startedAt);
@@ -199,7 +208,7 @@ export class ReachabilityCheck {
     return asked.filter((each) => each !== undefined);
   }
 
-  /** A probe that fails ends before the freeze is due. */
+  /** Returns the time limit of a probe. A failing probe ends before the freeze is due. */
   #limitMs(now: number): number {
     const { timeoutMs } = this.#options.timings;
     const { downSince } = this.#state;
@@ -208,8 +217,8 @@ export class ReachabilityCheck {
   }
 
   /**
-   * Milliseconds since a cache lost its watch. Its data becomes stale although the server answers. Nodes without read
-   * permission do not count, because mcm checks no health without them.
+   * Returns the milliseconds since a cache lost its watch. Its data becomes outdated even if the server answers. Nodes
+   * without read permission do not count, because mcm then checks no health.
    */
   #behindForMs(): number {
     const { machines: own, target } = this.#options.caches;
@@ -218,7 +227,7 @@ export class ReachabilityCheck {
   }
 }
 
-/** Returns undefined if the server answers. `NotFound` and `Forbidden` are answers too. */
+/** Sends a probe. Returns undefined if the server answers; `NotFound` and `Forbidden` are answers too. */
 async function probe(
   cluster: 'control' | 'target',
   { clock, log }: ReachabilityOptions,
@@ -244,7 +253,7 @@ async function probe(
   }
 }
 
-/** Resets the health timeout of machines that became Unknown, so that the outage does not count. */
+/** Restarts the health timeout of machines that became Unknown, so that the outage does not count. */
 async function thaw({ caches, control, clock }: ReachabilityOptions): Promise<void> {
   const unknown = caches.machines.store
     .list()

@@ -1,8 +1,7 @@
 /**
- * Machines that are being marked Failed at this moment, by group of replacements. Caches do not show them before the
- * write is answered, and no other machine of the group may be marked in the meantime. This replaces the original's
- * permits (pkg/util/permits) and blocks no worker: a machine that finds a reservation waits for the change of the other
- * one.
+ * Machines that are being marked as Failed, by the group that shares a limit of replacements. Caches show them only after
+ * the write is answered, and until then no other machine of the group may be marked. The original has permits for this
+ * (pkg/util/permits), which block workers. Here, a machine that finds a reservation waits for a change of the other machine.
  */
 export class Reservations {
   readonly #byGroup = new Map<string, Set<string>>();
@@ -12,7 +11,7 @@ export class Reservations {
     this.#byGroup.set(group, uids.add(uid));
   }
 
-  /** Removes a reservation. Without a reservation nothing happens. A group without reservations is removed. */
+  /** Removes a reservation, if it exists. A group without reservations is removed too. */
   release(group: string, uid: string): void {
     const uids = this.#byGroup.get(group);
     uids?.delete(uid);

@@ -5,35 +5,44 @@ import { healthDeadline } from '../../values/timestamps.ts';
 import type { CallMemory, SettledCall } from '../model/observation.ts';
 import { LOOKUP_RETRY, retryAfter } from '../model/retry.ts';
 
-/** The meaning of the cloud's answer about an unreachable machine, in a cluster that is too small for a circuit breaker. */
+/**
+ * The conclusion from the cloud's answer about an unreachable machine, if the cluster is too small for a circuit breaker.
+ */
 export type Confirmation =
-  /** Its VM exists and all its peers are unreachable too. The network is the likely cause, so mcm does not replace it. */
+  /**
+   * The machine's VM exists, and all other machines are unreachable too. The network is the likely cause, so mcm does not
+   * replace the machine.
+   */
   | { readonly held: OpenBreaker; readonly answer: string }
   /** The driver must look up the VM. */
   | { readonly ask: true }
-  /** The lookup is running, or runs again at this instant. */
+  /** The lookup is running, or runs again at this time. */
   | { readonly waitUntil: Date | undefined }
-  /** mcm replaces the machine. `answer` is a sentence about its VM. Absent: the driver gave no answer in time, or has no lookup. */
+  /**
+   * mcm replaces the machine. `answer` is a sentence about its VM. It is absent if the driver gave no answer in time or has
+   * no lookup.
+   */
   | { readonly replace: true; readonly answer?: string };
 
-/** Input of {@link confirm}. */
+/** The state that decides the {@link Confirmation}. */
 export interface ConfirmationInput {
   readonly machine: Machine;
   readonly settings: Pick<MachineDefaults, 'healthTimeoutMs'>;
   readonly calls: CallMemory;
-  /** Whether the driver can look up a VM. */
+  /** True if the driver can look up a VM. */
   readonly canLookUp: boolean;
-  /** Present if all machines of the cluster are unreachable. Absent: another machine is reachable, or there is no other one. */
+  /** Set if the cluster has several machines and all are unreachable. */
   readonly peers?: OpenBreaker;
 }
 
 /**
- * Decides from the cloud's answer whether mcm replaces an unreachable machine. One answer is valid while the machine is
+ * Decides from the cloud's answer whether mcm replaces an unreachable machine. One answer is used as long as the machine is
  * unreachable.
  *
- * - With unreachable peers and no answer, the lookup is retried for one more health timeout. Then mcm replaces the machine.
- * - Without unreachable peers, the machine itself is the likely cause. mcm replaces it after any answer, because it would
- *   not recover by itself.
+ * - If all machines are unreachable and the cloud does not answer, the lookup is retried for one more health timeout. Then
+ *   mcm replaces the machine.
+ * - If other machines are reachable, the machine itself is the likely cause. mcm replaces it after any answer, because it
+ *   would not recover by itself.
  */
 export function confirm({ machine, settings, calls, canLookUp, peers }: ConfirmationInput, now: Date): Confirmation {
   if (!canLookUp) return { replace: true };
@@ -52,7 +61,7 @@ export function confirm({ machine, settings, calls, canLookUp, peers }: Confirma
   return { ask: true };
 }
 
-/** The result of a lookup: the state of the VM, and a sentence for messages. */
+/** Returns the result of a lookup: the state of the VM, and a sentence for messages. */
 function reportOf({ outcome }: SettledCall): { readonly vm: 'there' | 'gone' | 'unknown'; readonly answer: string } {
   if (outcome.ok) {
     const { ending } = outcome;

@@ -17,13 +17,13 @@ import { withOperation, withPhase } from '../model/status.ts';
 
 const Reasons = InPlaceUpdateReasons;
 
-/** The condition of a Node that describes its in-place update. */
+/** Returns the condition of a Node that describes its in-place update. */
 export const inPlaceCondition = (node: Node | undefined): Condition | undefined =>
   node?.status?.conditions?.find(({ type }) => type === NodeConditions.InPlaceUpdate);
 
 /**
- * Phases in which the node of a machine may be drained for an update. In other phases the machine joins, terminates or
- * is replaced.
+ * Phases in which the node of a machine may be drained for an update. In other phases, the machine is being created, deleted
+ * or replaced.
  */
 const MAY_DRAIN: ReadonlySet<string> = new Set([
   'Running',
@@ -48,9 +48,11 @@ interface Wanted {
 const CANDIDATE: Wanted = { reason: Reasons.CandidateForUpdate, message: 'Node is a candidate for in-place update' };
 
 /**
- * Returns the condition that the labels of the node require; undefined: no change. A candidate never skips to selected.
- * A failed update restarts after its result and selection were removed; the original would block it forever. Source:
+ * Returns the condition that the labels of the node require; undefined if it does not change. Source:
  * machine-controller-manager, updateNodeConditionBasedOnLabel.
+ *
+ * - A node cannot become selected before it is a candidate.
+ * - A failed update can start again after its result and selection were removed. The original blocks it forever.
  */
 export function conditionFromLabels(node: Node): Wanted | undefined {
   const { labels = {}, annotations } = node.metadata;
@@ -84,8 +86,8 @@ const setCondition = ({ reason, message }: Wanted, now: Date): Action => {
 };
 
 /**
- * The machine's part of an in-place update: it copies labels to the condition of the node, drains a selected node, and
- * then tells the agent to begin. Undefined: nothing to do.
+ * Plans the actions of the machine controller in an in-place update. It copies labels to the condition of the node, drains a
+ * selected node, and then allows the agent to start. Undefined if there is nothing to do.
  */
 export function planInPlace(o: MachineObservation, now: Date): Plan | undefined {
   const { machine, node } = o;
@@ -121,7 +123,8 @@ function emptyNode(o: MachineObservation, node: Node, now: Date): Plan | undefin
 }
 
 /**
- * The phase is written first. After a crash in between, the next pass finds the drained node and completes the step.
+ * The phase is written first. After a crash between the writes, the next reconcile finds the drained node and completes the
+ * step.
  */
 function drained({ machine }: MachineObservation, now: Date): Plan {
   const description = `Machine ${machine.metadata.name} is undergoing an in-place update`;

@@ -4,14 +4,14 @@ import { healthDeadline } from '../../values/timestamps.ts';
 import type { MachineObservation } from './observation.ts';
 import type { Action } from './plan.ts';
 
-/** Whether the circuit breaker prevents the replacement of the machine, and no annotation overrides it. */
+/** Returns true if the circuit breaker prevents the replacement of the machine and no annotation overrides it. */
 export const isHeld = (o: MachineObservation, now: Date): boolean =>
   o.breaker !== undefined && !overridesBreaker(o.machine, o.machineClass, now);
 
 export const heldBecause = ({ scope, unreachable, joined }: OpenBreaker): string =>
   `${unreachable} of ${joined} machines of the ${scope} became unreachable together: none is replaced until they recover`;
 
-/** Whether mcm would replace the machine now if the circuit breaker were closed. */
+/** Returns true if mcm would replace the machine now without the circuit breaker. */
 const isDue = ({ machine, settings, deletedForHealth }: MachineObservation, now: Date): boolean => {
   const current = machine.status?.currentStatus;
   if (deletedForHealth) return true;
@@ -19,10 +19,10 @@ const isDue = ({ machine, settings, deletedForHealth }: MachineObservation, now:
   return now > healthDeadline(machine, settings);
 };
 
-/** Whether the machine waits for a change of the breaker's counts. */
+/** Returns true if the machine waits for a change of the circuit breaker's counts. */
 export const awaitsBreaker = (o: MachineObservation, now: Date): boolean => isHeld(o, now) && isDue(o, now);
 
-/** Plans one event when the breaker begins to prevent the replacement, and one when the replacement may continue. */
+/** Plans one event when the circuit breaker starts to prevent the replacement, and one when it no longer does. */
 export function reportHeld(o: MachineObservation, now: Date): Action | undefined {
   const held = awaitsBreaker(o, now);
   if (held === (o.held === true)) return undefined;

@@ -4,7 +4,7 @@ import { counted, dampingOf, FLAPPING_WINDOW_MS, type HealthWrite, type HealthWr
 
 const later = (ms: number): Date => new Date(NOON.getTime() + ms);
 
-/** The counts after `times` writes at noon. */
+/** Returns the counts after `times` writes at noon. */
 function after(times: number, kind: HealthWrite): HealthWrites | undefined {
   let writes: HealthWrites | undefined;
   for (let i = 0; i < times; i++) writes = counted(writes, kind, NOON);

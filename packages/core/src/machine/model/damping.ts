@@ -1,4 +1,4 @@
-/** Recent writes of this process about a machine's health. */
+/** Recent status writes of this process about a machine's health. */
 export interface HealthWrites {
   /** Number of writes that made the machine `Unknown`. */
   readonly unknown: number;
@@ -6,30 +6,30 @@ export interface HealthWrites {
   readonly mirrored: number;
   /** Time of the last write. */
   readonly at: Date;
-  /** The last read of the Node from its API server, after that write. */
+  /** Time of the last read of the Node from its API server, if it was after the last write. */
   readonly readAt?: Date;
 }
 
-/** A write that makes the machine `Unknown`, or one that copies the Node's conditions without a change of phase. */
+/** A write that makes the machine `Unknown`, or one that copies the Node's conditions in the same phase. */
 export type HealthWrite = 'unknown' | 'mirrored';
 
-/** Writes of this age or older do not count as flapping. */
+/** Older writes do not count as flapping. */
 export const FLAPPING_WINDOW_MS = 10 * 60_000;
-/** Writes within the window that are not delayed. A machine that joins copies its Node's conditions several times. */
+/** Number of writes within the window that are not delayed. When a Node joins, its conditions are copied several times. */
 const FREE: Readonly<Record<HealthWrite, number>> = { unknown: 1, mirrored: 10 };
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
-/** A read of the Node counts as fresh for this long. It is longer than a request takes. */
+/** A read of the Node is recent for this time. It is longer than a request takes. */
 const FRESH_MS = 60_000;
 
-/** The condition for a write: a delay, or a read of the Node. */
+/** What must happen before a write: a delay until a time, or a read of the Node. */
 export type Damping = { readonly until: Date } | 'read';
 
 /**
- * Returns what must happen before the next write about a machine's health; undefined: write now.
+ * Returns what must happen before the next write about a machine's health. Undefined if it may be written now.
  *
- * Two processes contradict each other if one has a stale cache of Nodes: each write causes the next write of the other.
- * After too many writes in ten minutes, the next one needs a live read of the Node. It also waits for a pause, which
+ * If one of two processes has an outdated cache of Nodes, they contradict each other: each write causes a write of the
+ * other. After too many writes in ten minutes, the next one needs a live read of the Node. It also needs a delay, which
  * doubles up to one minute. The recovery of a machine is written without delay.
  */
 export function dampingOf(writes: HealthWrites | undefined, kind: HealthWrite, now: Date): Damping | undefined {
@@ -41,7 +41,7 @@ export function dampingOf(writes: HealthWrites | undefined, kind: HealthWrite, n
   return isFresh ? undefined : 'read';
 }
 
-/** The counts after another write. */
+/** Returns the counts after another write. */
 export function counted(writes: HealthWrites | undefined, kind: HealthWrite, now: Date): HealthWrites {
   const { unknown, mirrored } = writes && !isOver(writes, now) ? writes : { unknown: 0, mirrored: 0 };
   return {

@@ -16,30 +16,30 @@ export interface KeepingState {
   readonly kept?: KeptVm | undefined;
 }
 
-/** The state of one machine in the memory of this process between reconciles. A restart loses it, which costs time but never a VM. */
+/** State of one machine in the memory of this process. A restart loses it. This costs time, but it never loses a VM. */
 export interface MachineMemory {
   drain: DrainMemory;
-  /** UID of the deleted Node. Without it, a stale cache would make mcm use that Node again. */
+  /** UID of the Node that was deleted. An outdated cache may still contain it, and mcm must not use it again. */
   releasedNode?: string;
-  /** The last version of the machine, from which mcm removed its finalizer. A stale cache may still show it. */
+  /** Resource version of the machine after mcm removed its finalizer. An outdated cache may still contain the machine. */
   finishedVersion?: string;
-  /** The machine's Node disappeared while this process watched. */
+  /** True if the machine's Node was deleted while this process was watching. */
   nodeVanished?: boolean;
-  /** Recent writes about the machine's health. */
+  /** Recent status writes about the machine's health. */
   healthWrites?: HealthWrites;
   /** The progress of storing the evidence of its failure. */
   evidence?: EvidenceState;
   /** The progress of keeping its VM. */
   keeping?: KeepingState;
-  /** The last report about its invalid settings, see `validationWarningsOf`. */
+  /** The last report about ineffective settings of the machine, see `validationWarningsOf`. */
   warned?: string;
-  /** The reason of the last action, as in the log. */
+  /** The reason of the last action, as written to the log. */
   decided?: string;
-  /** An event has reported that the circuit breaker prevents the replacement. */
+  /** True if an event has reported that the circuit breaker prevents the replacement. */
   held?: boolean;
 }
 
-/** Memory by UID of the machine. */
+/** The memory of machines, by UID. */
 export class MachineMemories {
   readonly #byUid = new Map<string, MachineMemory>();
 
@@ -51,7 +51,7 @@ export class MachineMemories {
     return fresh;
   }
 
-  /** Forgets all machines, because they may have changed in the meantime. */
+  /** Forgets all machines, because they may have changed since. */
   startOver(): void {
     this.#byUid.clear();
   }

@@ -8,13 +8,13 @@ import type { MachineSettings } from '../../settings/settings.ts';
 import type { HealthWrites } from './damping.ts';
 import type { EvidenceState, KeepingState } from './memory.ts';
 
-/** A shortage of capacity that the cloud has reported. */
+/** A capacity shortage that the cloud has reported. */
 export interface Shortage {
-  /** The newest refusal. */
+  /** The most recent refusal. */
   readonly error: MachineError;
-  /** No machine calls `create` before this instant. */
+  /** No machine calls `create` before this time. */
   readonly retryAt: Date;
-  /** Whether one more machine may call `create` after `retryAt`. */
+  /** True if one more machine may call `create` after `retryAt`. */
   readonly free: boolean;
 }
 
@@ -29,13 +29,13 @@ export interface ObservedOffering {
   readonly awaitsFirstCall?: Date;
 }
 
-/** Why mcm does not check health now, and when it tries again. */
+/** Why mcm does not check health now, and when it checks again. */
 export interface Doubt {
   readonly because: string;
   readonly until: Date;
 }
 
-/** The calls of a driver that concern one machine. */
+/** The driver calls for a single machine. */
 export type CallKind = 'create' | 'initialize' | 'status' | 'delete';
 
 /** The result of a driver call: the VM, or the error. */
@@ -44,9 +44,9 @@ export type CallOutcome =
       readonly ok: true;
       readonly instance?: Instance;
       readonly lastKnownState?: string | undefined;
-      /** A look-up found a VM that does not run and does not start by itself. The text is a predicate with the reason. */
+      /** Set if a lookup found a VM that does not run and will not start by itself: the reason as a predicate. */
       readonly ending?: string | undefined;
-      /** A look-up found the VM, but could not confirm that it is initialized. */
+      /** Set if a lookup found the VM but could not confirm that it is initialized. */
       readonly incomplete?: true | undefined;
     }
   | { readonly ok: false; readonly error: MachineError };
@@ -55,104 +55,110 @@ export type CallOutcome =
 export interface RunningCall {
   readonly kind: CallKind;
   readonly since: Date;
-  /** The reason for a wait, as reported by the driver. */
+  /** Why the call takes long, as reported by the driver. */
   readonly waitsFor?: string;
-  /** The call ignores its abort signal: its deadline and grace period have passed. No other call starts before it ends. */
+  /**
+   * Set if the call ignores its abort signal: its deadline and grace period have passed. No other call starts before it
+   * ends.
+   */
   readonly overdue?: SettledCall;
 }
 
-/** The last call that ended. */
+/** The last call of the machine that ended. */
 export interface SettledCall {
   readonly kind: CallKind;
   readonly at: Date;
   readonly outcome: CallOutcome;
-  /** Failures of this kind of call in a row, this one included; 0 after a success. */
+  /** Number of consecutive failures of this kind of call, including this one; 0 after a success. */
   readonly failures: number;
-  /** Versions of the class and Secrets of the call. After a change the retry does not wait. */
+  /** Versions of the class and Secrets that the call used. After a change, the next attempt does not wait. */
   readonly inputs: string;
 }
 
-/** The calls of this process for one machine. A new process starts without it. */
+/** The calls of this process for one machine. After a restart, it is empty. */
 export interface CallMemory {
   readonly running?: RunningCall;
   readonly last?: SettledCall;
-  /** The VM that `create` made or found, until it is recorded on the Machine or discarded. */
+  /** The VM that `create` created or found. It is removed when the VM is recorded on the Machine or deleted. */
   readonly created?: Instance | undefined;
-  /** A `create` of this process reached the driver. */
+  /** Set if a `create` of this process reached the driver. */
   readonly createSent?: true | undefined;
 }
 
-/** All input of the decision about one machine. It is one snapshot of the caches. */
+/** The observed state that decides about one machine, from one snapshot of the caches. */
 export interface MachineObservation {
   readonly machine: Machine;
   readonly settings: MachineSettings;
-  /** Absent if the cache has no such class. */
+  /** The class. Absent if the cache does not contain it. */
   readonly machineClass?: MachineClass | undefined;
   /** Versions of the class and its Secrets, see {@link SettledCall.inputs}. */
   readonly inputs: string;
-  /** Whether the class's user data asks for a bootstrap token. */
+  /** True if the class's user data contains the placeholder of a bootstrap token. */
   readonly asksForToken: boolean;
-  /** The expiry of its bootstrap token, if known. */
+  /** Expiry of the machine's bootstrap token, if known. */
   readonly tokenLivesUntil?: Date | undefined;
-  /** The machine existed when this process became leader. Another process may have sent calls for it. */
+  /** True if the machine existed when this process became the leader. Another process may have sent calls for it. */
   readonly inherited?: boolean;
-  /** False with `--target-kubeconfig=none`: no nodes, no drain. */
+  /** False with `--target-kubeconfig=none`: there are no nodes and no drains. */
   readonly hasTarget: boolean;
-  /** Why mcm cannot read the Nodes of the target cluster, as a clause. Absent if it can. */
+  /** Why mcm cannot read the Nodes of the target cluster, as a clause. Absent if it can read them. */
   readonly nodesUnseen?: string;
-  /** The machine's Node: the label of the machine names it, or else the Node points back to the machine. */
+  /** The machine's Node. Either the machine's label contains its name, or the Node's label contains the machine's name. */
   readonly node?: Node | undefined;
-  /** The Node with the name of the VM just created. It may belong to another machine. */
+  /** The Node with the name of the VM that was just created. It may belong to another machine. */
   readonly nodeOfCreated?: Node | undefined;
-  /** A Node with the name of the machine's own Node that belongs to an earlier VM. No machine has that VM. */
+  /** A stale Node: it has the name of the machine's Node and belongs to an earlier VM that no machine has. */
   readonly conflictingNode?: Node;
-  /** This process already deleted a Node of that name. */
+  /** Set if this process has already deleted a Node of that name. */
   readonly conflictCameBack?: true | undefined;
-  /** The Node in the machine's label belongs to another machine. `own` is the Node that names this machine, if any. */
+  /**
+   * Set if the Node in the machine's label belongs to another machine. `own` is the Node whose label contains this machine,
+   * if there is one.
+   */
   readonly namedInVain?: { readonly node: string; readonly ownedBy: string; readonly own?: string | undefined };
-  /** The Node vanished while this process watched. */
+  /** True if the Node was deleted while this process was watching. */
   readonly nodeWasDeleted?: boolean | undefined;
-  /** The API servers were unreachable for too long. mcm checks no health, and only deletions continue. */
+  /** True if the API servers were unreachable for too long. mcm then checks no health, and only deletions continue. */
   readonly frozen: boolean;
-  /** Why mcm does not check health now, although the controller is not frozen. */
+  /** Why mcm does not check health now, apart from a freeze. */
   readonly doubt?: Doubt | undefined;
-  /** Recent writes of this process about the machine's health. */
+  /** Recent status writes of this process about the machine's health. */
   readonly healthWrites?: HealthWrites | undefined;
   readonly calls: CallMemory;
-  /** The cloud lacks capacity for machines of this class and zone. */
+  /** Set if the cloud lacks capacity for machines of this class and zone. */
   readonly shortage?: Shortage | undefined;
   /** The offerings that the machine may have, the first choice first. Absent: it has no alternatives. */
   readonly offerings?: readonly ObservedOffering[] | undefined;
-  /** Optional calls of the driver, in addition to `create` and `delete`. */
+  /** The optional calls that the driver supports. `create` and `delete` are always supported. */
   readonly driver: { readonly initialize: boolean; readonly status: boolean };
-  /** Machines of the same deployment that are being replaced, see {@link countReplacements}. */
+  /** Number of machines of the same deployment that are being replaced, see {@link countReplacements}. */
   readonly replacementsInProgress: number;
-  /** The limit of replacements at the same time, including this machine. Absent means one. */
+  /** Maximum number of replacements at the same time, including this machine. If absent, one. */
   readonly replacementsAllowed?: number;
-  /** Too many machines became unreachable together with this one. A replacement would not help. */
+  /** Set if too many machines became unreachable together with this one, so a replacement would not help. */
   readonly breaker?: OpenBreaker | undefined;
-  /** The machine is unreachable in a small cluster, and the cloud has not yet confirmed its VM. */
+  /** Set if the machine is unreachable in a small cluster and the cloud has not confirmed its VM yet. */
   readonly unconfirmed?: { readonly ask: true } | { readonly waitUntil: Date | undefined };
   /** The cloud's answer about the VM of an unreachable machine, as a sentence. */
   readonly cloudSays?: string | undefined;
-  /** An event has reported that the circuit breaker prevents the replacement. */
+  /** True if an event has reported that the circuit breaker prevents the replacement. */
   readonly held?: boolean | undefined;
-  /** Requests of the machine that have no effect. */
+  /** Settings of the machine that have no effect. */
   readonly warnings?: readonly string[];
-  /** The last report about those requests. */
+  /** The last report about these settings. */
   readonly warned?: string | undefined;
-  /** Whether this process stores evidence of failures. */
+  /** True if this process stores evidence of failures. */
   readonly keepsEvidence?: boolean;
   readonly evidence?: EvidenceState | undefined;
-  /** Whether the VM of a failed machine may outlive the machine. */
+  /** True if the VM of a failed machine may be kept after its machine is deleted. */
   readonly keepsVms?: boolean;
   readonly keeping?: KeepingState | undefined;
-  /** The machine is being deleted, and was Failed at the start of the deletion. */
+  /** True if the machine is being deleted and was Failed when the deletion started. */
   readonly deletedForHealth?: boolean | undefined;
   /** Whether mcm reacts to interruptions. */
   readonly interruptions?: boolean;
   /** For an interrupted machine of a set that is being deleted: whether its successor runs. */
   readonly successor?: 'running' | 'awaited' | undefined;
-  /** The input of the drain. Only a machine that is drained and has a Node has it. */
+  /** The observed state of the drain. Set only for a machine that is being drained and has a Node. */
   readonly drain?: DrainObservation | undefined;
 }

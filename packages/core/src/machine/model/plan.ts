@@ -11,29 +11,32 @@ import type { CallKind } from './observation.ts';
 export type Action =
   | { readonly do: 'addFinalizer' }
   | { readonly do: 'removeFinalizer' }
-  /** Starts a driver call. The call continues after the reconcile, and wakes the machine when it ends. */
+  /** Starts a driver call. The call continues after the reconcile. When it ends, the machine is reconciled. */
   | { readonly do: 'call'; readonly call: CallKind }
   /** Writes the provider ID, the node label and the priority in one request. */
   | { readonly do: 'record'; readonly instance: Instance }
   | { readonly do: 'labelNode'; readonly nodeName: string }
-  /** `reportsDrain`: the status contains the blockers of the drain. The memory stores the time of the write. */
+  /**
+   * Writes the status. With `reportsDrain`, the status contains the blockers of the drain, and the memory stores the time of
+   * the write.
+   */
   | {
       readonly do: 'writeStatus';
       readonly status: MachineStatus;
       readonly event?: PlannedEvent;
-      /** The kind of a health write that is delayed if the machine's health changes often. */
+      /** The kind of a health write that is delayed if the machine is flapping. */
       readonly writes?: HealthWrite | undefined;
       readonly reportsDrain?: true;
     }
-  /** Stores and reports whether the circuit breaker prevents the replacement of the machine. */
+  /** Records and reports whether the circuit breaker prevents the replacement of the machine. */
   | { readonly do: 'reportHeld'; readonly held: boolean; readonly event: PlannedEvent }
-  /** Reports the problems of a drain, and remembers their causes. */
+  /** Reports the problems of a drain, and records their causes. */
   | { readonly do: 'reportDrain'; readonly causes: readonly string[]; readonly event: PlannedEvent }
-  /** Reports the machine's requests that have no effect. An empty list clears the report. */
+  /** Reports the settings of the machine that have no effect. With an empty list, the former report is forgotten. */
   | { readonly do: 'warn'; readonly warnings: readonly string[] }
   | { readonly do: 'syncNode'; readonly patch: NodePatch }
   | { readonly do: 'setNodeCondition'; readonly condition: Condition }
-  /** Annotations of the Machine; null removes one. */
+  /** Writes annotations of the Machine. The value null removes an annotation. */
   | { readonly do: 'annotate'; readonly annotations: Readonly<Record<string, string | null>> }
   /** Stores the interruption that the Node reports on the Machine. */
   | { readonly do: 'recordInterruption'; readonly annotation: string; readonly event: PlannedEvent }
@@ -41,28 +44,34 @@ export type Action =
   | { readonly do: 'deleteInterrupted' }
   /** Sends an event of the Machine. */
   | { readonly do: 'say'; readonly event: PlannedEvent }
-  /** Collects and stores the evidence of a failure. This continues after the reconcile, and wakes the machine at its end. */
+  /**
+   * Collects and stores the evidence of a failure. This continues after the reconcile. When it ends, the machine is
+   * reconciled.
+   */
   | { readonly do: 'keepEvidence'; readonly failure: Failure }
-  /** Records that the VM outlives the machine. This continues after the reconcile, and wakes the machine at its end. */
+  /** Creates the record that the VM is kept. This continues after the reconcile. When it ends, the machine is reconciled. */
   | { readonly do: 'keepVm' }
-  /** Extends the machine's bootstrap token at least to this instant. */
+  /** Extends the machine's bootstrap token at least to this time. */
   | { readonly do: 'extendToken'; readonly until: Date }
   | { readonly do: 'deleteToken' }
   /** Deletes the Machine object, because its Node is being deleted. */
   | { readonly do: 'deleteMachine' }
-  /** `tolerant`: an error is recorded, not thrown. `release`: the same write removes our finalizer from the Node. */
+  /**
+   * Cordons the Node. With `tolerant`, an error is recorded and not thrown. With `release`, the same write removes our
+   * finalizer from the Node.
+   */
   | {
       readonly do: 'cordon';
       readonly reason: 'ScaleDown' | 'Unhealthy';
       readonly tolerant: boolean;
       readonly release: boolean;
     }
-  /** Reads the machine's Node from the API server, because the cache may be stale. */
+  /** Reads the machine's Node from the API server, because the cache may be outdated. */
   | { readonly do: 'readNode' }
   | { readonly do: 'evict'; readonly pods: readonly PodRef[] }
-  /** Deletes pods with grace period 0, and reports it. An error is recorded, not thrown. */
+  /** Deletes pods with grace period 0, and reports this. An error is recorded and not thrown. */
   | { readonly do: 'deletePods'; readonly pods: readonly PodRef[]; readonly because: string }
-  /** Marks the Node as out of service, because its VM no longer exists. */
+  /** Adds the taint `out-of-service` to the Node, because its VM no longer exists. */
   | { readonly do: 'markOutOfService' }
   | {
       readonly do: 'deleteAttachments';
@@ -70,7 +79,10 @@ export type Action =
     }
   /** Removes our finalizer from the Node and deletes the Node. */
   | { readonly do: 'releaseNode' }
-  /** The same for the Node of an earlier VM that has the name of the machine's own Node. */
+  /**
+   * Removes our finalizer from a stale Node and deletes it. This Node has the name of the machine's Node and belongs to an
+   * earlier VM.
+   */
   | { readonly do: 'deleteStaleNode' };
 
 export interface PlannedEvent {
@@ -79,7 +91,7 @@ export interface PlannedEvent {
   readonly message: string;
 }
 
-/** When the next reconcile runs: at once after a change, at the next event, or at an instant at the latest. */
+/** When the next reconcile runs: immediately after a change, or at the next event, or at the latest at a given time. */
 export type Next =
   | { readonly kind: 'continue' }
   | { readonly kind: 'wait' }
@@ -89,11 +101,11 @@ export type Next =
 export interface Plan {
   readonly actions: readonly Action[];
   readonly next: Next;
-  /** One sentence for the log. */
+  /** The reason of the decision, as one sentence for the log. */
   readonly because: string;
-  /** Keys of the PodDisruptionBudgets whose change wakes the machine. */
+  /** Keys of the PodDisruptionBudgets whose changes start the next reconcile. */
   readonly budgets?: readonly string[];
-  /** The machine waits, because the cloud refused capacity to other machines of its class and zone. */
+  /** Set if the machine waits because the cloud had no capacity for other machines of its class and zone. */
   readonly awaitsCapacity?: true;
   /** The record of the offering that the machine will call `create` for next. */
   readonly intends?: string;
@@ -111,7 +123,7 @@ export const act = (because: string, ...actions: readonly Action[]): Plan => ({
   because,
 });
 
-/** Waits for an event, at the latest until the earliest instant. */
+/** Waits for an event, at the latest until the earliest of these times. */
 export function nextAt(...instants: readonly (Date | undefined)[]): Next {
   const known = instants.filter((instant) => instant !== undefined);
   if (known.length === 0) return { kind: 'wait' };

@@ -13,7 +13,7 @@ import { defined } from '@mcm/kube';
 import { jsonEquals } from '../../values/merge-diff.ts';
 import { millis } from '../../values/timestamps.ts';
 
-/** The parts of the last operation that a decision sets. */
+/** The fields of the last operation that a decision sets. */
 export interface Operation {
   readonly description: string;
   readonly state: MachineState;
@@ -24,7 +24,7 @@ export interface Operation {
 export interface PhaseChange {
   readonly phase: MachinePhase;
   readonly timeoutActive?: boolean;
-  /** Absent: the preservation ends with this change. */
+  /** End of the preservation. If absent, the preservation ends with this change. */
   readonly preserveExpiryTime?: string | undefined;
 }
 
@@ -37,13 +37,13 @@ const lastOperation = (operation: Operation, now: Date): LastOperation =>
     type: operation.type,
   });
 
-/** The status with a new last operation in the same phase. */
+/** Returns the status with a new last operation, in the same phase. */
 export const withOperation = (status: MachineStatus | undefined, operation: Operation, now: Date): MachineStatus => ({
   ...status,
   lastOperation: lastOperation(operation, now),
 });
 
-/** The status in a new phase, or in the same one with a new start time, after an operation. */
+/** Returns the status in a new phase, or in the same phase with a new start time. */
 export const withPhase = (
   status: MachineStatus | undefined,
   change: PhaseChange,
@@ -60,8 +60,8 @@ export const withPhase = (
 });
 
 /**
- * Returns the step that a description names, in the order of the original. Only the end of the text counts. A message
- * of a provider in the middle may contain the text of another step.
+ * Returns the deletion step whose text is at the end of a description. The text of another step may occur in the middle, in
+ * a message of a provider.
  */
 export function stepOf(description: string | undefined): DeletionStep | undefined {
   if (!description) return undefined;
@@ -76,18 +76,18 @@ export function hasReached(status: MachineStatus | undefined, step: DeletionStep
   return reached !== undefined && DELETION_STEPS.indexOf(reached) >= DELETION_STEPS.indexOf(step);
 }
 
-/** A failure of the same kind is written again after this time, so that its time stays meaningful. */
+/** A failure of the same kind is written again after this time, so that the stored time stays recent. */
 const REFRESH_MS = 30 * 60_000;
 
-/** Texts with at least this similarity differ only in request ids and similar parts. */
+/** Texts with at least this similarity are treated as equal. They differ only in request IDs and similar parts. */
 const SIMILAR = 0.75;
 
-/** Longer texts are compared by this many characters. */
+/** Only this many characters of longer texts are compared. */
 const COMPARED_LENGTH = 1_000;
 
 /**
- * Returns true if `next` contains no news compared with `previous`: only times and volatile parts of the description
- * differ, such as request ids. Step, code and last known state are compared exactly.
+ * Returns true if `next` differs from `previous` only in times and variable parts of the description, such as request IDs.
+ * The step, the code and the last known state are compared exactly.
  */
 export function isSimilarStatus(previous: MachineStatus | undefined, next: MachineStatus): boolean {
   if (!previous?.lastOperation || !next.lastOperation) return jsonEquals(previous, next);
@@ -96,7 +96,7 @@ export function isSimilarStatus(previous: MachineStatus | undefined, next: Machi
   return jsonEquals(comparable(previous), comparable(next)) && alike(previous.lastOperation, next.lastOperation);
 }
 
-/** The status without its volatile parts. */
+/** Returns the status without its variable parts. */
 function comparable(status: MachineStatus): object {
   const { lastOperation: operation, currentStatus, ...rest } = status;
   return {
@@ -116,7 +116,10 @@ function alike(a: LastOperation, b: LastOperation): boolean {
   return left === right || similarity(left, right) > SIMILAR;
 }
 
-/** Returns 1 for equal texts and less for each edit between them: 1 − distance / mean length. */
+/**
+ * Returns the similarity of two texts: 1 if they are equal, and less for each edit between them (1 − distance / mean
+ * length).
+ */
 export function similarity(a: string, b: string): number {
   const [left, right] = [a.slice(0, COMPARED_LENGTH), b.slice(0, COMPARED_LENGTH)];
   const mean = (left.length + right.length) / 2;

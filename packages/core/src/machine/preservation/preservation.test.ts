@@ -33,7 +33,7 @@ interface Given {
   readonly expiry?: number;
   readonly tainted?: boolean;
   readonly condition?: Partial<Condition>;
-  /** False: the label names a missing node; undefined: the node exists. */
+  /** False if the label contains a missing node. Undefined if the node exists. */
   readonly node?: boolean;
   readonly label?: boolean;
   readonly unschedulable?: true;
@@ -110,7 +110,7 @@ interface Settled {
   readonly events: readonly PlannedEvent[];
 }
 
-/** Executes plans on the objects until nothing is left to do. */
+/** Executes plans on the objects until there is nothing left to do. */
 function settle(first: MachineObservation): Settled {
   let o = first;
   const steps: string[] = [];

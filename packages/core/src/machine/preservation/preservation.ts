@@ -21,22 +21,25 @@ import { act, nextAt, type Plan } from '../model/plan.ts';
 
 const VALUES: ReadonlySet<string> = new Set(Object.values(PreserveValues));
 
-/** An invalid value counts as absent, on the Node as on the Machine, and never blocks an expiry. */
+/**
+ * An invalid value of the annotation counts as absent, on the Node and on the Machine. It never prevents that a preservation
+ * ends.
+ */
 const requestOf = (object: Machine | Node | undefined): string => {
   const value = object?.metadata.annotations?.[Annotations.Preserve] ?? '';
   return VALUES.has(value) ? value : '';
 };
 
-/** The last value of the Node that the Machine has recorded. It may be empty. */
+/** The last value of the Node's annotation that was recorded on the Machine. It may be empty. */
 const lastAppliedOf = (machine: Machine): string =>
   machine.metadata.annotations?.[Annotations.LastAppliedNodePreserve] ?? '';
 
 const expiryOf = ({ status }: Machine): string | undefined => status?.currentStatus?.preserveExpiryTime ?? undefined;
 
 /**
- * Returns the value that applies. The Node's value applies if the Node has, or had, the annotation. Without a Node, the
- * Machine's own value applies, or else the last recorded value of the Node. Source:
- * getEffectivePreservationAnnotations; there, the Machine loses the Node's request together with the Node.
+ * Returns the effective value of the annotation. The value of the Node is used if the Node has the annotation, or had it
+ * before. Without a Node, the Machine's own value is used, or else the last recorded value of the Node. In the original, the
+ * request on a Node is lost when the Node is deleted. Source: getEffectivePreservationAnnotations.
  */
 export function effectiveValue(machine: Machine, node: Node | undefined): string {
   const own = requestOf(machine);
@@ -58,8 +61,8 @@ export const wantsPreservationDrain = (machine: Machine, node: Node | undefined)
   !preservedCondition(node)?.message?.includes(PreservedMessages.Drained);
 
 /**
- * Starts, continues or ends a preservation, which keeps a machine for a limited time. Undefined: nothing to do. A
- * machine in creation is not preserved, because each of its status writes would remove the expiry. Source:
+ * Starts, continues or ends a preservation, which keeps a machine for a limited time. Undefined if there is nothing to do. A
+ * machine in creation cannot be preserved, because each of its status writes would remove the expiry. Source:
  * machine-controller-manager, machine_util.go, manageMachinePreservation.
  */
 export function planPreservation(o: MachineObservation, now: Date): Plan | undefined {
@@ -172,9 +175,9 @@ function wait(o: MachineObservation, { expiry }: Terms, now: Date): Plan {
 }
 
 /**
- * Returns the condition to write; undefined: it is up to date.
- * @param recovered The machine runs, so the drain in the condition is over. The node is drained again when the machine
- * fails again.
+ * Returns the condition to write; undefined if it is up to date.
+ * @param recovered True if the machine runs again, so the drain in the condition is over. If the machine fails again, its
+ * node is drained again.
  */
 export function buildCondition(
   existing: Condition | undefined,
@@ -188,7 +191,7 @@ export function buildCondition(
   const reason = value === PreserveValues.AutoPreserved ? PreservedReasons.ByMCM : PreservedReasons.ByUser;
   const over = recovered && existing?.message?.includes(PreservedMessages.Drained) === true;
   const same = note ? existing?.message?.includes(note) : existing?.status === 'True' && !over;
-  // The present requester may differ from the first one.
+  // The current requester may differ from the first one.
   if (same && !OTHER_REASONS.has(`${existing?.reason} ${reason}`)) return undefined;
   if (same && existing) return { ...existing, reason };
   const time = formatTime(now);
@@ -223,18 +226,18 @@ function stop(o: MachineObservation, remove: boolean, now: Date): Plan | undefin
   return removal ?? act('removing its preservation', ...withExpiry(o, undefined, endOf(o, now), now));
 }
 
-/** The object whose annotation applies. */
+/** Returns a text that names the object whose annotation is used. */
 const wishOf = ({ machine }: MachineObservation, value: string): string =>
   `annotation ${Annotations.Preserve}=${value} of the ${requestOf(machine) === value ? 'Machine' : 'Node'}`;
 
-/** Returns why a preservation ends. The annotation that requested it may be gone already. */
+/** Returns why a preservation ends. The annotation that requested it may already be removed. */
 function endOf(o: MachineObservation, now: Date): string {
   const { machine, node } = o;
   if (millis(expiryOf(machine)) <= now.getTime()) return 'Its preservation ended: the time expired';
   const value = effectiveValue(machine, node);
   if (value === PreserveValues.False) return `Its preservation ended because of ${wishOf(o, value)}`;
   if (phaseOf(o.machine) === 'Failed') return 'Its preservation ended: its annotation was removed';
-  // A request for Failed machines only may have been removed for this reason.
+  // A request for Failed machines only may have been removed because the machine recovered.
   const gone = value === '' ? ', or its annotation was removed' : '';
   return `Its preservation ended: it is not Failed${gone}`;
 }
@@ -251,8 +254,8 @@ function removeRequests({ metadata: { annotations } }: Machine): Plan | undefine
 }
 
 /**
- * Records the Node's value on the Machine if the Node's annotation applies. The Machine's own annotation is removed,
- * because it would apply later.
+ * Records the Node's value on the Machine if the Node's annotation is used. The Machine's own annotation is removed, because
+ * it could become effective later.
  */
 function keepBooks({ machine, node }: MachineObservation): Plan | undefined {
   const own = machine.metadata.annotations?.[Annotations.Preserve];
@@ -267,7 +270,7 @@ function keepBooks({ machine, node }: MachineObservation): Plan | undefined {
 
 type Changes = Record<string, string | null>;
 
-/** A protection by the machine-config controller ends with its update, so the preservation adds its own. */
+/** A scale-down protection by the machine-config-controller ends with its update, so the preservation adds its own. */
 const protection = ({ metadata: { annotations = {} } }: Node): Changes =>
   annotations[Annotations.ScaleDownDisabled] === TRUE_LOWER &&
   (annotations[Annotations.ScaleDownDisabledByMCC] === undefined ||
@@ -275,7 +278,7 @@ const protection = ({ metadata: { annotations = {} } }: Node): Changes =>
     ? {}
     : { [Annotations.ScaleDownDisabled]: TRUE_LOWER, [Annotations.ScaleDownDisabledByMCM]: TRUE_LOWER };
 
-/** A protection that another client added stays. */
+/** A scale-down protection that another client added stays. */
 export function unprotection({ metadata: { annotations = {} } }: Node, remove: boolean): Changes {
   const ours = annotations[Annotations.ScaleDownDisabledByMCM] === TRUE_LOWER;
   return defined({
@@ -289,7 +292,7 @@ const isOurs = ({ key, effect }: Taint): boolean => key === Taints.Preserved.key
 
 interface Wanted {
   readonly annotations?: Changes | undefined;
-  /** Absent: no change. */
+  /** Whether the node has the taint. If absent, the taint stays unchanged. */
   readonly tainted?: boolean;
   readonly now: Date;
 }

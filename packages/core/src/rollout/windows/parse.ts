@@ -3,22 +3,22 @@ import { Cron } from 'croner';
 import type { Violation } from '../../objects/violations.ts';
 import { parseInstant } from '../../values/integers.ts';
 
-/** A recurring time in which a rollout may act. */
+/** A recurring time in which rollouts may continue. */
 export interface Window {
-  /** The original text, for messages. */
+  /** The text from the annotation, for messages. */
   readonly text: string;
   readonly schedule: Cron;
   readonly durationMs: number;
 }
 
-/** A time in which no rollout acts, in milliseconds since 1970. */
+/** A time in which rollouts must not continue, in milliseconds since 1970. */
 export interface Freeze {
   readonly from: number;
   readonly until: number;
   readonly reason: string;
 }
 
-/** The windows and freezes of one object. Without a window, it is open except during its freezes. */
+/** The windows and freezes of one object. Without a window, rollouts may continue at any time except during freezes. */
 export interface WindowRules {
   readonly windows: readonly Window[];
   readonly freezes: readonly Freeze[];
@@ -35,7 +35,7 @@ const KEYS = {
   openUntil: Annotations.RolloutOpenUntil,
 } as const;
 
-/** True if two sets of annotations have the same windows and freezes. */
+/** Returns true if two sets of annotations contain the same windows and freezes. */
 export const sameRules = (
   a: Readonly<Record<string, string>> | undefined,
   b: Readonly<Record<string, string>> | undefined,
@@ -98,7 +98,7 @@ function parseFreeze(text: string): Parsed<Freeze> {
   return { value: { from, until, reason: words.join(' ') } };
 }
 
-/** The rules in the annotations of an object, and their errors. An invalid entry is not among the rules. */
+/** Returns the rules in the annotations of an object, and the errors. Invalid entries are not in the rules. */
 export function parseRules(annotations: Readonly<Record<string, string>> = {}): {
   readonly rules: WindowRules;
   readonly violations: readonly Violation[];

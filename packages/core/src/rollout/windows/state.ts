@@ -3,19 +3,22 @@ import { formatTime } from '@mcm/api';
 import type { Violation } from '../../objects/violations.ts';
 import { type Freeze, parseRules, type Window, type WindowRules } from './parse.ts';
 
-/** Why a rollout may not act now, and when it may. */
+/** Why a rollout may not continue now, and when it may. */
 export interface ClosedWindow {
   readonly reason: 'OutsideWindow' | 'InFreeze' | 'InvalidWindow';
-  /** The next time at which all rules allow the rollout. Undefined: the rules never allow it together. */
+  /** The next time at which all rules allow the rollout. Undefined if they never do at the same time. */
   readonly opensAt: Date | undefined;
-  /** The cause as a clause. */
+  /** The reason as a clause. */
   readonly because: string;
 }
 
-/** Windows and freezes that follow each other so often have no end that matters. */
+/**
+ * Maximum number of steps of the search. If windows and freezes alternate more often, the result would be too far in the
+ * future.
+ */
 const MOST_STEPS = 1_000;
 
-/** True if the window is open: it last opened less than its duration ago. */
+/** Returns true if the window is open at this time: its last start was less than its duration ago. */
 const isOpen = ({ schedule, durationMs }: Window, at: number): boolean => {
   const opened = schedule.nextRun(new Date(at - durationMs));
   return opened !== null && opened.getTime() <= at;
@@ -26,7 +29,7 @@ const freezeAt = ({ freezes }: WindowRules, at: number): Freeze | undefined =>
 
 const isOverridden = ({ openUntil }: WindowRules, at: number): boolean => openUntil !== undefined && at < openUntil;
 
-/** The first instant from `at` on at which the windows of one object are open; undefined: never. */
+/** Returns the first time, from `at` on, at which the windows of one object are open; undefined if there is none. */
 function nextOpening({ windows }: WindowRules, at: number): number | undefined {
   if (windows.length === 0 || windows.some((window) => isOpen(window, at))) return at;
   const next = windows
@@ -35,7 +38,7 @@ function nextOpening({ windows }: WindowRules, at: number): number | undefined {
   return next.length === 0 ? undefined : Math.min(...next);
 }
 
-/** The first instant from `at` on at which all rules allow a rollout; undefined: none was found. */
+/** Returns the first time, from `at` on, at which all rules allow a rollout; undefined if none was found. */
 function opening(all: readonly WindowRules[], at: number): number | undefined {
   let time = at;
   for (let step = 0; step < MOST_STEPS; step++) {
@@ -55,8 +58,9 @@ function latest(times: readonly (number | undefined)[]): number | undefined {
 const printed = (time: number): string => formatTime(new Date(time));
 
 /**
- * Whether the rules of a deployment and its class forbid a rollout to act at `now`. Every object with rules must allow it.
- * @returns undefined if the rollout may act
+ * Checks whether the rules of a deployment and its class forbid a rollout to continue at `now`. All objects with rules must
+ * allow it.
+ * @returns undefined if the rollout may continue
  */
 export function closedWindow(all: readonly WindowRules[], now: Date): ClosedWindow | undefined {
   const at = now.getTime();
@@ -81,10 +85,11 @@ export function closedWindow(all: readonly WindowRules[], now: Date): ClosedWind
 }
 
 /**
- * Whether windows and freezes forbid the rollout of a deployment to act at `now`. Invalid annotations of the class forbid
- * it, because a user wanted to limit rollouts. Those of the deployment are errors of its spec.
+ * Checks whether windows and freezes forbid the rollout of a deployment to continue at `now`. Invalid annotations of the
+ * class forbid it, because a user wanted to limit rollouts. Invalid annotations of the deployment are reported as errors of
+ * its spec.
  * @param ofClass Annotations of the class of its template
- * @returns undefined if the rollout may act
+ * @returns undefined if the rollout may continue
  */
 export function closedFor(
   { metadata, spec }: MachineDeployment,
@@ -93,7 +98,7 @@ export function closedFor(
 ): ClosedWindow | undefined {
   const own = parseRules(metadata.annotations).rules;
   const { rules, violations } = parseRules(ofClass);
-  // A class cannot override its own rules: its deployments would have to be changed anyway.
+  // An override in the class is ignored. Only a deployment can override the rules.
   const closed = closedWindow([own, { ...rules, openUntil: undefined }], now);
   const [first] = violations;
   if (first === undefined || isOverridden(own, now.getTime())) return closed;
@@ -107,10 +112,10 @@ const invalidWindow = (owner: string, { field, message }: Violation): ClosedWind
 });
 
 /**
- * Whether the windows and freezes in the annotations of an object forbid its rollout to act at `now`. Invalid annotations
- * forbid it, because a user wanted to limit the rollout.
+ * Checks whether the windows and freezes in the annotations of an object forbid its rollout to continue at `now`. Invalid
+ * annotations forbid it, because a user wanted to limit the rollout.
  * @param owner Kind and name of the object
- * @returns undefined if the rollout may act
+ * @returns undefined if the rollout may continue
  */
 export function closedBy(
   annotations: Readonly<Record<string, string>> | undefined,
@@ -123,13 +128,13 @@ export function closedBy(
   return closedWindow([rules], now);
 }
 
-/** True if the annotations of an object override its windows, freezes and postponing nodes at `now`. */
+/** Returns true if the annotations of an object override its windows, its freezes and postponing nodes at `now`. */
 export const isOpenedBy = (annotations: Readonly<Record<string, string>> | undefined, now: Date): boolean =>
   isOverridden(parseRules(annotations).rules, now.getTime());
 
-/** A wait is at most a day long. A timer has a limit, and the clock of the system may be set. */
+/** Maximum wait. Timers have a maximum, and the system clock may be set during the wait. */
 const LONGEST_WAIT_MS = 24 * 60 * 60_000;
 
-/** The time of the next look at a rollout that waits until `time`; undefined: without an end. */
+/** Returns the time of the next reconcile for a rollout that waits until `time`. With undefined, the wait has no end. */
 export const nextLook = (time: Date | undefined, now: Date): Date =>
   new Date(Math.min(time?.getTime() ?? Number.POSITIVE_INFINITY, now.getTime() + LONGEST_WAIT_MS));

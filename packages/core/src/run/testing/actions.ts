@@ -17,9 +17,9 @@ import { Performer } from '../../machine/calls/perform.ts';
 import type { MachineMemory } from '../../machine/model/memory.ts';
 import { machine } from '../../machine/testing.ts';
 
-/** Actions of one machine against a plane, for tests. */
+/** Tests of single actions of a machine against a control plane. */
 
-/** An answer that is a failure. */
+/** Returns an error response. */
 export const refusal = (code: number, reason: string): Response =>
   Response.json(
     { kind: 'Status', apiVersion: 'v1', status: 'Failure', code, reason, message: reason },
@@ -28,7 +28,7 @@ export const refusal = (code: number, reason: string): Response =>
 
 type Refuse = (method: string, path: string) => Response | undefined;
 
-/** A cache that stores what is written to it. */
+/** A cache that contains the objects that were written to it. */
 function memoryCache<T extends { readonly metadata: { readonly name: string } }>() {
   const recorded: T[] = [];
   const shown = new Map<string, T>();
@@ -36,7 +36,7 @@ function memoryCache<T extends { readonly metadata: { readonly name: string } }>
   return { recorded, shown, cache };
 }
 
-/** A plane with a client of its administrator and one of the machine controller. */
+/** A control plane, with a client of an administrator and a client of the machine controller. */
 interface Stage {
   readonly admin: KubeClient;
   readonly client: KubeClient;
@@ -46,7 +46,10 @@ interface Stage {
   readonly asked: string[];
 }
 
-/** @param refuse Returns an answer instead of that of the plane. */
+/**
+ * Starts a control plane with two clients.
+ * @param refuse Returns a response to send instead of the real one.
+ */
 async function startStage(refuse: Refuse = () => undefined): Promise<Stage> {
   const clock = new VirtualClock();
   const plane = await startControlPlane({ clock, crds, controllers: false });
@@ -62,7 +65,7 @@ async function startStage(refuse: Refuse = () => undefined): Promise<Stage> {
   return { admin: clientOf(direct), client: clientOf(refusing), clock, log: createMemoryLogger(), asked };
 }
 
-/** The same with actions on Nodes, and a scope for them. */
+/** Starts a control plane, with the actions on Nodes and a scope for them. */
 export async function startNodeActions(refuse?: Refuse) {
   const stage = await startStage(refuse);
   const { recorded, shown, cache } = memoryCache<Node>();
@@ -75,10 +78,10 @@ export async function startNodeActions(refuse?: Refuse) {
   return { ...stage, actions, caches, memory, recorded, shown, scope };
 }
 
-/** The calls of functions, as `<name>` and arguments. */
+/** A recorded call of a function: its name and arguments. */
 type Called = [name: string, ...args: unknown[]];
 
-/** The same with all actions of a machine. Everything but the API server only records the calls that it receives. */
+/** Starts a control plane, with all actions of a machine. All dependencies except the API server only record their calls. */
 export async function startPerformer(refuse?: Refuse) {
   const stage = await startNodeActions(refuse);
   const { recorded: writes, cache } = memoryCache<Machine>();

@@ -1,16 +1,19 @@
 import type { Transport, TransportRequest, TransportResponse } from '@mcm/kube';
 
-/** The two API servers of a controller. Tests have one server, and the path of a request shows which one it is for. */
+/**
+ * The API server of the control cluster or the target cluster. Tests have one server, and the path of a request shows to
+ * which of the two it belongs.
+ */
 export type Server = 'control' | 'target';
 
 /**
- * The ways in which an API server is unreachable:
+ * How an API server is unreachable:
  *
- * - `refused`: no connection, and open ones break.
+ * - `refused`: connections are refused, and open ones are closed.
  * - `silent`: no data arrives in either direction.
- * - `hanging`: requests get no answer while open watches continue.
- * - `failing`: requests get an error while open watches continue.
- * - `unwatched`: only watches break.
+ * - `hanging`: requests get no answer, and open watches continue.
+ * - `failing`: requests get an error, and open watches continue.
+ * - `unwatched`: only watches fail.
  */
 export type Cut = 'refused' | 'silent' | 'hanging' | 'failing' | 'unwatched';
 
@@ -26,7 +29,7 @@ const until = (gone: Promise<void>, signal: AbortSignal | undefined): Promise<vo
     void gone.then(resolve);
   });
 
-/** The connections to two API servers, which a test cuts and restores. */
+/** The connections to two API servers. A test can interrupt and restore them. */
 export class Cuts {
   readonly #monotonic: () => number;
   #cut: { readonly how: Cut; readonly server: Server; readonly restored: PromiseWithResolvers<void> } | undefined;

@@ -1,9 +1,12 @@
 import type { Transport, TransportResponse } from '@mcm/kube';
 
-/** The object that a probe of the API server requests. It never exists. */
+/** The path of the object that a probe requests. The object never exists. */
 const PROBE = /\/dummy-name$/;
 
-/** Answers a probe like the first one of the same object, without the server. Probes are nine of ten requests of an idle hour. */
+/**
+ * Answers repeated probes of the same object with the first answer, without the server. Nine of ten requests in an idle hour
+ * are probes.
+ */
 export function withKnownProbes(transport: Transport): Transport {
   const known = new Map<string, TransportResponse>();
   return async (request) => {
@@ -15,7 +18,7 @@ export function withKnownProbes(transport: Transport): Transport {
   };
 }
 
-/** The same answer, which can be read more than once. */
+/** Returns a copy of the answer that can be read several times. */
 async function kept(answer: TransportResponse): Promise<TransportResponse> {
   const { status, headers } = answer;
   const text = await answer.text();

@@ -1,17 +1,17 @@
 import { type Transport, VirtualClock } from '@mcm/kube';
 import { Rig, type RigOptions } from './rig.ts';
 
-/** Tests in which the machine controller dies at a chosen point, and another one continues. */
+/** Tests in which the machine controller stops at a chosen point, and a new process continues. */
 
-/** Counts the points at which a process can die: before and after each of its writes and cloud calls. */
+/** Counts the points at which a process can stop: before and after each of its writes and driver calls. */
 class Fate {
   passed = 0;
-  /** Dies at this point; undefined: never. */
+  /** The process stops at this point; undefined if it does not stop. */
   deadline: number | undefined;
   dead = false;
   onDeath: () => void = () => undefined;
 
-  /** Throws for the dying process, and for all its later attempts. */
+  /** Throws at the point where the process stops, and at all later points. */
   pass(): void {
     if (this.dead) throw new Error('this process is dead');
     if (this.passed++ !== this.deadline) return;
@@ -21,7 +21,7 @@ class Fate {
   }
 }
 
-/** Every write passes a point before it reaches the server and one before its answer is read. */
+/** A transport with two such points for every write: before the request is sent, and before its answer is read. */
 const mortal =
   (fate: () => Fate) =>
   (transport: Transport): Transport => {
@@ -36,15 +36,15 @@ const mortal =
   };
 
 export interface Fates {
-  /** The highest number of points that one process passed. */
+  /** The maximum number of points that one process passed. */
   readonly points: number;
-  /** Number of processes that died. */
+  /** Number of processes that stopped. */
   readonly deaths: number;
 }
 
 export interface Story {
   readonly rig: Rig;
-  /** Runs until the condition holds, across deaths of the process. */
+  /** Runs until the condition is true, also if processes stop. */
   readonly settled: (done: () => Promise<boolean>, maxMs?: number) => Promise<void>;
 }
 
@@ -53,7 +53,7 @@ export interface MortalOptions extends Omit<RigOptions, 'clock' | 'plane' | 'wra
   readonly open: (clock: VirtualClock) => Promise<RigOptions['plane'] & { close(): Promise<void> }>;
 }
 
-/** Plays a story. The first process dies at its first point of `deaths`, the next one at the second, and so on. */
+/** Runs a test. The first process stops at the first point in `deaths`, the next process at the second point, and so on. */
 export async function liveAndDie(
   deaths: readonly (number | undefined)[],
   options: MortalOptions,
@@ -85,7 +85,7 @@ export async function liveAndDie(
       await restart;
       points = Math.max(points, fate.passed);
       if (await done()) return true;
-      // The process may just have ended, and a new one has no timer yet.
+      // A process may have just stopped, and the new one may have no timer yet.
       await clock.settle();
       await restart;
       await clock.settle();

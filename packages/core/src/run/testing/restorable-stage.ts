@@ -4,13 +4,13 @@ import { VirtualClock } from '@mcm/kube';
 import { expect, onTestFinished } from 'vitest';
 import { Rig, type RigOptions } from './rig.ts';
 
-/** A machine controller on a server whose state can be restored. */
+/** A machine controller with an API server whose state can be restored. */
 export interface RestorableStage {
   readonly rig: Rig;
   readonly plane: RestorablePlane;
 }
 
-/** Starts a machine controller with one class. At its end, the test fails if a deletion had no precondition. */
+/** Starts a machine controller with one class. At the end, the test fails if a delete request had no precondition. */
 export async function staged(options: Partial<RigOptions> = {}): Promise<RestorableStage> {
   const clock = new VirtualClock();
   const plane = await startRestorablePlane({ clock, crds, controllers: false, eventTtlMs: 0 });
@@ -25,7 +25,7 @@ export async function staged(options: Partial<RigOptions> = {}): Promise<Restora
   return { rig, plane };
 }
 
-/** Creates machines and waits until all of them are Running. */
+/** Creates machines and waits until all are Running. */
 export async function running(rig: Rig, ...names: readonly string[]): Promise<void> {
   for (const name of names) await rig.createMachine(name);
   await rig.until(async () => {

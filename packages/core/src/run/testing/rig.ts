@@ -24,7 +24,7 @@ import { buildMachineController, type MachineController } from '../build.ts';
 import type { MachineControllerOptions } from '../options.ts';
 import { withKnownProbes } from './known-probes.ts';
 
-/** Tests of the whole machine controller with a control plane in this process, on a virtual clock. */
+/** Runs the whole machine controller with a control plane in this process, on a virtual clock. */
 
 export const NAMESPACE = 'default';
 
@@ -33,23 +33,23 @@ export interface RigOptions {
   readonly plane: { fetch(request: Request): Promise<Response> };
   readonly seed?: number;
   readonly cloud?: Omit<FakeCloudOptions, 'onCreated' | 'onDeleted'>;
-  /** Milliseconds until a VM's node joins; undefined: never. Default 0. */
+  /** Milliseconds until a VM's node joins; undefined if it never joins. The default is 0. */
   readonly joinAfterMs?: number | undefined;
-  /** Wraps the controller's own requests, for faults. */
+  /** Wraps the controller's requests, for example to inject faults. */
   readonly wrap?: (transport: Transport) => Transport;
   readonly controller?: Partial<MachineControllerOptions<never, never>>;
-  /** The cloud of another rig. Its VMs join where the test says. */
+  /** Uses the fake cloud of another rig. The test decides on which rig its VMs join. */
   readonly sharedCloud?: FakeCloud;
-  /** False: `--target-kubeconfig=none`. */
+  /** False corresponds to `--target-kubeconfig=none`. */
   readonly target?: boolean;
-  /** Each controller holds the Lease while it works, as with `--leader-elect`. Default false. */
+  /** If true, each controller acquires the Lease, as with `--leader-elect`. The default is false. */
   readonly elects?: boolean;
 }
 
-/** Fewer renewals than in production, because each is a request and tests take hours of virtual time. */
+/** The Lease is renewed less often than in production. Each renewal is a request, and tests take hours of virtual time. */
 const TIMINGS = { leaseMs: 60_000, renewDeadlineMs: 40_000, retryMs: 10_000 } as const;
 
-/** The user agent of the controller under test. Its requests are counted by it. */
+/** The user agent of the controller under test. Tests count its requests by this name. */
 export const USER_AGENT = 'machine-controller-test';
 
 const READY = [
@@ -57,8 +57,8 @@ const READY = [
 ] as const;
 
 /**
- * Keeps the requests of watches. Node links the signal of a derived Request only weakly. After a garbage collection the
- * watch would never end.
+ * Keeps the requests of watches from being garbage-collected. Node.js links the signal of a derived Request only weakly, so
+ * a watch whose Request was collected would never end.
  */
 function keeping(fetch: (request: Request) => Promise<Response>): (request: Request) => Promise<Response> {
   const kept: Request[] = [];
@@ -73,7 +73,7 @@ export class Rig {
   readonly admin: KubeClient;
   readonly cloud: FakeCloud;
   readonly log: MemoryLogger = createMemoryLogger();
-  /** Verifies that each write of the controllers names the version of the object that it was decided on. */
+  /** Verifies that each write of the controllers has the resource version of the object on which the decision was based. */
   readonly writes = watchBoundWrites(['machines', 'machinesets']);
   readonly #options: RigOptions;
   #stop = new AbortController();
@@ -106,7 +106,7 @@ export class Rig {
     }, joinAfterMs);
   }
 
-  /** The kubelet of the VM registers its Node and reports it Ready. */
+  /** Simulates the kubelet of the VM: registers its Node and reports it as Ready. */
   async join({ nodeName, providerId }: Pick<FakeVm, 'nodeName' | 'providerId'>): Promise<void> {
     const client = this.admin.resource(nodes);
     await client.create({ metadata: { name: nodeName }, spec: { providerID: controllerIdOf(providerId) } });
@@ -118,13 +118,13 @@ export class Rig {
     await this.admin.resource(nodes).patch(nodeName, { type: 'merge', body }, { subresource: 'status' });
   }
 
-  /** Starts a controller like a new process. */
+  /** Starts a controller, like a new process. */
   start({ elects = this.#options.elects ?? false }: Pick<RigOptions, 'elects'> = {}): void {
     const { plane, wrap = (transport) => transport, controller, target, seed = 1 } = this.#options;
     this.#stop = new AbortController();
     const transport = this.writes.wrap(wrap(withKnownProbes(handlerTransport(keeping(plane.fetch)))));
     const client = this.#client(USER_AGENT, transport);
-    // Same value as in production. Tests that count requests can ignore the probes.
+    // The same name as in production. Tests that count requests can ignore the probes.
     const probe = this.#client('reachability', transport);
     const { clock, log } = this;
     const random = seededRandom(seed);
@@ -151,7 +151,7 @@ export class Rig {
     this.#running = elects ? runElected(election, (term) => built.run(term)) : built.run(signal);
   }
 
-  /** Stops the controller at once, without finishing anything. */
+  /** Stops the controller immediately, without completing any work. */
   async kill(): Promise<void> {
     this.#stop.abort(new Error('killed'));
     await this.#running.catch(() => undefined);
@@ -173,7 +173,7 @@ export class Rig {
     await this.admin.resource<MachineClass>(machineClasses, NAMESPACE).create(draft as Draft<MachineClass>);
   }
 
-  /** A machine as the MachineSet controller creates it, with finalizer and priority. */
+  /** Creates a machine like the MachineSet controller does, with finalizer and priority. */
   async createMachine(
     name: string,
     spec: Partial<Machine['spec']> = {},
@@ -236,7 +236,7 @@ export class Rig {
     return (await this.admin.resource(pods, NAMESPACE).list()).items.map(({ metadata }) => metadata.name);
   }
 
-  /** Runs until `done`, or fails after `maxMs` of virtual time. */
+  /** Runs until `done` returns true, or fails after `maxMs` of virtual time. */
   until(done: () => Promise<boolean>, maxMs = 3_600_000): Promise<number> {
     return this.clock.runUntil(done, { maxMs });
   }

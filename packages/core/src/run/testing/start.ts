@@ -4,15 +4,20 @@ import { VirtualClock } from '@mcm/kube';
 import { expect, onTestFinished } from 'vitest';
 import { Rig, type RigOptions } from './rig.ts';
 
-/** Options of a rig and of its plane. */
+/** Options of a rig and of its control plane. */
 export interface StartOptions extends Partial<RigOptions> {
-  /** CRDs of the plane; default: those of mcm. */
+  /** CRDs of the control plane. The default is those of mcm. */
   readonly crds?: typeof crds;
-  /** How long the plane keeps events, in milliseconds; 0: forever. Default: that of the plane. */
+  /**
+   * How long the control plane keeps events, in milliseconds; 0 keeps them forever. The default is that of the control
+   * plane.
+   */
   readonly eventTtlMs?: number;
 }
 
-/** A rig with its own plane, both ended with the test. It has no objects and no running controller yet. */
+/**
+ * Creates a rig with its own control plane. Both end with the test. The rig has no objects and no running controller yet.
+ */
 export async function createRig({
   crds: served = crds,
   eventTtlMs,
@@ -36,7 +41,7 @@ export async function createRig({
   return { rig, requests };
 }
 
-/** The same with the class `small` and a running controller. */
+/** Creates a rig with the class `small` and a running controller. */
 export async function startRig(options: StartOptions = {}): Promise<Rig> {
   const { rig } = await createRig(options);
   await rig.createClass();

@@ -4,9 +4,9 @@ import type { ListedInstance } from '../../driver/contract/driver.ts';
 import type { DriverInvoker } from '../../driver/invoker/api/invoker-api.ts';
 import { Lane } from '../../flow/lane.ts';
 
-/** The VMs of a class as the cloud listed them. */
+/** The VMs of a class, as listed by the cloud. */
 export interface Listing {
-  /** Start of the request. VMs that were created later may be missing. */
+  /** The start of the request. VMs that were created later may be missing. */
   readonly startedAt: Date;
   readonly vms: readonly ListedInstance[];
 }
@@ -15,25 +15,28 @@ export interface ListingOptions {
   readonly invoker: Pick<DriverInvoker, 'list'>;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Called when a listing has ended, successful or not. */
+  /** Called when a listing has ended, whether it succeeded or failed. */
   readonly ended: (classKey: Key) => void;
 }
 
 interface State {
   running: boolean;
   last?: Listing;
-  /** Failures in a row. */
+  /** Number of consecutive failures. */
   failures: number;
   /** The error of the last listing, if it failed. */
   error?: string;
 }
 
-/** Number of listings at the same time. One that ignores its signal frees its slot, and delays only its own class. */
+/**
+ * Maximum number of listings at the same time. A listing that ignores its signal no longer counts, and it delays only its
+ * own class.
+ */
 const LIMIT = 20;
 
 /**
- * The VMs of each class as the cloud listed them. A listing runs in the background. Each class has one at a time, even
- * if a driver does not end it.
+ * The VMs of each class, as listed by the cloud. Listings run in the background. Each class has at most one listing at a
+ * time, even if a driver does not end it.
  */
 export class Listings {
   readonly #options: ListingOptions;
@@ -54,7 +57,7 @@ export class Listings {
     return this.#states.get(classKey)?.failures ?? 0;
   }
 
-  /** The error of the last listing; undefined: it succeeded. */
+  /** The error of the last listing; undefined if it succeeded. */
   error(classKey: Key): string | undefined {
     return this.#states.get(classKey)?.error;
   }

@@ -8,7 +8,7 @@ import { NodesOfVms, type NodesOfVmsOptions } from './nodes-of-vms.ts';
 import { isOrphan } from './orphan-vms.ts';
 import type { Use } from './served.ts';
 
-/** A VM without a machine, and its use. */
+/** A VM without a machine, and whether a Node runs on it. */
 export interface LiveOrphan {
   readonly vm: ListedInstance;
   /** The machine with the name of the VM. */
@@ -21,7 +21,10 @@ export interface LiveOrphansOptions extends NodesOfVmsOptions {
   readonly namespace: string;
 }
 
-/** Returns those VMs that have no machine in a list of machines that is newer than the cloud's. @throws KubeError */
+/**
+ * Returns those VMs without a machine in a list of machines that is newer than the list of VMs.
+ * @throws KubeError
+ */
 export async function liveOrphans(
   options: LiveOrphansOptions,
   vms: readonly ListedInstance[],

@@ -19,7 +19,7 @@ import { claims, classOfNode, keepsOrphanNode, planNodeMark } from './orphan-nod
 import type { OrphanReconcileOptions } from './orphan-options.ts';
 import { standIn } from './orphan-vms.ts';
 
-/** The result for a Node, and whether it needs an event. */
+/** The decision about a Node, and whether it is reported as an event. */
 interface Verdict {
   readonly outcome: string;
   readonly tell: boolean;
@@ -32,15 +32,15 @@ export class NodeCollector {
   readonly #o: OrphanReconcileOptions;
   readonly #listings: Listings;
   readonly #cap: HourlyCap;
-  /** By UID of the Node: since when it has looked like an orphan. */
+  /** The time since which a Node has been a suspected orphan, by UID of the Node. */
   #firstSeen: ReadonlyMap<string, Date> = new Map();
-  /** By UID: the reported reason to keep the Node. */
+  /** The last reported reason for keeping a Node, by UID of the Node. */
   #reported: ReadonlyMap<string, string> = new Map();
-  /** UIDs of reported Nodes whose VM still exists. */
+  /** UIDs of Nodes for which an event has reported that their VM still exists. */
   readonly #reportedLiving = new Set<string>();
   readonly #deleting = new Set<string>();
 
-  /** Number of Nodes without a machine in the last pass. */
+  /** Number of Nodes without a machine, from the last search. */
   get suspects(): number {
     return this.#firstSeen.size;
   }
@@ -51,12 +51,12 @@ export class NodeCollector {
     this.#cap = new HourlyCap(options.options.maxPerHour, options.clock);
   }
 
-  /** Forgets since when Nodes have looked like orphans. */
+  /** Forgets since when Nodes have been suspected orphans. */
   startOver(): void {
     this.#firstSeen = new Map();
   }
 
-  /** Evaluates all Nodes. Returns the time of the next pass that may find more. */
+  /** Checks all Nodes. Returns the time at which the next search may find more orphans. */
   async pass(now: Date): Promise<Date | undefined> {
     const { caches, target, invoker, options } = this.#o;
     if (!target || !caches.target) return undefined;
@@ -94,7 +94,10 @@ export class NodeCollector {
     }
   }
 
-  /** Returns true if the caches show a Node of this controller without a reporting kubelet and without a machine. */
+  /**
+   * Returns true if the Node belongs to this controller, its kubelet does not report, and the caches contain no machine for
+   * it.
+   */
   #isSuspect(node: Node): boolean {
     const { caches, namespace } = this.#o;
     const name = node.metadata.labels?.[Labels.MachineName];
@@ -110,7 +113,7 @@ export class NodeCollector {
     return new Map(keys.map((key) => [key, this.#listings.of(key)]));
   }
 
-  /** Starts the deletion of a Node if there is no reason to keep it. Returns the result. */
+  /** Starts the deletion of a Node if there is no reason to keep it. Returns the decision. */
   #decide(
     node: Node,
     now: Date,
@@ -141,7 +144,7 @@ export class NodeCollector {
     this.#o.targetRecorder?.event(node, 'Warning', 'OrphanNode', text);
   }
 
-  /** Reads machines and Node from the servers, and the VM from the cloud, before the deletion. */
+  /** Before the deletion, this reads the machines and the Node from the API servers and the VM from the cloud. */
   async #delete(seen: Node, now: Date): Promise<void> {
     const { log, control, namespace, target } = this.#o;
     const fields = { node: seen.metadata.name, providerID: seen.spec.providerID };
@@ -162,7 +165,7 @@ export class NodeCollector {
         return;
       }
       if (node.metadata.finalizers?.includes(Finalizers.Node)) return; // the mark, which takes it off, failed
-      // The deletion names UID and version. If the kubelet reported in between, it fails with a conflict.
+      // The UID and the version are preconditions. If the kubelet has reported since, the deletion fails with a conflict.
       const { name, uid, resourceVersion } = node.metadata;
       await ignoreNotFound(client.delete(name, { preconditions: { uid, resourceVersion } }));
       log.warn('Orphan Node deleted', fields);
@@ -173,7 +176,7 @@ export class NodeCollector {
     }
   }
 
-  /** A driver without `status` has answered through its listings. */
+  /** If the driver has no `status`, its listings have already shown that the VM does not exist. */
   async #cloudHas(node: Node, now: Date): Promise<boolean> {
     const { invoker, caches, namespace } = this.#o;
     if (!invoker.can.status) return false;

@@ -11,18 +11,18 @@ export interface NodesOfVmsOptions {
 
 const PAGE = 500;
 
-/** Nodes by their relation to VMs. */
+/** Finds Nodes that may belong to a VM. */
 interface Lookup {
   readonly byName: (name: string) => readonly Node[];
-  /** By the {@link instanceKey} of the provider ID. */
+  /** By the {@link instanceKey} of the Node's provider ID. */
   readonly byInstance: (key: string) => readonly Node[];
-  /** By the name of the machine in the Node's label. */
+  /** By the machine name in the Node's label. */
   readonly byMachine: (name: string) => readonly Node[];
 }
 
 /**
- * Looks for the Ready Nodes of VMs without a machine, in one pass. The cache is used if it has a Node. Otherwise one
- * live list of the Nodes decides, because the watch of Nodes may lag behind that of Machines after an outage.
+ * Finds the Ready Nodes of VMs without a machine, in one search. If the cache does not contain a Node, one live list of the
+ * Nodes is used. After an outage, the watch of Nodes may lag behind the watch of Machines.
  */
 export class NodesOfVms {
   readonly #o: NodesOfVmsOptions;
@@ -32,7 +32,10 @@ export class NodesOfVms {
     this.#o = options;
   }
 
-  /** @throws KubeError if the Nodes cannot be listed */
+  /**
+   * Returns whether a Node runs on the VM.
+   * @throws KubeError if the Nodes cannot be listed
+   */
   async useOf(about: Omit<ListedVm, 'nodes'>): Promise<Use> {
     const { target } = this.#o.caches;
     if (!target) return { use: 'none' };

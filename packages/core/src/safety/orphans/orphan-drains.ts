@@ -25,25 +25,23 @@ export interface OrphanDrainsOptions {
   readonly journal?: Journal | undefined;
 }
 
-/** The state of a drain between passes. Its loss costs only waiting times. */
+/** The state of a drain between passes. If it is lost, the drain only waits longer. */
 interface DrainState extends Pick<MachineMemory, 'drain'> {
-  /** The last logged reason for which the drain waits. */
+  /** The last logged reason why the drain waits. */
   logged?: string;
 }
 
-/**
- * The highest number of steps for one Node in a pass: cordon, evict, verify. A longer drain continues in the next pass.
- */
+/** Maximum number of steps for one Node in a pass: cordon, evict, verify. A longer drain continues in the next pass. */
 const LOOKS = 4;
 
 /**
- * Drains the Nodes of VMs without a machine, with the decisions of a machine's drain. The drain timeout begins with the
- * cordon, which the Node's condition `Terminating` records, so a new process continues the drain.
+ * Drains the Nodes of VMs without a machine, with the same decisions as for a machine. The drain timeout starts with the
+ * cordon. The Node's condition `Terminating` records this time, so a new process continues the drain.
  */
 export class OrphanDrains {
   readonly #o: OrphanDrainsOptions;
   readonly #nodes: NodeActions;
-  /** By class and provider ID. */
+  /** States of drains by class and provider ID. */
   readonly #memories = new Map<string, DrainState>();
 
   constructor(options: OrphanDrainsOptions) {
@@ -51,14 +49,17 @@ export class OrphanDrains {
     this.#nodes = new NodeActions(options);
   }
 
-  /** Forgets the drains of all other VMs. */
+  /** Removes the drains of all other VMs. */
   keepOnly(classKey: string, providerIds: ReadonlySet<string>): void {
     for (const key of this.#memories.keys())
       if (key.startsWith(`${classKey} `) && !providerIds.has(key.slice(classKey.length + 1)))
         this.#memories.delete(key);
   }
 
-  /** Does the actions that are possible now. Returns true if the Node is drained. @throws KubeError */
+  /**
+   * Executes the actions that are possible now. Returns true if the Node is drained.
+   * @throws KubeError
+   */
   async step(vm: ListedInstance, node: Node, machineClass: MachineClass, signal: AbortSignal): Promise<boolean> {
     const key = `${keyOf(machineClass)} ${vm.providerId}`;
     const state: DrainState = this.#memories.get(key) ?? { drain: NO_DRAIN_MEMORY };
@@ -72,7 +73,7 @@ export class OrphanDrains {
     return waitsFor === undefined;
   }
 
-  /** Returns the reason why the drain waits, or undefined. */
+  /** Executes one step. Returns the reason why the drain waits, or undefined if it does not. */
   async #step(
     vm: ListedInstance,
     seen: Node,

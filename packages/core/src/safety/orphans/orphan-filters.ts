@@ -13,8 +13,8 @@ export interface ForeignFilterOptions {
 }
 
 /**
- * The VMs of a listing that no other control cluster has created. An event reports each other cluster once.
- * @param reported The clusters that an event has reported; this call adds to it.
+ * Returns the VMs of a listing without those that another control cluster created. An event reports each other cluster once.
+ * @param reported The clusters that an event has reported. This call adds to it.
  */
 export function withoutForeign(
   { recorder, owner, options }: ForeignFilterOptions,
@@ -33,16 +33,16 @@ export function withoutForeign(
   return others.size === 0 ? vms : vms.filter((vm) => !others.has(vm));
 }
 
-/** VMs without a machine that are not kept for analysis. */
+/** VMs without a machine that are not kept for investigation. */
 export interface Suspects {
   readonly suspects: readonly ListedInstance[];
-  /** VMs that were kept for analysis until their time ended. Users deleted their machines on purpose. */
+  /** VMs whose time of being kept for investigation has ended. Their machines were deleted on purpose. */
   readonly released: InstanceSet;
 }
 
 /**
- * The VMs without a machine that are not kept for analysis. The record of a VM outlives the VM. Otherwise a crash in
- * between would leak it.
+ * Returns the VMs without a machine that are not kept for investigation. The record of a kept VM is removed only after the
+ * VM is deleted. Otherwise a crash between the two would leave the VM behind.
  * @throws KubeError
  */
 export async function withoutKept(

@@ -5,8 +5,9 @@ import type { NodeChange } from '../../node/patch.ts';
 import type { Listing } from './listings.ts';
 
 /**
- * Returns the change for a Node that has no machine for a long time (finalizer removed, annotation added), or that has
- * one again (annotation removed). Source: machine_safety.go, AnnotateNodesUnmanagedByMCM.
+ * Returns the change of a Node that has had no machine for a long time, or that has one again. In the first case it removes
+ * the finalizer and adds an annotation, in the second case it removes this annotation. Source: machine_safety.go,
+ * AnnotateNodesUnmanagedByMCM.
  */
 export function planNodeMark(node: Node, owners: number, now: Date, minAgeMs: number): NodeChange | undefined {
   const { annotations, finalizers = [] } = node.metadata;
@@ -27,13 +28,15 @@ export function planNodeMark(node: Node, owners: number, now: Date, minAgeMs: nu
 const ageMs = ({ metadata }: Node, now: Date): number =>
   now.getTime() - (parseTime(metadata.creationTimestamp)?.getTime() ?? now.getTime());
 
-/** The class of a Node's former machine; undefined if the Node is not known to be from this namespace. */
+/** Returns the class of a Node's former machine; undefined if it is not known whether the Node belongs to this namespace. */
 export function classOfNode({ metadata }: Node, namespace: string): string | undefined {
   const key = metadata.annotations?.[Annotations.MachineClassOfNode];
   return key?.startsWith(`${namespace}/`) ? key : undefined;
 }
 
-/** Returns true if the machine names the Node, the Node names the machine, or both have the same VM. */
+/**
+ * Returns true if the machine's label contains the Node, the Node's label contains the machine, or both have the same VM.
+ */
 export function claims(machine: Machine, node: Node): boolean {
   const { metadata, spec } = machine;
   if (metadata.labels?.[Labels.Node] === node.metadata.name) return true;
@@ -41,32 +44,36 @@ export function claims(machine: Machine, node: Node): boolean {
   return mayBeInstance(spec.providerID, node.spec.providerID);
 }
 
-/** Evidence about a Node that seems to have no machine. */
+/** What is known about a Node that seems to have no machine. */
 export interface NodeEvidence {
   readonly namespace: string;
   /** Minimum age of the Node. */
   readonly minAgeMs: number;
-  /** When this Node, by UID, was first seen without a machine; absent: now. */
+  /** The time at which this Node, by UID, was first seen without a machine. Absent if it is now. */
   readonly firstSeen?: Date | undefined;
-  /** How long it must have been without a machine. */
+  /** How long the Node must have been without a machine. */
   readonly confirmAfterMs: number;
-  /** The last successful listing of every class, by key; undefined without one. */
+  /** The last successful listing of every class, by key. Undefined for a class without one. */
   readonly listings: ReadonlyMap<string, Listing | undefined>;
 }
 
-/** Why a Node without a machine is kept. */
+/** Why a Node without a machine is not deleted. */
 export interface Kept {
   readonly because: string;
-  /** The reason ends by itself, so no user has to act. */
+  /** Set if the reason is temporary, so no user has to act. */
   readonly passing?: true;
 }
 
 const passing = (because: string): Kept => ({ because, passing: true });
 
 /**
- * Returns why a Node without a machine is kept; undefined: it is an orphan. An orphan joined as a node of this
- * namespace, has no reporting kubelet, and is old enough. It had no machine in an earlier pass either. Since then every
- * class was listed without its VM.
+ * Returns why a Node without a machine is not deleted; undefined if it is an orphan. All of these apply to an orphan:
+ *
+ * - It joined as a node of this namespace.
+ * - Its kubelet does not report.
+ * - It is old enough.
+ * - It had no machine in an earlier search either.
+ * - Since then, every class was listed, and no listing contains its VM.
  */
 export function keepsOrphanNode(node: Node, now: Date, evidence: NodeEvidence): Kept | undefined {
   const { namespace, minAgeMs, firstSeen, confirmAfterMs, listings } = evidence;

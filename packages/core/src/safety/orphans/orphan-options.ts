@@ -8,16 +8,19 @@ import type { MachineDefaults } from '../../settings/settings.ts';
 
 const MINUTE = 60_000;
 
-/** Options of the search for VMs without a machine; times in milliseconds. */
+/** Options of the search for VMs without a machine. Times are in milliseconds. */
 export interface OrphanOptions {
-  /** Between two passes: `--machine-safety-orphan-vms-period`. */
+  /** Time between two searches: `--machine-safety-orphan-vms-period`. */
   readonly periodMs: number;
-  /** The age of a VM, and the time between two passes that both find no machine, before a VM or Node is an orphan. */
+  /**
+   * A VM or Node is an orphan only if it is at least this old. Two searches with at least this interval between them must
+   * find no machine.
+   */
   readonly confirmAfterMs: number;
-  /** Highest number of VMs, and of Nodes, deleted in an hour. */
+  /** Maximum number of VMs, and of Nodes, that are deleted in an hour. */
   readonly maxPerHour: number;
   readonly policy: 'delete' | 'report';
-  /** Control clusters that this one replaces. Their VMs count as its own. */
+  /** Control clusters that this control cluster replaces. VMs with their tags count as its own. */
   readonly formerOwners?: readonly string[];
 }
 
@@ -39,20 +42,20 @@ export interface OrphanReconcileOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly recorder: EventRecorder<EventReason>;
-  /** For events of Nodes. Absent: only the log reports them. */
+  /** Records events of Nodes. If absent, Nodes are only reported in the log. */
   readonly targetRecorder?: EventRecorder<EventReason> | undefined;
   readonly defaults: MachineDefaults;
-  /** VMs that are kept for analysis without their machines. */
+  /** VMs that are kept for investigation after their machines were deleted. */
   readonly keptVms: Pick<KeptVms, 'enabled' | 'list' | 'remove'>;
   readonly options: OrphanOptions;
-  /** The control cluster of this process. Absent or undefined: it is unknown. */
+  /** Returns the control cluster of this process. Absent or undefined if it is unknown. */
   readonly owner?: (() => string | undefined) | undefined;
-  /** API servers were unreachable. No VM counts as an orphan until they are back. */
+  /** Returns true while API servers were unreachable for too long. In this time, no VM is treated as an orphan. */
   readonly frozen: () => boolean;
   /** Reconciles a key. */
   readonly wake: (key: Key) => void;
   /** Receives the decisions; absent: they are not recorded. */
   readonly journal?: Journal | undefined;
-  /** Aborted when the process ends. */
+  /** Aborts when the process stops. */
   readonly stop: AbortSignal;
 }

@@ -4,10 +4,10 @@ import type { ListedInstance } from '../../driver/contract/driver.ts';
 import { isInstance } from '../../node/instance.ts';
 
 /**
- * Returns true if a VM belongs to no machine. A machine in creation or deletion manages its own VM. Source:
+ * Returns true if a VM belongs to no machine. A machine that is being created or deleted manages its own VM. Source:
  * machine_safety.go, checkMachineClass.
  * @param machine The machine with the name of the VM.
- * @param recorders Machines of any name that may have the VM on record, because a user may have renamed the VM.
+ * @param recorders Machines of any name that may have recorded the VM, because a user may have renamed the VM.
  */
 export function isOrphan(
   vm: ListedInstance,
@@ -21,22 +21,22 @@ export function isOrphan(
   return phase !== undefined && phase !== 'CrashLoopBackOff';
 }
 
-/** The control clusters whose VMs this one may collect. */
+/** The control clusters whose orphans this control cluster may delete. */
 export interface Owners {
-  /** This control cluster; undefined: it is unknown, and VMs have no tag of it. */
+  /** This control cluster. Undefined if it is unknown; VMs then have no tag of it. */
   readonly own: string | undefined;
-  /** Control clusters that this one replaces. */
+  /** Control clusters that this control cluster replaces. */
   readonly former: readonly string[];
 }
 
 /**
- * Returns true if another control cluster created the VM (incident 16). A VM without a tag belongs to any, as in the
+ * Returns true if another control cluster created the VM (incident 16). A VM without a tag may belong to this one, as in the
  * original.
  */
 export const isForeign = ({ owner }: ListedInstance, { own, former }: Owners): boolean =>
   owner !== undefined && owner !== own && !former.includes(owner);
 
-/** Returns the confirmed ones of the suspected VMs, and when the first of the others may be confirmed. */
+/** Returns the suspected VMs that are confirmed as orphans, and the first time at which another one may be confirmed. */
 export function confirmOrphans(
   suspects: readonly ListedInstance[],
   firstSeen: ReadonlyMap<string, Date>,
@@ -54,14 +54,17 @@ export function confirmOrphans(
   return { confirmed, nextAt };
 }
 
-/** A listed VM, or the VM of a Node, that the driver looks up or deletes without a Machine. */
+/** A VM that the driver looks up or deletes without a Machine. */
 export interface Stray {
   readonly machineName: string;
   readonly providerId: string;
   readonly machineClass: MachineClass;
 }
 
-/** A machine for the driver's request about a VM without one. Its UID matches no VM, so only the provider ID counts. */
+/**
+ * Returns a machine for a driver request about a VM without a machine. No VM has its UID, so the driver finds the VM by its
+ * provider ID only.
+ */
 export const standIn = ({ machineName, providerId, machineClass }: Stray, now: Date): Machine => ({
   apiVersion: 'machine.sapcloud.io/v1alpha1',
   kind: 'Machine',

@@ -19,16 +19,19 @@ import { DELETED, isDrained, isQuarantined, orphanVerdict } from './verdict.ts';
 
 const MINUTE = 60_000;
 
-/** Minimum time between passes that events request. */
+/** Minimum time between searches that are caused by events. */
 const MIN_INTERVAL_MS = MINUTE;
 
-/** A listing is reported after so many failures in a row. A single failure needs no action. */
+/** Number of consecutive failures after which a failing listing is reported. A single failure needs no action. */
 const REPORTED_AFTER_FAILURES = 3;
 
-/** Number of VMs being deleted at once. One whose driver ignores its signal frees its slot. */
+/** Maximum number of VMs that are deleted at the same time. If a driver ignores its signal, its VM no longer counts. */
 const DELETIONS_AT_ONCE = 10;
 
-/** How long a VM with a lost Node is kept: in this time an operator can restart its kubelet after a restore. */
+/**
+ * How long a VM without a Node object is kept. After a restore of the API server, an operator can restart its kubelet in
+ * this time.
+ */
 const UNSEEN_HOLD_MS = 60 * MINUTE;
 
 const NODES_KEY: Key = 'nodes';
@@ -36,7 +39,10 @@ const NODES_KEY: Key = 'nodes';
 const saysAmbiguous = (machine: Machine): boolean =>
   machine.status?.lastOperation?.description?.includes('OutOfRange') ?? false;
 
-/** A deleted machine, or a cloud that found several VMs for one, starts a search of its class and of Nodes. */
+/**
+ * Returns the keys to search after a change of a machine. A deleted machine, or a machine for which the cloud found several
+ * VMs, starts a search of its class and of the Nodes.
+ */
 export function orphanKeysOf(change: Change<Machine>): readonly Key[] {
   const { metadata, spec } = change.object;
   const key = makeKey(metadata.namespace, spec.class.name ?? '');
@@ -44,31 +50,32 @@ export function orphanKeysOf(change: Change<Machine>): readonly Key[] {
   return change.type === 'updated' && saysAmbiguous(change.object) && !saysAmbiguous(change.old) ? [key] : [];
 }
 
-/** The state of a class between passes. Its loss costs a pass. */
+/** The state of a class between searches. If it is lost, only one more search is needed. */
 interface ClassState {
   /** Earliest time of the next listing. */
   notBefore: Date;
-  /** The listing of the last decision. */
+  /** The listing on which the last decision was based. */
   decided?: Listing;
-  /** By provider ID. */
+  /** Times at which VMs were first seen without a machine, by provider ID. */
   firstSeen: ReadonlyMap<string, Date>;
-  /** By provider ID: the last reported result. */
+  /** The last reported decision about each VM, by provider ID. */
   reported: ReadonlyMap<string, string>;
-  /** Failures of the listing that were handled already. */
+  /** Number of consecutive failures of the listing that were already handled. */
   failures: number;
-  /** An event has reported that it cannot be listed. */
+  /** Set if an event has reported that the VMs of the class cannot be listed. */
   deaf?: true;
-  /** Provider ids of VMs that are kept until an operator decides. */
+  /** Provider IDs of VMs that are kept until an operator decides. */
   quarantined: ReadonlySet<string>;
-  /** VMs whose time of being kept for analysis has ended. */
+  /** VMs whose time of being kept for investigation has ended. */
   released: InstanceSet;
-  /** Other control clusters whose VMs an event has reported. */
+  /** Other control clusters for whose VMs an event was sent. */
   readonly foreign: Set<string>;
 }
 
 /**
- * Finds VMs and Nodes without a Machine. Each class has a key, and the Nodes have one. A class with a slow or broken
- * cloud therefore delays only its own VMs, and the deletion of Nodes, which needs the listings of all clouds.
+ * Finds VMs and Nodes without a Machine. Each class has a key, and there is one key for all Nodes. A class with a slow or
+ * broken cloud therefore delays only its own VMs. It also delays the deletion of Nodes, which needs the listings of all
+ * classes.
  */
 export class OrphanCollector {
   readonly #o: OrphanReconcileOptions;
@@ -81,7 +88,7 @@ export class OrphanCollector {
   readonly #lane = new Lane(DELETIONS_AT_ONCE);
   /** Provider IDs of the VMs that are being deleted. */
   readonly #deleting = new Set<string>();
-  /** The end of the time in which machines were created that the server may not know. */
+  /** Machines that were created before this time may be missing on a restored API server. Undefined without a restore. */
   #wentBackAt: Date | undefined;
   #nodesNotBefore: Date | undefined;
 
@@ -98,15 +105,15 @@ export class OrphanCollector {
     });
   }
 
-  /** Number of VMs and Nodes without a machine in the last pass, confirmed or not. */
+  /** Numbers of VMs and Nodes without a machine in the last search, confirmed or not. */
   suspects(): { readonly vms: number; readonly nodes: number; readonly quarantined: number } {
-    // Classes of one cluster list the same VMs.
+    // Several classes of one cluster list the same VMs, so each VM is counted once.
     const vms = new Set([...this.#classes.values()].flatMap(({ firstSeen }) => [...firstSeen.keys()]));
     const quarantined = new Set([...this.#classes.values()].flatMap((state) => [...state.quarantined]));
     return { vms: vms.size, nodes: this.#nodes.suspects, quarantined: quarantined.size };
   }
 
-  /** The keys that no change of an object wakes. */
+  /** The keys to reconcile at the start, because no change of an object does it. */
   readonly firstKeys: readonly Key[] = [NODES_KEY];
 
   readonly reconcile = async (key: Key): Promise<Outcome> => {
@@ -115,7 +122,7 @@ export class OrphanCollector {
     return key === NODES_KEY ? this.#nodesPass() : this.#classPass(key);
   };
 
-  /** The time since when anything has been an orphan is lost and starts again. */
+  /** Forgets since when VMs and Nodes have been suspected orphans. */
   #startOver(because: string): void {
     this.#o.log.warn(because);
     this.#classes.clear();
@@ -166,7 +173,7 @@ export class OrphanCollector {
     return again(this.#o.options.periodMs);
   }
 
-  /** Reports a class that cannot be listed. Otherwise its orphans would be visible only on the bill. */
+  /** Reports that the VMs of a class cannot be listed. Otherwise its orphans would only appear on the bill of the cloud. */
   #reportDeaf(machineClass: MachineClass, key: Key, state: ClassState): void {
     const { recorder, invoker } = this.#o;
     const error = this.#listings.error(key);
@@ -175,7 +182,7 @@ export class OrphanCollector {
       recorder.event(machineClass, 'Normal', 'ListingWorks', 'The VMs of the class are listed again');
     }
     if (error === undefined || state.deaf || this.#listings.failures(key) < REPORTED_AFTER_FAILURES) return;
-    // An invalid class is reported elsewhere.
+    // The problems of an invalid class are reported by the class controller.
     if (invoker.check(machineClass).length > 0) return;
     state.deaf = true;
     const text = `The VMs of the class cannot be listed, so orphans cannot be found: ${error}`;
@@ -220,7 +227,10 @@ export class OrphanCollector {
     return again(draining ? MIN_INTERVAL_MS : Math.max(Math.min(untilNext, options.periodMs), MIN_INTERVAL_MS));
   }
 
-  /** VMs prove a restore from before the start of this process, which has no older caches to compare. */
+  /**
+   * The VMs can show that the API server was restored before this process started. A new process has no older caches with
+   * which it could compare the objects.
+   */
   #findRestore(
     vms: readonly ListedInstance[],
     masterless: readonly ListedInstance[],
@@ -237,8 +247,8 @@ export class OrphanCollector {
   }
 
   /**
-   * Deletes VMs that a live list of machines, newer than the cloud's, confirms as orphans. A cache may lag, and a
-   * deleted VM cannot be restored. Returns true if Nodes of VMs are being drained.
+   * Deletes VMs that are confirmed as orphans by a live list of machines, newer than the list of VMs. A cache may be
+   * outdated, and a deleted VM cannot be restored. Returns true if Nodes of VMs are being drained.
    */
   async #collect(
     machineClass: MachineClass,
@@ -261,7 +271,7 @@ export class OrphanCollector {
       lost: orphans.filter((each) => each.use.use === 'unclaimed' || this.#heldUntil(each.vm, each.use, state)).length,
       wentBackAt: this.#wentBackAt,
     };
-    // VMs that this process has not confirmed yet stay in the quarantine of an earlier process.
+    // VMs that an earlier process put into quarantine stay there until this process has confirmed them.
     const quarantined = new Set(notedIn(machineClass, left).filter((id) => !ids.has(id)));
     for (const { vm, machine, use } of orphans) {
       if (!ids.has(vm.providerId)) continue;
@@ -291,7 +301,7 @@ export class OrphanCollector {
     }
   }
 
-  /** The result for a VM that a live list of machines confirmed as an orphan. */
+  /** Returns the decision about a VM that a live list of machines confirmed as an orphan. */
   #verdict(vm: ListedInstance, use: Use, view: QuarantineView, heldUntil: Date | undefined): string {
     const { clock, journal, options } = this.#o;
     const now = clock.now();
@@ -306,8 +316,8 @@ export class OrphanCollector {
   }
 
   /**
-   * Until when a VM without a Node is kept; undefined: it is not. A VM that is lost at its creation is found within its
-   * creation timeout. A VM that is found later had a machine, so it had a Node.
+   * Returns until when a VM without a Node is kept; undefined if it is not. A VM whose machine was lost during its creation
+   * is found within the creation timeout. If it is found later, it had a machine, so it also had a Node.
    */
   #heldUntil({ providerId, createdAt }: ListedInstance, { use }: Use, state: ClassState): Date | undefined {
     const seen = state.firstSeen.get(providerId);
@@ -317,7 +327,7 @@ export class OrphanCollector {
     return isLate ? new Date(seen.getTime() + UNSEEN_HOLD_MS) : undefined;
   }
 
-  /** One step of the drain of a VM's Node. Returns true if the VM may be deleted. */
+  /** Executes one step of the drain of a VM's Node. Returns true if the VM may be deleted. */
   async #drain(machineClass: MachineClass, vm: ListedInstance, use: Use): Promise<boolean> {
     if (use.use !== 'unclaimed') return false;
     const { log, stop } = this.#o;
@@ -331,8 +341,8 @@ export class OrphanCollector {
   }
 
   /**
-   * Returns true if an event has reported this about the VM, also on another class of the same cluster, which lists the
-   * same VMs.
+   * Returns true if an event has reported this decision about the VM. The event may be on another class of the same cluster,
+   * because such classes list the same VMs.
    */
   #reportedOf({ providerId }: ListedInstance, verdict: string): boolean {
     return [...this.#classes.values()].some(({ reported }) => reported.get(providerId) === verdict);

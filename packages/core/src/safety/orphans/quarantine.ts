@@ -4,21 +4,23 @@ import type { ListedInstance } from '../../driver/contract/driver.ts';
 import { InstanceSet } from '../../node/instance.ts';
 
 /**
- * A mass deletion of machines, for example by an exchange of CRDs: this share of the VMs in percent, and at least two.
+ * The quarantine applies to mass deletions of machines, for example when the CRDs are replaced. A mass deletion affects at
+ * least this percentage of the VMs, and at least two VMs.
  */
 const MASS_PERCENT = 10;
 const LEAST_MASS = 2;
 
-/** The state that decides about the orphan VMs of a class together. */
+/** The state of a class that decides whether its orphaned VMs are put into quarantine. */
 export interface QuarantineView {
   readonly machineClass: MachineClass;
-  /** Number of VMs that the cloud listed. */
+  /** Number of VMs in the listing. */
   readonly listed: number;
   /**
-   * Number of VMs without a machine, confirmed or not, with a Ready Node, or too old to have lost it at their creation.
+   * Number of VMs without a machine, confirmed or not. A VM counts if it has a Ready Node, or if it is too old to have lost
+   * its machine during its creation.
    */
   readonly lost: number;
-  /** Since when the server of the machines is older than the cloud; undefined: it is not. */
+  /** The time since which the API server has an older state than the cloud; undefined if it does not. */
   readonly wentBackAt: Date | undefined;
 }
 
@@ -29,9 +31,9 @@ const idsIn = (machineClass: MachineClass, annotation: string): readonly string[
     .filter((id) => id !== '');
 
 /**
- * Returns why a VM without a machine is kept until an operator decides; undefined: it may be drained and deleted. A
- * single removed machine is an accident. Many at once, or machines that a restored server does not know, may still be
- * needed.
+ * Returns why a VM without a machine is kept until an operator decides; undefined if it may be drained and deleted. If a
+ * single machine was removed, its VM is deleted. If many machines were removed, or a restored server has lost them, their
+ * VMs may still be needed.
  */
 export function quarantineReason(vm: ListedInstance, view: QuarantineView): string | undefined {
   const { machineClass, listed, lost, wentBackAt } = view;
@@ -45,23 +47,24 @@ export function quarantineReason(vm: ListedInstance, view: QuarantineView): stri
   return undefined;
 }
 
-/** Provider IDs of the VMs of a class in quarantine. */
+/** Returns the provider IDs of the VMs of a class that are in quarantine. */
 export const quarantinedVms = (machineClass: MachineClass): readonly string[] =>
   idsIn(machineClass, Annotations.QuarantinedVMs);
 
-/** Provider IDs of those VMs that the class records as quarantined. */
+/** Returns the provider IDs of those VMs that the class records as quarantined. */
 export function notedIn(machineClass: MachineClass, vms: readonly ListedInstance[]): readonly string[] {
   const noted = new InstanceSet(quarantinedVms(machineClass));
   return vms.map(({ providerId }) => providerId).filter((id) => noted.has(id));
 }
 
-/** The actions of an operator, for an event. */
+/** Returns a text for an event with the actions that an operator can take. */
 export const quarantineText = ({ providerId, machineName }: ListedInstance, because: string): string =>
   `it is in quarantine (${because}). To keep it, create Machine ${machineName} again with this spec.providerID. To delete it, add ${providerId} to annotation ${Annotations.ReleaseVMs} of the MachineClass`;
 
 /**
- * Records on the class which of its VMs are in quarantine, so that the next process knows it. Removes deleted VMs from
- * the released ones. Writes nothing without a change. @throws KubeError
+ * Records on the class which of its VMs are in quarantine, so that a later process knows it. It also removes deleted VMs
+ * from the list of released ones. It writes only if something changed.
+ * @throws KubeError
  */
 export async function noteQuarantine(
   control: KubeClient,

@@ -3,25 +3,27 @@ import type { LeaseVacancy } from '@mcm/kube';
 import type { ListedInstance } from '../../driver/contract/driver.ts';
 import { isInstance } from '../../node/instance.ts';
 
-/** The duration of a call after the last renewal, and the difference between the clocks of cloud and controller. */
+/**
+ * Allowed time for a call after the last renewal, plus the difference between the clocks of the cloud and the controller.
+ */
 const MARGIN_MS = 120_000;
 
 export interface RestoreView {
-  /** Times at which no process held the Lease of the machine controller, according to the API server. */
+  /** Periods in which no process held the Lease of the machine controller, according to the API server. */
   readonly times: readonly LeaseVacancy[];
-  /** The VMs of a class that this control cluster may have created, and those of them without a machine. */
+  /** The VMs of a class that this control cluster may have created, and which of them have no machine. */
   readonly vms: readonly ListedInstance[];
   readonly masterless: readonly ListedInstance[];
-  /** Machines whose spec may have the provider ID of a VM. */
+  /** Returns machines whose spec may contain the provider ID of a VM. */
   readonly recorders: (vm: ListedInstance) => readonly Machine[];
-  /** This control cluster; undefined: unknown, and VMs have no tag of it. */
+  /** This control cluster. Undefined if it is unknown; VMs then have no tag of it. */
   readonly owner: string | undefined;
 }
 
 /**
- * Finds a VM without a machine that was created while no process held the Lease. Only the holder creates VMs, so the
- * server has lost the machine and the renewals of the Lease. A machine that is older than its VM of that time shows that a controller
- * without leader election worked then, which proves nothing.
+ * Finds a VM without a machine that was created while no process held the Lease, according to the server. Only the holder
+ * creates VMs. So the server has lost the machine and the renewals of the Lease. There is one exception: if a machine from
+ * that period is older than its VM, a controller without leader election was running. Then nothing is proven.
  */
 export function findRestore({
   times,

@@ -3,32 +3,32 @@ import { isReady, type Node } from '@mcm/kube';
 import type { ListedInstance } from '../../driver/contract/driver.ts';
 import { isInstance, sameInstance } from '../../node/instance.ts';
 
-/** A VM without a machine, and its context. */
+/** A VM without a machine, and the objects that show its use. */
 export interface ListedVm {
   readonly vm: ListedInstance;
   /** The machine with the name of the VM. */
   readonly machine: Machine | undefined;
-  /** All VMs of the same listing. */
+  /** All VMs of this listing. */
   readonly listed: readonly ListedInstance[];
-  /** Nodes that may belong to the VM, and possibly others. */
+  /** Nodes that may belong to the VM. There can be others in the list. */
   readonly nodes: readonly Node[];
 }
 
-/** The use of a VM without a machine. */
+/** Whether a Node runs on a VM without a machine. */
 export type Use =
-  /** Its Node is not Ready, or Nodes cannot be read. */
+  /** The Node of the VM is not Ready, or Nodes cannot be read. */
   | { readonly use: 'none' }
-  /** It has no Node. It never joined, or its Node object is lost and its kubelet may run pods. */
+  /** The VM has no Node. Either it never joined, or its Node object is lost and its kubelet may still run pods. */
   | { readonly use: 'unseen' }
-  /** A machine claims the Node, so the ID of the machine is wrong. */
+  /** The Node belongs to a machine, so the provider ID of this machine is wrong. */
   | { readonly use: 'claimed'; readonly node: Node }
-  /** No machine claims the Node, so no machine drains it. */
+  /** The Node belongs to no machine, so no machine drains it. */
   | { readonly use: 'unclaimed'; readonly node: Node };
 
 /**
- * Returns whether a Ready Node runs on the VM. The Node's provider ID decides. A Node without a comparable ID counts if
- * it belongs to the machine with the VM's name. It does not count if the machine's recorded VM is listed, because it
- * runs on that one.
+ * Returns whether a Ready Node runs on the VM. The Node's provider ID decides. A Node whose ID cannot be compared counts if
+ * it belongs to the machine with the VM's name. It does not count if the recorded VM of this machine is in the listing,
+ * because the Node runs on that VM.
  */
 export function useOf({ vm, machine, listed, nodes }: ListedVm): Use {
   const hasOwn = listed.some(({ providerId }) => isInstance(machine?.spec.providerID, providerId));

@@ -2,29 +2,29 @@ import { Annotations, isFrozen, type MachineDeployment, MachineDeploymentConditi
 import { type AnyCondition, findCondition } from '../../objects/conditions.ts';
 import { type IntOrPercent, resolveIntOrPercent } from '../../objects/limits.ts';
 
-/** Type of the condition of a frozen set and of its deployment. */
+/** Type of the condition on a frozen set and on its deployment. */
 export const FROZEN = MachineDeploymentConditions.Frozen;
 
-/** Options of the overshooting check. */
+/** Options of the overshoot check. */
 export interface OvershootOptions {
-  /** Number of machines above replicas and surge at which a set is frozen (`--safety-up`). */
+  /** A set freezes when it has this many machines above replicas and surge (`--safety-up`). */
   readonly safetyUp: number;
-  /** How far below that number it is unfrozen (`--safety-down`). */
+  /** The freeze ends when the set has this many machines fewer (`--safety-down`). */
   readonly safetyDown: number;
-  /** How soon a frozen set is reconciled without an event (`--machine-safety-overshooting-period`). */
+  /** Time after which a frozen set is reconciled without an event (`--machine-safety-overshooting-period`). */
   readonly periodMs: number;
 }
 
-/** Freeze at `upper` machines or more, unfreeze at `lower` or fewer. */
+/** A set freezes with `upper` machines or more. The freeze ends with `lower` machines or fewer. */
 export interface Thresholds {
   readonly upper: number;
   readonly lower: number;
 }
 
 /**
- * The numbers at which a set is frozen and unfrozen (docs/compatibility/rules-deployments.md §8.1, A). The surge is
- * that of the spec, for any strategy. A deployment without one counts as surge 0, while the original's check then fails
- * for every following set (BUG-9 of docs/compatibility/rules-deployments.md). `safetyDown` 0 counts as 1.
+ * Returns the numbers at which a freeze starts and ends (docs/compatibility/rules-deployments.md §8.1, A). The surge is that
+ * of the spec, for every strategy. A deployment without a surge has surge 0. In the original, such a deployment makes the
+ * check fail for every following set (BUG-9 of docs/compatibility/rules-deployments.md). `safetyDown` 0 counts as 1.
  */
 export function thresholds(
   set: MachineSet,
@@ -36,7 +36,7 @@ export function thresholds(
   const maxSurge: IntOrPercent | undefined = (rollingUpdate ?? inPlaceUpdate)?.maxSurge;
   const surge = resolveIntOrPercent(maxSurge, replicas, 'up') ?? 0;
   const upper = (deployment ? replicas + surge : 2 * (set.spec.replicas ?? 0)) + options.safetyUp;
-  // With equal numbers a set would be frozen and unfrozen forever (F-12 of docs/compatibility/rules-deployments.md).
+  // With equal numbers, the freeze would start and end again forever (F-12 of docs/compatibility/rules-deployments.md).
   return { upper, lower: upper - Math.max(options.safetyDown, 1) };
 }
 
@@ -44,21 +44,21 @@ export function thresholds(
 export type Verdict = 'freeze' | 'thaw' | 'leave';
 
 /**
- * Returns true if the object has the label or the condition. A freeze with only one of them must be completed or
- * undone.
+ * Returns true if the object has the label or the condition of a freeze. If it has only one of them, the freeze must be
+ * completed or undone.
  */
 export const hasMark = (
   object: MachineSet | MachineDeployment,
   conditions: readonly AnyCondition[] | undefined,
 ): boolean => isFrozen(object) || findCondition(conditions ?? [], FROZEN) !== undefined;
 
-/** Returns true if the annotation requests to unfreeze. */
+/** Returns true if the annotation requests to end the freeze. */
 export const asksForThaw = (object: MachineSet | MachineDeployment | undefined): boolean =>
   object?.metadata.annotations?.[Annotations.Unfreeze] !== undefined;
 
 /**
- * Decides whether a set may create machines. A request to unfreeze, on the set or its deployment, unfreezes it once. If
- * there are still too many machines, the next pass freezes it again.
+ * Decides whether a set may create machines. A request on the set or its deployment ends the freeze once. If there are still
+ * too many machines, the next reconcile starts it again.
  */
 export function decideSet(
   set: MachineSet,

@@ -44,10 +44,12 @@ import {
   type Thresholds,
 } from './overshoot-rules.ts';
 
-/** Number of immediate attempts if other clients write the set too. */
+/** Maximum number of attempts without a delay, if other clients write the set too. */
 const ATTEMPTS = 5;
 
-/** Freezes sets with far too many machines together with their deployments, and unfreezes them afterwards. */
+/**
+ * Freezes sets with far too many machines, together with their deployments. Ends the freeze when the number has decreased.
+ */
 export class OvershootReconciler {
   readonly #context: ControllerContext;
   readonly #options: OvershootOptions;
@@ -98,8 +100,9 @@ export class OvershootReconciler {
   }
 
   /**
-   * Freezes a set on the observed number, even if another client writes the set at that moment. At the next pass the
-   * machines may be gone, and the overshoot would stay unreported. The read is live, because the cache is stale.
+   * Freezes a set because of the observed number of machines, even if another client writes the set at the same time. At the
+   * next reconcile the machines may be deleted, and the overshoot would not be reported. It reads the set from the server,
+   * because the cache is outdated.
    */
   async #freezeNow(set: MachineSet, machines: number, limits: Thresholds, signal: AbortSignal): Promise<void> {
     let newest = set;
@@ -147,13 +150,13 @@ export class OvershootReconciler {
     );
   }
 
-  /** The annotation ends the freeze with any value and is removed. A misleading value is reported first. */
+  /** Any value of the annotation ends the freeze, then the annotation is removed. A misleading value is reported first. */
   #reportValue(object: MachineSet | MachineDeployment): void {
     const problem = presenceProblem(object, Annotations.Unfreeze);
     if (problem) this.#context.recorder.event(object, 'Warning', 'InputIgnored', problem, { once: true });
   }
 
-  /** First the status, then the label, as in the original: the label stops the set, the condition explains it. */
+  /** As in the original, the status is written before the label. The label stops the set, and the condition explains it. */
   async #writeSet(
     set: MachineSet,
     conditions: readonly AnyCondition<MachineSetConditionType>[],
@@ -174,7 +177,7 @@ export class OvershootReconciler {
     );
   }
 
-  /** A deployment is frozen exactly while one of its sets is (docs/compatibility/rules-deployments.md §8.1, B and C). */
+  /** A deployment is frozen if and only if one of its sets is (docs/compatibility/rules-deployments.md §8.1, B and C). */
   async #lookAtDeployment(key: string, signal: AbortSignal): Promise<Outcome> {
     const deployment = this.#context.deployments.store.get(key);
     if (deployment === undefined || deployment.metadata.deletionTimestamp !== undefined) return done;
@@ -195,7 +198,7 @@ export class OvershootReconciler {
       );
       await this.#writeDeployment(deployment, conditions, { labels: { [Labels.Freeze]: TRUE } }, signal);
     } else if (hasMark(deployment, stored) || asksForThaw(deployment)) {
-      // Each set is unfrozen by its own reconcile, which the annotation causes. The annotation is removed afterwards.
+      // The annotation ends the freeze of all sets of the deployment. It is removed afterwards.
       if (frozen !== undefined) for (const set of sets) await this.#lookAtSet(keyOf(set), signal);
       this.#reportValue(deployment);
       const metadata = { labels: { [Labels.Freeze]: null }, annotations: { [Annotations.Unfreeze]: null } };
@@ -226,7 +229,7 @@ export class OvershootReconciler {
       const body = { metadata: { uid, ...metadata } };
       deployments.recordWrite(await this.#deployments.patch(name, { type: 'merge', body }, { signal }));
     } catch (error) {
-      // A deleted deployment needs no freeze.
+      // The deployment was deleted, so it needs no freeze.
       if (!isNotFound(error)) throw error;
     }
   }
@@ -240,7 +243,7 @@ function keysAroundSet(set: MachineSet, context: ControllerContext): string[] {
   return deployment ? [keyOfSet(set), keyOfDeployment(deployment)] : [keyOfSet(set)];
 }
 
-/** The overshooting check as a controller. Changes of machines and numbers wake it, not a timer. */
+/** Creates the controller of the overshoot check. Changes of machines and replicas start it, not a timer. */
 export function createOvershootController(
   context: ControllerContext,
   options: OvershootOptions & { readonly concurrency: number },

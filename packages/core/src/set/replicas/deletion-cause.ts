@@ -4,13 +4,13 @@ import { splitSets } from '../../rollout/revisions.ts';
 
 /** Why a MachineSet deletes a machine. */
 export const DeletionCauses = {
-  /** The list of machines to delete of its MachineDeployment names it. */
+  /** The machine is on the deletion list of its MachineDeployment. */
   Autoscaler: 'autoscaler',
   /** The MachineSet has more machines than replicas. */
   ScaleDown: 'scale-down',
-  /** The same of a MachineSet with an old template. */
+  /** The MachineSet has an old template and more machines than replicas. */
   Rollout: 'rollout',
-  /** It is Failed, and is replaced. */
+  /** The machine is Failed and is replaced. */
   Unhealthy: 'unhealthy',
   /** The MachineSet is being deleted. */
   OwnerDeleted: 'owner deleted',
@@ -19,20 +19,23 @@ export const DeletionCauses = {
 /** One of {@link DeletionCauses}. */
 export type DeletionCause = (typeof DeletionCauses)[keyof typeof DeletionCauses];
 
-/** The state on which a deletion was decided. */
+/** The state on which the decision about deletions was based. */
 export interface DeletionDecision {
   readonly set: MachineSet;
-  /** Absent: the set has no deployment. */
+  /** The deployment. Absent if the set has none. */
   readonly deployment?: MachineDeployment | undefined;
   /** All sets of the deployment. */
   readonly siblings: readonly MachineSet[];
-  /** Names on the deployment's list of machines to delete. */
+  /** Names on the deletion list of the deployment. */
   readonly named: { has(name: string): boolean };
-  /** How many machines the set had before. */
+  /** Number of machines that the set had before. */
   readonly alive: number;
 }
 
-/** The cause of each deletion. @param doomed in the order of `planReplicas`: named ones, surplus, failed ones */
+/**
+ * Returns the cause of each deletion.
+ * @param doomed The machines in the order of `planReplicas`: named ones, surplus ones, failed ones
+ */
 export function deletionCauses(
   doomed: readonly Machine[],
   { set, deployment, siblings, named, alive }: DeletionDecision,
@@ -52,7 +55,7 @@ export function deletionCauses(
   );
 }
 
-/** The causes of deletions for an event: one for all, or each with its machines. */
+/** Returns the causes of deletions as text for an event: one cause for all machines, or each cause with its machines. */
 export function causeText(names: readonly string[], causes: ReadonlyMap<string, DeletionCause>, most: number): string {
   const groups = [...Map.groupBy(names, (name) => causes.get(name))].flatMap(([cause, group]) =>
     cause === undefined ? [] : [{ cause, group }],
@@ -67,7 +70,7 @@ export function causeText(names: readonly string[], causes: ReadonlyMap<string, 
   return `. Causes: ${each.join('; ')}`;
 }
 
-/** The cause for a machine in an event with {@link causeText}. Undefined if the event does not name the machine. */
+/** Finds the cause for a machine in an event with {@link causeText}. Undefined if the event does not contain the machine. */
 export function causeIn(message: string, name: string): string | undefined {
   const [, names = '', all, each = ''] = /: (.*)\. (?:Cause: (.*)|Causes: (.*))$/s.exec(message) ?? [];
   const isNamed = (list: string): boolean =>

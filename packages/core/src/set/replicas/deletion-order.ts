@@ -10,9 +10,9 @@ import {
 import { compareText } from '../../values/integers.ts';
 
 /**
- * Least useful first. Each phase has its own rank. The table of the original lacks some phases (none, and all in-place
- * ones), and it ranks these with Terminating. So the original deletes a machine that is being created before a Failed one
- * (ODD-3 of docs/compatibility/rules-deployments.md).
+ * The phases in the order of deletion, the least useful first. The original has no rank for some phases: no phase, and those
+ * of in-place updates. It deletes their machines together with Terminating ones. So it deletes a machine that is being
+ * created before a Failed one (ODD-3 of docs/compatibility/rules-deployments.md).
  */
 const USEFULNESS: readonly (MachinePhase | undefined)[] = [
   'Terminating',
@@ -38,7 +38,7 @@ const usefulness = (machine: Machine): number => {
 const isAutoPreserved = (machine: Machine): boolean =>
   machine.metadata.annotations?.[Annotations.Preserve] === PreserveValues.AutoPreserved;
 
-/** `first` orders machines for which it is true before the others. */
+/** Sorts machines for which `first` is true before the others. */
 const first =
   (is: (machine: Machine) => boolean): Compare =>
   (a, b) =>
@@ -52,8 +52,9 @@ const ascending =
 const NEVER = Number.MAX_SAFE_INTEGER;
 
 /**
- * Order in which a set deletes machines: the first difference decides. Source: pkg/controller/controller_utils.go,
- * ActiveMachines.Less. The name is an additional last key: Go's sort is not stable, and ours must be.
+ * Returns the order in which a set deletes machines. The first criterion that differs decides. Source:
+ * pkg/controller/controller_utils.go, ActiveMachines.Less. The name is an additional last criterion, so that the order is
+ * always the same. Go's sort is not stable.
  */
 export function deletionOrder(now: Date, isPostponed: (machine: Machine) => boolean = () => false): Compare {
   const preserved = (machine: Machine) => isPreserved(machine, now);
@@ -64,9 +65,10 @@ export function deletionOrder(now: Date, isPostponed: (machine: Machine) => bool
     ascending(priorityOf),
     ascending((machine) => markTimeOf(machine) ?? NEVER),
     ascending(usefulness),
-    // Added to the original: nodes with the label rollout.machine.sapcloud.io/postpone.
+    // Not in the original: machines whose nodes have the label rollout.machine.sapcloud.io/postpone come last.
     first((machine) => !isPostponed(machine)),
-    // Added to the original: a rollout that may delete a machine without its configuration must not delete a configured one.
+    // Not in the original: machines without their configuration come first, so that a rollout deletes no configured machine
+    // instead.
     first(isUnconfigured),
     ascending(createdAt),
     (a, b) => compareText(a.metadata.name, b.metadata.name),
@@ -80,7 +82,7 @@ export function deletionOrder(now: Date, isPostponed: (machine: Machine) => bool
   };
 }
 
-/** The `count` machines to delete, in order. If all are deleted, they are not sorted. */
+/** Returns the `count` machines to delete, in order. If all are deleted, they are not sorted. */
 export function chooseForDeletion(
   machines: readonly Machine[],
   count: number,
@@ -90,7 +92,7 @@ export function chooseForDeletion(
   if (count >= machines.length) return machines;
   if (count <= 0) return [];
   const order = deletionOrder(now, isPostponed);
-  // Each pass chooses a few of thousands of machines. Keeping only these in order is faster than sorting all.
+  // A set may have thousands of machines, and a reconcile deletes only a few. Sorting only these is faster than sorting all.
   const chosen: Machine[] = [];
   for (const machine of machines) {
     const last = chosen[count - 1];

@@ -2,20 +2,23 @@ import { Labels, type Machine, type MachineSet, MachineSetConditions } from '@mc
 import { findCondition } from '../../objects/conditions.ts';
 import { type Loss, lossOf } from '../../objects/machines.ts';
 
-/** Number of places by the state of their former machine. */
+/** Number of lost replicas, by what their former machine had reached. */
 type Losses = Readonly<Record<Loss, number>>;
 
 const NONE: Losses = { served: 0, unjoined: 0 };
 
-/** Limits the places to the open ones. Places of machines that served come first, because they delay others longer. */
+/**
+ * Limits the lost replicas to the number of missing ones. Machines that served come first, because their replacements delay
+ * others longer.
+ */
 function atMost(open: number, { served, unjoined }: Losses): Losses {
   const first = Math.min(served, open);
   return { served: first, unjoined: Math.min(unjoined, open - first) };
 }
 
 /**
- * True if the status shows that the set has had machines. Its count returns to 0 when the last machine is gone. But a set
- * with a written status has received its machines, unless a label or a condition prevented that.
+ * Returns true if the status shows that the set has had machines. The count in the status returns to 0 when the last machine
+ * is deleted. But a set with a status has had machines, unless a label or a condition prevented it.
  */
 function hasHadMachines({ metadata, status }: MachineSet): boolean {
   if ((status?.replicas ?? 0) > 0) return true;
@@ -30,17 +33,17 @@ function hasHadMachines({ metadata, status }: MachineSet): boolean {
 const HINDRANCES = [MachineSetConditions.InvalidSpec, MachineSetConditions.ReplicaFailure] as const;
 
 /**
- * Places of a set whose machine is lost for any cause and has no successor yet. They distinguish a replacement from a
- * machine by which the set grows, after the former machine is gone.
+ * Counts the replicas of a set that lost their machine, for any reason, and have no replacement yet. With this count, the
+ * set distinguishes replacements from additional machines, even after the former machine was deleted.
  */
 export class LostReplicas {
-  /** By UID, the loss if the machine were gone. */
+  /** What each machine had reached, by UID, for the case that it is deleted. */
   #adoption: Map<string, Loss> | undefined;
   #lost: Losses = NONE;
 
   #places(set: MachineSet, alive: readonly Machine[]): Losses {
     const open = Math.max((set.spec.replicas ?? 0) - alive.length, 0);
-    // At the first look the history is unknown. So all missing machines of a set that has had machines count as lost.
+    // At the first call, the history is unknown. If the set has had machines, all missing ones count as lost.
     if (this.#adoption === undefined) return { ...NONE, served: hasHadMachines(set) ? open : 0 };
     const there = new Set(alive.map(({ metadata }) => metadata.uid));
     const lost = { ...this.#lost };
@@ -55,8 +58,8 @@ export class LostReplicas {
   }
 
   /**
-   * Determines the lost replicas and stores them.
-   * @returns One loss for each place, in the order in which the places are filled.
+   * Determines the lost replicas and records them.
+   * @returns What each former machine had reached, in the order in which the replicas get new machines.
    */
   look(set: MachineSet, alive: readonly Machine[]): readonly Loss[] {
     this.#lost = this.#places(set, alive);
@@ -66,8 +69,8 @@ export class LostReplicas {
   }
 
   /**
-   * Records a new machine. If it is gone at the next look, its place is lost too.
-   * @param loss The loss that the machine replaces, if any.
+   * Records a new machine. If it does not exist at the next call, its replica counts as lost.
+   * @param loss What the former machine had reached, if the new one is a replacement.
    */
   made(uid: string, loss: Loss | undefined): void {
     this.#adoption?.set(uid, 'served');

@@ -44,7 +44,10 @@ export class MachineAdoption {
     return adopt.length + release.length > 0 ? this.#machinesOf(set) : owned;
   }
 
-  /** Reads the set live. A set that is being deleted, or another one of the name, must not adopt machines and delete them. */
+  /**
+   * Reads the set from the server. A set that is being deleted, or another set of the same name, must not adopt machines,
+   * because they would then be deleted.
+   */
   async #assertAlive(set: MachineSet, wanted: readonly Machine[], signal: AbortSignal): Promise<void> {
     const { name, uid } = set.metadata;
     const live = await this.#sets.get(name, { signal });
@@ -53,7 +56,9 @@ export class MachineAdoption {
     throw new Error(`${name} does not exist or is being deleted, so it cannot adopt ${machines}`);
   }
 
-  /** Copies in-place fields of the template to the machines, and writes the annotation of automatic preservation. */
+  /**
+   * Copies fields of the template that need no rollout to the machines, and writes the annotation of automatic preservation.
+   */
   async sync(set: MachineSet, machines: readonly Machine[], signal: AbortSignal): Promise<void> {
     const bodies = new Map<Machine, { spec?: object; metadata?: object }>();
     const ownCreationTimeout = effectiveCreationTimeout(set) !== undefined;

@@ -20,37 +20,37 @@ import { causeText, type DeletionCause } from './deletion-cause.ts';
 import type { LostReplicas } from './lost-replicas.ts';
 import { newMachine } from './new-machine.ts';
 
-/** The largest number of parallel requests for one set. */
+/** Maximum number of parallel requests for one set. */
 const PARALLEL = 32;
-/** The largest number of names in one event. Users cannot read an event with a hundred names. */
+/** Maximum number of names in one event, so that it stays readable. */
 const NAMES_IN_EVENT = 10;
 
-/** The result of several creations or deletions. */
+/** The result of several create or delete requests. */
 export interface WriteResult {
   readonly succeeded: number;
-  /** Number of machines that were not deleted because they changed after the decision. Absent: none. */
+  /** Number of machines that were not deleted because they changed after the decision. Absent if there are none. */
   readonly changed?: number;
   readonly error: unknown;
 }
 
-/** The parts of a machine that a merge patch changes; null removes. */
+/** The fields of a machine that a merge patch changes. The value null removes a field. */
 export interface MachineChange {
   readonly metadata?: object;
   readonly spec?: object;
 }
 
-/** The places for which machines are created. */
+/** What the writer needs to know about the machines to create. */
 export interface Vacancies {
-  /** Receives the names of machines that this set does not control. */
+  /** Receives the names of existing machines that this set does not control. */
   readonly taken: Set<string>;
-  /** Names of creations without an answer. Their result is unknown. */
+  /** Names of creations without an answer. Their results are unknown. */
   readonly unanswered: Set<string>;
   readonly lost: LostReplicas;
-  /** The losses that the first new machines replace. */
+  /** What the lost machines had reached. The first new machines replace them. */
   readonly replace: readonly Loss[];
 }
 
-/** A machine of the set, created by this request or by an earlier one. */
+/** A machine of the set that this request or an earlier one created. */
 interface Made {
   readonly machine: Machine;
   readonly isNew: boolean;
@@ -58,16 +58,16 @@ interface Made {
 
 const message = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** State of the deletions that are sent. */
+/** The state of the delete requests. */
 export interface Deletions {
   readonly pending: PendingDeletions;
-  /** Causes of the deletions, by machine name. */
+  /** Causes of the deletions, by the name of the machine. */
   readonly causes: ReadonlyMap<string, DeletionCause>;
 }
 
 const noun = (names: readonly string[]): string => (names.length === 1 ? 'Machine' : `${names.length} Machines`);
 
-/** Creates and deletes machines of sets. One event reports a whole batch. */
+/** Creates and deletes machines of sets. One event reports all of one call. */
 export class MachineWriter {
   readonly #context: ControllerContext;
   readonly #client: ResourceClient<Machine>;
@@ -78,10 +78,10 @@ export class MachineWriter {
   }
 
   /**
-   * Creates the machines with a slow start. It is a success if this set already has a machine of the name. Then the answer
-   * to an earlier creation was lost, or the cache does not show that machine yet.
+   * Creates the machines with a slow start. If this set already has a machine of the name, this counts as success. The
+   * answer to an earlier request was lost, or the cache does not contain that machine yet.
    *
-   * @param vacancies The first new machines fill the places of lost machines.
+   * @param vacancies The lost machines, which the first new machines replace.
    */
   async create(
     set: MachineSet,
@@ -103,7 +103,7 @@ export class MachineWriter {
       lost.made(machine.metadata.uid, lossBefore(machine));
       if (isNew) made.push(name);
     };
-    // The set may shrink during the creations. Then they stop, and the next pass counts the missing machines again.
+    // If the set is scaled down during the creations, they stop. The next reconcile counts the missing machines again.
     const wanted = () => (sets.store.get(key) ?? set).metadata.generation === generation;
     const { succeeded, error } = await slowStart(names, task, { wanted });
     const { recorder } = this.#context;
@@ -121,7 +121,7 @@ export class MachineWriter {
     return { succeeded, error };
   }
 
-  /** Creates the machine and keeps its name in `unanswered` until its result is known. */
+  /** Creates the machine. Its name is in `unanswered` until the result is known. */
   async #createOnce(
     set: MachineSet,
     draft: { readonly name: string; readonly one: Draft<Machine> },
@@ -135,7 +135,7 @@ export class MachineWriter {
       unanswered.delete(draft.name);
       return made;
     } catch (error) {
-      // A refusal says nothing about an earlier request that may still arrive at the server.
+      // A refusal says nothing about an earlier request, which may still arrive at the server.
       const isRefused = error instanceof KubeError && !mayHaveHappened(error);
       if ((isRefused && !wasOpen) || taken.has(draft.name)) unanswered.delete(draft.name);
       throw error;
@@ -165,7 +165,10 @@ export class MachineWriter {
     }
   }
 
-  /** Reads the machine live after a creation without an answer. An unknown machine would be a surplus one elsewhere. */
+  /**
+   * Reads the machine from the server after a creation without an answer. If the machine existed unnoticed, another set
+   * could create a surplus one.
+   */
   async #lookFor(set: MachineSet, name: string, error: unknown, signal: AbortSignal): Promise<Machine> {
     const found = await settled(this.#client.get(name, { signal }));
     if (found === undefined || controllerOf(found)?.uid !== set.metadata.uid) throw error;
@@ -173,8 +176,8 @@ export class MachineWriter {
   }
 
   /**
-   * Deletes the machines in parallel. A machine that is already gone is a success. The request requires the machine's state
-   * at the decision: a machine that has recovered since then stays, and the next pass decides again.
+   * Deletes the machines in parallel. If a machine is already deleted, this counts as success. The observed version is a
+   * precondition. So a machine that has recovered since is not deleted, and the next reconcile decides again.
    */
   async delete(
     set: MachineSet,
@@ -224,14 +227,14 @@ export class MachineWriter {
         return true;
       }
       if (!mayHaveHappened(error)) pending.forget(uid);
-      // A live read: if the cache shows a deleted machine as available, the deployment deletes another one.
+      // A live read. If the cache showed a deleted machine as available, the deployment would delete another one.
       const found = mayHaveHappened(error) ? await settled(this.#client.get(name, { signal })) : undefined;
       if (found !== undefined) this.#context.machines.recordWrite(found);
       throw error;
     }
   }
 
-  /** Reads the machine live after a conflict, so that the next decision uses its present state. */
+  /** Reads the machine from the server after a conflict, so that the next decision uses its current state. */
   async #isGoneAlready(
     { metadata: { name, uid } }: Machine,
     pending: PendingDeletions,
@@ -239,7 +242,7 @@ export class MachineWriter {
   ): Promise<boolean> {
     const found = await ignoreNotFound(this.#client.get(name, { signal }));
     if (found !== undefined) this.#context.machines.recordWrite(found);
-    // Another uid means another machine of the same name: the machine to delete is gone.
+    // If the UID differs, it is another machine of the same name, and the machine to delete no longer exists.
     const isGone = found?.metadata.uid !== uid || found.metadata.deletionTimestamp !== undefined;
     if (isGone) pending.note(uid, 'asked');
     else pending.forget(uid);
@@ -247,7 +250,9 @@ export class MachineWriter {
     return isGone;
   }
 
-  /** Patches a machine and stores the answer in the cache. The server rejects the patch for another machine of the name. */
+  /**
+   * Patches a machine and adds the answer to the cache. The server refuses the patch for another machine of the same name.
+   */
   async patch({ metadata: { name, uid } }: Machine, body: MachineChange, signal: AbortSignal): Promise<Machine> {
     const bound = { ...body, metadata: { ...body.metadata, uid } };
     const written = await this.#client.patch(name, { type: 'merge', body: bound }, { signal });
@@ -255,7 +260,10 @@ export class MachineWriter {
     return this.#context.machines.store.get(`${written.metadata.namespace ?? ''}/${written.metadata.name}`) ?? written;
   }
 
-  /** Patches many machines, continues after failures, and throws the first one. A missing machine does not count as a failure. */
+  /**
+   * Patches many machines, continues after failures, and throws the first error. If a machine does not exist, this is not a
+   * failure.
+   */
   async patchAll(
     patches: readonly { readonly machine: Machine; readonly body: MachineChange }[],
     signal: AbortSignal,

@@ -13,16 +13,16 @@ import { controllerReference } from '../../objects/claim.ts';
 import { LOSS_MARKS, type Loss } from '../../objects/machines.ts';
 import { isGoDuration } from '../../values/integers.ts';
 
-/** The creation timeout that an operator set for the set's machines by annotation, if the text is a duration. */
+/** Returns the creation timeout from the annotation of the set, if it is a valid duration. */
 export function effectiveCreationTimeout(set: MachineSet): string | undefined {
   const text = set.metadata.annotations?.[Annotations.EffectiveCreationTimeout];
   return text !== undefined && isGoDuration(text) ? text : undefined;
 }
 
 /**
- * A new machine of a set. It has its finalizer, owner and priority from the start. The original writes these one by one
- * after the creation.
- * @param loss The loss that the machine replaces. Absent: it replaces none.
+ * Returns a new machine of a set. It has its finalizer, owner and priority from the start. The original adds them one after
+ * the other after the creation.
+ * @param loss What the former machine had reached. Absent if the new machine is no replacement.
  */
 export function newMachine(set: MachineSet, name: string, loss?: Loss): Draft<Machine> {
   const template = set.spec.template;

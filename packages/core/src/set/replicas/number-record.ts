@@ -3,9 +3,9 @@ import { controllerOf, ignoreNotFound, isConflict, isNotFound, isNotSent, keyOf,
 import { BY_CONTROLLER, type ControllerContext } from '../../control/caches.ts';
 import { machineNumbersOf, numbersAfter, printMachineNumbers, unrecordedNames } from '../../objects/machine-names.ts';
 
-/** Creations of one set whose result is unknown, and whether the caches were compared with the server. */
+/** Creations of one set whose results are unknown, and whether the caches were compared with the server. */
 export class NumberMemory {
-  /** Names of creations without an answer. They are sent again under the same name. */
+  /** Names of creations without an answer. They are repeated with the same names. */
   readonly unanswered: Set<string>;
   caughtUp = false;
 
@@ -15,8 +15,8 @@ export class NumberMemory {
 }
 
 /**
- * Keeps the annotation with the numbers of a set's next machines (docs/decisions/0018-machine-names-from-a-count.md). A number
- * below it is never given again, so the name of a machine never returns.
+ * Maintains the annotation with the numbers for a set's next machines (docs/decisions/0018-machine-names-from-a-count.md). A
+ * lower number is never used again, so each machine name is used once.
  */
 export class NumberRecord {
   readonly #context: ControllerContext;
@@ -33,15 +33,15 @@ export class NumberRecord {
     return this.#context.machines.store.byIndex(BY_CONTROLLER, uid).map(({ metadata }) => metadata.name);
   }
 
-  /** Finds the creations that an earlier process sent and did not record. */
+  /** Returns the creations that an earlier process sent and did not record. */
   memoryOf(set: MachineSet): NumberMemory {
     return new NumberMemory(unrecordedNames(set, this.#namesOf(set)));
   }
 
   /**
-   * Compares the caches with the server before this process creates its first machine of the set. Another process may have created
-   * machines that the caches do not show yet.
-   * @returns False if the caches were behind. Then the set must decide again.
+   * Compares the caches with the server before this process creates its first machine of the set. Another process may have
+   * created machines that the caches do not contain yet.
+   * @returns False if the caches were outdated. Then the set must decide again.
    */
   async catchUp(set: MachineSet, memory: NumberMemory, signal: AbortSignal): Promise<boolean> {
     if (memory.caughtUp) return true;
@@ -55,7 +55,7 @@ export class NumberRecord {
     return added.length === 0 && live.metadata.resourceVersion === set.metadata.resourceVersion;
   }
 
-  /** Machines of the set that the server has and the cache does not have. */
+  /** Returns the machines of the set that exist on the server but not in the cache. */
   async #missing({ metadata: { uid }, spec }: MachineSet, signal: AbortSignal): Promise<readonly Machine[]> {
     const labelSelector = Object.entries(spec.selector.matchLabels ?? {})
       .map(([key, value]) => `${key}=${value}`)
@@ -66,7 +66,7 @@ export class NumberRecord {
   }
 
   /**
-   * Writes the annotation if a machine has a number that it does not contain yet.
+   * Writes the annotation if a machine has a number that is not recorded yet.
    * @returns False after a conflict. Then the set must be read again.
    */
   async write({ metadata }: MachineSet, { unanswered }: NumberMemory, signal: AbortSignal): Promise<boolean> {
@@ -83,7 +83,7 @@ export class NumberRecord {
       sets.recordWrite(await this.#sets.patch(name, { type: 'merge', body }, { signal, bookkeeping: true }));
       return true;
     } catch (error) {
-      // A process that only observes creates no machine, so it has nothing to record.
+      // In observe mode, a process creates no machines, so it has nothing to record.
       if (isNotSent(error)) return true;
       if (isConflict(error) || isNotFound(error)) return false;
       throw error;

@@ -14,11 +14,11 @@ import { careOf, closedGate, keptFailures } from '../../rollout/rollout-gate.ts'
 
 /** State of the set controller that is not in the caches. */
 export interface SetMemory {
-  /** Number of places of the set that lost their machine and have no successor yet. */
+  /** Returns the number of replicas of the set that lost their machine and have no replacement yet. */
   readonly lost: (set: MachineSet, alive: readonly Machine[]) => number;
 }
 
-/** Reads the common state of the sets of one deployment from the caches. */
+/** Reads the common state of all sets of a deployment from the caches. */
 export class RepairGroups {
   readonly #context: ControllerContext;
   readonly #memory: SetMemory;
@@ -35,7 +35,7 @@ export class RepairGroups {
     return node && (node.metadata.annotations ?? {});
   };
 
-  /** Whether the node of a machine postpones its replacement by a rollout. */
+  /** Returns true if the node of a machine postpones its replacement by a rollout. */
   isPostponed({ metadata }: Machine, now: Date): boolean {
     const { nodes, safeguards } = this.#context;
     if (!safeguards.settings.rolloutAnnotations) return false;
@@ -58,7 +58,10 @@ export class RepairGroups {
     );
   };
 
-  /** Plans which failed machines of the set's deployment, or of a set without one, are replaced now. */
+  /**
+   * Decides which failed machines are replaced now. They belong to the set's deployment, or to the set if it has no
+   * deployment.
+   */
   repairsOf(set: MachineSet, now: Date): RepairPlan {
     const { safeguards, disruptions } = this.#context;
     const deployment = deploymentOf(set, this.#context);
@@ -106,8 +109,9 @@ export class RepairGroups {
   }
 
   /**
-   * Number of machines that the set may create while others of its deployment still terminate. Undefined: no limit.
-   * Machines that the other sets must still create are reserved for them. Source: incident 24, quota bursts.
+   * Returns how many machines the set may create while other machines of its deployment are still terminating. Undefined if
+   * there is no limit. Machines that the other sets still have to create are subtracted. Source: incident 24, exceeded
+   * quotas.
    */
   roomOf(set: MachineSet): number | undefined {
     const deployment = deploymentOf(set, this.#context);
@@ -122,7 +126,9 @@ export class RepairGroups {
   }
 }
 
-/** Number of machines that a set may create if terminating ones count towards the surge; see {@link RepairGroups.roomOf}. */
+/**
+ * Returns how many machines a set may create if terminating ones count towards the surge; see {@link RepairGroups.roomOf}.
+ */
 export function roomOfSet(
   deployment: MachineDeployment,
   set: MachineSet,

@@ -25,7 +25,10 @@ const marked = (replicas: number, priority: string, mark: number, until: number 
   return snapshot(replicas, machines, { set: { ...base, spec: { ...base.spec, replicas } } });
 };
 
-/** A set of two machines whose count last fell a minute ago. One of them, with low priority, is not named. */
+/**
+ * Creates a set of two machines whose replicas were last reduced a minute ago. One of them has a low priority and is not
+ * named.
+ */
 const listed = (
   replicas: number,
   entries: Readonly<Record<string, number | undefined>>,

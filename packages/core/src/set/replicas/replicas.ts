@@ -5,31 +5,34 @@ import { mayDeleteFailed, type NodeAnnotations } from '../../objects/preservatio
 import { coveredByScaler, type ScalerRequest } from '../../objects/scaler.ts';
 import { chooseForDeletion } from './deletion-order.ts';
 
-/** At most this many creations, and as many deletions, in one pass over a set. Source: pkg/controller/machineset.go, BurstReplicas. */
+/**
+ * Maximum number of creations, and of deletions, in one reconcile of a set. Source: pkg/controller/machineset.go,
+ * BurstReplicas.
+ */
 export const BURST = 100;
 
-/** Input of the decision about a set's machines. */
+/** The observed state that decides about a set's machines. */
 export interface SetSnapshot {
   readonly set: MachineSet;
   /** All machines that the set controls. */
   readonly machines: readonly Machine[];
-  /** Uids of machines whose deletion was sent but is not in the cache yet. */
+  /** UIDs of machines for which a delete request was sent and whose deletion is not in the cache yet. */
   readonly deleting: ReadonlyMap<string, DeletionState>;
   readonly nodeAnnotations: NodeAnnotations;
-  /** Failed machines that may be replaced now; absent: all. */
+  /** Failed machines that may be replaced now. If absent, all may. */
   readonly replaceable?: ReadonlySet<Machine> | undefined;
-  /** Number of machines that may be created while others still terminate. Absent: as many as are missing. */
+  /** Number of machines that may be created while others are still terminating. If absent, there is no limit. */
   readonly room?: number | undefined;
-  /** The class of its machines does not exist. */
+  /** True if the class of the machines does not exist. */
   readonly lacksClass?: boolean;
-  /** The request of the autoscaler. Absent: the set has no deployment. */
+  /** The request of the autoscaler. Absent if the set has no deployment. */
   readonly scaler?: ScalerRequest | undefined;
-  /** Whether the node of a machine postpones its replacement. Absent: none does. */
+  /** Returns true if the node of a machine postpones its replacement. If absent, no node does. */
   readonly isPostponed?: ((machine: Machine) => boolean) | undefined;
   readonly now: Date;
 }
 
-/** Number of machines to create, and the machines to delete. One pass never does both. */
+/** Number of machines to create, and the machines to delete. A plan never has both. */
 export interface ReplicaPlan {
   readonly create: number;
   readonly doomed: readonly Machine[];
@@ -40,13 +43,16 @@ export interface ReplicaPlan {
 const nothing = (because: string): ReplicaPlan => ({ create: 0, doomed: [], because });
 
 /**
- * Machines of the set without a deletion. A machine counts as deleted by its deletion timestamp, or when this process has
- * sent the deletion. The original waits for the phase `Terminating`, which it writes itself.
+ * Returns the machines of the set that are not being deleted. A machine is being deleted if it has a deletion timestamp, or
+ * if this process has sent the request. The original waits for the phase `Terminating`, which it writes itself.
  */
 export const survivors = ({ machines, deleting }: Pick<SetSnapshot, 'machines' | 'deleting'>): Machine[] =>
   machines.filter((machine) => !isTerminating(machine) && !deleting.has(machine.metadata.uid));
 
-/** Named machines to delete now: all that a lower replica count covers, and as many of the others as are surplus. */
+/**
+ * Returns the named machines to delete now: all that a reduction of the replicas covers, and as many of the others as are
+ * surplus.
+ */
 function namedFirst({ set, scaler, now }: SetSnapshot, removable: readonly Machine[]): readonly Machine[] {
   const covered = coveredByScaler(set, removable, scaler);
   if (scaler === undefined) return covered;
@@ -56,15 +62,15 @@ function namedFirst({ set, scaler, now }: SetSnapshot, removable: readonly Machi
 }
 
 /**
- * Decides how a set reaches its replicas (docs/compatibility/rules-deployments.md §7.5). The function is pure and total.
- * For any snapshot it creates or deletes at most {@link BURST} machines, and never creates more than are missing.
+ * Decides how a set reaches its replicas (docs/compatibility/rules-deployments.md §7.5). The function is pure and returns a
+ * plan for every snapshot. It creates or deletes at most {@link BURST} machines, and never creates more than are missing.
  */
 export function planReplicas(snapshot: SetSnapshot): ReplicaPlan {
   const { set, now, nodeAnnotations } = snapshot;
   const alive = survivors(snapshot);
   const removable = alive.filter((machine) => !isBeingHandedOver(machine));
   const wanted = set.spec.replicas ?? 0;
-  // The result of these deletions is unknown. So the set deletes no other machine instead, and creates no successor.
+  // The results of these deletions are unknown. So the set deletes no other machine instead, and creates no replacement.
   const uncertain = [...snapshot.deleting.values()].filter((state) => state === 'unanswered').length;
   const missing = wanted - alive.length - uncertain;
   if (missing > 0) {
@@ -79,7 +85,7 @@ export function planReplicas(snapshot: SetSnapshot): ReplicaPlan {
     if (create <= 0) return nothing(`${missing} missing, but terminating machines count towards the surge`);
     return { create, doomed: [], because: `${missing} of ${wanted} missing` };
   }
-  // The set deletes named machines first to remove the surplus, even if unnamed ones have a lower priority.
+  // To remove the surplus, the set deletes named machines first, even if others have a lower priority.
   const named = namedFirst(snapshot, removable);
   const rest = named.length === 0 ? removable : removable.filter((machine) => !named.includes(machine));
   const surplus = chooseForDeletion(rest, Math.min(rest.length - wanted, BURST), now, snapshot.isPostponed);

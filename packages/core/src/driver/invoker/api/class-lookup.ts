@@ -6,19 +6,23 @@ import { type ClassSecrets, readSecrets, secretKeysOf } from '../../schemas/cred
 import { declaredKeys } from '../../schemas/unknown-fields.ts';
 import type { InvokerCaches } from './invoker-api.ts';
 
-/** The class of a machine and the Secrets of a class, from the caches. */
+/** Looks up the class of a machine and the Secrets of a class in the caches. */
 export interface ClassLookup {
   readonly classOf: (machine: Machine) => MachineClass | undefined;
-  /** @throws MachineError with the reason why there is none */
+  /** @throws MachineError with the reason why no class is found */
   readonly classOrThrow: (machine: Machine) => MachineClass;
   readonly secretsOf: (machineClass: MachineClass) => ClassSecrets;
   readonly secretsOfMachine: (machine: Machine) => ClassSecrets;
-  /** @throws MachineError about the Secrets, before the problems of the schema, which they cause */
+  /**
+   * Returns its argument if the Secrets can be used. Call this before the schema is applied, because missing Secrets cause
+   * errors of the schema.
+   * @throws MachineError about the Secrets
+   */
   readonly usable: (found: ClassSecrets) => ClassSecrets;
 }
 
 /**
- * Looks up classes and Secrets. An object that cannot be read is not reported as missing.
+ * Creates the lookup of classes and Secrets. It reports an object as missing only if the process has permission to read it.
  * @param credentialsSchema The keys that the driver reads from a Secret
  */
 export function lookupOf(caches: InvokerCaches, credentialsSchema: z.ZodType): ClassLookup {

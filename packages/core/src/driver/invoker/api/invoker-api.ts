@@ -18,7 +18,7 @@ import type { DriverDefinition } from '../../schemas/define-driver.ts';
 import type { Problem } from '../../schemas/hint.ts';
 import type { DriverTracer } from './tracing.ts';
 
-/** The longest duration of each call, in milliseconds. */
+/** Timeout of each call, in milliseconds. */
 export interface DriverTimeouts {
   readonly create: number;
   readonly initialize: number;
@@ -31,7 +31,7 @@ export interface DriverTimeouts {
 
 const MINUTE = 60_000;
 
-/** The default durations, in milliseconds. */
+/** The default timeouts, in milliseconds. */
 export const DRIVER_TIMEOUTS: DriverTimeouts = {
   create: 15 * MINUTE,
   initialize: 10 * MINUTE,
@@ -43,16 +43,16 @@ export const DRIVER_TIMEOUTS: DriverTimeouts = {
 };
 
 /**
- * Called when a call ignores its signal. The caller still waits for its end, see `withDeadline`. Absent: it stops
- * waiting.
+ * Called when a call ignores its signal. The caller then still waits until the call ends, see `withDeadline`. If absent, the
+ * caller stops waiting.
  */
 export type OnOverdue = (error: MachineError) => void;
 
-/** Receives the reason for which a creation waits, without secrets. */
+/** Receives the reason why a creation waits, without secrets. */
 export type OnWaiting = (what: string) => void;
 
 /**
- * Calls of a driver by machine or class. It looks up and parses class and Secrets at the time of the call, sets the
+ * Calls a driver for a machine or a class. For each call it looks up and parses the class and the Secrets, sets the
  * deadline, and removes secrets from errors.
  */
 export interface DriverInvoker {
@@ -63,18 +63,21 @@ export interface DriverInvoker {
     readonly evidence: boolean;
     readonly interruptions: boolean;
   };
-  /** Versions of the class and Secrets of a call for the machine. */
+  /** Returns the versions of the class and the Secrets that a call for the machine would use. */
   inputsOf(machine: Machine): string;
   classOf(machine: Machine): MachineClass | undefined;
   /** The offerings that the machine may have, the first choice first. Undefined: it has no alternatives. */
   choicesOf(machine: Machine): readonly Choice[] | undefined;
   /** The problems of the alternatives of a class, one sentence each. With a problem, its machines have none. */
   alternativeProblems(machineClass: MachineClass): readonly string[];
-  /** The problems of a class and its Secrets that can be found without the cloud, one sentence each. */
+  /** Returns the problems of a class and its Secrets that can be found without the cloud, one sentence each. */
   check(machineClass: MachineClass): readonly string[];
-  /** The fields of a class without an effect, one sentence each with the most similar known name. They do not count as an error. */
+  /**
+   * Returns the fields of a class that have no effect, one sentence each with the most similar known name. They do not count
+   * as errors.
+   */
   unknownFields(machineClass: MachineClass): readonly string[];
-  /** The bytes of the class's user data; undefined if there are none. */
+  /** Returns the bytes of the class's user data; undefined if there are none. */
   userDataOf(machine: Machine): Uint8Array | undefined;
   create(
     machine: Machine,
@@ -86,7 +89,7 @@ export interface DriverInvoker {
   status(machine: Machine, onOverdue?: OnOverdue): Promise<FoundInstance>;
   delete(machine: Machine, onOverdue?: OnOverdue): Promise<{ readonly lastKnownState?: string } | undefined>;
   evidence(machine: Machine, onOverdue?: OnOverdue): Promise<InstanceEvidence>;
-  /** Data of the Secrets of the machine's class, which no stored text may contain. */
+  /** Returns the data of the Secrets of the machine's class. No stored text may contain them. */
   secretsOf(machine: Machine): ClassSecrets;
   list(machineClass: MachineClass, onOverdue?: OnOverdue): Promise<readonly ListedInstance[]>;
   /** Waits once for notices of interruptions, see `Driver.watchInterruptions`. */
@@ -96,11 +99,11 @@ export interface DriverInvoker {
   ): Promise<void>;
   /** The source of notices of a class; undefined: none. */
   interruptionSourceOf(machineClass: MachineClass): string | undefined;
-  /** The cloud's id of a volume; undefined for another kind, or if the driver does not know it. */
+  /** Returns the cloud's ID of a volume. Undefined if the driver does not know the volume or its kind. */
   volumeIdOf(source: VolumeSource): string | undefined;
 }
 
-/** @param machine The machine of the call and its class; undefined for a listing. */
+/** @param machine The machine of the call; undefined for a listing. */
 export type ObserveCall = (
   call: keyof DriverTimeouts | 'volumeIds',
   ms: number,
@@ -109,13 +112,13 @@ export type ObserveCall = (
   machineClass?: MachineClass,
 ) => void;
 
-/** The reason why the cloud refuses a class. It contains no secrets. */
+/** Why the cloud refuses a class. The text contains no secrets. */
 export interface ClassProblem {
   readonly reason: Problem['reason'];
   readonly message: string;
 }
 
-/** @param problem Undefined: the call succeeded. */
+/** @param problem Undefined if the call succeeded. */
 export type ObserveClass = (machineClass: MachineClass, call: string, problem: ClassProblem | undefined) => void;
 
 /** Caches of classes and Secrets, by `namespace/name`. */
@@ -124,7 +127,7 @@ export interface InvokerCaches {
   readonly secrets: Looked<Secret>;
 }
 
-/** The part of an informer that is used. */
+/** The methods of an informer that the invoker calls. */
 interface Looked<T> {
   readonly store: { get(key: string): T | undefined };
   readonly refused?: KubeError | undefined;
@@ -138,27 +141,30 @@ export interface InvokerOptions<Spec, Credentials> {
   readonly log: Logger;
   readonly stop: AbortSignal;
   readonly timeouts?: DriverTimeouts | undefined;
-  /** The class with its last valid provider spec. Absent or undefined: none is known. */
+  /** Returns the class with its last valid provider spec. Absent or undefined if none is known. */
   readonly former?: (machineClass: MachineClass) => MachineClass | undefined;
-  /** Checked before each call that changes the cloud. Absent: no other process can lead. */
+  /** Checked before each call that changes the cloud. Absent if no other process can be the leader. */
   readonly fence?: Fence | undefined;
-  /** The control cluster of this process, see `OWNER_TAG`. Absent or undefined: VMs do not have this tag. */
+  /** Returns the control cluster of this process, see `OWNER_TAG`. If absent or undefined, VMs do not get this tag. */
   readonly owner?: (() => string | undefined) | undefined;
-  /** Control clusters that this one replaces; absent: none. */
+  /** Control clusters that this control cluster replaces. Absent if there are none. */
   readonly formerOwners?: readonly string[] | undefined;
-  /** Receives every call that has ended, for metrics. */
+  /** Called for every call that has ended, for metrics. */
   readonly observe?: ObserveCall | undefined;
-  /** Classes whose credentials are tried if those of a machine's own class are refused; absent: none. */
+  /**
+   * Returns the classes whose credentials are tried if the cloud refuses those of the machine's own class. Absent if none
+   * are tried.
+   */
   readonly fallback?: ((machine: Machine, own: MachineClass) => readonly MachineClass[]) | undefined;
   /** The offerings that machines of a class have on record, for listings; absent: only those of the class itself. */
   readonly recorded?: ((machineClass: MachineClass) => readonly Alternative[]) | undefined;
-  /** Receives every request that the driver reports, for metrics. */
+  /** Called for every request that the driver reports, for metrics. */
   readonly observeApi?: ObserveApi | undefined;
   /**
-   * Receives the problems of the cloud with a class, and each call that succeeded. If present, errors that class or
-   * Secret cause contain a hint.
+   * Called when the cloud refuses a class, and after each successful call. If present, errors that the class or the Secret
+   * cause contain a hint.
    */
   readonly observeClass?: ObserveClass | undefined;
-  /** Creates a span for each call; absent: none. */
+  /** Creates a span for each call. If absent, there are no spans. */
   readonly tracer?: DriverTracer | undefined;
 }

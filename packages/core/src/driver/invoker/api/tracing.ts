@@ -1,6 +1,6 @@
 import type { MachineError } from '../../contract/errors.ts';
 
-/** The used part of OpenTelemetry's `Span`. */
+/** The methods of OpenTelemetry's `Span` that this package calls. */
 export interface DriverSpan {
   setAttributes(attributes: Record<string, string | number | boolean>): unknown;
   addEvent(name: string, attributes?: Record<string, string | number | boolean>): unknown;
@@ -8,7 +8,7 @@ export interface DriverSpan {
   end(): void;
 }
 
-/** The used part of OpenTelemetry's `Tracer`. One of its tracers can be passed directly. */
+/** The methods of OpenTelemetry's `Tracer` that this package calls. A tracer of OpenTelemetry has this type. */
 export interface DriverTracer {
   startSpan(
     name: string,
@@ -20,7 +20,7 @@ export interface DriverTracer {
 const CLIENT = 2;
 const ERROR = 2;
 
-/** OpenTelemetry's API stores the registered objects of a process under this name, which contains its major version. */
+/** The OpenTelemetry API registers its objects in a process under this symbol, which contains its major version. */
 const REGISTERED = Symbol.for('opentelemetry.js.api.1');
 
 interface TracerProvider {
@@ -31,8 +31,8 @@ const isProvider = (value: unknown): value is TracerProvider =>
   typeof value === 'object' && value !== null && 'getTracer' in value && typeof value.getTracer === 'function';
 
 /**
- * The tracer of the OpenTelemetry SDK in the process (`node --import ./telemetry.mjs`), found without a dependency on
- * the packages of the SDK. Undefined if there is none; spans then cost nothing.
+ * Returns the tracer of an OpenTelemetry SDK in the process (`node --import ./telemetry.mjs`). It needs no dependency on the
+ * packages of the SDK. Undefined if there is none; spans then cost nothing.
  */
 export function registeredTracer(registry: object = globalThis): DriverTracer | undefined {
   const registered: unknown = Reflect.get(registry, REGISTERED);
@@ -43,7 +43,7 @@ export function registeredTracer(registry: object = globalThis): DriverTracer | 
 
 /** A running call of a driver. */
 export interface CallSpan {
-  /** A request to the cloud has ended. */
+  /** Records a request to the cloud that has ended. */
   request(service: string, ms: number, failed: boolean): void;
   /** @param error The error of the call, without secrets. */
   end(error: MachineError | undefined): void;
@@ -51,7 +51,7 @@ export interface CallSpan {
 
 const NONE: CallSpan = { request: () => undefined, end: () => undefined };
 
-/** Starts the span of a driver's call. `operation` is its name in metrics. */
+/** Starts the span of a driver call. `operation` is the name of the call in metrics. */
 export function startCall(
   tracer: DriverTracer | undefined,
   operation: string,

@@ -5,12 +5,12 @@ import { LearnedRate } from '../../cloud/learned-rate.ts';
 import { MachineError } from '../../contract/errors.ts';
 import type { DecodedCall, Stage } from './call.ts';
 
-/** Number of accounts whose rates are kept. More accounts come from credentials that were exchanged. */
+/** Maximum number of accounts whose rates are kept. Replaced credentials count as another account. */
 const MOST = 200;
 
 /**
- * The learned rates of clouds, one budget for each set of credentials. A throttled call slows down only the calls with the
- * same credentials. A call waits for its turn within its deadline.
+ * The learned rates of clouds, one for each set of credentials. A throttled call delays only the calls with the same
+ * credentials. The wait of a call counts for its deadline.
  */
 export class CallBudgets {
   readonly #clock: Clock;
@@ -20,7 +20,10 @@ export class CallBudgets {
     this.#clock = clock;
   }
 
-  /** Makes the call in its turn, and learns from its result. @throws the error of the call, or the signal's reason */
+  /**
+   * Makes the call when the rate allows it, and learns from its result.
+   * @throws the error of the call, or the signal's reason
+   */
   async spend<T>(secrets: Readonly<Record<string, string>>, signal: AbortSignal, call: () => Promise<T>): Promise<T> {
     const rate = this.#rateOf(accountOf(secrets));
     await rate.take(signal);
@@ -47,7 +50,10 @@ export class CallBudgets {
   }
 }
 
-/** Identifies a set of credentials without containing them. User data differs between pools and grants no access. */
+/**
+ * Returns a hash that identifies a set of credentials. User data is not part of it, because it differs between pools with
+ * the same credentials.
+ */
 function accountOf(secrets: Readonly<Record<string, string>>): string {
   const entries = Object.entries(secrets).filter(([key]) => key !== USER_DATA_KEY);
   return createHash('sha256')
@@ -56,8 +62,8 @@ function accountOf(secrets: Readonly<Record<string, string>>): string {
 }
 
 /**
- * Delays the call until its account has budget. Drivers that space their requests themselves are not delayed twice.
- * @param spacesRequests the driver's own declaration
+ * Delays the call until the rate of its account allows it. Drivers that limit their own requests are not delayed again.
+ * @param spacesRequests True if the driver limits its own requests
  */
 export const budgetStage = <Spec, Credentials>(
   budgets: CallBudgets,

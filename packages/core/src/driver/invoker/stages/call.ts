@@ -6,21 +6,24 @@ import type { DriverCall } from '../../schemas/define-driver.ts';
 import type { OnOverdue } from '../api/invoker-api.ts';
 import type { CallSpan } from '../api/tracing.ts';
 
-/** One stage of a call before it reaches the driver. It may refuse the call, wait, or change its result. */
+/** One stage of a call before it reaches the driver. A stage may refuse the call, delay it, or change its result. */
 export type Stage<In, Out = In> = <T>(call: In, next: (call: Out) => Promise<T>) => Promise<T>;
 
 /** A call of the driver before its first stage. */
 export interface Call {
   readonly name: DriverCall;
-  /** For messages: `create of machine m-1`. */
+  /** Text for messages, such as `create of machine m-1`. */
   readonly subject: string;
   /** The machine of the call; undefined for a listing. */
   readonly machine: Machine | undefined;
-  /** The class as the cache has it now; undefined if it does not exist. */
+  /** Returns the class that the cache has now; undefined if it does not exist. */
   readonly classNow: () => MachineClass | undefined;
-  /** The same. @throws MachineError if the class does not exist or cannot be read */
+  /**
+   * Returns the class that the cache has now.
+   * @throws MachineError if the class does not exist or cannot be read
+   */
   readonly requireClass: () => MachineClass;
-  /** The Secrets of the class as the cache has them now. */
+  /** Returns the Secrets of the class that the cache has now. */
   readonly secretsNow: () => ClassSecrets;
   /** The alternative whose part of the cloud a listing searches; absent: that of the class or the machine. */
   readonly alternative?: Alternative | undefined;
@@ -28,11 +31,11 @@ export interface Call {
   readonly progress: Progress;
 }
 
-/** Inner stages write it, and outer stages read it after the call has failed. */
+/** State of a call. Inner stages write it, and outer stages read it after the call has failed. */
 interface Progress {
-  /** The request was passed to the driver. Errors before that come from the class, its Secrets or this process. */
+  /** True if the driver has received the request. Earlier errors come from the class, its Secrets or this process. */
   sent: boolean;
-  /** The Secrets that the request was made with. A Secret may change during the call. */
+  /** The Secrets with which the request was made. The Secret objects may change during the call. */
   secrets?: ClassSecrets;
 }
 

@@ -5,7 +5,10 @@ import { withDeadline } from './deadline.ts';
 
 const SECOND = 1_000;
 
-/** Starts a call with a deadline of 60 s. @param work the driver's reaction to its signal */
+/**
+ * Starts a call with a deadline of 60 s.
+ * @param work What the driver does with its signal
+ */
 function begin(work: (signal: AbortSignal, clock: VirtualClock) => Promise<string>, waited = false) {
   const clock = new VirtualClock();
   const stop = new AbortController();

@@ -3,26 +3,26 @@ import { MachineError } from '../../contract/errors.ts';
 import type { DriverTimeouts } from '../api/invoker-api.ts';
 import type { Stage, TimedCall, TracedCall } from './call.ts';
 
-/** Time for a driver to end its call after its signal aborted. */
+/** A driver must end its call within this time after the signal has aborted. */
 const ABORT_GRACE_MS = 30_000;
 
 export interface DeadlineOptions {
   readonly clock: Clock;
   readonly timeoutMs: number;
-  /** Ends the call early: the process stops. */
+  /** Aborts when the process stops, which ends the call early. */
   readonly stop: AbortSignal;
-  /** For messages: `create of machine m-1`. */
+  /** Text for messages, such as `create of machine m-1`. */
   readonly what: string;
   /**
-   * Called when the call outlives its deadline and the grace period, because the driver ignores its signal. The caller still
-   * waits for the end of the call, because the call can still change the VM. Absent: the caller stops waiting.
+   * Called when a driver ignores its signal, so the call continues after the deadline and the grace period. The caller still
+   * waits until the call ends, because the call can still change the VM. If absent, the caller stops waiting.
    */
   readonly onOverdue?: ((error: MachineError) => void) | undefined;
 }
 
 /**
- * Runs a driver call with a signal that aborts at its deadline or when the process stops. Throws only `MachineError`:
- * `DeadlineExceeded` after the deadline, `Canceled` after a stop, otherwise the error of the driver.
+ * Runs a driver call with a signal that aborts at the deadline, or when the process stops.
+ * @throws MachineError `DeadlineExceeded` after the deadline, `Canceled` after a stop, otherwise the error of the driver
  */
 export async function withDeadline<T>(options: DeadlineOptions, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const { clock, timeoutMs, stop, what, onOverdue } = options;
@@ -53,7 +53,7 @@ export async function withDeadline<T>(options: DeadlineOptions, call: (signal: A
   try {
     return await Promise.race([Promise.resolve().then(() => call(controller.signal)), ended.promise]);
   } catch (thrown) {
-    // The driver's HTTP library may report an abort as any error. The reason is known here.
+    // The driver's HTTP library may report an abort as any error. This function knows the actual reason.
     throw because !== undefined && !(thrown instanceof MachineError) ? because : MachineError.from(thrown);
   } finally {
     timer.cancel();

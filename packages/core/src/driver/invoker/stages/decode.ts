@@ -17,7 +17,7 @@ export interface DecodeOptions<Spec, Credentials>
   readonly log: Logger;
 }
 
-/** Reads the class and its Secrets at the time of the call, and makes the driver's request from them. */
+/** Reads the class and its Secrets at the time of the call, and builds the driver's request from them. */
 export const decodeStage =
   <Spec, Credentials>(options: DecodeOptions<Spec, Credentials>): Stage<TimedCall, DecodedCall<Spec, Credentials>> =>
   async (call, next) => {
@@ -26,7 +26,7 @@ export const decodeStage =
     const machineClass = call.requireClass();
     const secrets = lookup.secretsOf(machineClass);
     call.progress.secrets = secrets;
-    // Problems of the Secrets come before those of the schema, because they cause them.
+    // Problems of the Secrets are reported first, because they also cause errors of the schema.
     const { data } = lookup.usable(secrets);
     const owner = options.owner?.();
     const decoded = decode(options, { call: name, machineClass, data, machine });
@@ -54,8 +54,8 @@ export const decodeStage =
   };
 
 /**
- * A class that became invalid creates no VM, but it must not delay a deletion. All calls except `create` use its former
- * spec, if that is valid (incident 27).
+ * Decodes the class. If a class has become invalid, no VM is created from it, but its machines must still be deleted. All
+ * calls except `create` therefore use its former spec, if that is valid (incident 27).
  */
 function decode<Spec, Credentials>(
   { driver, former }: DecodeOptions<Spec, Credentials>,

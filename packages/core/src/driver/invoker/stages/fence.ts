@@ -2,12 +2,12 @@ import { errorText, type Fence } from '@mcm/kube';
 import { MachineError } from '../../contract/errors.ts';
 import type { Call, Stage } from './call.ts';
 
-/** Calls that create, change or delete something in the cloud. */
+/** Calls that change the cloud. */
 const CHANGES: ReadonlySet<string> = new Set(['create', 'initialize', 'delete']);
 
 /**
- * Confirms that this process still leads. A process that was paused or lost the Lease changes nothing in the cloud, because
- * another leader may have decided otherwise.
+ * Confirms that this process is still the leader. A process that was suspended or lost the Lease must not change the cloud,
+ * because another leader may have decided otherwise.
  * @throws MachineError `Aborted` if leadership is not confirmed
  */
 export async function confirmLeader(fence: Fence | undefined, call: string): Promise<void> {
@@ -19,7 +19,7 @@ export async function confirmLeader(fence: Fence | undefined, call: string): Pro
   }
 }
 
-/** Refuses a change of the cloud by a process that no longer leads. */
+/** Refuses calls that change the cloud if this process is not the leader. */
 export const fenceStage =
   <C extends Call>(fence: Fence | undefined): Stage<C> =>
   async (call, next) => {

@@ -7,12 +7,12 @@ import { scrub } from './scrub.ts';
 /** Codes of temporary failures. */
 const TRANSIENT: ReadonlySet<string> = new Set(['Unavailable', 'DeadlineExceeded', 'Aborted', 'Canceled', 'Unknown']);
 
-/** Codes that describe a VM. With one of these, the cloud has accepted the class and its credentials. */
+/** Codes with information about a VM. After one of these, the cloud has accepted the class and its credentials. */
 const ANSWERS: ReadonlySet<string> = new Set(['NotFound', 'Uninitialized', 'OutOfRange']);
 
 /**
- * Removes secrets from the error of a call, so that it can be stored. If the class or its Secret must be changed, the stage
- * adds a hint to the error and reports the problem on the class.
+ * Removes secrets from the error of a call, so that it can be stored. If the user must change the class or its Secret, the
+ * stage adds a hint to the error and reports the problem on the class.
  */
 export const redactStage =
   <C extends Call>(observeClass: ObserveClass | undefined): Stage<C> =>
@@ -27,7 +27,10 @@ export const redactStage =
     }
   };
 
-/** A lasting failure before the driver is called is caused by the class or its Secrets, so no VM can exist because of it. */
+/**
+ * Marks an error that occurred before the driver was called and that a retry cannot resolve. The class or its Secrets cause
+ * it, so no VM was created.
+ */
 function markUnsent({ progress }: Call, error: MachineError): MachineError {
   if (progress.sent || TRANSIENT.has(error.code)) return error;
   return new MachineError(error.code, error.message, { cause: error, place: error.place, unsent: true });

@@ -3,8 +3,8 @@ import { redact } from '../../secrets/redact.ts';
 import type { SecretValues } from '../../secrets/secret-value.ts';
 
 /**
- * The error without secrets, and with a hint. Its cause is removed unless given, because it may contain the whole
- * request.
+ * Returns the error without secrets, and with the hint. The cause is removed unless `cause` is passed, because it may
+ * contain the whole request.
  */
 export function scrub(error: MachineError, secrets: SecretValues, hint?: string, cause?: unknown): MachineError {
   const { code, retryAfterMs, credentialsRefused, throttled, unexpected, place, found, unsent } = error;
