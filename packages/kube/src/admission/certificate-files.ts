@@ -11,31 +11,37 @@ import type { ServingPair } from './server.ts';
 /** A directory with `tls.crt` and `tls.key`, such as a mounted Secret of type kubernetes.io/tls. */
 export interface CertificateFiles {
   readonly directory: string;
-  /** The flag that named the directory, for errors. */
+  /** The flag with the directory, for errors. */
   readonly flag: string;
 }
 
-/** Gets the certificates of a directory, and their errors. */
+/** Receives the certificates of a directory, and errors about them. */
 export interface ServedCertificate {
-  /** Serves the pair from now on. @param from the path of its directory */
+  /**
+   * Serves the pair from now on.
+   * @param from The path of its directory
+   */
   use(pair: ServingPair, from?: string): void;
-  /** Reports why the current files are not served. Undefined: they are served. */
+  /** Reports why the current files are not served. Undefined if they are served. */
   unusable(sentence: string | undefined): void;
 }
 
 /** A kubelet takes about a minute to update a mounted Secret, so a faster check has no use. */
 const LOOK_MS = 10_000;
 
-/** For sentences. */
+/** Returns the directory and its flag as text for messages. */
 const nameOf = ({ directory, flag }: CertificateFiles): string => `${flag} ${directory}`;
 
-/** @throws ConfigError that names flag and directory when files are missing or do not belong together */
+/**
+ * Reads the files.
+ * @throws ConfigError with the flag and the directory, if files are missing or do not belong together
+ */
 async function read(files: CertificateFiles): Promise<ServingPair> {
   try {
     const [cert = '', key = ''] = await Promise.all(
       ['tls.crt', 'tls.key'].map((name) => readFile(join(files.directory, name), 'utf8')),
     );
-    // TLS accepts an empty file, and a file is empty while it is being written.
+    // TLS accepts an empty certificate file, and a file is empty while it is being written.
     const belongs = new X509Certificate(cert).checkPrivateKey(createPrivateKey(key));
     if (!belongs) throw new Error('the key does not belong to the certificate');
     return { cert, key };

@@ -23,7 +23,7 @@ export interface AdmissionCause {
 
 /** The answer of a webhook. */
 export interface AdmissionVerdict {
-  /** Empty: allowed. */
+  /** Invalid fields. If empty, the request is allowed. */
   readonly causes: readonly AdmissionCause[];
   /** JSON patch operations. Only a defaulting webhook sets them. */
   readonly patch?: readonly object[];

@@ -12,7 +12,7 @@ import { type AdmissionServer, type ServingPair, startAdmissionServer } from './
 const HOST = '127.0.0.1';
 
 async function signed(forMs = 3_600_000): Promise<{ readonly ca: string; readonly pair: ServingPair }> {
-  // TLS compares with the system time.
+  // TLS compares validities with the system time.
   const now = Date.now();
   const validity = { from: new Date(now - 60_000), until: new Date(now + forMs) };
   const authority = await issueAuthority(validity);

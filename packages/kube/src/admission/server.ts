@@ -17,7 +17,7 @@ export interface AdmissionServer {
   close(): Promise<void>;
 }
 
-/** The API server sends the new and the old object, each of at most 1.5 MiB (etcd's limit). */
+/** The limit includes the new and the old object of the request, each of at most 1.5 MiB (etcd's limit). */
 const BODY_LIMIT = 4 * 1024 * 1024;
 
 async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
@@ -56,7 +56,7 @@ export async function startAdmissionServer(
   const server = createServer(options, (request, response) => {
     answer(request).then(
       ({ status, body }) => response.writeHead(status, { 'content-type': 'application/json' }).end(body),
-      // The client closed the connection in the middle of its request.
+      // The client closed the connection during its request.
       () => response.destroy(),
     );
   });

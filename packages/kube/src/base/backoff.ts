@@ -6,7 +6,7 @@ export interface BackoffOptions {
   readonly baseMs: number;
   /** The longest wait. */
   readonly maxMs: number;
-  /** Random share of a wait, 0 to 1: at 0.5 a wait of 8 s is 4 to 8 s. */
+  /** Random part of a wait, from 0 to 1. With 0.5, a wait of 8 s becomes 4 to 8 s. */
   readonly jitter: number;
 }
 

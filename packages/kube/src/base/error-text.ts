@@ -1,5 +1,5 @@
 const ownText = (error: Error): string => {
-  // For a host with several addresses, Node puts the messages into the parts of the error.
+  // For a host with several addresses, Node.js puts the messages into the inner errors.
   if (error.message === '' && error instanceof AggregateError) return errorText(error.errors[0]);
   // OpenSSL ends its messages with a line break.
   return error.message === '' ? error.name : error.message.trim();

@@ -12,11 +12,14 @@ export interface OutageLog {
   readonly failures: number;
 }
 
-/** A key for the reason of an outage. It leaves out the message of an API server's error, because that names the request. */
+/**
+ * Returns a key for the reason of an outage. It does not contain the message of an API server's error, because the message
+ * contains the request.
+ */
 const reasonOf = (error: unknown): string =>
   error instanceof KubeError ? `${error.code} ${error.reason}` : errorText(error);
 
-/** @param what the activity that fails, as the subject of a sentence: `watch of nodes` */
+/** @param what The failing activity as the subject of a sentence, such as `watch of nodes` */
 export function createOutageLog(what: string, clock: Clock, log: Logger): OutageLog {
   let failures = 0;
   let since = 0;

@@ -18,6 +18,6 @@ export function seededRandom(seed: number): Random {
   };
 }
 
-/** `length` characters drawn from `alphabet`. */
+/** Returns `length` random characters from `alphabet`. */
 export const randomString = (random: Random, alphabet: string, length: number): string =>
   Array.from({ length }, () => alphabet[Math.floor(random.next() * alphabet.length)]).join('');

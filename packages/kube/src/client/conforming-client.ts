@@ -4,9 +4,9 @@ import { conform } from '../contract/shape.ts';
 import { faultText, noteFaults } from '../informer/faults.ts';
 
 /**
- * A client for programs that only display objects. Each object that is read conforms to its type, as in a cache.
- * Never write such an object back as a whole: fields of a wrong type are missing from it.
- * @param malformed Gets a sentence about each object that does not conform, each time it is read.
+ * Wraps a client for programs that only display objects. Each object that is read conforms to its type, as in a cache. Never
+ * write such an object back as a whole, because fields of a wrong type are missing in it.
+ * @param malformed Called with a sentence about each object that does not conform, each time it is read.
  */
 export const conformingClient = (client: KubeClient, malformed: (sentence: string) => void): KubeClient => ({
   resource: <T extends KubeObject>(definition: ResourceDefinition<T>, namespace?: string): ResourceClient<T> => {

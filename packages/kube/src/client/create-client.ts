@@ -15,20 +15,20 @@ export interface ClientOptions {
   /** See `userAgent`. */
   readonly userAgent: string;
   readonly clock: Clock;
-  /** Adds jitter to the waits that a server requests. Default: a fixed seed. */
+  /** Adds jitter to the waits that a server requests. By default, it has a fixed seed. */
   readonly random?: Random;
-  /** Absent: no limit in the client. API priority and fairness of the server limits it. */
+  /** Rate limit of the client. If absent, only API priority and fairness of the server limits the rate. */
   readonly rateLimit?: RateLimit | undefined;
   /**
-   * Time limit of a whole answer in milliseconds. A watch must open within the same time, and within 30,000. 0: unlimited. Default: 60,000, as in Go
-   * MCM.
+   * Time limit of a whole answer in milliseconds; 0 means no limit. A watch must open within this time, and within 30,000.
+   * The default is 60,000, as in the original.
    */
   readonly requestTimeoutMs?: number;
-  /** Shared by the clients of one server. Default: a new one. */
+  /** History of the server, shared by its clients. By default, a new one. */
   readonly history?: ServerHistory;
   /** Called after each exchange. */
   readonly observe?: (sample: RequestSample) => void;
-  /** Called with each answer of 400 and above, before it is thrown. */
+  /** Called with each error answer (400 and above) before it is thrown. */
   readonly refused?: (error: KubeError) => void;
 }
 

@@ -18,16 +18,18 @@ export interface EvictedPod {
  */
 export type Eviction = 'asked' | 'gone' | 'deleted' | 'kept';
 
-/** The version of Kubernetes 1.22 and later, then the version before it. */
+/** The API version of Kubernetes 1.22 and later, and the one before it. */
 const VERSIONS = ['policy/v1', 'policy/v1beta1'] as const;
 
-/** A webhook that refuses an eviction without a code answers 400. */
+/** If a webhook refuses an eviction without a code, the API server answers 400. */
 const isDenied = ({ message }: KubeError): boolean => message.includes('denied the request');
 
-/** A 404 of an API server names the missing object, but not for a path that it does not serve. */
+/**
+ * If an API server answers 404 for a missing object, the answer contains its name. It does not if the path is not served.
+ */
 const namesObject = ({ status }: KubeError): boolean => Boolean(status.details?.name);
 
-/** Whether the answer comes from an API server. A proxy in front of it also answers 404, with a different body. */
+/** Returns true if the answer comes from an API server. A proxy can also answer 404, but with a different body. */
 const isStatus = ({ status }: KubeError): boolean => status.message !== undefined;
 
 /**

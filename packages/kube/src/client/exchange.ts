@@ -7,11 +7,11 @@ import { noAnswer, refusal, tooLate } from './refusal.ts';
 /** One finished exchange, for metrics. `code` is 0 when there was no answer. */
 export interface RequestSample {
   readonly method: string;
-  /** With the query. It contains names and namespaces. */
+  /** The path with the query. It contains names and namespaces. */
   readonly path: string;
   readonly code: number;
   readonly ms: number;
-  /** The time of the server, from the `Date` header of its answer. */
+  /** The current time of the server, from the `Date` header of its answer. */
   readonly date?: string;
   /** Why the server did not answer. */
   readonly failure?: unknown;
@@ -24,7 +24,7 @@ export interface Call {
   readonly body?: string | undefined;
   readonly contentType?: string | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** False: a 429 or 503 is thrown immediately, and its Retry-After is ignored. */
+  /** If false, a 429 or 503 is thrown immediately, and its Retry-After is ignored. */
   readonly patient?: boolean | undefined;
   /** See `RequestOptions`. */
   readonly beforeSend?: (() => Promise<void>) | undefined;
@@ -41,24 +41,32 @@ export interface ExchangeOptions {
   readonly refused?: ((error: KubeError) => void) | undefined;
 }
 
-/** An open stream, and the function that ends it. */
+/** An open stream, and the function that closes it. */
 export interface Stream {
   readonly response: TransportResponse;
   readonly signal: AbortSignal;
   end(): void;
 }
 
-/** Limit of retries after an answer with Retry-After, as in client-go. */
+/** Maximum number of retries after answers with Retry-After, as in client-go. */
 const MAX_WAITS = 10;
-/** An idle server opens a watch immediately. A busy server queues it for at most 15 s. The answer may also take long to write. */
+/**
+ * Time limit for opening a watch. An idle server opens it immediately, and a busy server queues it for at most 15 s. Writing
+ * the answer may take longer.
+ */
 const OPEN_WITHIN_MS = 30_000;
-/** Jitter: up to this share is added to the wait that the server requested, so that many clients do not return at the same time. */
+/**
+ * Jitter: the client extends the wait that the server requested by up to this fraction. Otherwise many clients would return
+ * at the same time.
+ */
 const WAIT_JITTER = 0.1;
 
 const saysWhen = (error: KubeError): boolean =>
   (error.code === 429 || error.code === 503) && error.retryAfterMs !== undefined;
 
-/** Sends requests over a transport: headers, time limit, errors, and the waits that the server requests. */
+/**
+ * Sends requests over a transport. It adds headers and time limits, converts errors, and waits if the server requests it.
+ */
 export class Exchange {
   readonly #options: ExchangeOptions;
 
@@ -66,12 +74,18 @@ export class Exchange {
     this.#options = options;
   }
 
-  /** The answer's text. Throws `KubeError`, or the signal's reason. */
+  /**
+   * Returns the text of the answer.
+   * @throws KubeError, or the signal's reason
+   */
   text(call: Call): Promise<string> {
     return this.read(call, (response) => response.text());
   }
 
-  /** The result of `consume` for the answer, within the time limit. Throws `KubeError`, or the signal's reason. */
+  /**
+   * Returns the result of `consume` for the answer, within the time limit.
+   * @throws KubeError, or the signal's reason
+   */
   async read<R>(call: Call, consume: (response: TransportResponse) => Promise<R>): Promise<R> {
     for (let waits = 0; ; waits++) {
       try {
@@ -85,7 +99,7 @@ export class Exchange {
     }
   }
 
-  /** Opens a stream. The time limit ends when the headers arrive. The stream is not retried: its callers do that. */
+  /** Opens a stream. The time limit ends when the headers arrive. The stream is not retried, because its callers do that. */
   async stream(call: Call): Promise<Stream> {
     call.signal?.throwIfAborted();
     const limit = this.#limit(call, Math.min(this.#options.requestTimeoutMs, OPEN_WITHIN_MS));
@@ -154,7 +168,7 @@ export class Exchange {
     return noAnswer(call, limit.aborted ? limit.reason : error);
   }
 
-  /** A signal that aborts with the caller's signal, or after the time limit. */
+  /** Returns a signal that aborts with the caller's signal, or after the time limit. */
   #limit(
     call: Call,
     withinMs = this.#options.requestTimeoutMs,

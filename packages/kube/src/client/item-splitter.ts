@@ -9,9 +9,9 @@ const CLOSE_BRACE = 0x7d;
 const ITEM_DEPTH = 2;
 
 /**
- * Splits the JSON of a list into its items while it arrives, so that each item is parsed, projected and freed before the next one.
- * A page of 500 pods that is parsed as a whole is 10 MB of objects that the garbage collector treats as long-lived.
- * The class only finds boundaries. Invalid JSON is found when the parts are parsed.
+ * Splits the JSON of a list into its items while it arrives. Each item is parsed, projected and freed before the next one.
+ * If a page of 500 pods is parsed at once, it is 10 MB of objects, which the garbage collector treats as long-lived. The
+ * class only finds the boundaries of items. Invalid JSON is found when the items are parsed.
  */
 export class ItemSplitter {
   #depth = 0;
@@ -22,7 +22,7 @@ export class ItemSplitter {
   #item: Uint8Array[] = [];
   readonly #rest: Uint8Array[] = [];
 
-  /** The items that this chunk completes. The chunk must not be changed afterwards. */
+  /** Returns the items that this chunk completes. The chunk must not be changed afterwards. */
   push(chunk: Uint8Array): string[] {
     const items: string[] = [];
     let from = 0; // Start of the bytes that belong to the current item or to the rest.
@@ -63,12 +63,12 @@ export class ItemSplitter {
     return items;
   }
 
-  /** The list without its items, as JSON. Call it after the last `push`. */
+  /** Returns the list without its items, as JSON. Call it after the last `push`. */
   rest(): string {
     return Buffer.concat([...this.#rest, ...this.#item]).toString('utf8');
   }
 
-  /** Index of the quote that ends the string, or of the chunk's last byte. */
+  /** Returns the index of the quote that ends the string, or of the chunk's last byte. */
   #endOfString(chunk: Uint8Array, from: number): number {
     for (let at = from; at < chunk.length; at++) {
       const byte = chunk[at];

@@ -5,7 +5,10 @@ const refuse = (message: string): never => {
   throw new KubeError(message, { code: 400, reason: 'BadRequest' });
 };
 
-/** Encodes one path segment. An empty segment would address the whole collection, and `..` another resource. */
+/**
+ * Encodes one path segment. It refuses an empty segment, which would address the whole collection, and `..`, which would
+ * address another resource.
+ */
 function segment(definition: ResourceDefinition<KubeObject>, field: string, value: string): string {
   if (value === '') refuse(`${definition.plural}: ${field} must not be empty`);
   if (value === '.' || value === '..' || value.includes('/')) {
@@ -17,17 +20,17 @@ function segment(definition: ResourceDefinition<KubeObject>, field: string, valu
 const root = (definition: ResourceDefinition<KubeObject>): string =>
   definition.group === '' ? `/api/${definition.version}` : `/apis/${definition.group}/${definition.version}`;
 
-/** `apiVersion` of a kind: `v1`, `apps/v1`. */
+/** Returns the `apiVersion` of a kind, such as `v1` or `apps/v1`. */
 export const apiVersionOf = (definition: ResourceDefinition<KubeObject>): string =>
   definition.group === '' ? definition.version : `${definition.group}/${definition.version}`;
 
-/** Path of all objects of a kind in one namespace. If `namespace` is undefined: in all namespaces. */
+/** Returns the path of all objects of a kind in one namespace. If `namespace` is undefined, in all namespaces. */
 export const collectionPath = (definition: ResourceDefinition<KubeObject>, namespace: string | undefined): string =>
   definition.namespaced && namespace !== undefined
     ? `${root(definition)}/namespaces/${segment(definition, 'namespace', namespace)}/${definition.plural}`
     : `${root(definition)}/${definition.plural}`;
 
-/** Path of one object, or of its subresource. */
+/** Returns the path of one object, or of its subresource. */
 export function objectPath(
   definition: ResourceDefinition<KubeObject>,
   namespace: string | undefined,
@@ -41,7 +44,7 @@ export function objectPath(
   return subresource === undefined ? path : `${path}/${segment(definition, 'subresource', subresource)}`;
 }
 
-/** A query string of the parameters that are set, or ''. */
+/** Returns a query string of the parameters that are set, or ''. */
 export function query(parameters: Readonly<Record<string, string | number | boolean | undefined>>): string {
   let text = '';
   for (const [name, value] of Object.entries(parameters)) {
@@ -51,10 +54,10 @@ export function query(parameters: Readonly<Record<string, string | number | bool
   return text;
 }
 
-/** Reviews store nothing, although they are sent with POST. */
+/** Reviews are sent with POST, but the server stores nothing. */
 const REVIEWS = /\/(tokenreviews|subjectaccessreviews|selfsubjectaccessreviews)$/;
 
-/** Whether a POST to this path is a review, which stores nothing. */
+/** Returns true if a POST to this path is a review, which stores nothing. */
 export const isReview = (path: string): boolean => REVIEWS.test(path);
 
 /** Whether a request is a watch, by its path with the query. */

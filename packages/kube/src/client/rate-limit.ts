@@ -7,8 +7,8 @@ export interface RateLimit {
 }
 
 /**
- * A token bucket. A caller reserves its token immediately and waits for it with one timer, in the order of the calls. The token of an aborted caller
- * stays unused.
+ * A token bucket. Each call reserves its token immediately, and waits for it with one timer. Calls continue in their order.
+ * The token of an aborted call stays unused.
  */
 export function createRateLimiter(limit: RateLimit, clock: Clock): (signal?: AbortSignal) => Promise<void> {
   const spacingMs = 1000 / limit.qps;

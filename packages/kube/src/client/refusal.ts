@@ -7,13 +7,13 @@ import type { TransportResponse } from '../contract/transport.ts';
 export interface Asked {
   readonly method: string;
   readonly path: string;
-  /** Only used to remove its contents from an error. */
+  /** Body of the request. It is only used to remove its contents from an error. */
   readonly body?: string | undefined;
 }
 
 const describe = (asked: Asked): string => `${asked.method} ${asked.path.split('?', 1)[0]}`;
 
-/** Parses the JSON of an answer. The error never contains the text, because it may be a Secret. The message of V8 quotes it. */
+/** Parses the JSON of an answer. The error never contains the text, which may be a Secret, while the error of V8 does. */
 export function parseJson(text: string, asked: Asked): unknown {
   try {
     return JSON.parse(text);
@@ -41,18 +41,20 @@ function retryAfterMs(header: string | null, status: StatusBody | undefined, now
 }
 
 const OF_SECRETS = /\/secrets(\/|\?|$)/;
-/** Refusals whose message comes from the authorizer or the registry. The user needs it to find the cause. */
+/**
+ * Codes of refusals whose message comes from the authorizer or the registry. The user needs this message to find the cause.
+ */
 const TELLING: ReadonlySet<number> = new Set([401, 403, 404, 409]);
-/** A shorter text is a common word and not a secret. */
+/** Shorter texts are common words, not secrets. */
 const SHORTEST_SECRET = 6;
 
-/** Every text in a value, at any depth. */
+/** Returns every text in a value, at any depth. */
 function textsIn(value: unknown): readonly string[] {
   if (typeof value === 'string') return [value];
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];
 }
 
-/** Whether a message quotes data of a Secret, as it was sent or decoded. */
+/** Returns true if a message contains data of a Secret, encoded as in the request or decoded. */
 function quotes(words: string, body: string): boolean {
   const sent: unknown = JSON.parse(body);
   const values = isRecord(sent) && !Array.isArray(sent) ? [sent.data, sent.stringData] : [sent];
@@ -62,7 +64,10 @@ function quotes(words: string, body: string): boolean {
     .some((text) => text.length >= SHORTEST_SECRET && words.includes(text));
 }
 
-/** The Status without its message if that may quote a Secret of the request. Errors are logged and reported in events. */
+/**
+ * Returns the Status without its message if the message may contain a Secret of the request. Errors are logged and reported
+ * in events.
+ */
 function discreet({ path, body }: Asked, code: number, status: StatusBody | undefined): StatusBody | undefined {
   if (status === undefined || body === undefined || !OF_SECRETS.test(path)) return status;
   if (TELLING.has(code) && !quotes(JSON.stringify(status), body)) return status;
@@ -71,8 +76,8 @@ function discreet({ path, body }: Asked, code: number, status: StatusBody | unde
 }
 
 /**
- * The error for an answer of 400 and above: the message of the Status, or the HTTP code if a proxy answered. A message about a Secret of the request
- * is left out.
+ * Returns the error for an answer of 400 and above: the message of the Status, or the HTTP code if a proxy answered. A
+ * message with a Secret of the request is removed.
  */
 export function refusal(asked: Asked, response: TransportResponse, text: string, now: Date): KubeError {
   const status = discreet(asked, response.status, parseStatus(text));
@@ -85,7 +90,7 @@ export function refusal(asked: Asked, response: TransportResponse, text: string,
   });
 }
 
-/** The error for an `ERROR` event of a watch, whose object is a Status. */
+/** Returns the error for an `ERROR` event of a watch, whose object is a Status. */
 export function watchRefusal(asked: Asked, status: StatusBody): KubeError {
   return new KubeError(`${describe(asked)}: ${status.message ?? 'the server ended the watch with an error'}`, {
     code: status.code ?? 500,
@@ -94,15 +99,18 @@ export function watchRefusal(asked: Asked, status: StatusBody): KubeError {
   });
 }
 
-/** The reason of a request that exceeded its time limit. */
+/** Returns the error of a request that exceeded its time limit. */
 export const tooLate = (limitMs: number): Error =>
   Object.assign(new Error(`no answer within ${limitMs} ms`), { code: 'ETIMEDOUT' });
 
-/** The error for an answer that does not come from an API server. @param what completes "the answer": `is not JSON` */
+/**
+ * Returns the error for an answer that does not come from an API server.
+ * @param what Continues the text "the answer", such as `is not JSON`
+ */
 export const badAnswer = (asked: Asked, what: string): KubeError =>
   new KubeError(`${describe(asked)}: the answer ${what}`, { code: 0, reason: 'BadAnswer' });
 
-/** The error for a request that got no answer. */
+/** Returns the error for a request that got no answer. */
 export function noAnswer(asked: Asked, cause: unknown): KubeError {
   return new KubeError(`${describe(asked)}: no answer: ${errorText(cause)}`, { code: 0, reason: 'NoAnswer', cause });
 }

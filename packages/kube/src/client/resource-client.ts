@@ -33,7 +33,7 @@ const selectors = (options: ListOptions | WatchOptions | undefined) => ({
   resourceVersion: options?.resourceVersion,
 });
 
-/** The properties of a call that options of a request set. */
+/** Returns the properties of a call that the options of a request set. */
 export const manners = (options: RequestOptions | undefined): Pick<Call, 'signal' | 'patient' | 'beforeSend'> => ({
   signal: options?.signal,
   beforeSend: options?.beforeSend,
@@ -157,7 +157,8 @@ export class HttpResourceClient<T extends KubeObject> implements ResourceClient<
       path: this.#path(name, subresource),
       body: JSON.stringify(body),
       ...manners(options),
-      // The API server answers 429 with Retry-After: 10 while it updates a disruption budget. client-go would wait that long in the caller.
+      // While the API server updates a disruption budget, it answers 429 with Retry-After: 10. client-go waits for this time
+      // inside the call.
       ...withoutUndefined({ patient: subresource === 'eviction' ? false : undefined }),
     });
   }
@@ -177,7 +178,7 @@ export class HttpResourceClient<T extends KubeObject> implements ResourceClient<
     return answer as R;
   }
 
-  /** The API server sends the items of a list without their type. */
+  /** Adds the type to an item, because the API server sends the items of a list without it. */
   #setType(item: T): void {
     item.apiVersion = this.#apiVersion;
     item.kind = this.#definition.kind;

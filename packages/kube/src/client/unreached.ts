@@ -1,6 +1,6 @@
 import { KubeError } from '../contract/errors.ts';
 
-/** Reasons why an API server did not answer, each with a hint. Keys are error codes of Node and undici. */
+/** Reasons why an API server did not answer, each with a hint. The keys are error codes of Node.js and undici. */
 const FAULTS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens at its address: start the API server, or correct the address',
   ENOTFOUND: 'the host name of its address does not exist: correct the address, or repair DNS',
@@ -25,7 +25,9 @@ const SAME: Readonly<Record<string, keyof typeof FAULTS>> = {
   ERR_SSL_PACKET_LENGTH_TOO_LONG: 'ERR_SSL_WRONG_VERSION_NUMBER',
 };
 
-/** The codes of an error and of its causes, the outermost first. An error without a code is represented by its name. */
+/**
+ * Returns the codes of an error and of its causes, the outermost first. For an error without a code, it returns the name.
+ */
 function codesOf(error: unknown): readonly string[] {
   if (!(error instanceof Error)) return [];
   const own = ['code' in error && typeof error.code === 'string' ? error.code : error.name];
@@ -34,8 +36,8 @@ function codesOf(error: unknown): readonly string[] {
 }
 
 /**
- * A refusal without a `Status` does not come from a Kubernetes API. The only one of kube-apiserver is a 404 for a path of
- * no API.
+ * Returns the fault for a refusal without a `Status`. It does not come from a Kubernetes API, with one exception:
+ * kube-apiserver answers 404 without a `Status` for an unknown path.
  */
 function faultWithoutStatus(code: number): string {
   if (code >= 500) return 'NO_WAY_ON';
@@ -51,8 +53,8 @@ function faultOf(error: KubeError): string | undefined {
 }
 
 /**
- * Why no API server answered a request, and a hint, as a clause. Undefined if an API server answered, or if only the error's
- * own text is known. Use an answer without a `Status` only for a path of every API server: `/version`.
+ * Returns why no API server answered a request, with a hint, as a clause. Undefined if an API server answered, or if only
+ * the text of the error is known. Pass an answer without a `Status` only for a path that every API server has: `/version`.
  */
 export function unreached(error: unknown): string | undefined {
   if (!(error instanceof KubeError)) return undefined;

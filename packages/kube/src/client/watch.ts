@@ -20,7 +20,7 @@ async function* read<T>(stream: Stream, call: Call): AsyncGenerator<WatchEvent<T
   }
 }
 
-/** Opens a watch and yields its events; see `ResourceReader.watch`. Leaving the loop closes the connection. */
+/** Opens a watch and yields its events; see `ResourceReader.watch`. When the loop ends, the connection is closed. */
 export async function* watchEvents<T>(
   exchange: Exchange,
   call: Call,

@@ -3,11 +3,11 @@ export interface Timer {
   cancel(): void;
 }
 
-/** Time as an argument. Only `main` reads the system time and sets timers directly. */
+/** The time, passed in as a dependency. Only `main` uses the system clock and its timers directly. */
 export interface Clock {
   /** The time of day, for stored times. It may jump in either direction. */
   now(): Date;
-  /** Milliseconds since an arbitrary instant, for intervals and deadlines of this process. It never jumps. */
+  /** Milliseconds since an arbitrary time, for intervals and deadlines of this process. It never jumps. */
   monotonic(): number;
   /** Calls `callback` once after `ms` milliseconds (0: as soon as possible, never synchronously). */
   setTimeout(callback: () => void, ms: number): Timer;
@@ -24,12 +24,12 @@ export const realClock: Clock = {
   },
 };
 
-/** Resolves after `ms`, or as soon as the signal aborts. Never rejects. */
+/** Resolves after `ms`, or as soon as the signal aborts. It never rejects. */
 export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   return sleep(clock, ms, signal).catch(() => undefined); // It rejects only when the signal aborts.
 }
 
-/** Resolves after `ms`; rejects with the signal's reason when it aborts first. */
+/** Resolves after `ms`. If the signal aborts first, it rejects with the signal's reason. */
 export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);

@@ -1,10 +1,10 @@
 /** One entry of a `Schedule`. */
 export interface Scheduled<V> {
   readonly at: number;
-  /** Entries of the same time are popped in the order of insertion. */
+  /** Entries with the same time are popped in the order of insertion. */
   readonly order: number;
   readonly value: V;
-  /** False after it was popped or canceled. */
+  /** False after the entry was popped or canceled. */
   live: boolean;
 }
 
@@ -12,8 +12,8 @@ const before = (a: Scheduled<unknown>, b: Scheduled<unknown>): boolean =>
   a.at < b.at || (a.at === b.at && a.order < b.order);
 
 /**
- * A binary heap of values by the time (milliseconds) at which they are due.
- * Canceling is O(1). A canceled entry is dropped when it reaches the top, or when more entries are canceled than live.
+ * A binary heap of values, sorted by the time in milliseconds at which they are due. Canceling is O(1). A canceled entry is
+ * removed when it reaches the top, or when there are more canceled than live entries.
  */
 export class Schedule<V> {
   #heap: Scheduled<V>[] = [];
@@ -40,7 +40,7 @@ export class Schedule<V> {
     if (this.#cancelled > 64 && this.#cancelled * 2 > this.#heap.length) this.#compact();
   }
 
-  /** The earliest live entry, which stays in the heap. */
+  /** Returns the earliest live entry, which stays in the heap. */
   peek(): Scheduled<V> | undefined {
     for (;;) {
       const top = this.#heap[0];

@@ -1,32 +1,34 @@
 import type { Clock, Timer } from './clock.ts';
 import { Schedule } from './schedule.ts';
 
-/** Start time and settling of a virtual clock. */
+/** Options of a virtual clock. */
 export interface VirtualClockOptions {
-  /** The first instant; default 2026-01-01T00:00:00Z. */
+  /** Start time; the default is 2026-01-01T00:00:00Z. */
   readonly start?: Date;
   /**
-   * Default 2: the number of idle turns of the event loop until everything counts as settled. Code that chains several `setImmediate` calls
-   * without reading the time needs more.
+   * Number of turns of the event loop without activity after which all work counts as complete; the default is 2. Code that
+   * chains several `setImmediate` calls without reading the time needs more.
    */
   readonly quietTurns?: number;
 }
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** Whether a file is being read, written or closed. These are requests of libuv outside the event loop. */
+/** Returns true if a file is being read, written or closed. libuv does this outside of the event loop. */
 const filesUnderWay = (): boolean =>
   process.getActiveResourcesInfo().some((name) => name.startsWith('FSReq') || name === 'CloseReq');
 
 /**
- * A clock that moves only when a test or simulation moves it. Time jumps from timer to timer.
- * - Between two timers, everything that needs no time completes: promises, in-process servers, streams. The same calls give the same history.
- * - The clock waits for reads and writes of files. Other work outside the event loop (sockets, thread pool) must be wrapped in `hold`.
+ * A clock that advances only when a test or simulation advances it. The time jumps from timer to timer.
+ * - Between two timers, all work that needs no time completes: promises, in-process servers, streams. So the same calls
+ *   always have the same results.
+ * - The clock waits for reads and writes of files. Other work outside of the event loop (sockets, thread pool) must be
+ *   wrapped in `hold`.
  */
 export class VirtualClock implements Clock {
   readonly #timers = new Schedule<() => void>();
   readonly #quietTurns: number;
-  /** The time of day at the start. */
+  /** Wall-clock time at the start, in milliseconds since 1970. */
   #began: number;
   /** Milliseconds that have passed. */
   #now = 0;
@@ -48,7 +50,7 @@ export class VirtualClock implements Clock {
     return this.#now;
   }
 
-  /** Sets the time of day forward, or back if negative. Elapsed time and timers do not change. */
+  /** Sets the wall-clock time forward, or back if `ms` is negative. Elapsed time and timers do not change. */
   jump(ms: number): void {
     this.#began += ms;
   }
@@ -69,13 +71,13 @@ export class VirtualClock implements Clock {
     return this.#timers.size;
   }
 
-  /** Milliseconds until the next timer. Undefined when no timer is pending. */
+  /** Milliseconds until the next timer; undefined if there is none. */
   get nextInMs(): number | undefined {
     const next = this.#timers.peek();
     return next === undefined ? undefined : Math.max(0, next.at - this.#now);
   }
 
-  /** Stops the time until `work` ends. Use it for work outside the event loop (sockets, thread pool). */
+  /** Stops the virtual time until `work` ends. Use it for work outside of the event loop (sockets, thread pool). */
   async hold<R>(work: Promise<R>): Promise<R> {
     this.#held++;
     try {
@@ -86,7 +88,7 @@ export class VirtualClock implements Clock {
     }
   }
 
-  /** Runs everything that needs no time. No timer fires. */
+  /** Waits until all work that needs no time is complete. No timer fires. */
   async settle(): Promise<void> {
     let quiet = 0;
     while (quiet < this.#quietTurns) {
@@ -97,7 +99,7 @@ export class VirtualClock implements Clock {
     }
   }
 
-  /** Moves the time forward by `ms`, fires each due timer in order, and settles after each. */
+  /** Advances the time by `ms`. It fires each due timer in order, and waits after each until its work is complete. */
   async advance(ms: number): Promise<void> {
     const until = this.#now + ms;
     await this.settle();
@@ -106,8 +108,8 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Moves the time from timer to timer until `done` is true, and returns the elapsed milliseconds. Throws when that takes more than `maxMs` of
-   * virtual time, or when no timer is pending.
+   * Advances the time from timer to timer until `done` is true, and returns the elapsed milliseconds.
+   * @throws Error after `maxMs` of virtual time, or if there is no timer
    */
   async runUntil(done: () => boolean | Promise<boolean>, options: { readonly maxMs: number }): Promise<number> {
     const started = this.#now;
@@ -124,8 +126,9 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Moves the time from timer to timer until `work` ends, and returns its result. Throws when that takes more than `maxMs` of virtual time.
-   * Without a pending timer, the time stops and the clock waits for `work`, which may load a module or use a socket.
+   * Advances the time from timer to timer until `work` ends, and returns its result. Without a timer, the time stops and the
+   * clock waits for `work`, which may load a module or use a socket.
+   * @throws Error after `maxMs` of virtual time
    */
   async ended<R>(work: Promise<R>, options: { readonly maxMs: number }): Promise<R> {
     let over = false;

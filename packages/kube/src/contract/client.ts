@@ -12,11 +12,14 @@ export type Patch =
 export interface RequestOptions {
   readonly signal?: AbortSignal | undefined;
   /**
-   * Whether a 429 or 503 with Retry-After is retried after that time (default) or thrown immediately, with `retryAfterMs`.
+   * Whether a 429 or 503 with Retry-After is retried after this time (default), or thrown immediately with `retryAfterMs`.
    * `createSubresource` of an `eviction` always throws, so that a drain does not block a worker.
    */
   readonly onRetryAfter?: 'wait' | 'throw';
-  /** Called before each attempt, after all waits of the client. If it rejects, the request is not sent and fails with its `KubeError`. */
+  /**
+   * Called before each attempt, after all waits of the client. If it rejects, the request is not sent, and its error is
+   * thrown as a `KubeError`.
+   */
   readonly beforeSend?: () => Promise<void>;
 }
 
@@ -30,7 +33,7 @@ export interface ListOptions extends RequestOptions {
   readonly resourceVersionMatch?: 'Exact' | 'NotOlderThan';
 }
 
-/** Converts each item of a list. The result is stored instead of the item. Called as the items arrive. */
+/** Converts each item of a list when it arrives. The result is stored instead of the item. */
 export interface ItemOptions<T> {
   readonly each?: (item: T) => T;
 }
@@ -47,7 +50,7 @@ export interface WatchOptions extends RequestOptions {
   readonly onOpen?: () => void;
 }
 
-/** Preconditions of a deletion, and its effect on dependent objects. */
+/** Preconditions of a deletion, and what happens to dependent objects. */
 export interface DeleteOptions extends RequestOptions {
   readonly gracePeriodSeconds?: number;
   readonly propagationPolicy?: 'Background' | 'Foreground' | 'Orphan';
@@ -58,9 +61,9 @@ export interface DeleteOptions extends RequestOptions {
 export interface WriteOptions extends RequestOptions {
   readonly fieldManager?: string;
   readonly dryRun?: boolean;
-  /** `status`, `scale`, …. Absent: the main resource. */
+  /** `status`, `scale`, and so on. If absent, the main resource. */
   readonly subresource?: string;
-  /** The write only records what this process did before. `--observe-only` does not report it as a decision. */
+  /** True if the write only records an earlier action of this process. In observe mode, it is not reported as a decision. */
   readonly bookkeeping?: boolean;
 }
 
@@ -87,22 +90,28 @@ export type WatchEvent<T> =
 /** Reads of one kind. Every method throws `KubeError`. */
 export interface ResourceReader<T extends KubeObject> {
   get(name: string, options?: RequestOptions): Promise<T>;
-  /** With `each`, a page is parsed item by item and never held in memory as a whole. Use it for large objects of which little is kept. */
+  /**
+   * Lists the objects. With `each`, a page is parsed item by item and is never in memory as a whole. Use it for large
+   * objects of which only a few fields are kept.
+   */
   list(options?: ListOptions & ItemOptions<T>): Promise<List<T>>;
   /**
-   * Yields events until the server closes the stream, the signal aborts (throws its reason), or an ERROR event arrives (throws `KubeError`, for
-   * example 410).
+   * Yields events until the server closes the stream.
+   * @throws the signal's reason when it aborts; `KubeError` after an ERROR event, for example 410
    */
   watch(options?: WatchOptions): AsyncIterable<WatchEvent<T>>;
 }
 
-/** Writes of one kind. Every method throws `KubeError`. Only a 429 or 503 with Retry-After is retried. */
+/** Writes of one kind. Every method throws `KubeError`. Requests are retried only after a 429 or 503 with Retry-After. */
 export interface ResourceWriter<T extends KubeObject> {
   create(object: Draft<T>, options?: WriteOptions): Promise<T>;
-  /** PUT: fails with a conflict when `metadata.resourceVersion` is not the newest. */
+  /** Sends a PUT. It fails with a conflict if `metadata.resourceVersion` is not the newest. */
   update(object: T, options?: WriteOptions): Promise<T>;
   patch(name: string, patch: Patch, options?: WriteOptions): Promise<T>;
-  /** Resolves to the object while finalizers or the grace period keep it, and to undefined when it is deleted. */
+  /**
+   * Deletes an object. Resolves to the object while finalizers or the grace period keep it, and to undefined when it is
+   * deleted.
+   */
   delete(name: string, options?: DeleteOptions): Promise<T | undefined>;
   deleteCollection(options?: ListOptions & DeleteOptions): Promise<void>;
   /** POST to a subresource, e.g. `eviction`, `binding`, `token`. */
@@ -114,7 +123,7 @@ export interface ResourceClient<T extends KubeObject> extends ResourceReader<T>,
 
 /** A client of one API server with one identity. */
 export interface KubeClient {
-  /** Detects that the server went back to an older state. All clients of a server in a process can share it. */
+  /** Detects that the server returned to an older state. All clients of a server in a process can share it. */
   readonly history: ServerHistory;
   /** Without a namespace, reads of a namespaced kind cover all namespaces, and writes use the namespace of the object. */
   resource<T extends KubeObject>(definition: ResourceDefinition<T>, namespace?: string): ResourceClient<T>;

@@ -4,32 +4,34 @@ import type { Key, KubeObject } from './objects.ts';
 /** The result of a successful reconcile: finished, or reconcile again after a delay. An error uses the back-off instead. */
 export type Outcome = { readonly kind: 'done' } | { readonly kind: 'again'; readonly afterMs: number };
 
-/** Nothing is left to do until the next event. */
+/** The outcome if there is nothing left to do until the next event. */
 export const done: Outcome = { kind: 'done' };
 /** Requests another reconcile after `afterMs` milliseconds. */
 export const again = (afterMs: number): Outcome => ({ kind: 'again', afterMs });
-/** The outcome with the earliest reconcile. {@link done} when no outcome requests one. */
+/** Returns the outcome with the earliest reconcile, or {@link done} if none requests another reconcile. */
 export const soonest = (...all: readonly Outcome[]): Outcome =>
   all.reduce((a, b) => (a.kind === 'done' ? b : b.kind === 'done' || a.afterMs <= b.afterMs ? a : b), done);
 
 /**
- * Compares the actual with the desired state and moves one object towards it.
- * - `done`: forget the key's failures. Only an event brings it back.
- * - `again`: the same, and reconcile again after `afterMs` (a deadline, not a poll).
- * - throws: reconcile again after the key's back-off (a `KubeError` 409 quickly and without a log line at error level).
- * Never runs twice for one key at the same time.
+ * Compares the actual with the desired state of one object, and changes it towards the desired state. It never runs twice
+ * for one key at the same time.
+ * - `done`: the failures of the key are forgotten, and only an event starts the next reconcile.
+ * - `again`: the same, and the next reconcile runs after `afterMs`. Use it for deadlines, not for polling.
+ * - throws: the next reconcile runs after the back-off of the key. After a `KubeError` 409 it runs soon, without a log line
+ *   at level error.
  */
 export type Reconcile = (key: Key, signal: AbortSignal) => Promise<Outcome>;
 
 /** One named reconcile loop with its own queue. */
 export interface Controller {
   readonly name: string;
-  /** Adds a key immediately, or after `afterMs` (the earliest of several requests wins). Deduplicated. */
+  /** Adds a key immediately, or after `afterMs`. Several requests for a key are combined, and the earliest time is used. */
   enqueue(key: Key, afterMs?: number): void;
   /**
-   * Maps changes of an informer to keys of this controller. The controller waits while the API server refuses the informer, and while its cache is
-   * doubted.
-   * @param without If given, the controller does not wait for a refused informer. It returns the keys to reconcile when the refusal begins or ends.
+   * Maps changes of an informer to keys of this controller. The controller waits while the API server refuses the informer,
+   * and while its cache is doubted.
+   * @param without If set, the controller does not wait for a refused informer. It returns the keys to reconcile when the
+   * refusal starts or ends.
    */
   watch<T extends KubeObject>(
     informer: Informer<T>,
@@ -37,10 +39,10 @@ export interface Controller {
     without?: () => Iterable<Key>,
   ): void;
   /**
-   * Waits for the watched informers, then works until the signal aborts. Resolves when the last reconcile has ended.
-   * An informer is ready when it is synced, or refused if the controller continues without it.
+   * Waits for the watched informers, then reconciles until the signal aborts. Resolves when the last reconcile has ended. An
+   * informer is ready when it has synced. A refused informer is ready if the controller continues without it.
    */
   run(signal: AbortSignal): Promise<void>;
-  /** Whether no key is queued, running, or delayed by at most `withinMs` (default 0). */
+  /** Returns true if no key is queued, being reconciled, or delayed by at most `withinMs` (default 0). */
   idle(withinMs?: number): boolean;
 }

@@ -40,27 +40,30 @@ export class KubeError extends Error {
 
 const hasCode = (error: unknown, code: number): error is KubeError => error instanceof KubeError && error.code === code;
 
-/** Whether the object does not exist (404). */
+/** Returns true if the object does not exist (404). */
 export const isNotFound = (error: unknown): error is KubeError => hasCode(error, 404);
-/** Whether an object of this name already exists (409). */
+/** Returns true if an object of this name already exists (409). */
 export const isAlreadyExists = (error: unknown): error is KubeError =>
   hasCode(error, 409) && error.reason === 'AlreadyExists';
-/** Whether the object was changed after it was read (409). */
+/** Returns true if the object was changed after it was read (409). */
 export const isConflict = (error: unknown): error is KubeError =>
   hasCode(error, 409) && error.reason !== 'AlreadyExists';
-/** Whether the requested resource version is too old (410). The caller must list again. */
+/** Returns true if the requested resource version is too old (410). The caller must list again. */
 export const isGone = (error: unknown): error is KubeError => hasCode(error, 410);
-/** Whether the API server refused the content of the object (422). */
+/** Returns true if the API server refused the content of the object (422). */
 export const isInvalid = (error: unknown): error is KubeError => hasCode(error, 422);
-/** Whether permissions are missing (403). */
+/** Returns true if a permission is missing (403). */
 export const isForbidden = (error: unknown): error is KubeError => hasCode(error, 403);
-/** Whether the server refuses the request for now (429), for example an eviction that a budget does not allow. */
+/** Returns true if the server refuses the request for now (429), for example an eviction that a budget does not allow. */
 export const isTooManyRequests = (error: unknown): error is KubeError => hasCode(error, 429);
-/** Whether a write was not sent because of `--observe-only`. This is not a failure, and it was already logged as a decision. */
+/**
+ * Returns true if a write was not sent because of `--observe-only`. This is not a failure, and the decision was already
+ * logged.
+ */
 export const isNotSent = (error: unknown): error is KubeError =>
   error instanceof KubeError && error.reason === 'ObserveOnly';
 
-/** Resolves to undefined when the object does not exist. A deletion has then reached its goal. */
+/** Resolves to undefined if the object does not exist. For a deletion, this is a success. */
 export async function ignoreNotFound<T>(promise: Promise<T>): Promise<T | undefined> {
   try {
     return await promise;

@@ -7,19 +7,23 @@ export type Change<T> =
   | { readonly type: 'updated'; readonly key: Key; readonly object: T; readonly old: T }
   | { readonly type: 'deleted'; readonly key: Key; readonly object: T };
 
-/** The cache that a reconcile reads. Objects are shared and must not be changed (deeply frozen in tests). */
+/** The cache that a reconcile reads. Callers share the objects and must not change them (tests freeze them). */
 export interface Store<T> {
   get(key: Key): T | undefined;
   list(): readonly T[];
-  /** Objects for which the index function `index` returned `value`. The cost is proportional to the result. */
+  /**
+   * Returns the objects for which the index function `index` returned `value`. The cost is proportional to the number of
+   * objects.
+   */
   byIndex(index: string, value: string): readonly T[];
-  /** The number of objects that `byIndex` would return. The cost is constant. */
+  /** Returns the number of objects that `byIndex` would return, at a constant cost. */
   countByIndex(index: string, value: string): number;
   readonly size: number;
 }
 
 /**
- * A live copy of one kind: paged list, then watch with bookmarks. It lists again after a 410 and applies the difference. It retries without limit.
+ * A cache of one kind that is always updated: a list in pages, then a watch with bookmarks. After a 410 it lists again and
+ * applies the difference. It retries without limit.
  */
 export interface Informer<T extends KubeObject> {
   /** Plural name of the kind. */
@@ -27,45 +31,53 @@ export interface Informer<T extends KubeObject> {
   readonly store: Store<T>;
   /** True after the first complete list. */
   readonly synced: boolean;
-  /** Resolves when `synced` becomes true; rejects when the signal aborts. */
+  /** Resolves when `synced` becomes true. Rejects if the signal aborts first. */
   whenSynced(signal?: AbortSignal): Promise<void>;
   /**
-   * Why the API server refuses the kind now: permission is missing (403), or the kind does not exist (404). Undefined: it is not refused. The cached
-   * objects are as old as the refusal. The informer keeps trying.
+   * Why the API server refuses the kind now: a permission is missing (403), or the kind does not exist (404). Undefined if
+   * it is not refused. The cached objects are not updated during a refusal. The informer keeps retrying.
    */
   readonly refused: KubeError | undefined;
-  /** Calls back when a refusal begins, changes its reason, or ends. */
+  /** Calls `handler` when a refusal starts, changes its reason, or ends. */
   onRefused(handler: () => void): () => void;
   /**
-   * Whether the cached objects may be newer than the state of the server. The server went back to an older state, for example after
-   * the restore of a backup, and no complete list has followed.
+   * True if the cached objects may be newer than the state of the server. The server returned to an older state, for example
+   * because a backup was restored, and no complete list has followed.
    */
   readonly doubted: boolean;
   /**
-   * Whether the server is known to continue from the cached state. False from a lost connection until the server has
-   * shown its version again, and while the cache is `doubted`. Actions that cannot be undone wait until it is true.
+   * True if it is proven that the server has not returned to a state before the cached one. It is false after a lost
+   * connection until the server has sent its version again, and while the cache is `doubted`. Actions that cannot be undone
+   * wait until it is true.
    */
   readonly proven: boolean;
-  /** Calls back when `doubted` changes. */
+  /** Calls `handler` when `doubted` changes. */
   onDoubt(handler: () => void): () => void;
-  /** Calls back after each change, in order, synchronously with the update of the store. Existing objects are replayed as `added`. */
+  /**
+   * Calls `handler` after each change, in order and synchronously with the update of the store. For existing objects, it is
+   * called with `added` first.
+   */
   onChange(handler: (change: Change<T>) => void): () => void;
   /** Lists and watches until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
-  /** Lists once and does not watch, for callers that read only once. Use it instead of `run`. Rejects with the server's error. */
+  /**
+   * Lists once without a watch, for callers that read only once. Use it instead of `run`. Rejects with the server's error.
+   */
   readOnce(signal: AbortSignal): Promise<void>;
   /**
-   * Puts the answer of our own write into the cache, so that the next reconcile reads its own writes.
-   * - A write is ignored when the watch has already reported an equal or newer version. Versions are compared as integers.
+   * Adds the answer of a write of this process to the cache, so that the next reconcile reads its own writes.
+   * - It is ignored if the watch has already reported an equal or newer version. Versions are compared as integers.
    * - Handlers are called immediately, and not again for the watch event.
-   * - The cache owns the object afterwards.
+   * - Afterwards the object belongs to the cache.
    */
   recordWrite(object: T): void;
-  /** Milliseconds since the last data of the server (event, bookmark or list). */
+  /** Milliseconds since the server last sent data (an event, a bookmark or a list). */
   sinceDataMs(): number;
-  /** Milliseconds without an open watch. 0 while a watch is open, and before the first watch. */
+  /** Milliseconds without an open watch. It is 0 while a watch is open, and before the first watch. */
   behindForMs(): number;
-  /** The number of cached objects that do not conform to their type. The cache shows them repaired (see `faultsOf`). */
+  /**
+   * Number of cached objects that do not conform to their type. The cache contains repaired copies of them (see `faultsOf`).
+   */
   readonly malformed: number;
 }
 
@@ -76,13 +88,13 @@ export interface InformerOptions<T extends KubeObject> {
   readonly fieldSelector?: string | undefined;
   /** Reduces each object to the needed fields before it is stored. This determines the memory of the cache. */
   readonly project?: (object: T) => T;
-  /** Index name → values of an object. */
+  /** Index functions by name. Each returns the index values of an object. */
   readonly indexes?: Readonly<Record<string, (object: T) => readonly string[]>> | undefined;
-  /** Page size of lists; default 500. */
+  /** Page size of lists. The default is 500. */
   readonly pageSize?: number;
   /**
-   * The longest time without data in an open watch, in milliseconds; default 90,000. Then the informer opens it again.
-   * The server sends a bookmark every minute.
+   * Maximum time without data in an open watch, in milliseconds. The default is 90,000, and the server sends a bookmark
+   * every minute. After this time, the informer opens the watch again.
    */
   readonly dataTimeoutMs?: number;
   /** Called each time the API server refuses a list or a watch. Called with undefined when a watch is open. */

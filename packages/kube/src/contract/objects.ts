@@ -43,26 +43,26 @@ export type Draft<T extends KubeObject> = Omit<T, 'metadata' | 'apiVersion' | 'k
   metadata: Partial<ObjectMeta>;
 };
 
-/** Group, version and name of a kind, from which every path is built. `_type` only carries the TypeScript type. */
+/** Group, version and name of a kind. Every path is built from them. `_type` only holds the TypeScript type. */
 export interface ResourceDefinition<T extends KubeObject> {
   readonly group: string;
   readonly version: string;
   readonly plural: string;
   readonly kind: string;
   readonly namespaced: boolean;
-  /** Each object is checked against this before it enters a cache. Absent: objects are not checked. */
+  /** The type to which each object must conform before it is added to a cache. If absent, objects are not checked. */
   readonly shape?: Shape;
   readonly _type?: T;
 }
 
-/** `namespace/name`, or `name` for cluster-scoped objects: the key of caches and queues. */
+/** Key of an object in caches and queues: `namespace/name`, or `name` for cluster-scoped objects. */
 export type Key = string;
 
-/** The key of an object. */
+/** Returns the key of an object. */
 export const keyOf = (object: { readonly metadata: { readonly name: string; readonly namespace?: string } }): Key =>
   object.metadata.namespace ? `${object.metadata.namespace}/${object.metadata.name}` : object.metadata.name;
 
-/** The key of an object with this name: `namespace/name`, or `name` alone. */
+/** Returns the key of an object with this name: `namespace/name`, or only `name`. */
 export const makeKey = (namespace: string | undefined, name: string): Key =>
   namespace ? `${namespace}/${name}` : name;
 
@@ -72,6 +72,6 @@ export function splitKey(key: Key): { readonly namespace: string; readonly name:
   return slash < 0 ? { namespace: '', name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
 }
 
-/** The reference with `controller: true`, if there is one. */
+/** Returns the owner reference with `controller: true`, if there is one. */
 export const controllerOf = (object: { readonly metadata: { readonly ownerReferences?: OwnerReference[] } }) =>
   object.metadata.ownerReferences?.find((reference) => reference.controller === true);

@@ -5,24 +5,24 @@ export interface LeaseVacancy {
 }
 
 /**
- * Detects that an API server went back to an older state, for example after the restore of a backup.
- * Its objects and versions are then older than the caches. Each cache that finds evidence reports it here to the other caches.
+ * Detects that an API server returned to an older state, for example because a backup was restored. Its objects and versions
+ * are then older than the caches. A cache that finds evidence reports it here, and the other caches get the report.
  */
 export class ServerHistory {
   readonly #handlers = new Set<(evidence: string) => void>();
   #rollbacks = 0;
   #vacancies: readonly LeaseVacancy[] = [];
-  /** Answers to requests that were sent before a rollback was found, and that arrived after it. */
+  /** Answers to requests that were sent before a rollback was found and that arrived after it. */
   readonly #outdated = new WeakSet<object>();
 
-  /** The number of times that the server went back. */
+  /** Number of times that the server returned to an older state. */
   get rollbacks(): number {
     return this.#rollbacks;
   }
 
   /**
-   * Periods in which no process held a Lease that this process has taken, according to the server. Work of this project from such a
-   * period proves that the server was restored to an earlier state.
+   * Periods in which, according to the server, no process held a Lease that this process has acquired. If an object of this
+   * project was created in such a period, the server was restored to an earlier state.
    */
   get vacancies(): readonly LeaseVacancy[] {
     return this.#vacancies;
@@ -33,23 +33,26 @@ export class ServerHistory {
     this.#vacancies = [...this.#vacancies, ...times];
   }
 
-  /** The answer of a request. `rollbacks` is the count of rollbacks when the request was sent. */
+  /** Records the answer of a request. `rollbacks` is the number of rollbacks when the request was sent. */
   noteAnswer(answer: object, rollbacks: number): void {
     if (rollbacks !== this.#rollbacks) this.#outdated.add(answer);
   }
 
-  /** Whether an answer may describe a state that the server no longer has. */
+  /** Returns true if an answer may describe a state that the server no longer has. */
   isOutdated(answer: object): boolean {
     return this.#outdated.has(answer);
   }
 
-  /** Records that the server shows an older state than before. */
+  /** Records that the server has an older state than before. */
   wentBack(evidence: string): void {
     this.#rollbacks++;
     for (const handler of [...this.#handlers]) handler(evidence);
   }
 
-  /** Calls back each time, before any object of the older state is visible. Returns a function that removes the handler. */
+  /**
+   * Calls `handler` after each rollback, before any object of the older state is visible. Returns a function that removes
+   * the handler.
+   */
   onWentBack(handler: (evidence: string) => void): () => void {
     const own = (evidence: string): void => handler(evidence); // The same function may be registered twice.
     this.#handlers.add(own);

@@ -11,14 +11,15 @@ export interface Shape {
   readonly 'x-kubernetes-int-or-string'?: true;
 }
 
-/** A field of a stored object with a value of a wrong type. */
+/** A field of a stored object whose value has a wrong type. */
 export interface Fault {
   /** Path of the field, such as `spec.class`. */
   readonly field: string;
-  /** The problem and the expected type: `is missing: an object is needed`. */
+  /** The problem and the expected type, such as `is missing: an object is needed`. */
   readonly problem: string;
   /**
-   * False for a missing text, number or boolean: it counts as empty, 0 or false, and its controller validates that. Every other repair is a guess.
+   * False for a missing text, number or boolean, which counts as empty, 0 or false. The controller of the object validates
+   * it. Any other repair is a guess.
    */
   readonly guessed: boolean;
 }
@@ -61,7 +62,7 @@ function fits(value: unknown, shape: Shape): boolean {
   }
 }
 
-/** The value of a required field that is missing: Go's zero value. */
+/** Returns the value of a missing required field: Go's zero value. */
 function emptyOf(shape: Shape): unknown {
   if (shape['x-kubernetes-int-or-string']) return 0;
   switch (shape.type) {
@@ -81,7 +82,7 @@ function emptyOf(shape: Shape): unknown {
   }
 }
 
-/** Removes the values of a wrong type from an object or a list, and reports each. */
+/** Removes values of a wrong type from an object or a list, and reports each. */
 class Repair {
   readonly faults: Fault[] = [];
 
@@ -144,9 +145,9 @@ class Repair {
 }
 
 /**
- * Converts an object that a permissive schema accepted to its type, in place.
- * A missing required field gets its zero value, and a value of a wrong type is removed. apiVersion, kind and metadata are not checked.
- * @returns The faults. Nearly every object has none, so the cost is a walk over the fields of the shape.
+ * Repairs an object in place, so that it conforms to its type. A permissive schema may have accepted it. A missing required
+ * field gets its zero value, and a value of a wrong type is removed. apiVersion, kind and metadata are not checked.
+ * @returns The faults. Most objects have none, so the usual cost is one visit of each field in the shape.
  */
 export function conform(object: object, shape: Shape): readonly Fault[] {
   const { apiVersion: _version, kind: _kind, metadata: _metadata, ...properties } = shape.properties ?? {};

@@ -1,19 +1,19 @@
-/** One HTTP request to an API server, without a host. The transport knows the host. */
+/** One HTTP request to an API server, without a host. The transport adds the host. */
 export interface TransportRequest {
   readonly method: string;
-  /** Path and query, e.g. `/api/v1/nodes?limit=500`. */
+  /** Path and query, such as `/api/v1/nodes?limit=500`. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The part of a `Response` that the client uses; a real `Response` fits. */
+/** The part of a `Response` that the client uses. A `Response` of `fetch` has this type. */
 export interface TransportResponse {
   readonly status: number;
   readonly headers: { get(name: string): string | null };
   text(): Promise<string>;
-  /** The body as it arrives. Null when the answer has no body. */
+  /** The chunks of the body. Null if the answer has no body. */
   readonly body: AsyncIterable<Uint8Array> | null;
 }
 

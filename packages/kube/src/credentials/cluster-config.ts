@@ -1,4 +1,4 @@
-/** An error in flags or files that a retry does not solve. The message contains the attempt and a hint. */
+/** An error in flags or files. A retry does not help. The message contains what was attempted, and a hint. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
@@ -18,13 +18,15 @@ export interface ClusterConfig {
     readonly clientCertificate?: string | undefined;
     readonly authorization?: string;
   };
-  /** Returns the `Authorization` header of the next request. Absent: no header. */
+  /** Returns the `Authorization` header of the next request. If absent, requests have no such header. */
   readonly authorization?: (() => Promise<string | undefined>) | undefined;
   /** Called after a 401, so that `authorization` does not return the same value again. */
   readonly forgetAuthorization?: () => void;
-  /** Returns the current configuration of the files for the next request. Absent: it never changes. */
+  /** Returns the current configuration from the files, for the next request. If absent, the configuration never changes. */
   readonly latest?: () => Promise<ClusterConfig>;
-  /** Called when the server refused the credentials or is not trusted: the next `latest` reads the files again. */
+  /**
+   * Called when the server refused the credentials or is not trusted. The next call of `latest` then reads the files again.
+   */
   readonly lookAgain?: () => void;
   readonly proxyUrl?: string | undefined;
   /** The namespace of the context or of the pod. */

@@ -6,7 +6,7 @@ import { type ClusterConfig, ConfigError } from './cluster-config.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The credentials of a request. */
+/** The credentials from a plugin. */
 export interface Given {
   readonly authorization: string | undefined;
   readonly clientCertificate: ClusterConfig['clientCertificate'];
@@ -21,7 +21,7 @@ interface Plugin {
 }
 
 const VERSIONS = ['client.authentication.k8s.io/v1', 'client.authentication.k8s.io/v1beta1'];
-/** Name of the extension of the cluster that contains the plugin's configuration. */
+/** Name of the cluster extension that contains the configuration of a plugin. */
 const EXTENSION = 'client.authentication.k8s.io/exec';
 
 const isFields = (value: unknown): value is Fields =>
@@ -31,9 +31,9 @@ const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? val
 
 /**
  * Reads `user.exec` of a kubeconfig.
- * @param name Names the plugin in errors.
- * @param folder Folder of the kubeconfig, to which a path of the command is relative.
- * @throws ConfigError that names the field and contains a hint.
+ * @param name Name of the plugin in errors.
+ * @param folder Folder of the kubeconfig. A relative path of the command starts there.
+ * @throws ConfigError with the field and a hint.
  */
 export function readPlugin(
   exec: Fields,
@@ -62,7 +62,7 @@ export function readPlugin(
   };
 }
 
-/** The cluster information for a plugin with `provideClusterInfo`. */
+/** Returns the cluster information for a plugin with `provideClusterInfo`. */
 function clusterInfo(cluster: Fields, ca: string | undefined): Fields {
   const known = ['server', 'tls-server-name', 'insecure-skip-tls-verify', 'proxy-url'].flatMap((name) =>
     cluster[name] === undefined ? [] : [[name, cluster[name]] as const],
@@ -77,7 +77,7 @@ function clusterInfo(cluster: Fields, ca: string | undefined): Fields {
   };
 }
 
-/** Returns a function that runs the plugin, and runs it again when its credentials have expired. */
+/** Returns a function that runs the plugin. It runs the plugin again when the credentials have expired. */
 export function execAsker(plugin: Plugin, clock: Clock): () => Promise<Given> {
   let kept: { readonly given: Given; readonly until: number } | undefined;
   return async () => {
@@ -87,10 +87,13 @@ export function execAsker(plugin: Plugin, clock: Clock): () => Promise<Given> {
   };
 }
 
-/** The standard output of the plugin. @throws Error with its error output */
+/**
+ * Returns the standard output of the plugin.
+ * @throws Error with its error output
+ */
 function run({ command, args, env, installHint }: Plugin): Promise<string> {
   return new Promise((done, fail) => {
-    // With an inherited standard input, the plugin could wait for input that never comes.
+    // With the standard input of this process, the plugin could wait forever for input.
     const child = spawn(command, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
     let [answer, said] = ['', ''];
     child.stdout.setEncoding('utf8').on('data', (text: string) => {

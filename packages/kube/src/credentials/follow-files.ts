@@ -17,18 +17,18 @@ export type FilesNews =
 /** Options of `followFiles`. */
 export interface FollowOptions {
   readonly clock: Clock;
-  /** Gets the result of each check. */
+  /** Called with the result of each check. */
   readonly onFiles?: ((news: FilesNews) => void) | undefined;
 }
 
-/** Same interval as client-go. A kubelet takes as long to update a Secret. */
+/** The interval of client-go. A kubelet needs the same time to update a mounted Secret. */
 const LOOK_MS = 60_000;
-/** Interval after a refusal, because hundreds of requests may be refused at the same time. */
+/** Minimum interval after a refusal, because hundreds of requests may be refused at the same time. */
 const LOOK_AGAIN_MS = 1_000;
 
 interface Loaded {
   readonly config: ClusterConfig;
-  /** The contents by path. Undefined for a file that could not be read. */
+  /** Contents of the files by path. Undefined for a file that could not be read. */
   readonly texts: ReadonlyMap<string, string | undefined>;
 }
 
@@ -56,7 +56,7 @@ async function haveChanged(texts: Loaded['texts']): Promise<boolean> {
 const addressOf = ({ server, tlsServerName, proxyUrl, insecureSkipTlsVerify = false }: ClusterConfig): string =>
   JSON.stringify([server, tlsServerName, proxyUrl, insecureSkipTlsVerify]);
 
-/** Another cluster does not have the machines, so mcm would treat them as deleted. */
+/** Refuses a change of the server. Another cluster does not have the same machines, so mcm would treat them as deleted. */
 function mustBeSameServer(before: ClusterConfig, after: ClusterConfig): void {
   if (addressOf(before) === addressOf(after)) return;
   throw new ConfigError(
@@ -64,15 +64,18 @@ function mustBeSameServer(before: ClusterConfig, after: ClusterConfig): void {
   );
 }
 
-/** At the start, an expired client certificate is reported and used. Later it does not replace a valid one. */
+/**
+ * Refuses an expired client certificate, so that it does not replace a valid one. At the start, an expired certificate is
+ * reported and used.
+ */
 function mustBeUsable({ clientCertificate, from }: ClusterConfig, now: Date): void {
   const text = clientCertificate?.certificate;
   if (text !== undefined) mustNotHaveExpired({ text, from: from?.clientCertificate ?? 'the client certificate' }, now);
 }
 
 /**
- * Loads a configuration with `load`. `latest` loads it again when the files have changed: authorities, client certificates, tokens.
- * The server must stay the same.
+ * Loads a configuration with `load`. `latest` loads it again when authorities, client certificates or tokens in the files
+ * have changed. The server must stay the same.
  */
 export async function followFiles(
   load: Load,
@@ -83,7 +86,7 @@ export async function followFiles(
   let lookedAt = clock.monotonic();
   let everyMs = LOOK_MS;
   let looking: Promise<void> | undefined;
-  /** Undefined: a program of the configuration returned no credentials. */
+  /** Undefined if a credential plugin returned no credentials. */
   let reported: ClusterConfig | undefined = first.config;
   const look = async (): Promise<void> => {
     if (!(await haveChanged(current.texts))) return reported && onFiles({ kind: 'as-before' });
@@ -98,7 +101,7 @@ export async function followFiles(
       onFiles({ kind: 'unusable', sentence: `${errorText(error)}; the previous configuration stays in use` });
     }
   };
-  /** The current credentials from a program of the configuration. */
+  /** Returns the configuration with current credentials from a credential plugin. */
   const given = async (config: ClusterConfig): Promise<ClusterConfig> => {
     if (config.latest === undefined) return config;
     try {

@@ -1,13 +1,13 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { ConfigError } from './cluster-config.ts';
 
-/** PEM, and its file or field. */
+/** A PEM text, and the file or field from which it was read. */
 export interface Pem {
   readonly text: string;
   readonly from: string;
 }
 
-/** The first certificate in PEM. Undefined when there is none. */
+/** Returns the first certificate in PEM; undefined if there is none. */
 export function parseCertificate(certificate: string): X509Certificate | undefined {
   try {
     return new X509Certificate(certificate);
@@ -16,7 +16,7 @@ export function parseCertificate(certificate: string): X509Certificate | undefin
   }
 }
 
-/** Whether a key belongs to a certificate. */
+/** Returns true if the key belongs to the certificate. */
 export function keyFits(certificate: X509Certificate, key: string): boolean {
   try {
     return certificate.checkPrivateKey(createPrivateKey(key));
@@ -25,21 +25,30 @@ export function keyFits(certificate: X509Certificate, key: string): boolean {
   }
 }
 
-/** @throws ConfigError that names the file or field without a certificate */
+/**
+ * Parses a certificate.
+ * @throws ConfigError with the file or field if it contains no certificate
+ */
 export function mustBeCertificate({ text, from }: Pem): X509Certificate {
   const parsed = parseCertificate(text);
   if (parsed === undefined) throw new ConfigError(`${from} is not a PEM certificate; replace it with one`);
   return parsed;
 }
 
-/** @throws ConfigError when a certificate has expired, so that it does not replace a valid one */
+/**
+ * Refuses an expired certificate, so that it does not replace a valid one.
+ * @throws ConfigError if the certificate has expired
+ */
 export function mustNotHaveExpired({ text, from }: Pem, now: Date): void {
   const { validTo } = mustBeCertificate({ text, from });
   if (now.getTime() > Date.parse(validTo))
     throw new ConfigError(`${from} expired at ${new Date(validTo).toISOString()}; issue another`);
 }
 
-/** @throws ConfigError that names both when the key does not belong to the certificate */
+/**
+ * Verifies that the key belongs to the certificate.
+ * @throws ConfigError with the sources of both if it does not
+ */
 export function mustFit(certificate: Pem, key: Pem): void {
   if (keyFits(mustBeCertificate(certificate), key.text)) return;
   throw new ConfigError(`${certificate.from} and ${key.from} do not match; use the pair that was issued together`);

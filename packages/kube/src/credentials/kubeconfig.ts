@@ -12,19 +12,19 @@ type Fields = Readonly<Record<string, unknown>>;
 /** A kubeconfig from one or several files. */
 interface Config {
   readonly files: readonly { readonly path: string; readonly fields: Fields }[];
-  /** The name in errors. */
+  /** Name of the kubeconfig in errors. */
   readonly label: string;
   readonly readText: ReadText;
 }
 
-/** The parts of one context. */
+/** The entries that belong to one context. */
 interface Selected {
   readonly cluster: Part;
   readonly user: Part;
   readonly namespace: string | undefined;
 }
 
-/** Fields, and the folder of their file. Paths in the fields are relative to it. */
+/** The fields of an entry, and the folder of its file. Paths in the fields are relative to this folder. */
 interface Part {
   readonly fields: Fields;
   readonly folder: string;
@@ -38,7 +38,7 @@ const text = (fields: Fields, name: string): string | undefined => {
   return typeof value === 'string' && value !== '' ? value : undefined;
 };
 
-/** Undefined for an optional file that does not exist. */
+/** Parses a file. Returns undefined for an optional file that does not exist. */
 async function parse(path: string, readText: ReadText, optional: boolean): Promise<Fields | undefined> {
   let source: string;
   try {
@@ -51,7 +51,7 @@ async function parse(path: string, readText: ReadText, optional: boolean): Promi
   const { parseDocument } = await import('yaml');
   const document = parseDocument(source, { prettyErrors: false });
   const problem = document.errors[0];
-  // The message of the parser quotes the line, which may contain a key.
+  // The message is not used, because the parser quotes the line, which may contain a key.
   if (problem !== undefined)
     throw new ConfigError(`kubeconfig ${path} is not YAML (${problem.code} at character ${problem.pos[0]})`);
   const value: unknown = document.toJS();
@@ -72,7 +72,7 @@ async function read(paths: readonly string[], readText: ReadText): Promise<Confi
   return { files: found.flat(), label, readText };
 }
 
-/** The entries of a list, e.g. of `clusters`, with the folders of their files. */
+/** Returns the entries of a list, such as `clusters`, with the folders of their files. */
 const entriesOf = (
   { files }: Config,
   list: string,
@@ -83,7 +83,7 @@ const entriesOf = (
     return entries.filter(isFields).map((entry) => ({ name: entry.name, entry, folder: dirname(path) }));
   });
 
-/** The entry `name` of a list, from the first file that has it. */
+/** Returns the entry `name` of a list, from the first file that has it. */
 function named(config: Config, list: string, field: string, name: string): Part {
   const entries = entriesOf(config, list);
   const found = entries.find((each) => each.name === name);
@@ -111,7 +111,7 @@ function select(config: Config, wanted: string | undefined): Selected {
   };
 }
 
-/** PEM from `<name>-data` (base64) or from the file that `<name>` names, relative to the kubeconfig. */
+/** Returns the PEM text of `<name>-data` (base64), or of the file in `<name>`, relative to the kubeconfig. */
 async function pem({ fields, folder }: Part, name: string, { label, readText }: Config): Promise<Pem | undefined> {
   const data = text(fields, `${name}-data`);
   if (data !== undefined)
@@ -147,13 +147,16 @@ function staticAuthorization({ fields: user, folder }: Part, clock: Clock): Part
   return header === undefined ? {} : { authorization: async () => header };
 }
 
-/** The source of the credentials, for messages. */
+/** Returns the source of the credentials, for messages. */
 function placeOfAuthorization({ fields: user, folder }: Part, label: string): string {
   const file = text(user, 'tokenFile');
   return file === undefined ? `the user of ${label}` : resolve(folder, file);
 }
 
-/** Address and credentials of a context, by default the current one. Throws `ConfigError`. */
+/**
+ * Returns the address and credentials of a context, by default the current one.
+ * @throws ConfigError
+ */
 export async function kubeconfigFiles(
   paths: readonly string[],
   {

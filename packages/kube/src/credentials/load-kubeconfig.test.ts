@@ -18,7 +18,7 @@ afterEach(() => rm(folder, { recursive: true }));
 
 let one: ServingPair;
 let two: ServingPair;
-/** Has expired. */
+/** A pair whose certificate has expired. */
 let old: ServingPair;
 beforeAll(async () => {
   const pair = async (days = 1) => {
@@ -104,7 +104,7 @@ describe('kubeconfig', () => {
     const clock = new VirtualClock();
     const news: FilesNews[] = [];
     const given = (status: object) => writeFile(join(folder, 'given.json'), JSON.stringify(status));
-    // Records each run.
+    // The plugin records each run.
     const script = `const { appendFileSync, readFileSync } = require('node:fs'); appendFileSync('asked', '.'); console.log(JSON.stringify({ status: JSON.parse(readFileSync('given.json')) }))`;
     await writeFile(join(folder, 'plugin.cjs'), `process.chdir(__dirname); ${script}`);
     const exec = { command: process.execPath, args: [join(folder, 'plugin.cjs')] };
@@ -222,7 +222,7 @@ describe('kubeconfig', () => {
 });
 
 describe('changed files', () => {
-  /** A kubeconfig with a client certificate and an authority in files, and a stopped clock. */
+  /** Writes a kubeconfig with a client certificate and an authority in files, with a stopped clock. */
   const follow = async () => {
     const [clock, news] = [new VirtualClock(), [] as FilesNews[]];
     const path = join(folder, 'config');

@@ -4,26 +4,28 @@ import { type FollowOptions, followFiles, type ReadText } from './follow-files.t
 import { inClusterConfig } from './in-cluster.ts';
 import { kubeconfigFiles } from './kubeconfig.ts';
 
-/** The value that selects the service account of the pod instead of a file. */
+/** Value of a kubeconfig flag that selects the service account of the pod instead of a file. */
 export const IN_CLUSTER = 'inClusterConfig';
 
 /** Environment for loading credentials. */
 export interface LoadOptions {
-  /** Controls when files are read again. Default: the system clock. */
+  /** The clock that determines when files are read again. The default is the system clock. */
   readonly clock?: Clock;
-  /** Gets the result of each check of the files by `latest`. */
+  /** Called with the result of each check of the files by `latest`. */
   readonly onFiles?: FollowOptions['onFiles'];
   /** Environment variables of the in-cluster configuration. Default: those of the process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Context of the kubeconfig. Default: its current context. */
+  /** Name of the context in the kubeconfig. The default is its current context. */
   readonly context?: string;
 }
 
 /**
- * Loads address and credentials of a cluster from a kubeconfig file, or from the pod for the word `inClusterConfig`. There is no fallback.
- * - `latest` reads files again when they have changed.
- * - Several files are merged as kubectl does: the first file with a name wins. Missing files are ignored if at least one exists.
- * Throws `ConfigError`.
+ * Loads the address and credentials of a cluster from a kubeconfig file. For the text `inClusterConfig`, it loads those of
+ * the pod. If one source fails, no other source is tried.
+ * - `latest` reads files again after they have changed.
+ * - Several files are merged as in kubectl: the first file with a name is used for it. Missing files are ignored if at least
+ *   one exists.
+ * @throws ConfigError
  */
 export function loadKubeconfig(source: string | readonly string[], options: LoadOptions = {}): Promise<ClusterConfig> {
   const { clock = realClock, env = process.env, context, onFiles } = options;

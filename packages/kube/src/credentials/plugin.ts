@@ -6,19 +6,19 @@ import { execAsker, type Given, readPlugin } from './exec-plugin.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The parts of a kubeconfig that name the program for credentials. */
+/** The fields of a kubeconfig that configure a credential plugin. */
 export interface PluginUser {
   readonly cluster: Fields;
   readonly user: Fields;
-  /** Folder of the kubeconfig, to which the path of the program is relative. */
+  /** Folder of the kubeconfig. A relative path of the plugin starts there. */
   readonly folder: string;
   /** Name of the kubeconfig in errors. */
   readonly label: string;
 }
 
-/** Hundreds of requests may be refused at the same time. */
+/** Minimum interval between two runs after refusals, because hundreds of requests may be refused at the same time. */
 const FORGET_EVERY_MS = 1_000;
-/** Some programs print a stack trace. */
+/** Maximum length of an error, because some plugins print a stack trace. */
 const REASON_LENGTH = 300;
 
 const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null;
@@ -29,16 +29,22 @@ function named({ user, label }: PluginUser): string {
   return `the ${name} of ${label}`;
 }
 
-/** The error of the program, in one line. Its answer is never quoted, because it may contain a token. An error of a parser would quote it. */
+/**
+ * Returns the error of the plugin in one line. It never contains the output of the plugin, which may be a token. The error
+ * of a parser would contain it.
+ */
 const reason = (error: unknown): string =>
   error instanceof SyntaxError
     ? 'its answer is not JSON'
     : errorText(error).replace(/\s+/g, ' ').trim().slice(0, REASON_LENGTH);
 
-/** The auth-providers that `@kubernetes/client-node` implements. */
+/** The auth-providers that `@kubernetes/client-node` supports. */
 const PROVIDERS = ['azure', 'gcp', 'oidc'];
 
-/** Returns a function that gets credentials, and gets them again after they expired. @throws ConfigError for an invalid user */
+/**
+ * Returns a function that gets credentials. It gets them again after they expired.
+ * @throws ConfigError if the user entry of the kubeconfig is invalid
+ */
 async function asker(of: PluginUser, ca: string | undefined, clock: Clock): Promise<() => Promise<Given>> {
   const { cluster, user, folder } = of;
   const ask = isFields(user.exec)
@@ -52,7 +58,7 @@ async function asker(of: PluginUser, ca: string | undefined, clock: Clock): Prom
     });
 }
 
-/** The library costs 60 MB, so it is only loaded for users with an auth-provider. */
+/** The library uses 60 MB of memory, so it is loaded only for users with an auth-provider. */
 async function providerAsker(of: PluginUser): Promise<() => Promise<Given>> {
   const provider = of.user['auth-provider'];
   const known = isFields(provider) ? String(provider.name) : '';
@@ -80,7 +86,10 @@ async function providerAsker(of: PluginUser): Promise<() => Promise<Given>> {
   };
 }
 
-/** A cluster whose credentials come from a program. `latest` returns its current credentials, and runs it again after `lookAgain`. */
+/**
+ * Returns the configuration of a cluster with a credential plugin. `latest` returns the current credentials. After
+ * `lookAgain`, it runs the plugin again.
+ */
 export async function withPlugin(cluster: ClusterConfig, of: PluginUser, clock: Clock): Promise<ClusterConfig> {
   let ask = await asker(of, cluster.ca, clock);
   let given = await ask();

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import type { Clock } from '../clock/clock.ts';
 
-/** Same interval as client-go. The kubelet replaces a projected token long before it expires. */
+/** The interval of client-go. The kubelet replaces a projected token long before it expires. */
 const REREAD_AFTER_MS = 60_000;
 
-/** A bearer token in a file that changes. While the file cannot be read, the last token stays in use. */
+/** Reads a bearer token from a file that changes. While the file cannot be read, the last token stays in use. */
 export function tokenFile(
   path: string,
   clock: Clock,

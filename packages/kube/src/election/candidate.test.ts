@@ -12,7 +12,7 @@ import type { ElectionOptions } from './settings.ts';
 const LEASE = { namespace: 'default', name: 'lock' };
 const never = new AbortController().signal;
 
-/** A candidate, and a test that can answer its requests. */
+/** Creates a candidate. The test can answer its requests. */
 async function setUp(change: Partial<ElectionOptions> = {}) {
   const p = await serve(startControlPlane);
   onTestFinished(() => p.server.close());
@@ -236,7 +236,7 @@ test('the version of the leader is reported to the waiting candidates', async ()
   expect(seen).toEqual([['b', '1.2.3']]);
 });
 
-/** Answers a watch with these events, then ends it after `afterMs`. */
+/** Answers a watch with these events, and ends it after `afterMs`. */
 const watching =
   (clock: { advance(ms: number): Promise<unknown> }, events: readonly object[], afterMs: number) =>
   (send: Transport): Transport =>

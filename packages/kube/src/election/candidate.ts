@@ -19,18 +19,23 @@ import {
 import { DEFAULT_ELECTION_TIMINGS, type ElectionOptions, type ElectionTimings } from './settings.ts';
 import { leaseVacancies, vacancyAnnotation } from './vacancies.ts';
 
-/** One process of the election: its requests for the Lease, and the last known state of the Lease. */
+/** A process that takes part in the election: its requests for the Lease, and the last known state of the Lease. */
 export class Candidate {
   readonly #options: ElectionOptions;
   readonly timings: ElectionTimings;
   readonly #resource: ResourceClient<Lease>;
   readonly outage: OutageLog;
   #lease: Lease | undefined;
-  /** Time of the last observed change of the Lease, on the own clock. Clocks of other machines are not compared. */
+  /**
+   * Time of the last observed change of the Lease, by the clock of this process. Clocks of different machines are not
+   * compared.
+   */
   #observedAt = 0;
-  /** The last successful request for the Lease. Other candidates wait at least for the lease duration after it. */
+  /**
+   * Time since the last successful request for the Lease. Other candidates wait at least for the lease duration after it.
+   */
   #renewed: Age | undefined;
-  /** Whether the last answered write contains our identity. */
+  /** True if the last confirmed write contains the identity of this process. */
   #holds = false;
   #confirming: Promise<void> | undefined;
   #follows: boolean;
@@ -43,7 +48,10 @@ export class Candidate {
     this.outage = createOutageLog(`lease ${options.lease.namespace}/${options.lease.name}`, options.clock, options.log);
   }
 
-  /** Tries once to take or renew the Lease. Throws `KubeError` when the request fails. */
+  /**
+   * Tries once to acquire or renew the Lease.
+   * @throws KubeError if the request fails
+   */
   async tryOnce(signal: AbortSignal): Promise<'mine' | 'other'> {
     const record = await this.#look(signal);
     const mine = record?.holder === this.#options.identity;
@@ -55,7 +63,7 @@ export class Candidate {
     return 'mine';
   }
 
-  /** Renews a Lease of this process with one write. `other`: another candidate took it. */
+  /** Renews the Lease of this process with one write. Returns `other` if another candidate has acquired it. */
   async renew(signal: AbortSignal): Promise<'mine' | 'other'> {
     try {
       return await this.#renewKnown(signal);
@@ -65,13 +73,17 @@ export class Candidate {
       const record = await this.#look(signal);
       this.#compare(written, this.#lease?.metadata.resourceVersion);
       if (record === undefined || record.holder === this.#options.identity) return this.tryOnce(signal);
-      // Another candidate was the leader in between, even if it has released the Lease since. Our cached state may be out of date.
+      // Another candidate was the leader in the meantime, even if it has released the Lease since. The cached state of this
+      // process may be outdated.
       this.#options.onLeader?.(record.holder, holderVersion(this.#lease, record.holder));
       return 'other';
     }
   }
 
-  /** A Lease older than our last write of it proves that the server went back, at any version counter. */
+  /**
+   * If the Lease is older than the last write of this process, the server returned to an older state, for any value of its
+   * version counter.
+   */
   #compare(written: string | undefined, found: string | undefined): void {
     if (written === undefined || found === undefined || !(versionNumber(found) < versionNumber(written))) return;
     const { client, lease } = this.#options;
@@ -80,7 +92,7 @@ export class Candidate {
     );
   }
 
-  /** See `Fence`. Concurrent callers share one write. */
+  /** Confirms the leadership, see `Fence`. Concurrent callers share one write. */
   async confirm(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (this.#isFresh()) return;
@@ -95,7 +107,10 @@ export class Candidate {
     return this.#renewed !== undefined && this.#renewed.ms < this.timings.renewDeadlineMs;
   }
 
-  /** Renews the Lease only if it is unchanged. A conflict means another candidate's write, or our own renewal in the meantime. */
+  /**
+   * Renews the Lease only if it is unchanged. A conflict means that another candidate wrote it, or that this process has
+   * renewed it in the meantime.
+   */
   async #renewStrictly(signal: AbortSignal): Promise<void> {
     const { identity, clock } = this.#options;
     const known = this.#lease === undefined ? undefined : readRecord(this.#lease);
@@ -108,8 +123,8 @@ export class Candidate {
   }
 
   /**
-   * Watches the Lease of another candidate until it is released or has expired. Resolves to false if the watch ended earlier.
-   * The next read then follows after a pause.
+   * Watches the Lease of another candidate until it is released or has expired. Returns false if the watch ended earlier.
+   * The next read then follows after a delay.
    */
   async follow(signal: AbortSignal): Promise<boolean> {
     if (!this.#follows || this.#lease === undefined) return false;
@@ -132,7 +147,7 @@ export class Candidate {
         timer.cancel();
         timer = expiry();
       }
-      // Servers end watches after some minutes. The next watch starts immediately, unless this one was very short.
+      // Servers end watches after some minutes. The next watch starts immediately, unless this watch was very short.
       return clock.monotonic() - began > this.timings.retryMs;
     } catch (error) {
       if (expired.signal.aborted) return true;
@@ -143,7 +158,7 @@ export class Candidate {
     }
   }
 
-  /** Records a Lease from the watch. Returns false when no other candidate holds it. */
+  /** Records a Lease from the watch. Returns false if no other candidate holds it. */
   #seesHolder(lease: Lease): boolean {
     this.#observe(lease);
     const { holder } = readRecord(lease);
@@ -159,7 +174,7 @@ export class Candidate {
       await this.#write(released(record, this.#options.clock.now()), undefined);
     } catch (error) {
       if (!isConflict(error)) throw error;
-      // An aborted renewal reached the server.
+      // An aborted renewal may have reached the server.
       const newest = await this.#look(undefined);
       if (newest?.holder === this.#options.identity) {
         await this.#write(released(newest, this.#options.clock.now()), undefined);
@@ -220,7 +235,8 @@ export class Candidate {
     );
     this.#renewed = record.holder === this.#options.identity ? asked : undefined;
     const holds = this.#renewed !== undefined;
-    // Not noted at the write: a first write whose answer was lost has already taken the Lease.
+    // This is not recorded together with the write. If the answer of the first write was lost, that write has already
+    // acquired the Lease.
     if (holds && !this.#holds) this.#options.client.history.noteVacancies(leaseVacancies(this.#lease));
     this.#holds = holds;
   }
@@ -230,8 +246,8 @@ export class Candidate {
   }
 
   /**
-   * A leader writes its version and its flags. They are absent from a released Lease. A process that takes a Lease
-   * also writes the period in which no process held it.
+   * The leader adds its version and its flags. A released Lease has neither. A process that acquires a Lease also adds the
+   * period in which no process held it.
    */
   #annotations(holder: string): { readonly annotations?: Readonly<Record<string, string>> } {
     const { version, settings, identity, clock } = this.#options;

@@ -1,18 +1,21 @@
 import type { Clock } from '../clock/clock.ts';
 
-/** Checks the leadership before irreversible actions, for example a request to a cloud. */
+/** Verifies the leadership before actions that cannot be undone, such as a request to a cloud. */
 export interface Fence {
   /**
    * Resolves when no other process can be the leader now.
-   * - After a recent renewal it sends nothing. Otherwise, for example after a suspension of the process, it renews the Lease first.
-   * - Rejects when another process has taken the Lease, when that cannot be determined, and as soon as the work has to end.
+   * - After a recent renewal, it sends no request. Otherwise, for example after the process was suspended, it renews the
+   *   Lease first.
+   * - It rejects if another process has acquired the Lease, if this cannot be determined, and as soon as the work must end.
    */
   confirm(): Promise<void>;
-  /** As `confirm`, for the last steps after the work has to end: the Lease is held until they are done. */
+  /** Like `confirm`, but also after the work must end. Use it for the last steps, during which the Lease is still held. */
   held(): Promise<void>;
 }
 
-/** Elapsed time on two clocks, of which the larger one counts: one of the clocks may stop while the machine is suspended. */
+/**
+ * Elapsed time on two clocks. The larger value is used, because one of the clocks may stop while the machine is suspended.
+ */
 export class Age {
   readonly #clock: Clock;
   readonly #monotonic: number;
@@ -24,7 +27,7 @@ export class Age {
     this.#timeOfDay = clock.now().getTime();
   }
 
-  /** Milliseconds. */
+  /** Elapsed time in milliseconds. */
   get ms(): number {
     return Math.max(this.#clock.monotonic() - this.#monotonic, this.#clock.now().getTime() - this.#timeOfDay);
   }

@@ -17,7 +17,7 @@ afterEach(async () => {
 
 const watches = (path: string): boolean => path.includes('watch=');
 
-/** Candidates that follow the Lease, each with a separate network. */
+/** Creates candidates that watch the Lease. Each has its own network. */
 async function setUp() {
   const p = await serve(startControlPlane);
   closers.push(() => p.server.close());
@@ -122,7 +122,7 @@ describe('a hand-over', () => {
     b.network.watches = 'mute';
     await t.clock.advance(60_000);
     expect(t.led).toHaveLength(1);
-    // It reads the lease whenever the last known state has expired.
+    // The candidate reads the Lease whenever the last known state has expired.
     expect(b.counts().reads).toBe(5);
     a.stop();
     await t.clock.advance(15_000);

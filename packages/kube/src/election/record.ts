@@ -2,7 +2,7 @@ import type { Lease } from '../types/groups.ts';
 
 /** The content of a Lease, as in client-go's leader election. */
 export interface ElectionRecord {
-  /** Empty after the last holder released it. */
+  /** Identity of the holder. Empty after the last holder released the Lease. */
   readonly holder: string;
   readonly leaseDurationSeconds: number;
   readonly acquireTime: string;
@@ -10,10 +10,10 @@ export interface ElectionRecord {
   readonly transitions: number;
 }
 
-/** metav1.MicroTime. */
+/** Formats a time as metav1.MicroTime. */
 export const microTime = (date: Date): string => date.toISOString().replace('Z', '000Z');
 
-/** Reads a Lease. Absent fields have the meaning that client-go gives them. */
+/** Reads a Lease. Absent fields have the same meaning as in client-go. */
 export const readRecord = ({ spec }: Lease): ElectionRecord => ({
   holder: spec?.holderIdentity ?? '',
   leaseDurationSeconds: spec?.leaseDurationSeconds ?? 0,
@@ -30,7 +30,7 @@ export const toSpec = (record: ElectionRecord): NonNullable<Lease['spec']> => ({
   leaseTransitions: record.transitions,
 });
 
-/** The record with which `identity` takes or keeps the Lease at `now`. */
+/** Returns the record with which `identity` acquires or renews the Lease at `now`. */
 export function claim(old: ElectionRecord | undefined, identity: string, leaseMs: number, now: Date): ElectionRecord {
   const isMine = old?.holder === identity;
   return {
@@ -42,7 +42,9 @@ export function claim(old: ElectionRecord | undefined, identity: string, leaseMs
   };
 }
 
-/** The record of a released Lease: every candidate may take it immediately. The duration is 1 s, as in client-go. */
+/**
+ * Returns the record of a released Lease. Every candidate may acquire it immediately. The duration is 1 s, as in client-go.
+ */
 export const released = (old: ElectionRecord, now: Date): ElectionRecord => ({
   holder: '',
   leaseDurationSeconds: 1,
@@ -54,16 +56,22 @@ export const released = (old: ElectionRecord, now: Date): ElectionRecord => ({
 /** Annotation of a Lease: version and identity of its holder at the time of the write. Other candidates do not remove it. */
 export const HOLDER_VERSION = 'holder-version';
 
-/** The version of a Lease's holder. Undefined if the annotation names another identity, because candidates of client-go do not remove it. */
+/**
+ * Returns the version of a Lease's holder. Undefined if the annotation is from another identity, because candidates of
+ * client-go do not remove it.
+ */
 export function holderVersion(lease: Lease | undefined, holder: string): string | undefined {
   const [version, identity] = (lease?.metadata.annotations?.[HOLDER_VERSION] ?? '').split(' ', 2);
   return identity === holder ? version : undefined;
 }
 
-/** Annotation of a Lease: identity of its holder at the time of the write, and as JSON the flags with values other than the default. */
+/**
+ * Annotation of a Lease: identity of its holder at the time of the write, and the flags with other values than the default,
+ * as JSON.
+ */
 export const HOLDER_SETTINGS = 'holder-settings';
 
-/** The flags of a Lease's holder that are not at their defaults, parsed. Undefined without a valid annotation. */
+/** Returns the flags of a Lease's holder that differ from their defaults. Undefined without a valid annotation. */
 export function holderSettings({ metadata, spec }: Lease): Readonly<Record<string, unknown>> | undefined {
   const text = metadata.annotations?.[HOLDER_SETTINGS] ?? '';
   const gap = text.indexOf(' ');

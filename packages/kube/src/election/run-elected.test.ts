@@ -23,7 +23,7 @@ async function setUp() {
   const leading = new Set<string>();
   let most = 0;
 
-  /** A process of the election. `cut` disconnects its network. */
+  /** Creates a process of the election. `cut` disconnects its network. */
   function candidate(
     identity: string,
     options: { timings?: ElectionTimings; lead?: (signal: AbortSignal, fence: Fence) => Promise<void> } = {},
@@ -413,7 +413,7 @@ describe('election', () => {
       const a = t.candidate('a');
       await t.clock.advance(3_000);
       a.network.answersAfterMs = 7_500;
-      // The request is at 4 s, and its answer at 11.5 s.
+      // The request is sent at 4 s, and its answer arrives at 11.5 s.
       await t.clock.advance(8_600);
       a.network.answersAfterMs = 0;
       t.clock.jump(3_000);

@@ -8,9 +8,9 @@ import type { ElectionOptions, ElectionTimings } from './settings.ts';
 /** `stopped`: the signal aborted or `lead` ended, and the Lease was released. `lost`: another process is or may be the leader. */
 export type ElectionEnd = 'stopped' | 'lost';
 
-/** The pause between two attempts is `retryMs` times 1 to 2.2, like client-go's JitterFactor. */
+/** The wait between two attempts is `retryMs` times 1 to 2.2, as with the JitterFactor of client-go. */
 const ACQUIRE_JITTER = 1.2;
-/** The release must not delay the end of the process. */
+/** Time limit of the release, so that it does not delay the end of the process. */
 const RELEASE_LIMIT_MS = 2000;
 
 function checkTimings({ leaseMs, renewDeadlineMs, retryMs }: ElectionTimings): void {
@@ -28,7 +28,7 @@ function checkTimings({ leaseMs, renewDeadlineMs, retryMs }: ElectionTimings): v
 
 const isBeaten = (error: unknown): boolean => error instanceof KubeError && error.code === 409;
 
-/** Tries until this process holds the Lease. False when the signal aborted first. */
+/** Tries until this process holds the Lease. Returns false if the signal aborted first. */
 async function acquire(candidate: Candidate, options: ElectionOptions): Promise<boolean> {
   const { signal, clock, random } = options;
   while (!signal.aborted) {
@@ -39,7 +39,7 @@ async function acquire(candidate: Candidate, options: ElectionOptions): Promise<
       if (await candidate.follow(signal)) continue;
     } catch (error) {
       if (isForbidden(error)) options.onForbidden?.(error);
-      // After a conflict another candidate was faster, and the next read shows it.
+      // A conflict means that another candidate was faster. The next read shows it, so it is not reported as a failure.
       if (!signal.aborted && !isBeaten(error)) candidate.outage.failed(error);
     }
     await pause(clock, candidate.timings.retryMs * (1 + ACQUIRE_JITTER * random.next()), signal);
@@ -47,7 +47,9 @@ async function acquire(candidate: Candidate, options: ElectionOptions): Promise<
   return false;
 }
 
-/** Renews until the signal aborts (`stopped`) or the Lease is lost. A request without an answer counts as failed. */
+/**
+ * Renews the Lease until the signal aborts (`stopped`) or the Lease is lost. A request without an answer counts as failed.
+ */
 async function keep(candidate: Candidate, options: ElectionOptions, signal: AbortSignal): Promise<ElectionEnd> {
   const { clock, log, onLost } = options;
   const { renewDeadlineMs, retryMs } = candidate.timings;
@@ -64,7 +66,8 @@ async function keep(candidate: Candidate, options: ElectionOptions, signal: Abor
         onLost?.(`it could not be renewed for ${renewDeadlineMs / 1000} s (${failed})`);
         return 'lost';
       }
-      // Other candidates count from the time of the write in the server, which may be long before its answer.
+      // Other candidates measure from the time when the server executed the write. That may be long before the answer
+      // arrives.
       const sentAt = clock.monotonic();
       try {
         if ((await candidate.renew(both)) === 'other') {
@@ -98,9 +101,10 @@ async function release(candidate: Candidate, { clock, log }: ElectionOptions): P
 }
 
 /**
- * Runs `lead` while this process holds the Lease, with the record and timing of client-go. One leader is elected among all candidates, including
- * those of client-go.
- * - The signal of `lead` aborts with the outer signal, or when the Lease is lost. The fence detects a loss that was not noticed.
+ * Runs `lead` while this process holds the Lease, with the record and timing of client-go. One leader is elected among all
+ * candidates, including candidates that use client-go.
+ * - The signal of `lead` aborts with the outer signal, or when the Lease is lost. The fence detects a loss that was not
+ *   noticed.
  * - Errors of `lead` are thrown after the Lease was released.
  */
 export async function runElected(
@@ -128,7 +132,8 @@ export async function runElected(
     return end;
   });
   try {
-    // The Lease is renewed until the last step of the work has ended, so that no other process starts while this one still writes.
+    // The Lease is renewed until the last step of the work has ended. So no other process starts while this one still
+    // writes.
     await lead(term.signal, {
       confirm: () => candidate.confirm(term.signal),
       held: () => candidate.confirm(lost.signal),

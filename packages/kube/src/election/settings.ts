@@ -4,11 +4,11 @@ import type { KubeClient } from '../contract/client.ts';
 import type { KubeError } from '../contract/errors.ts';
 import type { Logger } from '../contract/logger.ts';
 
-/** Milliseconds. The defaults of client-go are 15,000, 10,000 and 2000. */
+/** Times in milliseconds. The defaults of client-go are 15,000, 10,000 and 2000. */
 export interface ElectionTimings {
-  /** Time after the last observed renewal until other candidates take the Lease. */
+  /** Lease duration: time after the last observed renewal at which other candidates may acquire the Lease. */
   readonly leaseMs: number;
-  /** Time for which a leader tries to renew before it stops. Less than `leaseMs`. */
+  /** Time for which a leader tries to renew before it stops. It must be less than `leaseMs`. */
   readonly renewDeadlineMs: number;
   /** Time between two attempts. */
   readonly retryMs: number;
@@ -21,7 +21,7 @@ export const DEFAULT_ELECTION_TIMINGS: ElectionTimings = { leaseMs: 15_000, rene
 export interface ElectionOptions {
   readonly client: KubeClient;
   readonly lease: { readonly namespace: string; readonly name: string };
-  /** Unique for each process. Two processes with the same identity would both lead. */
+  /** Identity of the process, which must be unique. Two processes with the same identity would both be leaders. */
   readonly identity: string;
   readonly timings?: ElectionTimings;
   readonly clock: Clock;
@@ -30,18 +30,24 @@ export interface ElectionOptions {
   readonly signal: AbortSignal;
   /** Called for each new leader, with its version if the Lease contains it. */
   readonly onLeader?: (identity: string, version: string | undefined) => void;
-  /** Called when the API server refuses a request for the Lease. A candidate without access cannot lead. */
+  /**
+   * Called when the API server refuses a request for the Lease. A candidate without this permission cannot become the
+   * leader.
+   */
   readonly onForbidden?: (error: KubeError) => void;
   /** Called when the Lease is lost, with the reason. */
   readonly onLost?: (because: string) => void;
-  /** Version of this program. It is written to the Lease for the other candidates. */
+  /** Version of this program. It is written to the Lease, so that other candidates can read it. */
   readonly version?: string;
-  /** Flags with values other than the default. They are written to the Lease for its readers. No secrets. */
+  /**
+   * Flags with other values than the default. They are written to the Lease for its readers, so they must not contain
+   * secrets.
+   */
   readonly settings?: Readonly<Record<string, unknown>>;
   /**
-   * Whether the candidate watches the Lease of another candidate, to take it as soon as it is released.
-   * It needs the verb `watch`, which the original's roles have. Default false: the candidate reads the Lease every `retryMs` times 1 to 2.2, like
-   * client-go.
+   * Whether the process watches the Lease of another candidate, to acquire it as soon as it is released. It needs the verb
+   * `watch`, which the roles of the original have. By default, the process reads the Lease every `retryMs` times 1 to 2.2,
+   * like client-go.
    */
   readonly follow?: boolean;
 }

@@ -4,9 +4,9 @@ import type { Lease } from '../types/groups.ts';
 /** Annotation of a Lease: the periods in which no process held it, as `from/to` in RFC 3339, separated by commas. */
 export const VACANCIES = 'vacancies';
 
-/** Shorter periods are hand-overs. */
+/** Shorter periods are ordinary changes of the leader. */
 const SHORTEST_MS = 120_000;
-/** Older periods are dropped. A process that used one has recorded its decision elsewhere. */
+/** Older periods are removed. A process that used one has recorded its decision elsewhere. */
 const KEPT_MS = 24 * 3_600_000;
 /** Maximum number of periods in a Lease. */
 const MOST = 8;
@@ -18,13 +18,13 @@ function parsed(entry: string): readonly LeaseVacancy[] {
   return from < to ? [{ from: new Date(from), to: new Date(to) }] : [];
 }
 
-/** The periods in a Lease, the oldest first. An invalid entry is ignored, because any client may write annotations. */
+/** Returns the periods in a Lease, oldest first. Invalid entries are ignored, because any client may write annotations. */
 export const leaseVacancies = (lease: Lease | undefined): readonly LeaseVacancy[] =>
   (lease?.metadata.annotations?.[VACANCIES] ?? '').split(',').flatMap(parsed);
 
 /**
- * The annotation of a Lease that a process takes at `now`. The `renewTime` of a restored Lease is older than the backup.
- * The period therefore includes the time that the server has lost.
+ * Returns the annotation of a Lease that a process acquires at `now`. The `renewTime` of a restored Lease is older than the
+ * backup. The period therefore includes the time for which the server has lost its data.
  */
 export function vacancyAnnotation(lease: Lease, now: Date): Readonly<Record<string, string>> {
   const from = new Date(lease.spec?.renewTime ?? Number.NaN);

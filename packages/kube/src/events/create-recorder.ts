@@ -15,19 +15,21 @@ import { EventGroups, type Series } from './series.ts';
 /** Options of an event recorder. */
 export interface RecorderOptions {
   readonly client: KubeClient;
-  /** `source.component`: the name of the binary in `kubectl describe`. */
+  /** `source.component` of events: the name of the binary, which `kubectl describe` shows. */
   readonly component: string;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Makes the names of Events unique. Default: a fixed seed. It is sufficient because the name also contains the time. */
+  /**
+   * Makes the names of Events unique. The default has a fixed seed, which is sufficient because names also contain the time.
+   */
   readonly random?: Random;
-  /** Time in milliseconds for which equal events are collected before a write. Default 1000. */
+  /** Time in milliseconds for which equal events are collected before they are written. The default is 1000. */
   readonly delayMs?: number;
 }
 
-/** Parallel writes. */
+/** Maximum number of concurrent writes. */
 const CONCURRENCY = 4;
-/** Maximum number of pending series. Further ones are dropped, which is logged once. */
+/** Maximum number of pending series. Further ones are dropped, and this is logged once. */
 const MAX_WAITING = 2000;
 /** An event is dropped after this number of failed writes, as in client-go. */
 const MAX_ATTEMPTS = 12;
@@ -35,7 +37,7 @@ const BACKOFF: BackoffOptions = { baseMs: 1000, maxMs: 30_000, jitter: 0.5 };
 const NAME_LIMIT = 253;
 const HEX = '0123456789abcdef';
 
-/** RFC 3339 to the second, like metav1.Time. */
+/** Formats a time as RFC 3339 in whole seconds, like metav1.Time. */
 const toSeconds = (date: Date): string => `${date.toISOString().slice(0, 19)}Z`;
 
 const mayWorkLater = (error: unknown): boolean =>
@@ -148,7 +150,7 @@ class BatchingRecorder implements EventRecorder {
     return this.#create(series, series.id);
   }
 
-  /** Creates the Event, or finds the one of an earlier attempt whose answer was lost. */
+  /** Creates the Event. If the answer of an earlier attempt was lost, it finds that Event. */
   async #create(series: Series, id: string): Promise<string> {
     const draft = this.#draft(series, id);
     try {
@@ -159,7 +161,7 @@ class BatchingRecorder implements EventRecorder {
     return draft.metadata.name;
   }
 
-  /** An existing Event was recorded by an earlier process. */
+  /** Creates the Event. If it exists, an earlier process has recorded it. */
   async #sendOnce(series: Series): Promise<string> {
     if (series.written !== undefined) return series.written;
     const { uid = '' } = series.involved;
@@ -202,5 +204,8 @@ class BatchingRecorder implements EventRecorder {
   }
 }
 
-/** A recorder of Events in the namespace of their object, or in `default` for cluster-scoped objects. */
+/**
+ * Creates a recorder that writes Events in the namespace of their object. For cluster-scoped objects, it writes them in
+ * `default`.
+ */
 export const createRecorder = (options: RecorderOptions): EventRecorder => new BatchingRecorder(options);

@@ -16,7 +16,7 @@ export interface Series {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
   message: string;
-  /** The name of its Event is derived from its content, and it is not counted. */
+  /** True if the name of the Event is derived from its content. Such an Event is not counted. */
   readonly once: boolean;
   count: number;
   readonly first: Date;
@@ -36,14 +36,14 @@ interface Group {
   combined: Series | undefined;
 }
 
-/** Number of different messages of one object and reason from which on they are combined, as in client-go. */
+/** If one object and reason have at least this number of different messages, they are combined, as in client-go. */
 const MAX_SIMILAR = 10;
-/** A reason without events for this time starts a new count, as in client-go. */
+/** After this time without events of a reason, the count starts again, as in client-go. */
 const SIMILAR_WINDOW_MS = 10 * 60_000;
-/** Maximum number of groups in memory. The least recently used one is dropped first, as in client-go. */
+/** Maximum number of groups in memory. The least recently used group is removed first, as in client-go. */
 const MAX_GROUPS = 4096;
 const COMBINED_PREFIX = '(combined from similar events): ';
-/** The limit of `note` in events.k8s.io/v1, which is stored as the same object. */
+/** Maximum length of `note` in events.k8s.io/v1, which is stored as the same object. */
 const MAX_MESSAGE_LENGTH = 1024;
 
 const capped = (message: string): string =>
@@ -64,7 +64,7 @@ const startSeries = (event: Recorded, message: string): Series => ({
   attempts: 0,
 });
 
-/** Groups equal events, so that many events become a few series. It writes nothing. */
+/** Groups equal events, so that many events become a few series. It writes nothing itself. */
 export class EventGroups {
   readonly #groups = new Map<string, Group>();
 
@@ -108,7 +108,7 @@ export class EventGroups {
     return combined;
   }
 
-  /** Series without a written Event join the combined one, so a burst costs one write instead of ten. */
+  /** Moves series without a written Event into the combined one, so a burst causes one write instead of ten. */
   #absorb(group: Group, combined: Series): void {
     for (const series of group.byMessage.values()) {
       if (series.written !== undefined || !series.dirty) continue;

@@ -3,7 +3,10 @@ import { dirname, resolve } from 'node:path';
 
 const codeOf = (error: unknown): unknown => (error instanceof Error && 'code' in error ? error.code : undefined);
 
-/** True if the folder was created, false if it existed. Throws the error of the system. */
+/**
+ * Returns true if the folder was created, false if it existed.
+ * @throws the error of the operating system
+ */
 function makeOne(folder: string, mode: number): boolean {
   try {
     mkdirSync(folder, { mode });
@@ -16,8 +19,9 @@ function makeOne(folder: string, mode: number): boolean {
 }
 
 /**
- * Creates a folder and its parents. Returns the first created folder, or undefined if all existed. Throws the error of the system.
- * `recursive` of Node does not end in a folder such as `/proc`, where the system refuses a new folder with ENOENT.
+ * Creates a folder and its parents. Returns the first created folder, or undefined if all existed. The option `recursive` of
+ * Node.js never returns for a folder such as `/proc/x`, where the operating system refuses a new folder with ENOENT.
+ * @throws the error of the operating system
  */
 export function makeFolder(path: string, mode = 0o777): string | undefined {
   const folder = resolve(path);

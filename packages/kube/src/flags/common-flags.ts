@@ -11,20 +11,20 @@ import {
   textFlag,
 } from './flag.ts';
 
-/** Defaults that differ between binaries. */
+/** The defaults that differ between binaries. */
 export interface CommonDefaults {
   readonly port: number;
-  /** Number of keys that each controller reconciles in parallel. */
+  /** Number of keys that each controller reconciles at the same time. */
   readonly concurrency: number;
-  /** False: each process of the binary works, without leader election. Default true. */
+  /** If false, each process of the binary runs without leader election. The default is true. */
   readonly leaderElect?: boolean;
   /** Names of the controllers, as in the metrics of their queues. */
   readonly controllers: readonly string[];
-  /** Feature gates. Default: none. */
+  /** Feature gates. By default there are none. */
   readonly features?: Features;
 }
 
-/** Configuration of the process and of its controllers. */
+/** The flags for the configuration of the process and its controllers. */
 const configurationFlags = (defaults: CommonDefaults) =>
   flagGroup('Configuration', {
     config: textFlag({
@@ -54,7 +54,7 @@ const configurationFlags = (defaults: CommonDefaults) =>
     }),
   });
 
-/** Access to the clusters. */
+/** The flags for access to the clusters. */
 const CLUSTERS = flagGroup('Clusters', {
   'target-kubeconfig': textFlag({
     placeholder: '<path>',
@@ -78,7 +78,7 @@ const CLUSTERS = flagGroup('Clusters', {
   }),
 });
 
-/** The Lease of the leader. */
+/** The flags for leader election. */
 const electionFlags = (defaults: CommonDefaults) =>
   flagGroup('Leader election', {
     'leader-elect': booleanFlag({
@@ -103,7 +103,7 @@ const electionFlags = (defaults: CommonDefaults) =>
     'leader-elect-resource-lock': textFlag({ default: 'leases', oneOf: ['leases'], help: 'kind of the lock object' }),
   });
 
-/** Ports, metrics and logs. */
+/** The flags for ports, metrics and logs. */
 const observationFlags = (defaults: CommonDefaults) =>
   flagGroup('Health, metrics and logs', {
     port: integerFlag({
@@ -146,7 +146,7 @@ const observationFlags = (defaults: CommonDefaults) =>
     v: integerFlag({ short: 'v', min: 0, default: 0, help: 'klog verbosity; 4 and above set --log-level=debug' }),
   });
 
-/** Flags of Go MCM without a use here. */
+/** Flags of the original that have no effect in mcm. */
 const IGNORED = {
   'cloud-provider': ignoredFlag('<text>', 'each program has a fixed provider'),
   'min-resync-period': ignoredFlag('<duration>', 'caches need no periodic resync, because watches miss no change'),
@@ -157,7 +157,10 @@ const IGNORED = {
   'log-flush-frequency': ignoredFlag('<duration>', 'log lines are always written immediately'),
 };
 
-/** The flags of every controller binary. Names and defaults are those of Go MCM, unless the help says otherwise. */
+/**
+ * Returns the flags of every controller binary. Names and defaults are those of the original, unless the help says
+ * otherwise.
+ */
 export const commonFlags = (defaults: CommonDefaults) => ({
   ...configurationFlags(defaults),
   ...CLUSTERS,
@@ -166,5 +169,5 @@ export const commonFlags = (defaults: CommonDefaults) => ({
   ...IGNORED,
 });
 
-/** The flags of every binary. */
+/** Type of the flags of every controller binary. */
 export type CommonFlags = ReturnType<typeof commonFlags>;

@@ -6,7 +6,7 @@ import { ConfigError } from '../credentials/cluster-config.ts';
 import type { Flag, Flags } from './flag.ts';
 import type { Given } from './given.ts';
 
-/** Larger than any set of flags. A wrong path must not fill the memory. */
+/** Maximum size of the file. It is larger than any set of flags, and it limits the memory if the path is wrong. */
 const LARGEST_BYTES = 1_048_576;
 
 async function textOf(path: string): Promise<string> {
@@ -20,7 +20,7 @@ async function textOf(path: string): Promise<string> {
   }
 }
 
-/** The first line of a parser's error, without the position, because the message already contains it. */
+/** Returns the first line of a parser's error without the position, because the message already contains the position. */
 function sentenceOf({ code, message, pos }: YAMLParseError, text: string): string {
   if (code === 'MULTIPLE_DOCS') return 'a second YAML document starts here; put all settings into one document';
   const [word = ''] = text.slice(pos[0]).split(/[:\s]/, 1);
@@ -30,7 +30,7 @@ function sentenceOf({ code, message, pos }: YAMLParseError, text: string): strin
 
 const isSimple = (value: unknown): boolean => ['string', 'number', 'boolean'].includes(typeof value);
 
-/** The value in the form of a command line. Undefined for a value that the flag does not accept. */
+/** Returns the value as it would be written on the command line. Undefined for a value that the flag does not accept. */
 function flagText(value: unknown, flag: Flag<unknown> | undefined): string | undefined {
   if (flag?.pairs && typeof value === 'object' && value !== null && !Array.isArray(value)) {
     const pairs = Object.entries(value);
@@ -42,15 +42,18 @@ function flagText(value: unknown, flag: Flag<unknown> | undefined): string | und
   return isList ? value.join(',') : undefined;
 }
 
-/** The settings of a file, and a line for each invalid entry. The line names the file, line, field, and the nearest known name. */
+/**
+ * The settings of a file, and a line for each invalid entry. The line contains the file, the line number, the field, and the
+ * most similar known name.
+ */
 export interface FileSettings {
   readonly given: ReadonlyMap<string, Given>;
   readonly problems: readonly string[];
 }
 
 /**
- * Reads a YAML mapping of flag names to values: a text, number or boolean, or a list if the flag accepts one. Throws `ConfigError` for an invalid
- * file.
+ * Reads a YAML mapping of flag names to values. A value is a text, number or boolean, or a list if the flag accepts one.
+ * @throws ConfigError for an invalid file
  */
 export async function readConfigFile(path: string, flags: Flags): Promise<FileSettings> {
   const { isMap, isScalar, LineCounter, parseDocument } = await import('yaml'); // Only loaded if there is a file.

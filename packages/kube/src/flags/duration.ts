@@ -8,7 +8,7 @@ const UNITS_MS: Readonly<Record<string, number>> = {
   h: 3_600_000,
 };
 
-/** Milliseconds of a Go duration such as `1h30m`, `1.5s` or `0`. Undefined for an invalid one. */
+/** Parses a Go duration such as `1h30m`, `1.5s` or `0` to milliseconds. Undefined for an invalid text. */
 export function parseDuration(text: string): number | undefined {
   if (/^[+-]?0$/.test(text)) return 0;
   const match = /^([+-]?)((?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|ms|s|m|h))+)$/.exec(text);
@@ -20,7 +20,7 @@ export function parseDuration(text: string): number | undefined {
   return match[1] === '-' ? -ms : ms;
 }
 
-/** A duration in Go's format, to the millisecond: `1h30m0s`, `1.5s`, `250ms`. */
+/** Formats a duration like Go, with a resolution of one millisecond: `1h30m0s`, `1.5s`, `250ms`. */
 export function formatDuration(ms: number): string {
   if (ms < 0) return `-${formatDuration(-ms)}`;
   if (ms === 0) return '0s';

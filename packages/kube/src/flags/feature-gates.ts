@@ -4,9 +4,12 @@ import type { Flag } from './flag.ts';
 
 /** A part of a binary that can be enabled or disabled. */
 export interface Feature {
-  /** Same rule as in Kubernetes: an ALPHA feature is disabled by default and may be removed. A BETA feature is enabled by default. */
+  /**
+   * Maturity of the feature, as in Kubernetes. An ALPHA feature is disabled by default and may be removed. A BETA feature is
+   * enabled by default.
+   */
   readonly stage: 'ALPHA' | 'BETA';
-  /** A short description of the enabled feature. */
+  /** A short description of what the feature does. */
   readonly help: string;
 }
 
@@ -18,7 +21,7 @@ export type FeatureStates = Readonly<Record<string, boolean>>;
 
 const isOnByDefault = ({ stage }: Feature): boolean => stage === 'BETA';
 
-/** Names for all features of a stage, as in component-base. */
+/** Names that set all features of a stage, as in component-base. */
 const ALL: Readonly<Record<string, Feature['stage']>> = { AllAlpha: 'ALPHA', AllBeta: 'BETA' };
 
 function parsePair(pair: string, known: readonly string[]): readonly [name: string, on: boolean] {
@@ -52,7 +55,10 @@ function parseStates(text: string, features: Features): FeatureStates {
   );
 }
 
-/** `--feature-gates` as in Kubernetes: `Name=true,Other=false`, with AllAlpha and AllBeta for all other features. */
+/**
+ * Creates the flag `--feature-gates` as in Kubernetes: `Name=true,Other=false`, with AllAlpha and AllBeta for all other
+ * features.
+ */
 export const featureGatesFlag = (features: Features): Flag<FeatureStates> => ({
   placeholder: '<name=bool,…>',
   help: `features to enable or disable: ${[

@@ -2,7 +2,7 @@ import { formatDuration, parseDuration } from './duration.ts';
 
 /** One flag of a binary. */
 export interface Flag<T> {
-  /** Shown in the help: `<duration>`. The value of a boolean is optional. */
+  /** Placeholder of the value in the help, such as `<duration>`. The value of a boolean flag is optional. */
   readonly placeholder: string;
   readonly help: string;
   readonly fallback: T;
@@ -10,15 +10,18 @@ export interface Flag<T> {
   readonly shown: string;
   /** The letter of the short form. */
   readonly short?: string | undefined;
-  /** Its heading in the help. Default: the flags of the binary. */
+  /** Heading of the flag in the help. The default is the heading for the flags of the binary. */
   readonly group?: string;
   /** Deprecated names, and the reason not to use them. */
   readonly deprecated?: Readonly<Record<string, string>> | undefined;
   /** Set for flags with pairs as values: repeated flags are merged, and a file may contain a mapping. */
   readonly pairs?: true;
-  /** Set for flags without effect, which are accepted for compatibility. */
+  /** Set for flags that have no effect. They are accepted for compatibility. */
   readonly ignored?: string;
-  /** Throws `RangeError` with the allowed values. */
+  /**
+   * Parses a value.
+   * @throws RangeError with the allowed values
+   */
   parse(text: string): T;
 }
 
@@ -43,7 +46,7 @@ const more = (options: Common<unknown>) => ({
 const bounds = (min: number, max: number | undefined): string =>
   max === undefined ? `of at least ${min}` : `from ${min} to ${max}`;
 
-/** Any text, or one of `oneOf`. */
+/** Creates a flag with any text, or with one of `oneOf`. */
 export const textFlag = (
   options: Common<string> & { readonly placeholder?: string; readonly oneOf?: readonly string[] },
 ): Flag<string> => ({
@@ -59,7 +62,7 @@ export const textFlag = (
   },
 });
 
-/** A comma-separated list. */
+/** Creates a flag with a comma-separated list. */
 export const listFlag = (options: Common<readonly string[]>): Flag<readonly string[]> => ({
   ...more(options),
   placeholder: '<a,b,…>',
@@ -73,7 +76,7 @@ export const listFlag = (options: Common<readonly string[]>): Flag<readonly stri
 });
 
 /**
- * Integers by name, such as `machine=80,secret=5`.
+ * Creates a flag with integers by name, such as `machine=80,secret=5`.
  * @param options.names The allowed names.
  */
 export const integersFlag = (
@@ -138,7 +141,7 @@ export const numberFlag = (options: Common<number> & { readonly min: number }): 
   },
 });
 
-/** `--name`, `--name=true` or `--name=false`. */
+/** Creates a boolean flag: `--name`, `--name=true` or `--name=false`. */
 export const booleanFlag = (options: Common<boolean>): Flag<boolean> => ({
   ...more(options),
   placeholder: '[true|false]',
@@ -151,7 +154,7 @@ export const booleanFlag = (options: Common<boolean>): Flag<boolean> => ({
   },
 });
 
-/** A Go duration; the value is in milliseconds. */
+/** Creates a flag with a Go duration. Its value is in milliseconds. */
 export const durationFlag = (options: Common<number> & { readonly minMs?: number }): Flag<number> => ({
   ...more(options),
   placeholder: '<duration>',
@@ -166,11 +169,11 @@ export const durationFlag = (options: Common<number> & { readonly minMs?: number
   },
 });
 
-/** Puts flags under one heading of the help. */
+/** Puts flags under one heading in the help. */
 export const flagGroup = <const F extends Flags>(group: string, flags: F): F =>
   Object.fromEntries(Object.entries(flags).map(([name, flag]) => [name, { group, ...flag }])) as F;
 
-/** A flag without effect. Deployments pass it to Go MCM, so it is accepted. */
+/** Creates a flag without an effect. Deployments of the original set it, so it is accepted. */
 export const ignoredFlag = (placeholder: string, why: string): Flag<string> => ({
   placeholder,
   help: why,

@@ -1,20 +1,20 @@
 import { nearest } from '../base/nearest.ts';
 import type { Flags } from './flag.ts';
 
-/** The text of a flag's value. */
+/** The value of a flag as text. */
 export interface Given {
   readonly text: string;
-  /** Source of the value, as the start of an error: `--port`, `MCM_FLAG_PORT`, `/etc/mcm.yaml:3: port`. */
+  /** Source of the value, as the start of an error, such as `--port`, `MCM_FLAG_PORT` or `/etc/mcm.yaml:3: port`. */
   readonly source: string;
 }
 
 /**
- * The environment variable of a flag: `MCM_FLAG_MACHINE_DRAIN_TIMEOUT` for `machine-drain-timeout`.
- * The prefix `MCM_` alone conflicts with `MCM_PORT`, which the kubelet sets in every pod if a Service is called mcm.
+ * Returns the environment variable of a flag, such as `MCM_FLAG_MACHINE_DRAIN_TIMEOUT` for `machine-drain-timeout`. A
+ * shorter prefix `MCM_` would conflict with `MCM_PORT`, which the kubelet sets in every pod if a Service is called mcm.
  */
 export const variableOf = (flag: string): string => `MCM_FLAG_${flag.replaceAll('-', '_').toUpperCase()}`;
 
-/** The settings in the environment. Empty variables are ignored. */
+/** Returns the settings from environment variables. Empty variables are ignored. */
 export function givenByEnvironment(
   flags: Flags,
   env: Readonly<Record<string, string | undefined>>,
@@ -28,7 +28,8 @@ export function givenByEnvironment(
 }
 
 /**
- * Warnings about variables with the prefix but without a flag. They are not errors, because all containers of a pod may have the same environment.
+ * Returns warnings about variables with the prefix that belong to no flag. They are no errors, because all containers of a
+ * pod may have the same environment.
  */
 export function unknownVariables(flags: Flags, env: Readonly<Record<string, string | undefined>>): readonly string[] {
   const known = Object.keys(flags).map(variableOf);

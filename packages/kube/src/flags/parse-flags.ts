@@ -12,7 +12,7 @@ export interface Program {
   readonly description: string;
 }
 
-/** The result of a command line: run with these values, or print a text and end. */
+/** The result of a command line: run with these values, or print a text and exit. */
 export type Parsed<F extends Flags> =
   | { readonly kind: 'run'; readonly values: FlagValues<F>; readonly warnings: readonly string[] }
   | { readonly kind: 'print'; readonly text: string };
@@ -56,7 +56,7 @@ function createCommand(commander: Commander, program: Program, flags: Flags, out
 
 type Sources = readonly ReadonlyMap<string, Given>[];
 
-/** The value of a flag, by its name or a deprecated one, from the first source that has either. */
+/** Returns the value of a flag, by its name or a deprecated name, from the first source that has a value. */
 function givenFor(name: string, sources: Sources, flag: Flag<unknown>, warnings: string[]): Given | undefined {
   for (const source of sources) {
     let found = source.get(name);
@@ -74,7 +74,7 @@ function givenFor(name: string, sources: Sources, flag: Flag<unknown>, warnings:
 interface Converted<F extends Flags> {
   readonly values: FlagValues<F>;
   readonly warnings: readonly string[];
-  /** A line for each invalid value. Its flag has the default. */
+  /** A line for each invalid value. The flag then has its default. */
   readonly problems: readonly string[];
 }
 
@@ -108,14 +108,14 @@ function givenByArguments(command: Command): ReadonlyMap<string, Given> {
   return given;
 }
 
-/** All names of all flags. */
+/** All names of the flags, including deprecated ones. */
 const namesOf = (flags: Flags): string[] =>
   Object.entries(flags).flatMap(([name, flag]) => [name, ...Object.keys(flag.deprecated ?? {})]);
 
 /**
- * Reads the command line, then the environment, then the file of `--config`. The first source with a value wins.
- * Throws `ConfigError` with one line for each invalid value and its source.
+ * Reads the command line, then the environment, then the file of `--config`. The first source with a value is used.
  * @param argv The arguments, without the interpreter and the script.
+ * @throws ConfigError with one line for each invalid value and its source
  */
 export async function parseFlags<F extends Flags>(
   program: Program,

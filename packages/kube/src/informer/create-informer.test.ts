@@ -24,7 +24,7 @@ const isWatch = (request: TransportRequest) => request.path.includes('watch=true
 const parameter = (request: TransportRequest | undefined, name: string) =>
   new URL(`http://x${request?.path ?? ''}`).searchParams.get(name);
 
-/** Lists and watches return the answers of two scripts, and then the last one again. */
+/** Lists and watches return the answers of two scripts. After its end, each script repeats its last answer. */
 function setUp(lists: Answer[], watches: Answer[], options: Partial<Parameters<typeof createInformer<Node>>[2]> = {}) {
   const clock = new VirtualClock();
   const log = createMemoryLogger();
@@ -183,7 +183,7 @@ describe('failures', () => {
     expect(warnings(t)).toEqual([]);
     expect(t.informer.behindForMs()).toBe(0);
     await t.clock.advance(30_000);
-    // No data since the first watch was opened.
+    // No data has arrived since the first watch was opened.
     expect(t.informer.behindForMs()).toBe(119_000);
     expect(warnings(t)).toEqual(['Watch without data, opening it again']);
     await t.clock.advance(2_000);

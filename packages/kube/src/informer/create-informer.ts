@@ -13,26 +13,29 @@ import { deepFreeze } from './freeze.ts';
 import { Reflector } from './reflector.ts';
 import { Replica } from './replica.ts';
 
-/** Shared by all informers of a process. */
+/** What all informers of a process share. */
 export interface InformerRuntime {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** Deep-freezes stored objects, so that a write to a shared object throws. For tests. Default false. */
+  /** Freezes stored objects deeply, so that a write to a shared object throws. Used in tests. The default is false. */
   readonly freeze?: boolean;
-  /** Called after each list and watch with the number of its items. */
+  /** Called after each list and watch with the number of objects or events. */
   readonly observe?: (resource: string, what: 'list' | 'watch' | 'shortWatch', items: number) => void;
-  /** Called with each failure of a list or watch, and with undefined when a watch is open and the cache is up to date. */
+  /** Called with each failure of a list or watch. Called with undefined when a watch is open and the cache is up to date. */
   readonly outage?: (resource: string, failure: unknown) => void;
-  /** Called with a sentence about an object that does not conform to its type, once for each set of faults. `client`: the client of its cluster. */
+  /**
+   * Called with a sentence about an object that does not conform to its type, once for each set of faults. `client` is the
+   * client of the cluster with this object.
+   */
   readonly malformed?: (object: KubeObject, sentence: string, client: KubeClient) => void;
 }
 
 const DEFAULT_PAGE_SIZE = 500;
-/** The server sends a bookmark every minute. After half a minute of delay it is considered lost. */
+/** Default time limit. The server sends a bookmark every minute. If it is half a minute late, the watch counts as broken. */
 const DEFAULT_SILENCE_LIMIT_MS = 90_000;
 
-/** No controller reads them, and they are a third of many objects. */
+/** Removes the managed fields. No controller reads them, and they are a third of many objects. */
 function dropManagedFields(object: KubeObject): void {
   const metadata: KubeObject['metadata'] & { managedFields?: unknown } = object.metadata;
   if (metadata.managedFields !== undefined) delete metadata.managedFields;
@@ -203,7 +206,7 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
   }
 
   recordWrite(object: T): void {
-    // A restore has undone the write, so the watch will never report it.
+    // A restore of the server has undone the write, so the watch will never report it.
     if (this.#history.isOutdated(object)) return;
     this.#replica.written(this.#take(object));
   }
@@ -226,7 +229,7 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
     for (const handler of this.#handlers) this.#call(handler, change);
   }
 
-  /** Reports faults when they begin, change, and end. */
+  /** Reports faults when they start, change, and end. */
   #reportFaults(change: Change<T>): void {
     const before = change.type === 'updated' ? faultText(change.old) : undefined;
     const sentence = change.type === 'deleted' ? undefined : faultText(change.object);
@@ -249,7 +252,7 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
   }
 }
 
-/** An informer. It starts with `run`. */
+/** Creates an informer. It starts with `run`. */
 export const createInformer = <T extends KubeObject>(
   client: KubeClient,
   definition: ResourceDefinition<T>,

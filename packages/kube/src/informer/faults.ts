@@ -8,13 +8,13 @@ export function noteFaults(object: object, faults: readonly Fault[]): void {
   if (faults.length > 0) known.set(object, faults);
 }
 
-/** The faults of a cached object, which the cache shows repaired. */
+/** Returns the faults of a cached object. The object in the cache is repaired. */
 export const faultsOf = (object: object | undefined): readonly Fault[] =>
   (object === undefined ? undefined : known.get(object)) ?? [];
 
 /**
- * Whether controllers must not act on an object: a part of its spec or metadata is a guess. Faults in the status do not count, because
- * its controller writes the status again.
+ * Returns true if controllers must not act on an object, because a part of its spec or metadata is a guess. Faults in the
+ * status do not count, because its controller writes the status again.
  */
 export const isHeld = (object: object | undefined): boolean =>
   faultsOf(object).some(({ field, guessed }) => guessed && field !== 'status' && !field.startsWith('status.'));
@@ -22,7 +22,7 @@ export const isHeld = (object: object | undefined): boolean =>
 /** Maximum number of faults in one sentence. */
 const TOLD = 5;
 
-/** The faults of a cached object, with the fix, for logs and events. Undefined without faults. */
+/** Returns the faults of a cached object with the fix, for logs and events. Undefined if there are none. */
 export function faultText(object: KubeObject): string | undefined {
   const faults = faultsOf(object);
   if (faults.length === 0) return undefined;

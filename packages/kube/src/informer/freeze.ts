@@ -1,4 +1,7 @@
-/** Deep-freezes a JSON value, so that a write to a shared object throws. For tests: it walks over each object. */
+/**
+ * Freezes a JSON value deeply, so that a write to a shared object throws. It is for tests, because it visits every part of
+ * each object.
+ */
 export function deepFreeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
   Object.freeze(value);

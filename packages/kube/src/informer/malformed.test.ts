@@ -55,7 +55,7 @@ function watching(
   return { clock, log, stream, reported, informer, stop, end };
 }
 
-/** Reads every field of a shape, like code that relies on the type. */
+/** Reads every field of a shape, like code that relies on the types. */
 function readAll(value: unknown): void {
   if (typeof value !== 'object' || value === null) return;
   for (const part of Object.values(value)) readAll(part);

@@ -1,9 +1,9 @@
-/** The permission for a request, in terms of RBAC. */
+/** The permission that a request needs, as in RBAC. */
 export interface Permission {
   readonly verb: string;
-  /** With its subresource: `machines/status`. */
+  /** Resource with its subresource, such as `machines/status`. */
   readonly resource: string;
-  /** Empty for the core group. */
+  /** API group; empty for the core group. */
   readonly group: string;
 }
 
@@ -19,7 +19,7 @@ const OF_OBJECT: Readonly<Record<string, string>> = {
 };
 const OF_COLLECTION: Readonly<Record<string, string>> = { GET: 'list', POST: 'create', DELETE: 'deletecollection' };
 
-/** The permission that a request needs. Undefined for paths that are not resources. */
+/** Returns the permission that a request needs. Undefined for paths that are no resources. */
 export function permissionOf(method: string, target: string): Permission | undefined {
   const [path = '', query = ''] = target.split('?', 2);
   const parts = RESOURCE.exec(path)?.groups;
@@ -32,20 +32,20 @@ export function permissionOf(method: string, target: string): Permission | undef
     : { verb, resource: sub === undefined ? resource : `${resource}/${sub}`, group };
 }
 
-/** The message of the authorizer. Admission uses the same code with another message. */
+/** Matches the message of the authorizer. Admission uses the same code with another message. */
 const REFUSED = /cannot (?<verb>\S+) resource "(?<resource>[^"]+)" in API group "(?<group>[^"]*)"/;
 
-/** The permission that the authorizer refused. Undefined for other refusals. */
+/** Returns the permission that the authorizer refused. Undefined for other refusals. */
 export function refusedPermission(message: string): Permission | undefined {
   const parts = REFUSED.exec(message)?.groups;
   const { verb, resource, group } = parts ?? {};
   return verb === undefined || resource === undefined || group === undefined ? undefined : { verb, resource, group };
 }
 
-/** `list nodes`, `patch machines/status.machine.sapcloud.io`. */
+/** Returns the permission as text, such as `list nodes` or `patch machines/status.machine.sapcloud.io`. */
 export const permissionText = ({ verb, resource, group }: Permission): string =>
   `${verb} ${resource}${group === '' ? '' : `.${group}`}`;
 
-/** A rule of a role that grants the permission. */
+/** Returns a rule of a role that grants the permission. */
 export const grantText = ({ verb, resource, group }: Permission): string =>
   `{apiGroups: [${group === '' ? '""' : group}], resources: [${resource}], verbs: [${verb}]}`;

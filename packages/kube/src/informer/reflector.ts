@@ -21,12 +21,12 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly random: Random;
   readonly log: Logger;
   readonly replica: Replica<T>;
-  /** Projects and freezes a parsed object, and returns the form for the cache. */
+  /** Projects a parsed object and freezes it if configured. Returns the object for the cache. */
   readonly take: (object: T) => T;
   readonly onSynced: () => void;
   /** Called when `doubted` of the cache changes. */
   readonly onDoubt: (doubted: boolean) => void;
-  /** Called each time the server does not have or does not allow the kind, and with undefined when a watch is open. */
+  /** Called each time the server refuses the kind or does not have it. Called with undefined when a watch is open. */
   readonly onAccess: (refused: KubeError | undefined) => void;
   /** Called with each failure, and with undefined when a watch is open. */
   readonly onOutage?: ((failure: unknown) => void) | undefined;
@@ -35,34 +35,43 @@ export interface ReflectorOptions<T extends KubeObject> {
 
 /** The first wait is short because most outages are restarts of the server. */
 const BACKOFF: BackoffOptions = { baseMs: 200, maxMs: 15_000, jitter: 0.5 };
-/** After this number of lists with expired pages, the reflector requests the list in one piece. */
+/** After this number of lists whose pages expired, the reflector requests the list without pages. */
 const MAX_EXPIRED_LISTS = 2;
-/** A server that closes a watch earlier, without an event, is not healthy. Same number as in client-go. */
+/** If a server closes a watch in less than this time, without an event, it is not healthy. The number is from client-go. */
 const SHORT_WATCH_MS = 1000;
-/** A server that ends a watch earlier by this time is probably stopping. The next watch may reach another server. */
+/**
+ * If a server ends a watch this much earlier than requested, it is probably stopping. The next watch may reach another
+ * server.
+ */
 const EARLY_MS = 2000;
-/** The reflector requests watches of 5 to 10 minutes, so that they spread over the replicas of the server. Same numbers as in client-go. */
+/**
+ * The reflector requests watches of 5 to 10 minutes, so that they are distributed over the replicas of the server. The
+ * numbers are from client-go.
+ */
 const WATCH_MIN_SECONDS = 300;
 
-/** Keeps a `Replica` up to date with the server: lists, watches, and starts again after a failure. */
+/** Keeps a `Replica` up to date with the server: it lists, watches, and starts again after a failure. */
 export class Reflector<T extends KubeObject> {
   readonly #options: ReflectorOptions<T>;
   readonly #reader: ResourceReader<T>;
   readonly #outage: OutageLog;
-  /** Version for the next watch. Undefined: a list is needed. */
+  /** Resource version at which the next watch starts. If undefined, a list is needed. */
   #version: string | undefined;
-  /** The next connection may reach another server, so the reflector checks its version before a watch continues. */
+  /**
+   * True if the next connection may reach another server. The reflector then verifies its version before the watch
+   * continues.
+   */
   #suspect = false;
-  /** The number of times that the server had an older state. */
+  /** Number of times that the server returned to an older state. */
   #rollbacks = 0;
   #doubted = false;
-  /** True while this reflector reports its list as evidence of an older state. */
+  /** True while this reflector reports that its list contains an older state. */
   #announces = false;
   #interrupt: ((reason: Error) => void) | undefined;
   #expiredLists = 0;
   #expiredWatches = 0;
   #heardAt: number;
-  /** End of the last watch on the monotonic clock. Undefined while a watch is open, and before the first. */
+  /** End of the last watch, by the monotonic clock. Undefined while a watch is open, and before the first one. */
   #behindSince: number | undefined;
 
   constructor(options: ReflectorOptions<T>) {
@@ -76,17 +85,19 @@ export class Reflector<T extends KubeObject> {
     return this.#options.clock.monotonic() - this.#heardAt;
   }
 
-  /** Milliseconds without an open watch. A watch without data counts as ended at its last event. */
+  /** Milliseconds without an open watch. A watch that receives no data counts as ended at its last event. */
   behindForMs(): number {
     return this.#behindSince === undefined ? 0 : this.#options.clock.monotonic() - this.#behindSince;
   }
 
-  /** Whether the server is known to continue from the cached state. False after a lost connection or a rollback. */
+  /**
+   * True if it is proven that the server has not returned to an older state. False after a lost connection or a rollback.
+   */
   get proven(): boolean {
     return !this.#suspect && !this.#doubted;
   }
 
-  /** Works until the signal aborts. Never rejects. */
+  /** Lists and watches until the signal aborts. It never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     const stop = this.#options.client.history.onWentBack((evidence) => this.#startOver(evidence));
     try {
@@ -109,8 +120,8 @@ export class Reflector<T extends KubeObject> {
   }
 
   /**
-   * Checks whether the history of the server continues from a version. A server that was restored to an older state accepts
-   * a watch from a future version, and sends no events. If versions cannot be compared, it lists.
+   * Verifies that the server has the history after a version. A server that was restored to an older state accepts a watch
+   * from a future version, but it sends no events. If versions cannot be compared, a list is used.
    */
   async #check(from: string, signal: AbortSignal): Promise<void> {
     const { take } = this.#options;
@@ -120,7 +131,7 @@ export class Reflector<T extends KubeObject> {
     if (!(versionNumber(metadata.resourceVersion) >= versionNumber(from))) this.#version = undefined;
   }
 
-  /** The server has an older state, so the cached objects are doubted until a complete list. */
+  /** The server has an older state, so the cached objects are doubted until the next complete list. */
   #startOver(evidence: string): void {
     if (!this.#doubted) this.#options.onDoubt(true);
     this.#doubted = true;
@@ -146,7 +157,7 @@ export class Reflector<T extends KubeObject> {
     this.#doubted = false;
   }
 
-  /** Lists, and repeats it if pages expire. Rejects with the error of the server. */
+  /** Lists once. If pages expire, it repeats the list. Rejects with the error of the server. */
   async once(signal: AbortSignal): Promise<void> {
     for (;;) {
       try {
@@ -157,7 +168,7 @@ export class Reflector<T extends KubeObject> {
     }
   }
 
-  /** Decides what a failure means and waits accordingly. */
+  /** Waits after a failure, depending on its cause. */
   async #recover(error: unknown, signal: AbortSignal): Promise<void> {
     this.#suspect = true;
     if (isGone(error) && this.#version !== undefined) {
@@ -189,7 +200,8 @@ export class Reflector<T extends KubeObject> {
     let items = 0;
     let version = '';
     for (;;) {
-      // Without resourceVersion the server returns the newest state in pages. With "0" it would send everything from its cache in one piece.
+      // Without resourceVersion, the server returns the newest state in pages. With "0", it would send everything from its
+      // cache without pages.
       const page = await this.#reader.list({
         signal,
         each: take,
@@ -208,7 +220,7 @@ export class Reflector<T extends KubeObject> {
     }
     this.#expiredLists = 0;
     this.#suspect = false;
-    // The server went back in the meantime, so the pages may belong to different histories.
+    // The server returned to an older state during the list, so the pages may belong to different histories.
     if (rollbacks !== this.#rollbacks) return;
     this.#version = version;
     this.#trust();
@@ -269,7 +281,10 @@ export class Reflector<T extends KubeObject> {
     }
   }
 
-  /** Versions grow from event to event. A smaller version means that the server has an older state, and a list proves it. */
+  /**
+   * Versions increase from event to event. A smaller version means that the server has an older state. The next list
+   * verifies this.
+   */
   #follow(version: string): void {
     if (versionNumber(version) < versionNumber(this.#version ?? '')) {
       const text = `an event has version ${version}, after version ${this.#version}`;
@@ -279,7 +294,7 @@ export class Reflector<T extends KubeObject> {
     this.#version = version;
   }
 
-  /** A watch works if it delivered an event, or stayed open for a while. */
+  /** A watch counts as working if it delivered an event or stayed open for a while. */
   #proven(): void {
     this.#expiredWatches = 0;
     this.#outage.worked();
@@ -292,7 +307,10 @@ export class Reflector<T extends KubeObject> {
     else if (event.type === 'ADDED' || event.type === 'MODIFIED') replica.changed(take(event.object as T));
   }
 
-  /** A signal that aborts with the signal of the caller, or after a time without data. Its only timer is set again when it is due. */
+  /**
+   * Returns a signal that aborts with the caller's signal, or after a time without data. It uses one timer, which is
+   * extended when it fires too early.
+   */
   #watchdog(signal: AbortSignal): {
     signal: AbortSignal;
     interrupt(reason: Error): void;

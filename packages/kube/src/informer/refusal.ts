@@ -1,7 +1,10 @@
 import type { KubeError } from '../contract/errors.ts';
 import { permissionText, refusedPermission } from './permission.ts';
 
-/** Why the API server refuses the objects of an informer, as a clause: `this process does not have the permission to list nodes`. Undefined if it does not refuse them. */
+/**
+ * Returns why the API server refuses the objects of an informer, as a clause. An example is `this process does not have the
+ * permission to list nodes`. Undefined if it does not refuse them.
+ */
 export function refusalOf({
   refused,
   resource,

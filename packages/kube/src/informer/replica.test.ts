@@ -160,7 +160,7 @@ test('indexes are updated with every change', () => {
   expect(() => replica.cache.byIndex('shape', 'round')).toThrow('no index "shape"; there are: color');
 });
 
-/** The history of one kind in the server, in order, with versions 1, 2, 3, … */
+/** The history of one kind on the server, in order, with versions 1, 2, 3, … */
 type Step = { readonly name: string; readonly verb: 'write' | 'delete'; readonly own: boolean };
 
 test('for lost, late and repeated events, the replica has the same end state as the server and reports consistent changes', () => {

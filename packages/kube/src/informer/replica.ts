@@ -16,15 +16,15 @@ const isGoing = (object: KubeObject): boolean =>
   (object.metadata.deletionGracePeriodSeconds ?? 0) === 0;
 
 /**
- * Decides what a list page, a watch event or the answer of an own write changes in the cache. These three sources report
- * the same objects at different speeds. The resourceVersion shows which of them is newer.
+ * Decides what a list page, a watch event or the answer of a write changes in the cache. These three sources report the same
+ * objects at different times. The resourceVersion shows which of them is newer.
  */
 export class Replica<T extends KubeObject> {
   readonly cache: Cache<T>;
   readonly #emit: (change: Change<T>) => void;
   /** The list or the watch has reported all changes up to this version. */
   #reported = Number.NEGATIVE_INFINITY;
-  /** Versions of own deletions that the watch has not reported yet. Older events of these keys are ignored. */
+  /** Versions of deletions by this process that the watch has not reported yet. Older events of these keys are ignored. */
   readonly #gone = new Map<Key, number>();
 
   constructor(options: ReplicaOptions<T>) {
@@ -42,7 +42,7 @@ export class Replica<T extends KubeObject> {
     if (cached === undefined || !(versionNumber(cached.metadata.resourceVersion) >= version)) this.#put(key, object);
   }
 
-  /** A `DELETED` event. */
+  /** Handles a `DELETED` event. */
   deleted(object: T): void {
     const key = keyOf(object);
     const version = versionNumber(object.metadata.resourceVersion);
@@ -54,12 +54,12 @@ export class Replica<T extends KubeObject> {
     this.#drop(key, isSuccessor ? cached : object);
   }
 
-  /** Handles a `BOOKMARK`, or the version of a finished list. */
+  /** Handles a `BOOKMARK`, or the version of a complete list. */
   reached(resourceVersion: string): void {
     this.#tell(versionNumber(resourceVersion));
   }
 
-  /** Records the answer of an own write. */
+  /** Records the answer of a write by this process. */
   written(object: T): void {
     const key = keyOf(object);
     const version = versionNumber(object.metadata.resourceVersion);
@@ -70,15 +70,15 @@ export class Replica<T extends KubeObject> {
       this.#put(key, object);
       return;
     }
-    // A write that removes the last finalizer deletes the object in the same request.
+    // If a write removes the last finalizer, the same request deletes the object.
     this.#gone.set(key, version);
     if (cached !== undefined) this.#drop(key, object);
   }
 
   /**
-   * Starts a complete list, page by page. Objects on no page are dropped at its end.
-   * @param doubted The server has an older state, so all cached objects are invalid.
-   * @param onRewound Called before any change when the list itself shows an older state.
+   * Starts a complete list, page by page. At its end, objects that are on no page are removed.
+   * @param doubted True if the server has an older state, so all cached objects are invalid.
+   * @param onRewound Called before any change if the list shows an older state.
    */
   relist({ doubted = false, onRewound }: RelistOptions = {}): Relist<T> {
     const seen = new Set<Key>();
@@ -108,8 +108,9 @@ export class Replica<T extends KubeObject> {
   }
 
   /**
-   * Evidence in a page that the server has an older state. Undefined without evidence.
-   * Either the version of the list is older, or the list contains an object in an older version. The second occurs if a restore raised the versions.
+   * Returns evidence in a page that the server has an older state; undefined if there is none. Either the version of the
+   * list is older, or the list contains an older version of an object. The second occurs if a restore increased the
+   * versions.
    */
   #rollback(objects: readonly T[], listed: number): string | undefined {
     if (listed < this.#reported) return `a list has version ${listed}, after version ${this.#reported}`;
@@ -137,7 +138,7 @@ export class Replica<T extends KubeObject> {
   #missed(key: Key, version: number, rewound: boolean): void {
     const cached = this.cache.get(key);
     if (cached === undefined) return;
-    // The list does not contain an own write that followed it.
+    // The list was read before this write, so it does not contain it.
     if (!rewound && versionNumber(cached.metadata.resourceVersion) > version) return;
     this.#drop(key, cached);
   }
@@ -177,7 +178,7 @@ export interface RelistOptions {
   readonly onRewound?: (evidence: string) => void;
 }
 
-/** A list in progress. */
+/** A list that is being read. */
 export interface Relist<T> {
   page(objects: readonly T[], resourceVersion: string): void;
   end(resourceVersion: string): void;

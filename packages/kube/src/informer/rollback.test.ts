@@ -12,7 +12,7 @@ import { type Answer, ScriptedStream, scriptedTransport } from '../testing/scrip
 import { namespaces, nodes, secrets } from '../types/core.ts';
 import { createInformer } from './create-informer.ts';
 
-/** Caches of a server, and a backup that is restored to it. */
+/** Caches of a server, to which a backup is restored. */
 
 async function setUp(wrap: (transport: Transport) => Transport = (transport) => transport) {
   const clock = new VirtualClock();
@@ -91,7 +91,7 @@ test('the answer of a write that a restore has undone does not change the cache'
   expect(t.informers.secrets.store.get('default/kept')?.metadata.labels).toBeUndefined();
 });
 
-/** A body that stays open when its server ends. */
+/** A body that stays open when its server ends it. */
 async function* lasting(body: AsyncIterable<Uint8Array>, signal: AbortSignal | undefined): AsyncGenerator<Uint8Array> {
   const iterator = body[Symbol.asyncIterator]();
   const aborted = new Promise<never>((_, reject) => {
@@ -161,7 +161,7 @@ const node = (name: string, version: string) => ({
   metadata: { name, uid: name, resourceVersion: version, creationTimestamp: '2026-01-01T00:00:00Z' },
 });
 
-/** @param during Called before the answer of a list. */
+/** @param during Called before a list is answered. */
 function scripted(lists: Answer[], watches: Answer[], during: (path: string) => void = () => undefined) {
   const clock = new VirtualClock();
   const log = createMemoryLogger();
@@ -211,7 +211,7 @@ test.each(['BOOKMARK', 'ADDED'])(
     stream.event(type, node('b', '12'));
     await t.clock.advance(1_000);
     expect([t.names(), t.client.history.rollbacks]).toEqual([['a', 'b'], 1]);
-    // The list that detects the restore is complete. It is not repeated.
+    // The list that detected the restore is complete, so it is not repeated.
     expect(t.completeLists()).toBe(2);
   },
 );

@@ -1,6 +1,7 @@
 /**
- * A resourceVersion as a number, to compare versions of one kind from one server. Kubernetes guarantees integers that increase (KEP-5504).
- * NaN for any other text, so every comparison is false, and the objects of such a server are listed again instead.
+ * Converts a resourceVersion to a number, to compare versions of one kind from one server. Kubernetes guarantees increasing
+ * integers (KEP-5504). Any other text becomes NaN, so every comparison is false. The objects of such a server are listed
+ * again instead.
  */
 export const versionNumber = (resourceVersion: string): number =>
   resourceVersion === '' ? Number.NaN : Number(resourceVersion);

@@ -10,23 +10,23 @@ import { LOG_LEVELS, type LogLevel } from './memory-logger.ts';
 /** Destination and level of the log. */
 export interface LoggerOptions {
   readonly level: LogLevel | 'silent';
-  /** Default: standard error, one JSON object per line. */
+  /** Where lines are written. The default is standard error, with one JSON object per line. */
   readonly destination?: Writable;
   /** Fields of every line. */
   readonly fields?: Readonly<Record<string, unknown>>;
 }
 
-/** Fields that are removed from each line. */
+/** Fields that are removed from every line. */
 const REDACTED = ['token', 'password', 'authorization', 'userData', 'credentials', 'secretData'];
 
-/** An error as a log field: its message, its causes, and its stack unless it is a refusal of a server. */
+/** Converts an error to a log field: its message, its causes, and its stack unless a server refused a request. */
 const errorField = (error: unknown): unknown => {
   if (!(error instanceof Error)) return error;
   if (error instanceof KubeError) return { message: errorText(error), code: error.code, reason: error.reason };
   return { message: errorText(error), stack: error.stack };
 };
 
-/** Shared by a logger and its children. */
+/** The log level, which a logger and its children share. */
 interface Limit {
   level: LogLevel | 'silent';
 }
@@ -51,14 +51,14 @@ export interface LeveledLogger extends Logger {
   readonly level: { get(): LogLevel | 'silent'; set(level: LogLevel | 'silent'): void };
 }
 
-/** A full disk or a closed pipe must not end the process. */
+/** Writes to standard error. A full disk or a closed pipe must not end the process. */
 function standardError(): DestinationStream {
   const notice = (dropped: number, reason: string): string =>
     JSON.stringify({ level: 'warn', dropped, reason, msg: 'lines of this log could not be written and were dropped' });
   return new LossyWriter({ sink: (bytes) => writeAll(2, bytes), notice });
 }
 
-/** A logger with pino, which is only loaded here because libraries and tests do not need it. */
+/** Creates a logger with pino. pino is loaded only here, because libraries and tests do not need it. */
 export function createLogger(options: LoggerOptions): LeveledLogger {
   const pino = load('pino') as typeof import('pino');
   const destination: DestinationStream = options.destination ?? standardError();

@@ -1,13 +1,16 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { errorText } from '../base/error-text.ts';
 
-/** Writes bytes. Throws when it cannot, for example on a full disk or to a closed pipe. */
+/**
+ * Writes bytes.
+ * @throws Error if it cannot, for example if the disk is full or the pipe is closed
+ */
 export type Sink = (bytes: Uint8Array) => void;
 
 /** Options of a lossy writer. */
 export interface LossyOptions {
   readonly sink: Sink;
-  /** The log line about dropped lines, which is written once lines are accepted again. */
+  /** Returns the log line about dropped lines. It is written when lines can be written again. */
   readonly notice: (dropped: number, reason: string) => string;
   /** Called after each failed write, with the number of dropped lines so far. */
   readonly failed?: (dropped: number, reason: string) => void;
@@ -17,7 +20,10 @@ const LINE_END = 0x0a;
 
 const linesOf = (bytes: Uint8Array): number => bytes.reduce((count, byte) => count + (byte === LINE_END ? 1 : 0), 0);
 
-/** Writes a log that must not end its process: a line that cannot be written is dropped, counted and reported. Never throws. */
+/**
+ * Writes a log that must not end its process. A line that cannot be written is dropped, counted and reported. It never
+ * throws.
+ */
 export class LossyWriter {
   readonly #options: LossyOptions;
   #dropped = 0;
@@ -32,7 +38,7 @@ export class LossyWriter {
     const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
     try {
       if (this.#dropped > 0) {
-        // Ends a line that the failure cut.
+        // Completes a line that was cut off by the failure.
         sink(Buffer.from(`\n${notice(this.#dropped, this.#reason)}\n`));
         this.#dropped = 0;
       }
@@ -47,7 +53,7 @@ export class LossyWriter {
 
 /** Wait in milliseconds until the reader of a full pipe has read. */
 const FULL_PIPE_MS = 10;
-/** After this number of waits (one second), the reader is considered stopped. */
+/** After this number of waits (one second), the reader counts as stopped. */
 const MAX_WAITS = 100;
 
 const isFull = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'EAGAIN';
@@ -71,7 +77,7 @@ export class FileSink {
   #flags: 'a' | 'w' = 'w';
   #descriptor: number | undefined;
 
-  /** @param options.append Keep the lines of earlier processes. Default: the first line empties the file. */
+  /** @param options.append True keeps the lines of earlier processes. By default, the first line empties the file. */
   constructor(path: string, { append = false }: { readonly append?: boolean } = {}) {
     this.#path = path;
     if (append) this.#flags = 'a';

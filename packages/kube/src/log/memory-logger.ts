@@ -3,7 +3,7 @@ import type { Logger } from '../contract/logger.ts';
 /** Severity of a line. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
-/** Values of the log level, from everything to nothing. */
+/** Values of the log level. `debug` logs everything, and `silent` nothing. */
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const satisfies readonly (
   | LogLevel
   | 'silent'
@@ -16,7 +16,7 @@ export interface LogLine {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** A logger that keeps its lines, for tests. */
+/** A logger that stores its lines, for tests. */
 export interface MemoryLogger extends Logger {
   /** All lines so far, including those of child loggers. */
   readonly lines: readonly LogLine[];
@@ -38,7 +38,7 @@ function over(lines: LogLine[], own: Readonly<Record<string, unknown>>): MemoryL
   };
 }
 
-/** A logger that keeps its lines, for tests. */
+/** Creates a logger that stores its lines, for tests. */
 export const createMemoryLogger = (): MemoryLogger => over([], {});
 
 const nothing = (): void => undefined;

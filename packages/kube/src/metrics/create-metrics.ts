@@ -8,21 +8,21 @@ import { templated } from './template.ts';
 
 /** Options of the metrics of a binary. */
 export interface MetricsOptions {
-  /** Prefix of queue and reflector metrics, e.g. `mcm_`. */
+  /** Prefix of queue and reflector metrics, such as `mcm_`. */
   readonly prefix?: string;
 }
 
 /** The metrics of one process. */
 export interface Metrics {
-  /** For additional metrics. */
+  /** The registry, to which a caller can add metrics. */
   readonly registry: Registry;
-  /** The same without types of prom-client. */
+  /** Adds metrics without types of prom-client. */
   readonly meters: Meters;
-  /** For `createController`. */
+  /** Metrics for `createController`. */
   readonly queues: QueueMetrics;
-  /** For `createClient`. `host` is the host of the server. */
+  /** Returns the observer for `createClient`. `host` is the host of the server. */
   requests(host: string): (sample: RequestSample) => void;
-  /** For `createInformer`. */
+  /** The observer for `createInformer`. */
   readonly reflectors: (resource: string, what: 'list' | 'watch' | 'shortWatch', items: number) => void;
   /** Reports the number of cached objects by resource. */
   caches(sizes: () => ReadonlyMap<string, number>): void;
@@ -32,9 +32,9 @@ export interface Metrics {
   scrape(): Promise<{ readonly contentType: string; readonly text: string }>;
 }
 
-/** 1e-8 to 10 s, like the queues of client-go. */
+/** Buckets from 1e-8 to 10 s, as for the queues of client-go. */
 const QUEUE_BUCKETS = Array.from({ length: 10 }, (_, i) => 10 ** (i - 8));
-/** 1 ms to 512 ms, doubling, like the client of Go MCM. */
+/** Buckets from 1 ms to 512 ms, each twice the one before, as for the client of the original. */
 const REQUEST_BUCKETS = Array.from({ length: 10 }, (_, i) => 0.001 * 2 ** i);
 
 type Prometheus = typeof import('prom-client');

@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client';
 
-/** Label values of one series. An absent label is empty. */
+/** Label values of one series. An absent label has an empty value. */
 export type MeterLabels = Readonly<Record<string, string>>;
 
 /** The current value of one series. */
@@ -17,24 +17,27 @@ export interface MeterName {
   readonly labels?: readonly string[];
 }
 
-/** Creates metrics, without types of the library. */
+/** Creates metrics. The interface contains no types of prom-client. */
 export interface Meters {
-  /** A gauge whose series are read at each scrape. A series that is not returned is removed. */
+  /** Creates a gauge whose series are read at each scrape. A series that is not returned is removed. */
   observed(meter: MeterName, samples: () => Iterable<Sample>): void;
-  /** A counter without labels that is read at each scrape. */
+  /** Creates a counter without labels that is read at each scrape. */
   counted(meter: MeterName, value: () => number): void;
-  /** A gauge that keeps its last value. */
+  /** Creates a gauge that keeps its last value. */
   gauge(meter: MeterName): (value: number, labels?: MeterLabels) => void;
-  /** A counter that each call increases by one. */
+  /** Creates a counter that each call increases by one. */
   counter(meter: MeterName): (labels?: MeterLabels) => void;
-  /** @param buckets upper bounds; default: 5 ms to 10 s, like Go's client */
+  /**
+   * Creates a histogram.
+   * @param buckets Upper bounds. The default is 5 ms to 10 s, as in client_golang.
+   */
   histogram(meter: MeterName, buckets?: readonly number[]): (value: number, labels?: MeterLabels) => void;
 }
 
 /** Go's client_golang DefBuckets, in seconds. */
 const DEFAULT_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** Creates the meters of a registry. The registry refuses a duplicate name. */
+/** Creates the meters of a registry. The registry refuses a name that exists. */
 export function createMeters({ Counter, Gauge, Histogram }: typeof import('prom-client'), registry: Registry): Meters {
   const config = ({ name, help, labels = [] }: MeterName) => ({
     name,

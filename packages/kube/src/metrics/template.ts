@@ -1,4 +1,7 @@
-/** A path with namespaces and names replaced, so that the label of a metric has few values: `/api/v1/namespaces/{namespace}/pods/{name}`. */
+/**
+ * Replaces namespaces and names in a path, so that the label of a metric has few values:
+ * `/api/v1/namespaces/{namespace}/pods/{name}`.
+ */
 export function templated(path: string): string {
   const end = path.indexOf('?');
   const parts = (end < 0 ? path : path.slice(0, end)).split('/');

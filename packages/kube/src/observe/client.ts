@@ -5,7 +5,7 @@ import type { Draft, KubeObject, ResourceDefinition } from '../contract/objects.
 import type { Decision, ObserveDecisions } from './decisions.ts';
 import { missing, missingOfPatch } from './holds.ts';
 
-/** The error of a write that was not sent. Callers retry it like any failure. */
+/** Returns the error of a write that was not sent. Callers retry it like any failure. */
 const notSent = (what: string, object: string): KubeError =>
   new KubeError(`${what} ${object} was not sent: --observe-only`, { code: 0, reason: 'ObserveOnly' });
 
@@ -31,7 +31,7 @@ class ObservingResource<T extends KubeObject> implements ResourceClient<T> {
     this.list = (options) => real.list(options);
   }
 
-  /** Passes on the events and compares them with the recorded decisions. */
+  /** Yields the events, and compares them with the recorded decisions. */
   async *watch(options?: WatchOptions): AsyncIterable<WatchEvent<T>> {
     for await (const event of this.#real.watch(options)) {
       if (event.type !== 'BOOKMARK')
@@ -41,11 +41,11 @@ class ObservingResource<T extends KubeObject> implements ResourceClient<T> {
   }
 
   async create(object: Draft<T>): Promise<T> {
-    // Events are not decisions, so they are dropped without a record or an error.
+    // Events are no decisions, so they are dropped without a record or an error.
     if (this.#definition.plural === 'events') return object as T;
     const { name, generateName = '', ownerReferences = [], namespace = this.#namespace } = object.metadata;
     const { uid: owner, name: ownerName } = ownerReferences.find(({ controller }) => controller === true) ?? {};
-    // Several new objects of one owner count as one decision, because they have no names yet.
+    // Several new objects of one owner count as one decision, because their names are not known yet.
     const done = ({ metadata }: KubeObject, deleted: boolean): boolean =>
       !deleted &&
       (metadata.namespace ?? '') === namespace &&
@@ -117,7 +117,7 @@ class ObservingResource<T extends KubeObject> implements ResourceClient<T> {
   }
 }
 
-/** A client that reads but sends no write. Each write is recorded as a decision and fails. */
+/** Wraps a client so that it reads but sends no write. Each write is recorded as a decision and fails. */
 export const observingClient = (real: KubeClient, decisions: ObserveDecisions): KubeClient => ({
   history: real.history,
   resource: (definition, namespace) =>

@@ -4,10 +4,10 @@ import type { KubeObject } from '../contract/objects.ts';
 import type { Meters } from '../metrics/meters.ts';
 
 /**
- * - `wanted`: this process would have done it.
- * - `same`: another controller did it.
+ * - `wanted`: this process would have executed it.
+ * - `same`: another controller executed it.
  * - `gone`: the object was deleted first.
- * - `different`: no controller did it within five minutes.
+ * - `different`: no controller executed it within five minutes.
  */
 export type Outcome = 'wanted' | 'same' | 'gone' | 'different';
 
@@ -19,28 +19,28 @@ export interface Decision {
   readonly resource: string;
   /** The object, as `namespace/name`. A new object without a name has the name of its owner. */
   readonly object: string;
-  /** The object has no name yet, so an object of any name may show that it was created. */
+  /** True if the object has no name yet. Then an object with any name may show that it was created. */
   readonly unnamed?: boolean;
-  /** Equal for equal decisions. */
+  /** Content of the decision as text. Two decisions are equal if their contents are equal. */
   readonly content: string;
-  /** Whether the current object shows that the decision was executed. */
+  /** Returns true if the current object shows that the decision was executed. */
   done(object: KubeObject, deleted: boolean): boolean;
-  /** Fields of the current object that differ from the decision. */
+  /** Returns the fields of the current object that differ from the decision. */
   readonly lacks?: (object: KubeObject) => readonly string[];
 }
 
-/** Time in which the active controller must do the same. */
+/** Time within which the active controller must execute the same decision. */
 const PATIENCE_MS = 5 * 60_000;
 
 interface Waiting {
   readonly decision: Decision;
   readonly since: number;
   readonly timer: Timer;
-  /** Callers of `follow` that continue when another controller has done it. */
+  /** Callers of `follow`. They continue when another controller has executed the decision. */
   readonly followers: Set<Follower>;
   /** Fields that differed in the last known state of the object. */
   lacks?: readonly string[];
-  /** Whether it was logged that no controller did it in time. */
+  /** Set after it was logged that no controller executed the decision in time. */
   overdue?: true;
 }
 
@@ -55,17 +55,17 @@ const WORDS: Readonly<Record<Exclude<Outcome, 'wanted'>, string>> = {
   different: 'The running controller did not do the same',
 };
 
-/** Records what this process would do, and compares it with what other controllers do. */
+/** Records the decisions of this process, and compares them with the actions of other controllers. */
 export class ObserveDecisions {
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #count: (labels: { readonly what: string; readonly outcome: Outcome }) => void;
   /**
-   * By resource and object, then by action. A repeated decision replaces the last one.
-   * An overdue decision stays, so that it is not logged again, until a controller does it or the object is deleted.
+   * Decisions by resource and object, then by action. A repeated decision replaces the last one. An overdue decision stays
+   * until a controller executes it or the object is deleted, so that it is not logged again.
    */
   readonly #waiting = new Map<string, Map<string, Waiting>>();
-  /** The decisions without a name, by resource. */
+  /** Decisions about objects without a name, by resource. */
   readonly #unnamed = new Map<string, Set<Waiting>>();
 
   constructor({ clock, log, meters }: { readonly clock: Clock; readonly log: Logger; readonly meters: Meters }) {
@@ -104,8 +104,8 @@ export class ObserveDecisions {
 
   /**
    * Records a decision that takes time to execute, such as the creation of a VM.
-   * @returns The object that showed that another controller did it, also after the five minutes.
-   * @throws the signal's reason, or an error when the object was deleted first.
+   * @returns The object that shows that another controller executed it, even after the five minutes.
+   * @throws the signal's reason, or an error if the object was deleted first
    */
   follow(decision: Decision, signal: AbortSignal): Promise<KubeObject> {
     const { followers } = this.#note(decision);

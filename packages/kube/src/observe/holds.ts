@@ -5,8 +5,8 @@ import { isRecord } from '../contract/json-values.ts';
 const PASSING = /(time|timestamp|resourceVersion|uid|generation|managedFields)$/i;
 
 /**
- * Fields in which `actual` differs from `wanted`. Null in `wanted` means absent. Undefined members are not sent, so they do not
- * count. Neither do times, UIDs and versions.
+ * Returns the fields in which `actual` differs from `wanted`. Null in `wanted` means absent. Undefined properties are
+ * ignored because they are not sent. Times, UIDs and versions are ignored too.
  */
 export function missing(actual: unknown, wanted: unknown, path = ''): readonly string[] {
   const unless = (holds: boolean): readonly string[] => (holds ? [] : [path]);
@@ -44,7 +44,7 @@ function operationMissing(object: unknown, operation: object): readonly string[]
   return Array.isArray(list) && list.some((each) => missing(each, value).length === 0) ? [] : [name];
 }
 
-/** Fields in which an object differs from the result of a patch. */
+/** Returns the fields in which an object differs from the result of a patch. */
 export const missingOfPatch = (object: unknown, patch: Patch): readonly string[] =>
   patch.type === 'json'
     ? patch.body.flatMap((operation) => operationMissing(object, operation))

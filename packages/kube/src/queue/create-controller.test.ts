@@ -10,7 +10,7 @@ import { createMemoryLogger } from '../log/memory-logger.ts';
 import { type ControllerOptions, createController, type QueueGauges } from './create-controller.ts';
 import type { QueueObserver } from './work-queue.ts';
 
-/** A controller whose reconcile records key and time, and then calls the function of the test. */
+/** Creates a controller whose reconcile records the key and the time, then calls the function of the test. */
 function setUp(
   reconcile: Reconcile = async () => done,
   options: Partial<ControllerOptions> = {},
@@ -300,7 +300,7 @@ const informerThat = (change: Partial<Informer<KubeObject>>): Informer<KubeObjec
   ...change,
 });
 
-/** An informer whose refusal the test sets. */
+/** Creates an informer whose refusal the test sets. */
 function refusable(synced: Promise<void>) {
   let refused: KubeError | undefined;
   const handlers: (() => void)[] = [];

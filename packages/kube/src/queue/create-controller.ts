@@ -13,7 +13,7 @@ import { type QueueObserver, WorkQueue } from './work-queue.ts';
 /** The values of a queue that a metrics registry reads. */
 export interface QueueGauges {
   depth(): number;
-  /** Milliseconds since the start of each running reconcile. */
+  /** Returns how long each running reconcile has been running, in milliseconds. */
   runningForMs(): number[];
 }
 
@@ -23,7 +23,7 @@ export type QueueMetrics = (name: string, gauges: QueueGauges) => QueueObserver;
 /** Options of a controller. */
 export interface ControllerOptions {
   readonly name: string;
-  /** Number of keys that are reconciled in parallel. */
+  /** Number of keys that are reconciled at the same time. */
   readonly concurrency: number;
   readonly reconcile: Reconcile;
   readonly clock: Clock;
@@ -31,21 +31,21 @@ export interface ControllerOptions {
   readonly log: Logger;
   readonly metrics?: QueueMetrics | undefined;
   /**
-   * The objects of its keys. A malformed object is skipped: the informer reports it, and its next change adds the key again.
-   * Absent: keys are not names of objects.
+   * The cache with the objects of the keys. Malformed objects are skipped: the informer reports them, and their next change
+   * adds the key again. If absent, keys are not names of objects.
    */
   readonly of?: { readonly store: { get(key: Key): KubeObject | undefined } };
-  /** Back-off after failures. Default 50 ms to 2 min with a jitter of one half. */
+  /** Back-off after failures. The default is 50 ms to 2 min with a jitter of 0.5. */
   readonly backoff?: BackoffOptions;
   /**
-   * Whether a key is taken before those that are not urgent. Called when the key becomes ready. One of four taken keys is not urgent, so that
-   * neither kind blocks the other.
+   * Returns true if a key is urgent and should be reconciled before others. Called when the key becomes ready. At least one
+   * of four keys is not urgent, so urgent keys do not block the others.
    */
   readonly urgent?: (key: Key) => boolean;
 }
 
 const DEFAULT_BACKOFF: BackoffOptions = { baseMs: 50, maxMs: 120_000, jitter: 0.5 };
-/** After a conflict the newer state arrives soon, so the back-off is short. */
+/** Back-off after a conflict. It is short, because the newer state arrives soon. */
 const CONFLICT_BACKOFF: BackoffOptions = { baseMs: 10, maxMs: 1000, jitter: 0.5 };
 
 type Awaited = Pick<Informer<KubeObject>, 'whenSynced' | 'refused' | 'onRefused' | 'doubted'>;
@@ -64,10 +64,10 @@ class QueueController implements Controller {
   readonly #log: Logger;
   readonly #queue: WorkQueue;
   readonly #needed = new Set<Awaited>();
-  /** Informers without which it continues while they are refused. */
+  /** Informers for which the controller does not wait while they are refused. */
   readonly #spared = new Set<Awaited>();
   readonly #unsubscribe: (() => void)[] = [];
-  /** The last error of each failing key, to log it once. */
+  /** The last error of each failing key, so that an error is logged once. */
   readonly #lastErrors = new Map<Key, string>();
   #signal: AbortSignal | undefined;
   #onIdle: (() => void) | undefined;
@@ -149,7 +149,7 @@ class QueueController implements Controller {
     }
   }
 
-  /** Whether a cache is outdated by an unknown amount, or may contain changes that the server has lost. */
+  /** Returns true if a cache is outdated by an unknown time, or may contain changes that the server has lost. */
   #isBlind(): boolean {
     for (const { refused, doubted } of this.#needed) if (refused !== undefined || doubted) return true;
     for (const { doubted } of this.#spared) if (doubted) return true;
@@ -207,5 +207,5 @@ const aborted = (signal: AbortSignal): Promise<void> =>
     signal.addEventListener('abort', () => resolve(), { once: true });
   });
 
-/** A controller. It starts with `run`. */
+/** Creates a controller. It starts with `run`. */
 export const createController = (options: ControllerOptions): Controller => new QueueController(options);

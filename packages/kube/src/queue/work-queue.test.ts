@@ -94,7 +94,7 @@ test('a delay is ignored for a key that is ready, or will be ready after its pro
   expect(queue.nextInMs).toBeUndefined();
   queue.done('a');
   expect(drain()).toEqual(['a']);
-  // A delay that was requested during the processing stays.
+  // A delay that is requested during the processing is kept.
   queue.add('a', 1_000);
   queue.done('a');
   await clock.advance(1_000);

@@ -4,10 +4,10 @@ import type { Clock, Timer } from '../clock/clock.ts';
 import { Schedule, type Scheduled } from '../clock/schedule.ts';
 import type { Key } from '../contract/objects.ts';
 
-/** Receives values of a queue for metrics. */
+/** Called with values of a queue, for metrics. */
 export interface QueueObserver {
   added?(): void;
-  /** A key was taken after this waiting time. */
+  /** Called when a key is taken, with the time for which it waited. */
   started?(waitedMs: number): void;
   finished?(workMs: number): void;
   retried?(): void;
@@ -20,11 +20,11 @@ export interface WorkQueueOptions {
   readonly observer?: QueueObserver | undefined;
   /** Called when a key becomes ready. */
   readonly onReady: () => void;
-  /** Whether a ready key is taken before those that are not urgent. Absent: all keys are equal. */
+  /** Returns true if a ready key is taken before those that are not urgent. If absent, no key is urgent. */
   readonly urgent?: ((key: Key) => boolean) | undefined;
 }
 
-/** One of this number of taken keys is not urgent, if there is one, so that urgent keys do not block the others. */
+/** One of this number of taken keys is not urgent, if there is such a key. So urgent keys do not block the others. */
 const TURNS = 4;
 
 /** Keys in the order in which they were added. */
@@ -40,7 +40,7 @@ class Line {
     this.#keys.push(key);
   }
 
-  /** The taken keys at the front are removed in batches. */
+  /** Removes the first key. Taken keys are removed from the array in batches. */
   shift(): Key | undefined {
     const key = this.#keys[this.#head];
     if (key === undefined) return undefined;
@@ -59,21 +59,22 @@ class Line {
 }
 
 /**
- * A queue of keys, in which each key waits at most once and is processed by one worker at a time. A key may have a delay.
- * It is like client-go's workqueue, with one difference: taking a key drops its delay, because the reconcile requests a new one.
+ * A queue of keys. Each key waits at most once, and one worker at a time processes it. A key may have a delay. It is like
+ * client-go's workqueue, with one difference: when a key is taken, its delay is removed, because the reconcile requests a
+ * new one.
  */
 export class WorkQueue {
   readonly #options: WorkQueueOptions;
   readonly #urgent = new Line();
   readonly #ready = new Line();
-  /** Urgent keys taken in a row. */
+  /** Number of consecutive urgent keys. */
   #streak = 0;
   /** Waiting keys with the time at which they became ready. */
   readonly #waiting = new Map<Key, number>();
   readonly #delayed = new Map<Key, Scheduled<Key>>();
   readonly #schedule = new Schedule<Key>();
   readonly #processing = new Map<Key, number>();
-  /** Keys that were added during their processing. */
+  /** Keys that were added while they were being processed. */
   readonly #dirty = new Set<Key>();
   readonly #failures = new Map<Key, number>();
   #timer: { readonly at: number; readonly handle: Timer } | undefined;
@@ -88,23 +89,23 @@ export class WorkQueue {
     return this.#waiting.size;
   }
 
-  /** The number of keys in processing. */
+  /** Number of keys that are being processed. */
   get running(): number {
     return this.#processing.size;
   }
 
-  /** Start times of the keys in processing. */
+  /** Start times of the keys that are being processed. */
   get runningSince(): Iterable<number> {
     return this.#processing.values();
   }
 
-  /** Milliseconds until the next delayed key is ready. Undefined without a delayed key. */
+  /** Milliseconds until the next delayed key is ready; undefined if there is none. */
   get nextInMs(): number | undefined {
     const next = this.#schedule.peek();
     return next === undefined ? undefined : Math.max(0, next.at - this.#now());
   }
 
-  /** Adds a key immediately, or after `afterMs`. The earliest of several requests wins. */
+  /** Adds a key immediately, or after `afterMs`. If it is added several times, the earliest time is used. */
   add(key: Key, afterMs = 0): void {
     if (this.#closed) return;
     if (afterMs > 0) this.#delay(key, this.#now() + afterMs);
@@ -128,7 +129,7 @@ export class WorkQueue {
     this.#failures.delete(key);
   }
 
-  /** Takes the next key. Call `done` afterwards. Undefined when no key is ready. */
+  /** Takes the next key; undefined if none is ready. Call `done` afterwards. */
   take(): Key | undefined {
     const key = this.#nextLine().shift();
     if (key === undefined) return undefined;
@@ -140,7 +141,7 @@ export class WorkQueue {
     return key;
   }
 
-  /** Ends the processing of a key. If it was added in the meantime, it is ready again. */
+  /** Ends the processing of a key. If it was added during the processing, it is ready again. */
   done(key: Key): void {
     const since = this.#processing.get(key);
     this.#processing.delete(key);
@@ -148,7 +149,7 @@ export class WorkQueue {
     if (this.#dirty.delete(key)) this.#push(key);
   }
 
-  /** Drops all waiting keys, and accepts no further ones. */
+  /** Removes all waiting keys, and accepts no further ones. */
   close(): void {
     this.#closed = true;
     this.#timer?.handle.cancel();

@@ -15,7 +15,7 @@ import type { DebugPages } from './health/debug-pages.ts';
 import type { Host } from './process/host.ts';
 import { type CertificatesInUse, servedCertificate, type Warnings } from './warnings/index.ts';
 
-/** Parts of a context. */
+/** The dependencies of a context. */
 export interface ContextParts<F extends Flags> {
   /** The name of the binary, which is the component of its events. */
   readonly name: string;
@@ -24,16 +24,16 @@ export interface ContextParts<F extends Flags> {
   readonly host: Pick<Host, 'clock' | 'random'>;
   readonly log: Logger;
   readonly metrics: Metrics;
-  /** If present, writes are only recorded here and not sent. */
+  /** Set in observe mode: writes are recorded here and not sent. */
   readonly decisions: ObserveDecisions | undefined;
   readonly pages: DebugPages;
   readonly certificates: CertificatesInUse;
   readonly warnings: Warnings;
-  /** If present, writes are only sent while no other process can be the leader. */
+  /** If set, writes are sent only while no other process can be the leader. */
   readonly fence: Fence | undefined;
 }
 
-/** The context of the controllers, and the recorders whose last events must be sent at the end. */
+/** Returns the context of the controllers, and the event recorders that must be flushed at the end. */
 export function createContext<F extends Flags>(
   parts: ContextParts<F>,
 ): {

@@ -1,7 +1,7 @@
 import type { CommonFlags } from '../flags/common-flags.ts';
 import type { FlagValues } from '../flags/flag.ts';
 
-/** Errors that need several common flags, one sentence each with the names of the flags. */
+/** Returns the errors in combinations of common flags, one sentence each with the names of the flags. */
 export function crossCheck(flags: FlagValues<CommonFlags>): string[] {
   const lease = flags['leader-elect-lease-duration'];
   const deadline = flags['leader-elect-renew-deadline'];
@@ -19,7 +19,7 @@ export function crossCheck(flags: FlagValues<CommonFlags>): string[] {
   ];
 }
 
-/** Duplicate ports. 0 means any port. */
+/** Returns errors about duplicate ports. Port 0 means any free port. */
 function portsTaken(flags: Readonly<Record<string, unknown>>): string[] {
   const ports = Object.entries(flags).filter(
     ([name, value]) => (name === 'port' || name.endsWith('-port')) && typeof value === 'number' && value > 0,
@@ -29,7 +29,10 @@ function portsTaken(flags: Readonly<Record<string, unknown>>): string[] {
     .map(([port, same]) => `${same.map(([name]) => `--${name}`).join(' and ')} must not both be ${port}`);
 }
 
-/** Warnings about combinations that are valid but probably wrong, one sentence each with the names of the flags. */
+/**
+ * Returns warnings about combinations of flags that are valid but probably wrong, one sentence each with the names of the
+ * flags.
+ */
 export function doubtsAbout(flags: FlagValues<CommonFlags>): string[] {
   const quiet = ['warn', 'error', 'silent'].includes(flags['log-level']);
   return [

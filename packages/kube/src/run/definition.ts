@@ -15,40 +15,43 @@ import type { DebugPages } from './health/debug-pages.ts';
 import type { Unit } from './units.ts';
 import type { ExpectedCrd } from './warnings/index.ts';
 
-/** Clients and services for the controllers of a leading process. */
+/** The clients and services for the controllers of a leader. */
 export interface BinaryContext<F extends Flags> {
   readonly flags: FlagValues<F> & FlagValues<CommonFlags>;
   readonly namespace: string;
-  /** The cluster of the machine objects. */
+  /** Client of the cluster with the machine objects. */
   readonly control: KubeClient;
-  /** The cluster of the nodes; undefined for `--target-kubeconfig=none`. */
+  /** Client of the cluster with the nodes. Undefined for `--target-kubeconfig=none`. */
   readonly target: KubeClient | undefined;
-  /** A control client with another component in its user agent. */
+  /** Returns a client of the control cluster with another component in its user agent. */
   readonly controlAs: (component: string) => KubeClient;
   readonly targetAs: (component: string) => KubeClient | undefined;
-  /** Events in the control cluster. */
+  /** Records events in the control cluster. */
   readonly recorder: EventRecorder;
-  /** Events in the target cluster. */
+  /** Records events in the target cluster. */
   readonly targetRecorder: EventRecorder | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
   readonly metrics: Metrics;
-  /** For `createInformer`. */
+  /** Options for `createInformer`. */
   readonly runtime: InformerRuntime;
-  /** With `--observe-only`: records actions outside of the clusters. The clients of the clusters record their own writes. */
+  /** Set in observe mode: records actions outside of the clusters. The clients of the clusters record their own writes. */
   readonly observe?: ObserveDecisions | undefined;
-  /** Called before irreversible actions. Absent: this process works without leader election. */
+  /** Called before actions that cannot be undone. Absent if this process runs without leader election. */
   readonly fence?: Fence | undefined;
   /** Receives the debug pages of the program. */
   readonly pages: DebugPages;
-  /** Monitors the expiry of the certificate of a service. @param what for example `webhook certificate` */
+  /**
+   * Monitors the expiry of a service's certificate.
+   * @param what Name of the certificate, such as `webhook certificate`
+   */
   readonly serving: (what: string) => ServedCertificate;
 }
 
-/** The result of reading a binary's own settings. */
+/** The result of reading the settings that only this binary has. */
 export interface Configuration {
-  /** Logged once in the first line. */
+  /** Settings that are logged once, in the first line. */
   readonly settings?: Readonly<Record<string, unknown>> | undefined;
   /** Settings that are valid but probably wrong, one sentence each. Logged after the first line. */
   readonly warnings?: readonly string[];
@@ -59,21 +62,21 @@ export interface BinaryDefinition<F extends Flags> extends Program {
   readonly defaults: CommonDefaults;
   /** Flags of the binary, in addition to the common ones. */
   readonly flags: F;
-  /** Errors that need several flags, one sentence each with the names of the flags. */
+  /** Returns errors in combinations of flags, one sentence each with the names of the flags. */
   check?(flags: FlagValues<F> & FlagValues<CommonFlags>): readonly string[];
-  /** Name of the Lease; default: the binary's name. */
+  /** Name of the Lease. The default is the name of the binary. */
   readonly leaseName?: string;
-  /** Prefix of queue and reflector metrics, e.g. `mcm_`. */
+  /** Prefix of queue and reflector metrics, such as `mcm_`. */
   readonly metricsPrefix?: string;
   /**
-   * Called once before any connection, to read the binary's own flags and environment.
-   * @throws ConfigError with one line for each invalid setting, with its name and a hint. The process then ends.
+   * Reads the flags and environment variables that only this binary has. Called once before any connection.
+   * @throws ConfigError with one line for each invalid setting, with its name and a hint. The process then exits.
    */
   configure?(flags: FlagValues<F> & FlagValues<CommonFlags>): Configuration | Promise<Configuration>;
-  /** The expected CustomResourceDefinitions. The process warns if those of the server differ. */
+  /** The expected CustomResourceDefinitions. The process warns if those of the server are different. */
   readonly crds?: readonly ExpectedCrd[];
-  /** Starts the services of every replica, even if it does not lead. Resolves to a function that stops them. */
+  /** Starts the services that run in every replica, not only in the leader. Resolves to a function that stops them. */
   serve?(context: BinaryContext<F>): Promise<(() => Promise<void>) | undefined>;
-  /** Called once, when this process leads. */
+  /** Returns the units of the leader. Called once, when this process becomes the leader. */
   units(context: BinaryContext<F>): readonly Unit[] | Promise<readonly Unit[]>;
 }

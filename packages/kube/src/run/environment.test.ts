@@ -19,7 +19,7 @@ import type { MemoryUse } from './process/memory.ts';
 import { runBinary } from './run-binary.ts';
 import type { Unit } from './units.ts';
 
-/** Problems of the environment in a whole binary: each is a log line and a metric, and the binary continues. */
+/** Problems of the environment of a whole binary. Each causes a log line and a metric, and the binary continues. */
 
 let plane: ControlPlane;
 let folder: string;
@@ -35,7 +35,7 @@ afterAll(async () => {
 const admin = () =>
   createClient({ transport: handlerTransport((request) => plane.fetch(request)), userAgent: 'test', clock: realClock });
 
-/** A proxy of the control plane that sets the user and the time of answers. Resolves to a kubeconfig. */
+/** Starts a proxy of the control plane that sets the user and the time of answers. Resolves to a kubeconfig. */
 async function door({
   user,
   dateOffsetMs = 0,

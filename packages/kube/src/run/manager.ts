@@ -8,7 +8,7 @@ export interface ManagerOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly phases: readonly Phase[];
-  /** Time limit for stopping all phases, after which they are abandoned. Default 8000. */
+  /** Time limit for stopping all phases. Afterwards the manager no longer waits for them. The default is 8000. */
   readonly stopLimitMs?: number;
 }
 
@@ -16,9 +16,12 @@ export interface ManagerOptions {
 export interface Manager {
   /** Resolves when all phases have started. Rejects with the first failure or the reason of `stop`. Call it once. */
   start(): Promise<void>;
-  /** Ends a running start, and stops the started phases. Never rejects. It may be called at any time, repeatedly. */
+  /**
+   * Aborts a start in progress, and stops the started phases. It never rejects. It may be called at any time, also
+   * repeatedly.
+   */
   stop(reason: string): Promise<void>;
-  /** All phases in order. */
+  /** Returns the status of all phases, in order. */
   status(): readonly PhaseStatus[];
 }
 

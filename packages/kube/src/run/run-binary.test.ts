@@ -68,7 +68,7 @@ function fakeHost(argv: readonly string[], identity = 'me') {
   const exits: number[] = [];
   let stop: ((reason: string) => void) | undefined;
   const ready = Promise.withResolvers<string>();
-  /** The address, or an error if the binary ends earlier. */
+  /** Returns the address, or throws if the binary ends earlier. */
   const readyOr = (exit: Promise<number>): Promise<string> =>
     Promise.race([ready.promise, exit.then((code) => Promise.reject(new Error(`exit ${code}: ${errors.join()}`)))]);
   const host: Host = {
@@ -96,7 +96,7 @@ const untilAbort = (signal: AbortSignal) =>
     signal.addEventListener('abort', () => resolve(), { once: true });
   });
 
-/** A binary with one unit that reports its start. */
+/** Creates a binary with one unit that reports its start. */
 function demo(change: Partial<Demo> = {}) {
   const began = Promise.withResolvers<BinaryContext<typeof flags>>();
   const definition: Demo = {
@@ -204,7 +204,7 @@ describe('a binary', () => {
     expect((await get('/nope')).status).toBe(404);
     const held = await client().resource(leases, 'default').get('demo');
     expect(held.spec?.holderIdentity).toBe('me');
-    // The Lease shows its own flags that are not at their defaults.
+    // The Lease contains the flags that the binary adds and that differ from their defaults.
     expect(holderSettings(held)).toEqual({ 'safety-up': 5, 'feature-gates': {} });
 
     t.stop();
@@ -285,7 +285,7 @@ describe('a binary', () => {
     let stopped = false;
     const exit = runBinary(definition, {
       ...t.host,
-      // Records the waits after the stop request, and ends them immediately.
+      // Records the waits after the request to stop, and ends them immediately.
       clock: {
         ...realClock,
         setTimeout: (callback, ms) => {

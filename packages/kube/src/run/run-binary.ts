@@ -41,14 +41,14 @@ import { workUntil } from './work.ts';
 const levelOf = (flags: FlagValues<CommonFlags>): LogLevel | 'silent' =>
   flags.v >= 4 ? 'debug' : (flags['log-level'] as LogLevel | 'silent');
 
-/** One run of a binary: the state that its phases share. */
+/** One run of a binary, with the state that its phases share. */
 class Run<F extends Flags> {
   readonly #definition: BinaryDefinition<F>;
   readonly #host: Host;
   readonly #flags: FlagValues<F> & FlagValues<CommonFlags>;
   readonly #log: LeveledLogger;
   readonly #metrics: Metrics;
-  /** Undefined without `--observe-only`. */
+  /** Set in observe mode. */
   readonly #decisions: ObserveDecisions | undefined;
   readonly #manager: Manager;
   readonly #ended = Promise.withResolvers<number>();
@@ -115,7 +115,9 @@ class Run<F extends Flags> {
     this.#end(0, reason);
   }
 
-  /** Ends the process with its reason as the last line of the log. Users look there when a process restarts repeatedly. */
+  /**
+   * Ends the process with its reason as the last line of the log. If a process restarts repeatedly, users look at this line.
+   */
   #fail(sentence: string): void {
     this.#end(1, sentence, () => this.#host.printError(sentence));
   }
@@ -226,7 +228,7 @@ class Run<F extends Flags> {
 
   #serveMore(): Phase[] {
     const { serve } = this.#definition;
-    // An observer does not serve clients.
+    // In observe mode, the process serves no clients.
     return serve && this.#decisions === undefined
       ? [{ name: 'services', start: () => serve(this.#context().context) }]
       : [];
@@ -281,7 +283,8 @@ class Run<F extends Flags> {
           const refusals = this.#warnings.list().filter(({ subject }) => subject === 'control API server');
           lost = [because, ...refusals.map(({ sentence }) => sentence)].join('; ');
         },
-        // Not ready: a rollout with insufficient roles stops here, and the previous version continues.
+        // The process then is not ready. So a rollout with insufficient roles stops here, and the previous version continues
+        // to run.
         onForbidden: (error) => {
           const why = refusalOf({ refused: error }) ?? errorText(error);
           this.#leadership = { ok: false, detail: `cannot become the leader: ${why} in namespace ${flags.namespace}` };
@@ -336,15 +339,16 @@ class Run<F extends Flags> {
 }
 
 /**
- * Runs a controller binary until it has to stop. Resolves to its exit code: 0 after a stop request, 1 when it cannot start or loses its lease.
- * Prints `ready <address>` when it serves, reaches its API servers and takes part in the election.
- * `main` calls it as `process.exit(await runBinary(definition))`.
+ * Runs a controller binary until it has to stop. `main` calls it as `process.exit(await runBinary(definition))`.
+ *
+ * - Resolves to its exit code: 0 after a request to stop, 1 if it cannot start or loses its Lease.
+ * - Prints `ready <address>` when it serves its endpoints, its API servers have answered, and it takes part in the election.
  */
 export async function runBinary<const F extends Flags>(
   definition: BinaryDefinition<F>,
   host: Host = processHost(hostname()),
 ): Promise<number> {
-  // The last line of the log must always contain the reason.
+  // The last line of the log must always be the reason.
   const crash = (error: unknown): number => {
     host.printError(error instanceof Error ? (error.stack ?? '') : '');
     host.printError(`${definition.name}: unexpected error in this program: ${errorText(error)}`);

@@ -11,12 +11,12 @@ import { refusalOf } from '../informer/refusal.ts';
 import { discoverResources } from './cluster/api-server.ts';
 import type { Check } from './health/health.ts';
 
-/** The part of an informer that `UnitRunner` uses. */
+/** The methods of an informer that `UnitRunner` calls. */
 export interface Runnable {
   readonly synced: boolean;
-  /** Why the API server refuses it now. */
+  /** Why the API server refuses the objects now. */
   readonly refused?: KubeError | undefined;
-  /** Name and size of the cache, for a metric. */
+  /** Name of the resource in the cache, for a metric. */
   readonly resource?: string;
   readonly store?: { readonly size: number };
   /** The number of cached objects that do not conform to their type. */
@@ -34,15 +34,15 @@ export interface Need {
 export interface Unit {
   readonly name: string;
   readonly needs: readonly Need[];
-  /** Informers of the unit. An informer of several units runs once. */
+  /** Informers of the unit. If several units have the same informer, it runs once. */
   readonly informers: readonly Runnable[];
-  /** Informers without which the unit continues while the API server refuses them. Absent: none. */
+  /** Informers that the unit does not need while the API server refuses them. Absent if it needs all. */
   readonly spares?: readonly Runnable[];
-  /** Works until the signal aborts; resolves when the last reconcile has ended. */
+  /** Runs until the signal aborts. Resolves when the last reconcile has ended. */
   run(signal: AbortSignal): Promise<void>;
 }
 
-/** Units of a binary and the environment of the runner. */
+/** The units of a binary, and the dependencies of the runner. */
 export interface UnitRunnerOptions {
   readonly units: readonly Unit[];
   readonly clock: Clock;
@@ -50,7 +50,7 @@ export interface UnitRunnerOptions {
   readonly log: Logger;
 }
 
-/** Back-off of discovery, which cannot be watched, while a kind is missing. */
+/** Back-off of the discovery while a kind is missing. The discovery of an API server cannot be watched. */
 const LOOK_AGAIN: BackoffOptions = { baseMs: 1000, maxMs: 15_000, jitter: 0.2 };
 
 const label = ({ group, version, plural }: ResourceDefinition<KubeObject>): string =>
@@ -64,7 +64,7 @@ const listed = (before: string, informers: readonly Runnable[]): string => {
 const refusals = (informers: readonly Runnable[]): string =>
   informers.flatMap((informer) => refusalOf(informer) ?? []).join(', ');
 
-/** Starts each unit as soon as the server has its kinds. */
+/** Starts each unit as soon as the API server has its kinds. */
 export class UnitRunner {
   readonly #options: UnitRunnerOptions;
   readonly #missing = new Map<Unit, readonly string[]>();
@@ -75,18 +75,18 @@ export class UnitRunner {
     this.#options = options;
   }
 
-  /** Works until the signal aborts and everything has ended. Rejects when a unit fails. */
+  /** Runs until the signal aborts and all units have ended. Rejects if a unit fails. */
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all(this.#options.units.map((unit) => this.#runUnit(unit, signal)));
     await Promise.all(this.#informers.values());
   }
 
-  /** Objects in the caches, by resource. */
+  /** Returns the number of cached objects, by resource. */
   cacheSizes(): ReadonlyMap<string, number> {
     return this.#sums(({ store }) => store?.size ?? 0);
   }
 
-  /** The number of cached objects that do not conform to their type, by resource. */
+  /** Returns the number of cached objects that do not conform to their type, by resource. */
   malformed(): ReadonlyMap<string, number> {
     return this.#sums(({ malformed }) => malformed ?? 0);
   }
@@ -100,7 +100,10 @@ export class UnitRunner {
     return sums;
   }
 
-  /** One check per unit. A unit with missing kinds is shown, and only fails when no unit could start. */
+  /**
+   * Returns one check for each unit. If kinds of a unit are missing, the check shows it. It fails only if no unit could
+   * start.
+   */
   checks(): Check[] {
     const some = this.#started.size > 0;
     return this.#options.units.map((unit) => this.#check(unit, some));

@@ -1,9 +1,9 @@
-/** The oldest supported Node.js, as `engines` of the packages states it. */
+/** The oldest supported version of Node.js, as in `engines` of the packages. */
 const OLDEST_NODE = [22, 19] as const;
 
 /**
- * The sentence for a Node.js that is too old; undefined for a supported one.
- * @param version such as `20.20.2`
+ * Returns an error if the version of Node.js is too old; undefined if it is supported.
+ * @param version A version such as `20.20.2`
  */
 export function oldNode(name: string, version: string): string | undefined {
   const [major = 0, minor = 0] = version.split('.').map(Number);
@@ -15,10 +15,10 @@ export function oldNode(name: string, version: string): string | undefined {
 /**
  * Starts a program: verifies the version of Node.js, sets flags of V8, and loads the rest.
  *
- * This module and the modules that call it have no static import of a Node.js module. An older Node.js would stop at an import of
- * a name that it does not have, with a `SyntaxError` and before any code runs.
- * @param load imports the module with the rest of the program
- * @param v8Flags set before anything else is loaded
+ * This module and the modules that call it have no static import of a Node.js module. If such a module lacks an imported
+ * name in an older Node.js, the process ends with a `SyntaxError` before any code runs.
+ * @param load Imports the module with the rest of the program
+ * @param v8Flags Flags that are set before anything else is loaded
  */
 export function startProgram(name: string, load: () => Promise<unknown>, v8Flags: readonly string[] = []): void {
   const problem = oldNode(name, process.versions.node);
@@ -29,10 +29,11 @@ export function startProgram(name: string, load: () => Promise<unknown>, v8Flags
   }
   const { setFlagsFromString } = process.getBuiltinModule('node:v8');
   for (const flag of v8Flags) setFlagsFromString(flag);
-  // The modules are compiled once, not at every start. From source, Node.js also strips the types once.
+  // With the cache, modules are compiled once and not at every start. For TypeScript sources, the types are also removed
+  // only once.
   process.getBuiltinModule('node:module').enableCompileCache();
   load().catch((error: unknown) => {
-    // Node.js would write its version as the last line of the log. The last line must be the cause.
+    // Otherwise Node.js writes its version as the last line of the log. The last line must be the reason.
     const { message, stack } = error instanceof Error ? error : { message: String(error), stack: '' };
     process.stderr.write(`${stack}\n${name}: the program could not start: ${message}\n`);
     process.exit(1);

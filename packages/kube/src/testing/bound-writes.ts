@@ -1,6 +1,8 @@
 import type { Transport } from '../contract/transport.ts';
 
-/** Kinds whose names identify the object: Events, Leases, bootstrap tokens with the UID of their machine. */
+/**
+ * Kinds whose names identify the object: Events, Leases, and bootstrap tokens, whose name contains the UID of their machine.
+ */
 const EXEMPT = /\/(events|leases)(\/|\?|$)|\/secrets\/bootstrap-token-/;
 
 interface Body {
@@ -19,19 +21,20 @@ const namesObject = ({ metadata, preconditions, deleteOptions }: Body): boolean 
     (bound) => bound?.uid !== undefined || bound?.resourceVersion !== undefined,
   );
 
-/** Whether a deletion contains the version of the object from which it was decided. */
+/** Returns true if a delete request contains the version of the object on which the decision was based. */
 const isVersioned = ({ preconditions }: Body): boolean => preconditions?.resourceVersion !== undefined;
 
 const isBound = (body: Body | readonly Operation[]): boolean =>
   'some' in body ? body.some(({ op, path }) => op === 'test' && path === '/metadata/uid') : namesObject(body);
 
 /**
- * Watches the writes of a controller under test. Each change, eviction or deletion must contain the UID or the version of the object
- * for which it was decided. The server then refuses it for another object of the same name.
+ * Observes the writes of a controller under test. Each change, eviction or deletion must contain the UID or the version of
+ * the object on which the decision was based. The server then refuses it for another object of the same name.
  *
- * @param byState Plural names of kinds whose objects are deleted because of their state. Their deletions must contain the version,
- * so that a changed object is kept.
- * @returns `wrap` passes requests on. `unbound` lists each write without a UID or version, and each deletion without a version, once.
+ * @param byState Plural names of kinds whose objects are deleted because of their state. Their delete requests must contain
+ * the version, so that a changed object is not deleted.
+ * @returns `wrap` forwards requests. `unbound` lists each write without a UID or version, and each deletion without a
+ * version, once.
  */
 export function watchBoundWrites(byState: readonly string[]): {
   readonly wrap: (transport: Transport) => Transport;

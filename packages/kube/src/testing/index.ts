@@ -1,4 +1,4 @@
-/** For tests of packages that use this one. */
+/** Test helpers, also for other packages. */
 
 export { watchBoundWrites } from './bound-writes.ts';
 export { type Malformation, malformations, sampleOf } from './malformed.ts';

@@ -1,12 +1,15 @@
 import type { Shape } from '../contract/shape.ts';
 
-/** Malformed objects that a permissive schema accepts, for tests: one for each way in which one field does not conform to its type. */
+/**
+ * Malformed objects for tests, which a permissive schema accepts. There is one for each way in which a field can differ from
+ * its type.
+ */
 export interface Malformation {
-  /** For example `spec.class is 5`. */
+  /** Description such as `spec.class is 5`. */
   readonly what: string;
-  /** The field in a report: `spec.taints[0].key`. */
+  /** The field as it is reported, such as `spec.taints[0].key`. */
   readonly field: string;
-  /** Whether this content is malformed. An optional field may be null or absent. */
+  /** True if this content is malformed. An optional field may be null or absent. */
   readonly reported: boolean;
   /** The object without apiVersion, kind and metadata. */
   readonly content: Record<string, unknown>;
@@ -14,7 +17,7 @@ export interface Malformation {
 
 const SAMPLES = { string: 'x', integer: 3, number: 1.5, boolean: true, array: ['x'], object: { x: 'x' } } as const;
 
-/** A value of a shape with all of its fields. */
+/** Returns a value of a shape with all of its fields. */
 export function sampleOf(shape: Shape): unknown {
   if (shape['x-kubernetes-int-or-string']) return 1;
   if (shape.type === 'array') return shape.items ? [sampleOf(shape.items)] : ['x'];
@@ -26,7 +29,7 @@ export function sampleOf(shape: Shape): unknown {
 
 type Path = readonly (string | number)[];
 
-/** Every field of a shape, and whether it is required. */
+/** Yields every field of a shape, and whether it is required. */
 function* fieldsOf(
   shape: Shape,
   path: Path = [],
@@ -66,7 +69,7 @@ function changed(value: unknown, [step, ...rest]: Path, to: unknown): unknown {
 const written = (path: Path): string =>
   path.map((step, index) => (typeof step === 'number' ? `[${step}]` : index === 0 ? step : `.${step}`)).join('');
 
-/** Every field of a kind: missing, null, and of each other type. */
+/** Yields every field of a kind: missing, null, and of each other type. */
 export function* malformations(shape: Shape): Generator<Malformation> {
   const { apiVersion: _a, kind: _k, metadata: _m, ...properties } = shape.properties ?? {};
   const own: Shape = { ...shape, properties };

@@ -18,7 +18,7 @@ export class ScriptedStream {
   #wake: (() => void) | undefined;
   #ended = false;
   #failure: Error | undefined;
-  /** True when the reader has ended. */
+  /** True when the reader has closed the stream. */
   closed = false;
 
   /** Sends text: part of a line, a line, or several. */
@@ -75,7 +75,7 @@ async function respond(answer: Answer, signal: AbortSignal | undefined): Promise
   return { status: answer.status ?? 200, headers, text: async () => text, body: null };
 }
 
-/** A transport with answers of the test, for behavior that real servers do not show. */
+/** Creates a transport whose answers a test defines. Use it for behavior that real servers do not show. */
 export function scriptedTransport(
   script: (request: TransportRequest, index: number) => Answer | undefined,
 ): Transport & { readonly requests: TransportRequest[] } {
@@ -89,7 +89,7 @@ export function scriptedTransport(
   return Object.assign(transport, { requests });
 }
 
-/** A Status in the format of a server. */
+/** Returns a Status as a server would send it. */
 export const status = (code: number, reason: string, message: string, more: object = {}): Answer => ({
   status: code,
   json: { apiVersion: 'v1', kind: 'Status', status: 'Failure', code, reason, message, ...more },

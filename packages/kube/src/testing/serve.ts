@@ -22,7 +22,7 @@ interface Served {
 export async function serve<S extends Served>(start: (options: ServeOptions) => Promise<S>) {
   const clock = new VirtualClock();
   const random = seededRandom(1);
-  /** Requests with changes: `PATCH /api/v1/…`. */
+  /** Requests that change objects, such as `PATCH /api/v1/…`. */
   const writes: string[] = [];
   const server = await start({
     clock,

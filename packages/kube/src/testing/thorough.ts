@@ -1,12 +1,12 @@
 /**
- * Whether tests run all their cases and random histories: `MCM_THOROUGH=1`, as `.ci/run` sets it. A plain run takes a fixed sample, so that
- * a developer waits for minutes only.
+ * True if tests run all their cases and random histories: with `MCM_THOROUGH=1`, as in `.ci/run`. Otherwise they run a fixed
+ * sample, so that a developer waits only minutes.
  */
 export const isThorough: boolean = process.env.MCM_THOROUGH === '1';
 
-/** All cases in a thorough run. In a plain run, the first one and then each `every`-th. */
+/** Returns all cases in a thorough run. Otherwise it returns the first case and then each `every`-th one. */
 export const sampled = <T>(cases: readonly T[], every: number): readonly T[] =>
   isThorough ? cases : cases.filter((_, index) => index % every === 0);
 
-/** A number of cases: the full number in a thorough run, and a smaller one in a plain run. */
+/** Returns the number of cases: `full` in a thorough run, and `plain` otherwise. */
 export const thoroughly = (full: number, plain: number): number => (isThorough ? full : plain);

@@ -7,11 +7,14 @@ import type { Span } from './span.ts';
 
 /** Sends spans in batches, without blocking the caller. */
 export interface SpanExporter {
-  /** Adds an ended span. Never throws, never waits. When the queue is full, the span is dropped. */
+  /** Adds a span that has ended. It never throws and never waits. If the queue is full, the span is dropped. */
   export(span: Span): void;
-  /** Sends all pending spans at the end. Resolves when they have been sent, or when one batch failed within a second. */
+  /**
+   * Sends all pending spans at the end of the process. Resolves when they have been sent, or when a batch has failed, which
+   * takes at most a second.
+   */
   flush(): Promise<void>;
-  /** The number of dropped spans: not sent, or the queue was full. */
+  /** Number of dropped spans: they were not sent, or the queue was full. */
   readonly dropped: number;
   /** The number of spans that the collector accepted. */
   readonly sent: number;
@@ -28,14 +31,14 @@ export interface SpanExporterOptions {
   readonly log: Logger;
 }
 
-/** The defaults of OpenTelemetry's batch processor. */
+/** Delay before a batch is sent: the default of OpenTelemetry's batch processor. */
 const DELAY_MS = 5_000;
 const BATCH = 512;
 const MOST_WAITING = 2_048;
-/** Time limit of one request. The end of the process does not wait longer either. */
+/** Time limit of one request. The end of the process waits no longer than this. */
 const TIMEOUT_MS = 1_000;
 
-/** Sends spans in batches as OTLP in JSON. A refused batch is lost, because spans are not state. */
+/** Sends spans in batches as OTLP in JSON. If the collector refuses a batch, its spans are lost. */
 export function createSpanExporter(options: SpanExporterOptions): SpanExporter {
   const { transport, path, headers, resource, clock, log } = options;
   const outage = createOutageLog('export of traces', clock, log);

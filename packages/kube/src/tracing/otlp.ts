@@ -14,14 +14,14 @@ const ERROR = 2;
 function anyValue(value: SpanValue): object {
   if (typeof value === 'string') return { stringValue: value };
   if (typeof value === 'boolean') return { boolValue: value };
-  // 64-bit integers are strings in protobuf's JSON.
+  // In the JSON format of protobuf, 64-bit integers are strings.
   return Number.isSafeInteger(value) ? { intValue: String(value) } : { doubleValue: value };
 }
 
 const attributesOf = (attributes: Readonly<Record<string, SpanValue>>): object[] =>
   Object.entries(attributes).map(([key, value]) => ({ key, value: anyValue(value) }));
 
-/** Nanoseconds do not fit into a number, so they are strings. */
+/** Nanoseconds are too large for a number, so they are strings. */
 const nanos = (ms: number): string => String(BigInt(Math.round(ms * 1_000)) * 1_000n);
 
 const spanOf = (span: Span): object => ({
@@ -41,7 +41,7 @@ const spanOf = (span: Span): object => ({
   status: span.error === undefined ? {} : { code: ERROR, message: span.error },
 });
 
-/** The body of an OTLP/HTTP request in JSON (`ExportTraceServiceRequest`). */
+/** Returns the body of an OTLP/HTTP request in JSON (`ExportTraceServiceRequest`). */
 export const otlpBody = ({ name, version, attributes }: Resource, spans: readonly Span[]): string =>
   JSON.stringify({
     resourceSpans: [

@@ -1,4 +1,4 @@
-/** Destination of spans. */
+/** Where spans are sent. */
 export interface TracingSettings {
   /** `http(s)://host:port`, with an optional path prefix. */
   readonly server: string;
@@ -8,10 +8,10 @@ export interface TracingSettings {
   readonly attributes: Readonly<Record<string, string>>;
 }
 
-/** Traces are disabled. Contains the reason if they were requested. */
+/** Traces are disabled. It contains the reason if they were requested. */
 export interface TracingOff {
   readonly off: true;
-  /** A sentence for the log. Absent when traces were not requested. */
+  /** The reason as a sentence for the log. Absent if traces were not requested. */
   readonly because?: string | undefined;
 }
 
@@ -39,8 +39,8 @@ function pairs(text: string): Record<string, string> | undefined {
 const off = (because?: string): TracingOff => ({ off: true, because });
 
 /**
- * Reads OpenTelemetry's variables. Nothing is sent without an endpoint.
- * An invalid value disables traces with a sentence, because a controller must run without its telemetry.
+ * Reads OpenTelemetry's environment variables. Without an endpoint, nothing is sent. An invalid value disables traces and is
+ * reported in a sentence, because a controller must run without its telemetry.
  */
 export function tracingSettings(env: Environment): TracingSettings | TracingOff {
   const own = env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? '';
@@ -50,7 +50,7 @@ export function tracingSettings(env: Environment): TracingSettings | TracingOff 
     return off();
   const variable = own === '' ? 'OTEL_EXPORTER_OTLP_ENDPOINT' : 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT';
   const protocol = env.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL ?? env.OTEL_EXPORTER_OTLP_PROTOCOL ?? 'http/json';
-  // Collectors accept both HTTP encodings on one port. gRPC has another port.
+  // Collectors accept both HTTP encodings on the same port, but gRPC on another one.
   if (!protocol.startsWith('http/')) {
     return off(
       `OTEL_EXPORTER_OTLP_PROTOCOL is ${protocol}, but only http/json is supported (port 4318 of a collector)`,
@@ -61,7 +61,7 @@ export function tracingSettings(env: Environment): TracingSettings | TracingOff 
   const headers = pairs(
     [env.OTEL_EXPORTER_OTLP_HEADERS, env.OTEL_EXPORTER_OTLP_TRACES_HEADERS].filter(Boolean).join(','),
   );
-  // The value is left out because it may contain a token.
+  // The message does not contain the value, which may be a token.
   if (headers === undefined) return off('OTEL_EXPORTER_OTLP_HEADERS is not of the form key=value,key=value');
   const attributes = pairs(env.OTEL_RESOURCE_ATTRIBUTES ?? '');
   if (attributes === undefined) return off('OTEL_RESOURCE_ATTRIBUTES is not of the form key=value,key=value');

@@ -28,12 +28,12 @@ export interface SpanEvent {
   readonly attributes: Readonly<Record<string, SpanValue>>;
 }
 
-/** Hexadecimal digits that are equal for equal words in every process. */
+/** Returns hexadecimal digits that are the same for the same words in every process. */
 const derived = (digits: number, words: readonly string[]): string =>
   createHash('sha256').update(JSON.stringify(words)).digest('hex').slice(0, digits);
 
-/** The trace ID of an object with a unique name. It stays the same after a restart of the process. */
+/** Returns the trace ID of an object with a unique name. It is the same after a restart of the process. */
 export const traceIdOf = (...words: readonly string[]): string => derived(32, ['trace', ...words]);
 
-/** A span ID from the unique words of the span within its trace. A repeated span has the same ID. */
+/** Returns a span ID from words that are unique within the trace. A span that is sent again has the same ID. */
 export const spanIdOf = (...words: readonly string[]): string => derived(16, ['span', ...words]);

@@ -9,7 +9,10 @@ const firstOf = (variables: Variables, names: readonly string[]) =>
 
 const familyOf = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 6 ? 'ipv6' : 'ipv4');
 
-/** @returns undefined for a text that is no range of addresses */
+/**
+ * Parses a range of addresses.
+ * @returns undefined if the text is no range of addresses
+ */
 function rangeOf(entry: string): BlockList | undefined {
   const [address = '', bits = '', more] = entry.split('/');
   if (more !== undefined || isIP(address) === 0 || !/^\d{1,3}$/.test(bits)) return undefined;
@@ -19,12 +22,12 @@ function rangeOf(entry: string): BlockList | undefined {
   return range;
 }
 
-/** Host and port of an entry of `NO_PROXY`. An IPv6 address with a port has brackets. */
+/** Splits an entry of `NO_PROXY` into host and port. An IPv6 address with a port has brackets. */
 const partsOf = (entry: string): readonly (string | undefined)[] =>
   /^\[(.+)\](?::(\d+))?$/.exec(entry)?.slice(1) ??
   (isIP(entry) === 6 ? [entry] : (/^([^:]*)(?::(\d+))?$/.exec(entry)?.slice(1) ?? []));
 
-/** Whether an entry of `NO_PROXY` names the host. */
+/** Returns true if an entry of `NO_PROXY` matches the host. */
 function names(entry: string, host: string, port: string): boolean {
   if (entry === '*') return true;
   const range = rangeOf(entry);
@@ -43,8 +46,9 @@ const isOwnHost = (host: string): boolean =>
   host === 'localhost' || (isIP(host) !== 0 && LOOPBACK.check(host, familyOf(host)));
 
 /**
- * The proxy of `HTTPS_PROXY` for an origin, unless `NO_PROXY` names its host; undefined: a direct connection. The rules are those of Go's
- * `httpproxy`. Plain HTTP is always direct: only loopback addresses and metadata services use it, and a proxy cannot reach these.
+ * Returns the proxy in `HTTPS_PROXY` for an origin. Undefined if the connection is direct, for example because `NO_PROXY`
+ * contains its host. The rules are those of Go's `httpproxy`. Plain HTTP is always direct, because only loopback addresses
+ * and metadata services use it, and a proxy cannot reach these.
  * @throws ConfigError without the value, which may contain a password
  */
 export function environmentProxy(origin: string, variables: Variables): string | undefined {

@@ -22,23 +22,24 @@ function toRequest(request: TransportRequest, token: string | undefined): Reques
       method: request.method,
       headers,
       body: request.body,
-      // Only a watch lives long enough to need the signal, and a Request with a signal is expensive.
+      // Only a watch is open for long enough to need the signal. A Request with a signal is expensive.
       signal: request.signal !== undefined && isWatch(request.path) ? request.signal : undefined,
     }),
   );
 }
 
 /**
- * A `Request` holds its signal by a weak reference. After a garbage collection an abort would not reach the handler, and a watch would
- * not end. So the signal holds the request.
+ * A `Request` refers to its signal weakly. After a garbage collection, an abort would not reach the handler and a watch
+ * would not end. So this function lets the signal refer to the request.
  */
 function holdUntilAborted(request: Request, signal: AbortSignal | undefined): void {
   signal?.addEventListener('abort', () => request.signal, { once: true });
 }
 
 /**
- * A transport that calls the request handler of a server in this process, without a socket and with the same answers.
- * @param token Bearer token to send; absent: no `Authorization` header.
+ * Creates a transport that calls the request handler of a server in this process. It uses no socket and returns the same
+ * answers.
+ * @param token Bearer token to send. If absent, there is no `Authorization` header.
  */
 export function handlerTransport(fetch: (request: Request) => Promise<Response>, token?: string): Transport {
   return async (request): Promise<TransportResponse> => {

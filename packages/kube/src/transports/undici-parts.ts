@@ -1,17 +1,18 @@
 import { load } from '../base/lazy.ts';
 
 type Undici = typeof import('undici');
-/** The used parts of undici. */
+/** The exports of undici that this package uses. */
 export type UndiciParts = Pick<Undici, 'Pool' | 'ProxyAgent'>;
 
 /**
- * undici without its fetch, caches, mocks and web sockets, which saves 3 MB and a hundred files in each process.
- * These files are internal: if they do not exist, all of undici is loaded. Their names are literals, because the bundler only follows literals.
+ * Loads undici without its fetch, caches, mocks and web sockets, which saves 3 MB and a hundred files in each process. The
+ * loaded files are internal, so if they do not exist, all of undici is loaded. Their names are literals, because bundlers
+ * only follow literals.
  */
 export function undiciParts(): UndiciParts {
   try {
     const dispatcher = load('undici/lib/dispatcher/dispatcher.js') as Undici['Dispatcher'];
-    // As undici's entry does.
+    // The main module of undici does the same.
     Object.assign(dispatcher.prototype, load('undici/lib/api/index.js'));
     return {
       Pool: load('undici/lib/dispatcher/pool.js') as Undici['Pool'],

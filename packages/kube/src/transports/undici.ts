@@ -11,32 +11,41 @@ import { undiciParts } from './undici-parts.ts';
 export interface UndiciTransportOptions extends ClusterConfig {
   /** A bearer token that does not change. `authorization` takes precedence. */
   readonly token?: string | undefined;
-  /** Number of connections for requests. Further requests wait. Default 32. Each watch has a separate connection, without limit. */
+  /**
+   * Maximum number of connections for requests; the default is 32. Further requests wait. Each watch has a separate
+   * connection, without a limit.
+   */
   readonly connections?: number;
 }
 
-/** A network transport. */
+/** A transport over the network. */
 export type UndiciTransport = Transport & {
-  /** Closes all connections. Running requests fail. */
+  /** Closes all connections. Requests in progress fail. */
   close(): Promise<void>;
 };
 
 const DEFAULT_CONNECTIONS = 32;
-/** Shorter than the idle timeout of servers (kube-apiserver: 90 s and more). A shorter timeout in an answer takes precedence. */
+/**
+ * Time after which idle connections are closed. It is shorter than the timeout of servers (kube-apiserver: 90 s or more). A
+ * shorter timeout in an answer takes precedence.
+ */
 const KEEP_ALIVE_MS = 60_000;
 /**
- * The kernel probes a connection without data after this time: ten times, a second apart. A dead server is detected after 40 s.
- * client-go detects it after 45 s with pings. A watch may have no data for up to a minute.
+ * The kernel probes a connection after this time without data: ten times, one second apart. A server that stopped is
+ * therefore detected after 40 s. client-go detects it after 45 s with pings. A watch may receive no data for up to a minute.
  */
 const PROBE_AFTER_MS = 30_000;
 
-/** The server closed a kept connection while a request was sent. Reads are sent again, as in net/http. */
+/**
+ * Returns true if the server closed an idle connection while a request was being sent. Reads are then sent again, as in
+ * net/http.
+ */
 const isStaleConnection = (error: unknown): boolean => {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code === 'EPIPE';
 };
 
-/** The certificate of the server was not trusted, so nothing was sent. */
+/** Returns true if the certificate of the server was not trusted, so no request was sent. */
 const isUntrusted = (error: unknown): error is Error => {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   return /^(CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|ERR_TLS_CERT_)/.test(code);
@@ -58,8 +67,8 @@ function tls(options: UndiciTransportOptions) {
 }
 
 /**
- * One context for all connections with these certificates. Otherwise each connection parses the certificates again and keeps
- * its own copy. Invalid certificates stay as they are, so that each request fails with the error.
+ * Creates one TLS context for all connections with these certificates. Otherwise each connection would parse them again and
+ * keep its own copy. If the certificates are invalid, they are passed on, so that each request fails with the error.
  */
 function secureContext(certificates: SecureContextOptions) {
   try {
@@ -71,11 +80,11 @@ function secureContext(certificates: SecureContextOptions) {
 
 function dispatcher(options: UndiciTransportOptions, origin: string, connections: number | null): Dispatcher {
   const undici = undiciParts();
-  // The client has time limits with its own clock.
+  // The client applies its own time limits with its own clock.
   const common = { headersTimeout: 0, bodyTimeout: 0, keepAliveTimeout: KEEP_ALIVE_MS, allowH2: false, connections };
   if (options.proxyUrl !== undefined) {
     const probes = { keepAlive: true, keepAliveInitialDelay: PROBE_AFTER_MS };
-    // With TLS options, undici would use TLS to a SOCKS proxy, which does not support it.
+    // With TLS options, undici would connect to a SOCKS proxy over TLS, which such proxies do not support.
     const proxyTls = options.proxyUrl.startsWith('socks5:') ? {} : { proxyTls: probes };
     return new undici.ProxyAgent({ uri: options.proxyUrl, requestTls: tls(options), ...proxyTls, ...common });
   }
@@ -103,13 +112,15 @@ const toResponse = (data: Dispatcher.ResponseData): TransportResponse => ({
   body: data.body,
 });
 
-/** Connections with the same credentials and authority. */
+/** Connections that use the same credentials and the same certificate authority. */
 interface Connections {
   readonly requests: Dispatcher;
   readonly watches: Dispatcher;
 }
 
-/** The connections of the current credentials. Connections of earlier credentials end with their last request. */
+/**
+ * The connections with the current credentials. Connections with earlier credentials are closed after their last request.
+ */
 class LatestConnections {
   readonly #origin: string;
   readonly #options: UndiciTransportOptions;
@@ -124,7 +135,7 @@ class LatestConnections {
   }
 
   of(config: ClusterConfig): Connections {
-    // A configuration that was used before is outdated: its request was only delayed.
+    // If a configuration was used before, it is outdated: its request was only delayed.
     if (this.#current !== undefined && this.#seen.has(config)) return this.#current;
     this.#seen.add(config);
     const { ca, clientCertificate } = config;
@@ -163,8 +174,8 @@ interface Credentials {
 }
 
 /**
- * A transport over HTTP/1.1 with kept connections. Without `proxyUrl`, the proxy of the environment applies.
- * Throws `ConfigError` for an invalid address.
+ * Creates a transport over HTTP/1.1 that reuses connections. Without `proxyUrl`, the proxy from the environment is used.
+ * @throws ConfigError for an invalid address
  */
 export function undiciTransport(options: UndiciTransportOptions): UndiciTransport {
   const { origin, prefix } = parseServer(options.server);
@@ -188,11 +199,12 @@ export function undiciTransport(options: UndiciTransportOptions): UndiciTranspor
         origin,
         method: request.method as Dispatcher.HttpMethod,
         path: prefix + request.path,
-        // Repeated here, because undici does not apply the options of the dispatcher to a SOCKS proxy.
+        // These are repeated, because undici does not apply the options of the dispatcher to a SOCKS proxy.
         headersTimeout: 0,
         bodyTimeout: 0,
         headers: authorization === undefined ? request.headers : { ...request.headers, authorization },
-        // undici closes the connection after a DELETE with a body by default. API servers read the body of a DELETE request (DeleteOptions).
+        // By default, undici closes the connection after a DELETE with a body. API servers read the body of a DELETE request
+        // (DeleteOptions).
         body: request.body,
         reset: request.body === undefined ? undefined : false,
         signal: request.signal,
@@ -200,7 +212,7 @@ export function undiciTransport(options: UndiciTransportOptions): UndiciTranspor
     );
   };
 
-  /** The answer, or the failure of a request that was not sent because the server was not trusted. */
+  /** Returns the answer. If the server was not trusted, it returns the error, because no request was sent. */
   const answer = async (request: TransportRequest, shown: Credentials): Promise<Dispatcher.ResponseData | Error> => {
     try {
       return await send(request, shown);
@@ -211,7 +223,7 @@ export function undiciTransport(options: UndiciTransportOptions): UndiciTranspor
     }
   };
 
-  /** The current credentials of the files, if they have changed. */
+  /** Returns the current credentials from the files, if they have changed. */
   const renewed = async ({ config, authorization }: Credentials): Promise<Credentials | undefined> => {
     config.forgetAuthorization?.();
     options.lookAgain?.();

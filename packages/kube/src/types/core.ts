@@ -19,7 +19,7 @@ export interface Condition {
   lastTransitionTime?: string | null;
 }
 
-/** Whether the `Ready` condition of a Node or a Pod is `True`. A missing condition counts as not ready. */
+/** Returns true if the `Ready` condition of a Node or a Pod is `True`. A missing condition counts as not ready. */
 export const isReady = ({ status }: { status?: { conditions?: readonly Condition[] } }): boolean =>
   status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false;
 
@@ -31,7 +31,7 @@ export interface Taint {
   timeAdded?: string;
 }
 
-/** The used fields of a Node. */
+/** The fields of a Node that this project reads. */
 export interface Node extends KubeObject {
   spec: { providerID?: string; unschedulable?: boolean; taints?: Taint[]; podCIDR?: string; podCIDRs?: string[] };
   status?: {

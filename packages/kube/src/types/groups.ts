@@ -8,7 +8,7 @@ import {
   webhookConfigurationShape,
 } from './shapes.ts';
 
-/** A label selector as the API has it. */
+/** A label selector as in the API. */
 export interface LabelSelector {
   matchLabels?: Record<string, string>;
   matchExpressions?: { key: string; operator: string; values?: string[] }[];
@@ -38,10 +38,13 @@ export interface VolumeAttachment extends KubeObject {
   status?: { attached: boolean; attachError?: object; detachError?: object };
 }
 
-/** The report of the CSI drivers of a node. It has the name of the Node. */
+/** The CSI drivers of a node with their limits. The object has the name of the Node. */
 export interface CsiNode extends KubeObject {
   spec: {
-    /** `allocatable.count`: the number of volumes that the driver can attach to the node at the same time. Absent: no limit. */
+    /**
+     * `allocatable.count` is the number of volumes that the driver can attach to the node at the same time. If absent, there
+     * is no limit.
+     */
     drivers?: { name: string; nodeID?: string; topologyKeys?: string[]; allocatable?: { count?: number } }[] | null;
   };
 }

@@ -1,6 +1,9 @@
 import type { Shape } from '../contract/shape.ts';
 
-/** The fields of Kubernetes kinds that this project reads. Stored objects are checked against them before they enter a cache. */
+/**
+ * The fields of Kubernetes kinds that this project reads. Stored objects are checked against them before they are added to a
+ * cache.
+ */
 
 const text: Shape = { type: 'string' };
 const flag: Shape = { type: 'boolean' };

@@ -21,7 +21,7 @@ interface Serving extends ServingPair {
 
 /** The contents of the shared Secret. */
 export interface Certificates {
-  /** Newest first. */
+  /** Certificate authorities, newest first. */
   readonly authorities: readonly Authority[];
   readonly serving: Serving | undefined;
 }
@@ -65,18 +65,18 @@ function servingOf(cert: string, key: string, authorities: readonly Authority[])
   return { cert, key, names: namesOf(parsed), until: parsed.validToDate, signedBy: signer.cert };
 }
 
-/** Reads the data (base64) of a Secret. Leaves out damaged parts and keys that do not belong to their certificate. */
+/** Reads the data (base64) of a Secret. It skips damaged entries, and keys that do not belong to their certificate. */
 export function readCertificates(data: Readonly<Record<string, string>> | undefined): Certificates {
   const text = (key: string): string => Buffer.from(data?.[key] ?? '', 'base64').toString('utf8');
   const authorities = authoritiesOf(text('ca.crt'), text('ca.key'));
   return { authorities, serving: servingOf(text('tls.crt'), text('tls.key'), authorities) };
 }
 
-/** The bundle that clients trust: all authorities, PEM. */
+/** Returns all authorities in PEM. Clients trust this bundle. */
 export const bundleOf = (authorities: readonly Pick<Authority, 'cert'>[]): string =>
   authorities.map(({ cert }) => cert).join('');
 
-/** The data of the Secret, base64: the keys of type kubernetes.io/tls, and the authorities. */
+/** Returns the data of the Secret in base64: the keys of type kubernetes.io/tls, and the authorities. */
 export function secretData(authorities: readonly Authority[], { cert, key }: ServingPair): Record<string, string> {
   const base64 = (text: string): string => Buffer.from(text).toString('base64');
   return {

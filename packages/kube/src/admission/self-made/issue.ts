@@ -6,7 +6,7 @@ import type { ServingPair } from '../server.ts';
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 const LINE = /.{1,64}/g;
 
-/** Start and end of a certificate. */
+/** Start and end of a certificate's validity. */
 export interface Validity {
   readonly from: Date;
   readonly until: Date;
@@ -50,7 +50,7 @@ export async function issueAuthority({ from, until }: Validity, purpose = 'webho
   const certificate = await x509.X509CertificateGenerator.createSelfSigned(
     {
       serialNumber: serial,
-      // Each authority has another name, so that a client with two of them can find the one that signed.
+      // Each authority has a different name. A client that trusts two authorities can then find the one that signed.
       name: [{ CN: [`machine-controller-manager ${purpose} ${serial.slice(0, 8)}`] }],
       notBefore: from,
       notAfter: until,

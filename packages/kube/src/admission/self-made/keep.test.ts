@@ -19,7 +19,7 @@ const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 const NAMES = ['mcm.test.svc', '127.0.0.1'];
 
-/** The part of a manager replica that maintains certificates. */
+/** A replica of the manager that maintains certificates. */
 class Replica {
   readonly pairs: ServingPair[] = [];
   readonly log: MemoryLogger = createMemoryLogger();
@@ -47,7 +47,7 @@ class Replica {
   }
 }
 
-/** Keys and signatures are created on other threads, and the virtual clock does not wait for them. */
+/** Other threads create keys and signatures, and the virtual clock does not wait for them. */
 async function until(clock: VirtualClock, done: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await done())) {
     await new Promise((resolve) => setImmediate(resolve));
@@ -103,13 +103,13 @@ async function start({ configured = true, now = new Date('2026-01-01T12:00:00Z')
       await clock.advance(1000);
       await Promise.all(replicas.map(({ running }) => running));
       await plane.close();
-      // No log contains a private key.
+      // The log contains no private key.
       expect(JSON.stringify(replicas.map(({ log }) => log.lines))).not.toContain('PRIVATE KEY');
     },
   };
 }
 
-/** Calls a webhook over TLS, as an API server that trusts the bundle does. */
+/** Calls a webhook over TLS, like an API server that trusts the bundle. */
 const call = (port: number, ca: string): Promise<string> =>
   new Promise((resolve, reject) => {
     const options = { host: '127.0.0.1', port, path: '/validate', method: 'POST', ca, agent: false } as const;
@@ -151,7 +151,7 @@ test('a third replica uses the existing certificates, and a new configuration ge
   expect(await world.bundle()).toBe(bundleOf(readCertificates((await world.secret()).data).authorities));
 });
 
-/** Puts older certificates into the Secret. */
+/** Writes older certificates into the Secret. */
 async function left(
   world: Awaited<ReturnType<typeof start>>,
   life: { readonly authorityUntil: number; readonly servingUntil: number },
@@ -203,7 +203,7 @@ test('a new authority signs nothing before all clients trust it', async () => {
 });
 
 test('the server refuses TLS connections without a certificate, and uses a new one for the next connection', async () => {
-  // TLS itself compares with the system time.
+  // TLS compares validities with the system time.
   await using world = await start({ now: new Date() });
   const server = await startAdmissionServer({ host: '127.0.0.1', port: 0 }, undefined, {
     '/validate': () => ({ causes: [] }),

@@ -28,14 +28,14 @@ export interface SelfMadeOptions {
   readonly secret: string;
   /** DNS names and addresses that are served. */
   readonly names: readonly string[];
-  /** The served endpoint, for logs and the name of the authority. Default: webhooks. */
+  /** The served endpoint, for logs and for the name of the authority. The default is webhooks. */
   readonly purpose?: string;
-  /** Name of the webhook configurations that get the bundle. Empty: no configuration gets it. */
+  /** Name of the webhook configurations in which the bundle is written. If empty, no configuration is written. */
   readonly configurations: string;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** Gets each pair that the server must use. */
+  /** Called with each pair that the server must use. */
   readonly use: (pair: ServingPair) => void;
 }
 
@@ -44,8 +44,9 @@ const CONFIGURATIONS = [mutatingWebhookConfigurations, validatingWebhookConfigur
 
 /**
  * Maintains a certificate authority and a serving certificate in a Secret that all replicas share.
- * - Renews both in time, and writes the bundle of authorities to the webhook configurations.
- * - Every replica may do each step. A write is conditional on the state that was read: the first write wins, and the other replicas use its result.
+ * - It renews both in time, and writes the bundle of authorities to the webhook configurations.
+ * - Every replica may execute each step. A write depends on the state that was read: the first write succeeds, and the other
+ *   replicas use its result.
  */
 class CertificateKeeper {
   readonly #o: SelfMadeOptions;
@@ -54,7 +55,7 @@ class CertificateKeeper {
   readonly #controller: Controller;
   readonly #purpose: string;
   #served = '';
-  /** Kinds of configurations whose absence was logged. */
+  /** Kinds of webhook configurations that were logged as missing. */
   readonly #reported = new Set<string>();
 
   constructor(options: SelfMadeOptions) {
@@ -101,7 +102,7 @@ class CertificateKeeper {
     const plan = planCertificates(readCertificates(stored?.data), names, clock.now());
     const secret = plan.changes ? await this.#renew(stored, plan, signal) : stored;
     const { authorities, serving } = readCertificates(secret?.data);
-    // Published before it is served, because a client could not connect before it trusts the authority.
+    // The bundle is published before the certificate is served. A client could not connect before it trusts the authority.
     await this.#publish(bundleOf(authorities), signal);
     if (serving && serving.cert !== this.#served) {
       this.#o.use({ cert: serving.cert, key: serving.key });
@@ -141,7 +142,7 @@ class CertificateKeeper {
     return written;
   }
 
-  /** If another replica wrote first, its certificates are used. */
+  /** Creates the Secret. If another replica was first, its certificates are used. */
   async #create(draft: Draft<Secret>, signal: AbortSignal): Promise<Secret> {
     const resource = this.#o.client.resource(secrets, this.#o.namespace);
     try {
@@ -189,6 +190,6 @@ function sign(
   return issueServing({ cert: authority.cert, key: authority.key }, names, validity);
 }
 
-/** Maintains the certificates until the signal aborts. Failures are logged and tried again. Private keys are never logged. */
+/** Maintains the certificates until the signal aborts. Failures are logged and retried. Private keys are never logged. */
 export const keepSelfMadeCertificates = (options: SelfMadeOptions, signal: AbortSignal): Promise<void> =>
   new CertificateKeeper(options).run(signal);

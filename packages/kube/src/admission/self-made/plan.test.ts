@@ -11,7 +11,7 @@ const NAMES = ['mcm.default.svc', '127.0.0.1'];
 const EMPTY: Certificates = { authorities: [], serving: undefined };
 const at = (days: number): Date => new Date(NOON.getTime() + days * DAY);
 
-/** Executes a plan as a keeper does. The certificates are words, because the plan only reads times and names. */
+/** Executes a plan like the keeper. The certificates are words, because the plan only reads times and names. */
 function carriedOut(plan: CertificatePlan, before: Certificates, serial: number): Certificates {
   const made: Authority[] = plan.makeAuthority
     ? [{ cert: `authority ${serial}`, key: `key ${serial}`, ...plan.makeAuthority }]

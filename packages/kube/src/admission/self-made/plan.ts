@@ -6,8 +6,9 @@ const DAY = 24 * 60 * MINUTE;
 
 /**
  * Lifetimes in milliseconds.
- * - A new authority is created while the current one is valid for longer than each certificate that it signed.
- * - The new one signs only after clients have had it for a day, so every client trusts the served certificate at each moment.
+ * - A new authority is created while the current one is still valid for longer than each certificate that it signed.
+ * - The new authority signs only after clients have trusted it for a day. So every client trusts the served certificate at
+ *   any time.
  */
 export const LIFETIMES = {
   authority: 365 * DAY,
@@ -15,7 +16,7 @@ export const LIFETIMES = {
   overlap: DAY,
   serving: 90 * DAY,
   renewServingBefore: 30 * DAY,
-  /** Clocks of clients may be behind ours. */
+  /** The clocks of clients may be behind the clock of this process. */
   skew: 5 * MINUTE,
 } as const;
 
@@ -24,7 +25,7 @@ export interface CertificatePlan {
   /** Authorities that clients continue trusting, newest first. */
   readonly keep: readonly Authority[];
   readonly makeAuthority: Validity | undefined;
-  /** The serving certificate to create. `signer` undefined: the new authority signs it. */
+  /** The serving certificate to create. If `signer` is undefined, the new authority signs it. */
   readonly serve:
     | ({ readonly signer: Authority | undefined; readonly names: readonly string[] } & Validity)
     | undefined;
@@ -41,7 +42,10 @@ const validFor = (now: Date, ms: number): Validity => ({
 
 const ms = (date: Date): number => date.getTime();
 
-/** Plans the next steps for the certificates. Pure: a second plan for the result has no steps. */
+/**
+ * Plans the next steps for the certificates. The function is pure. If it is called with the result of its own plan, there
+ * are no further steps.
+ */
 export function planCertificates(have: Certificates, names: readonly string[], now: Date): CertificatePlan {
   const { serving } = have;
   const keep = have.authorities.filter((authority) => authority.until > now);
@@ -50,7 +54,7 @@ export function planCertificates(have: Certificates, names: readonly string[], n
   const nextDue = newest === undefined ? now : new Date(ms(newest.until) - LIFETIMES.nextAuthorityBefore);
   const makeAuthority = nextDue <= now ? validFor(now, LIFETIMES.authority) : undefined;
   const takesOverAt = (authority: Authority): number => ms(authority.from) + LIFETIMES.skew + LIFETIMES.overlap;
-  // The newest authority that all clients have. If there is none, the one that they have had for the longest time.
+  // The newest authority that all clients trust. If there is none, the one that they have trusted for the longest time.
   const signer = able.find((authority) => takesOverAt(authority) <= ms(now)) ?? able.at(-1);
   const longest = ms(signer?.until ?? makeAuthority?.until ?? now);
   const fresh = validFor(now, LIFETIMES.serving);
@@ -58,10 +62,11 @@ export function planCertificates(have: Certificates, names: readonly string[], n
   const missing = names.filter((name) => !serving?.names.includes(name));
   const trusted = serving !== undefined && serving.until > now && keep.some(({ cert }) => cert === serving.signedBy);
   const due = trusted ? ms(serving.until) - LIFETIMES.renewServingBefore : ms(now);
-  // A certificate ends with its authority, so an authority near its end is no improvement. The next one signs.
+  // A certificate expires with its authority. If the authority expires soon, a new certificate would not last longer, and
+  // the next authority signs.
   const helps = !trusted || ms(until) > ms(serving.until) + DAY;
   const renew = missing.length > 0 || (due <= ms(now) && helps);
-  // Replicas with different names share the certificate, so names of other replicas are kept.
+  // Replicas with different names share the certificate, so the names of other replicas stay in it.
   const all = [...new Set([...(trusted ? serving.names : []), ...names])];
   const events = [
     ms(nextDue),

@@ -4,31 +4,31 @@ import type { Clock } from '../../clock/clock.ts';
 import type { KubeClient } from '../../contract/client.ts';
 import type { Logger } from '../../contract/logger.ts';
 
-/** The client, path and verb of a request. */
+/** The address, path and verb of a request. */
 export interface AccessRequest {
-  /** Address of the socket. Undefined when it is already closed. */
+  /** Remote address of the socket. Undefined if the socket is already closed. */
   readonly remoteAddress: string | undefined;
   /** The `Authorization` header. */
   readonly authorization: string | undefined;
   readonly path: string;
-  /** Verb of Kubernetes in lower case: `get`, `put`. */
+  /** Kubernetes verb in lower case, such as `get` or `put`. */
   readonly verb: string;
 }
 
-/** Undefined if the request is allowed, otherwise the answer. */
+/** The answer to a refused request; undefined if the request is allowed. */
 export type Refusal = { readonly status: 401 | 403 | 421 | 503; readonly body: string } | undefined;
 
 /** Decides whether a client may read metrics and debug endpoints. */
 export type Access = (request: AccessRequest) => Promise<Refusal>;
 
-/** Same time as in the delegated authenticators of kube-apiserver. */
+/** How long a decision is cached. The delegated authenticators of kube-apiserver have the same value. */
 const KEPT_MS = 10_000;
-/** Limit of the cache, so that invalid tokens do not fill the memory. */
+/** Maximum size of the cache, so that invalid tokens do not fill the memory. */
 const KEPT_MOST = 256;
 
 const LOOPBACK = /^(?:::ffff:)?127\.|^::1$/;
 
-/** Whether the client is on the same machine, or in the same pod. */
+/** Returns true if the client is on the same machine or in the same pod. */
 export const isLoopback = (address: string | undefined): boolean => address !== undefined && LOOPBACK.test(address);
 
 interface TokenReview {
@@ -45,7 +45,7 @@ interface SubjectAccessReview {
 const review = <T>(client: KubeClient, group: string, plural: string, kind: string, spec: object): Promise<T> =>
   client.request<T>('POST', `/apis/${group}/v1/${plural}`, { body: { apiVersion: `${group}/v1`, kind, spec } });
 
-/** The decision of the API server about a token, a path and a verb. */
+/** Asks the API server whether a token allows a path and a verb. */
 async function assess(client: KubeClient, token: string, path: string, verb: string): Promise<Refusal> {
   const { status } = await review<TokenReview>(client, 'authentication.k8s.io', 'tokenreviews', 'TokenReview', {
     token,
@@ -64,11 +64,11 @@ async function assess(client: KubeClient, token: string, path: string, verb: str
 }
 
 /**
- * Allows clients on loopback, and clients with a bearer token of the cluster (TokenReview). For these, the cluster must allow the
+ * Allows clients on loopback. Other clients need a bearer token of the cluster (TokenReview), and the cluster must allow the
  * path as a non-resource URL (SubjectAccessReview). An answer is cached for 10 s.
  */
 export function createAccess(options: {
-  /** Client of the cluster that issues the tokens. While undefined, only loopback is allowed. */
+  /** Returns the client of the cluster that issues the tokens. While it is undefined, only loopback is allowed. */
   readonly client: () => KubeClient | undefined;
   readonly clock: Clock;
   readonly log: Logger;

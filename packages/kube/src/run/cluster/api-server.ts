@@ -7,7 +7,7 @@ import { isNotFound } from '../../contract/errors.ts';
 import type { KubeObject, ResourceDefinition } from '../../contract/objects.ts';
 
 const BACKOFF: BackoffOptions = { baseMs: 100, maxMs: 5000, jitter: 0.3 };
-/** An API server answers this within milliseconds. A slow one must be reported soon. */
+/** Time limit of the request. An API server answers within milliseconds, and a slow one must be reported soon. */
 const ANSWER_MS = 10_000;
 
 /** Options of `waitForApiServer`. */
@@ -15,11 +15,13 @@ export interface WaitOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly signal: AbortSignal;
-  /** Called each time the server does not answer as an API server. */
+  /** Called each time the answer is not that of an API server, or is missing. */
   readonly failed?: (error: unknown) => void;
 }
 
-/** Resolves when the server answers. It retries without limit. Rejects with the signal's reason. */
+/**
+ * Resolves when the API server answers. It retries without limit. If the signal aborts, it rejects with the signal's reason.
+ */
 export async function waitForApiServer(client: KubeClient, options: WaitOptions): Promise<void> {
   const { clock, random, signal, failed } = options;
   for (let failures = 1; ; failures++) {
@@ -54,7 +56,9 @@ interface ResourceList {
   readonly resources?: readonly { readonly name: string }[];
 }
 
-/** The plural names of the server's resources in a group and version. Empty when the server does not have the group. */
+/**
+ * Returns the plural names of the server's resources in a group and version. Empty if the server does not have the group.
+ */
 export async function discoverResources(
   client: KubeClient,
   definition: Pick<ResourceDefinition<KubeObject>, 'group' | 'version'>,

@@ -12,17 +12,19 @@ import type { Metrics } from '../../metrics/create-metrics.ts';
 import { type UndiciTransport, undiciTransport } from '../../transports/undici.ts';
 import type { AnswerWatcher, CertificatesInUse, Warnings } from '../warnings/index.ts';
 
-/** One cluster, with a client for each component, so that the logs of the server show the component. */
+/** One cluster. Each component has its own client, so that the logs of the API server show the component. */
 export interface Cluster {
   readonly server: string;
   /** The flag of the cluster, with its value. */
   readonly source: string;
   client(component: string): KubeClient;
-  /** A client with a separate connection, for requests that must not wait behind others: the renewal of a lease. */
+  /**
+   * Returns a client with a separate connection, for requests that must not wait for others, such as the renewal of a Lease.
+   */
   urgentClient(component: string): KubeClient;
 }
 
-/** The clusters of the machine objects and of the nodes. They may be the same. */
+/** The clusters of the machine objects and of the nodes. They may be the same cluster. */
 export interface Clusters {
   readonly control: Cluster;
   /** Undefined for `--target-kubeconfig=none`. */
@@ -44,15 +46,15 @@ export interface ClusterSettings {
   readonly metrics: Metrics;
   readonly log: Logger;
   readonly warnings: Warnings;
-  /** Gets every answer. */
+  /** Receives every answer. */
   readonly answers: AnswerWatcher;
-  /** Gets the certificates of the connections. */
+  /** Receives the certificates of the connections. */
   readonly certificates: CertificatesInUse;
 }
 
 const NONE = 'none';
 
-/** The configuration of each cluster. There is no fallback to another configuration. */
+/** Returns the source of each cluster's configuration. If it fails, no other source is tried. */
 export function chooseSources(settings: Pick<ClusterSettings, 'controlKubeconfig' | 'targetKubeconfig'>): {
   readonly control: string;
   readonly target: string | undefined;
@@ -71,7 +73,8 @@ export function chooseSources(settings: Pick<ClusterSettings, 'controlKubeconfig
 
 /** Records the certificates of the connections to a cluster. */
 function note(name: string, { ca, clientCertificate, from }: ClusterConfig, certificates: CertificatesInUse): void {
-  // A program replaces its certificates automatically, often every hour, so no warning is necessary before they expire.
+  // A credential plugin replaces its certificates automatically, often every hour. So no warning is needed before they
+  // expire.
   if (clientCertificate !== undefined && from?.clientCertificate !== undefined)
     certificates.use({
       what: `client certificate of the ${name} cluster`,
@@ -82,7 +85,7 @@ function note(name: string, { ca, clientCertificate, from }: ClusterConfig, cert
     certificates.use({ what: `certificate authority of the ${name} cluster`, certificate: ca, from: from?.ca });
 }
 
-/** Reports the result of reading credentials again. */
+/** Reports the result after the credentials were read again. */
 function tell(name: string, news: FilesNews, { log, warnings, certificates }: ClusterSettings): void {
   if (news.kind === 'unusable') {
     warnings.raise('credentials', name, `new credentials of the ${name} cluster cannot be used: ${news.sentence}`);
@@ -109,7 +112,7 @@ async function connect({ name, flag, given, source }: Source, settings: ClusterS
     const config = await loadKubeconfig(source, { clock, env, onFiles: (news) => tell(name, news, settings) });
     note(name, config, certificates);
     const transport = undiciTransport(config);
-    // It connects when it is first used.
+    // It opens its connection when it is first used.
     const urgent = undiciTransport({ ...config, connections: 1 });
     const close = async (): Promise<void> => {
       await Promise.all([transport.close(), urgent.close()]);
@@ -149,7 +152,10 @@ function cluster(
   return { server, source, client: over(transport), urgentClient: over(urgent) };
 }
 
-/** Connects to both clusters, with one connection pool if they are the same. Throws `ConfigError` that names the flag. */
+/**
+ * Connects to both clusters, with one connection pool if they are the same.
+ * @throws ConfigError with the name of the flag
+ */
 export async function connectClusters(settings: ClusterSettings): Promise<Clusters> {
   const sources = chooseSources(settings);
   const same = sources.target === sources.control;

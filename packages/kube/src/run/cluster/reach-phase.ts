@@ -7,7 +7,7 @@ import type { Cluster } from './clusters.ts';
 
 /** Inputs of the phase. */
 export interface ReachParts {
-  /** Undefined: there is no cluster to connect to. */
+  /** The cluster. Undefined if there is none. */
   readonly cluster: Cluster | undefined;
   readonly host: Pick<Host, 'clock' | 'random'>;
   readonly warnings: Warnings;
@@ -15,7 +15,7 @@ export interface ReachParts {
   readonly reached: () => void;
 }
 
-/** Waits without limit for the API server of a cluster, and warns about the reason. */
+/** Waits without limit for the API server of a cluster. It warns about the reason of the wait. */
 export const reachPhase = (name: 'control' | 'target', parts: () => ReachParts): Phase => ({
   name: `${name}-api-server`,
   start: async (signal, report) => {

@@ -11,7 +11,9 @@ import {
 } from '../warnings/crd-fields.ts';
 import type { Warnings } from '../warnings/warnings.ts';
 
-/** The OpenAPI description of a group and version, empty if it does not exist. Every authenticated user may read it. */
+/**
+ * Returns the OpenAPI description of a group and version. Empty if it does not exist. Every authenticated user may read it.
+ */
 async function described(
   client: KubeClient,
   group: string,
@@ -26,7 +28,10 @@ async function described(
   }
 }
 
-/** Compares the expected CRDs with those of the server, and warns of each difference. Throws `KubeError`. */
+/**
+ * Compares the expected CRDs with those of the server, and warns of each difference.
+ * @throws KubeError
+ */
 export async function checkCrds(
   client: KubeClient,
   crds: readonly ExpectedCrd[],

@@ -21,7 +21,7 @@ export interface EnvironmentState {
   readonly reached: AbortSignal;
 }
 
-/** Checks certificates and CRDs from its start. Other phases do not wait for the results. */
+/** Starts the checks of certificates and CRDs. Later phases do not wait for their results. */
 export const environmentPhase = (state: () => EnvironmentState): Phase => ({
   name: 'environment',
   start: async () => {

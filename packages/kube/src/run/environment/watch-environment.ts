@@ -9,27 +9,30 @@ import type { CertificatesInUse } from '../warnings/in-use.ts';
 import type { Warnings } from '../warnings/warnings.ts';
 import { checkCrds } from './check-crds.ts';
 
-/** Inputs of the periodic checks, for which there are no events. */
+/** The dependencies of the periodic checks. There are no events for what they check. */
 export interface EnvironmentWatch {
   readonly clock: Clock;
   readonly log: Logger;
   readonly meters: Meters;
   readonly warnings: Warnings;
-  /** A changed certificate is checked immediately. */
+  /** The certificates in use. A changed certificate is checked immediately. */
   readonly certificates: CertificatesInUse;
   readonly crds: readonly ExpectedCrd[];
-  /** Aborts when the API server has answered. CRDs cannot be checked before. */
+  /** Aborts when the API server has answered. Only then, CRDs can be checked. */
   readonly reached: AbortSignal;
   /** Client of the cluster with the CRDs. */
   readonly client: KubeClient;
 }
 
-/** Certificates are valid for days, and CRDs change with a release. */
+/** Interval of the checks. Certificates are valid for days, and CRDs change only with a release. */
 const LOOK_MS = 3_600_000;
-/** Shorter while there is a warning, because a user is probably correcting it. */
+/** Interval while there is a warning. It is shorter, because a user is probably fixing the problem. */
 const LOOK_AGAIN_MS = 60_000;
 
-/** Checks certificates immediately, and CRDs as soon as the API server is reached. Repeats both until the signal aborts. Never rejects. */
+/**
+ * Checks certificates immediately, and CRDs as soon as the API server has answered. It repeats both until the signal aborts.
+ * It never rejects.
+ */
 export async function watchEnvironment(options: EnvironmentWatch, signal: AbortSignal): Promise<void> {
   const { clock, warnings, meters } = options;
   const expires = expiryMeter(meters);
@@ -44,7 +47,7 @@ export async function watchEnvironment(options: EnvironmentWatch, signal: AbortS
   }
 }
 
-/** Compares the CRDs. False if that was not possible. */
+/** Compares the CRDs. Returns false if this was not possible. */
 async function compared({ client, crds, warnings, log }: EnvironmentWatch, signal: AbortSignal): Promise<boolean> {
   try {
     await checkCrds(client, crds, warnings, signal);

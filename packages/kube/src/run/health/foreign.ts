@@ -2,13 +2,13 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { isIP } from 'node:net';
 import { isLoopback } from '../cluster/access.ts';
 
-/** The parts of a request that identify its origin. An `IncomingMessage` of Node has them. */
+/** The fields of a request that identify its origin. An `IncomingMessage` of Node.js has them. */
 export interface Arrived {
   readonly socket: { readonly remoteAddress?: string | undefined };
   readonly headers: IncomingHttpHeaders;
 }
 
-/** The refusal of a request that a web page sent through a browser of this machine. */
+/** The answer to a request that a web page sent through a browser on this machine. */
 export interface ForeignRefusal {
   readonly status: 403 | 421;
   readonly body: string;
@@ -16,13 +16,16 @@ export interface ForeignRefusal {
 
 const urlOf = (text: string): URL | undefined => (URL.canParse(text) ? new URL(text) : undefined);
 
-/** An IP address cannot be rebound, and only names of this machine end in `localhost`. */
+/**
+ * Returns true if the name cannot be used for DNS rebinding: an IP address cannot be rebound, and only names of this machine
+ * end in `localhost`.
+ */
 function isOwnName(hostname: string): boolean {
   const name = hostname.replace(/^\[|\]$/g, '');
   return isIP(name) !== 0 || name === 'localhost' || name.endsWith('.localhost');
 }
 
-/** Whether the page that sends the request was served from the same address. */
+/** Returns true if the web page was served from the same address to which it sends the request. */
 function isOwnPage({ origin, host = '', 'sec-fetch-site': site }: IncomingHttpHeaders): boolean {
   if (origin === undefined) return site === undefined || site === 'none' || site === 'same-origin';
   const from = urlOf(origin);
@@ -30,9 +33,9 @@ function isOwnPage({ origin, host = '', 'sec-fetch-site': site }: IncomingHttpHe
 }
 
 /**
- * Refuses requests of web pages to a loopback address that needs no credentials.
- * Such a page uses a domain that resolves to this machine (DNS rebinding), or has another origin.
- * Other clients are allowed: probes and scrapers use addresses and names of Pods, and a browser cannot reach a Pod from its loopback interface.
+ * Refuses requests of web pages to a loopback address, which needs no credentials. Such a page has a domain that resolves to
+ * this machine (DNS rebinding), or another origin. Other clients are allowed, because probes and scrapers use addresses and
+ * names of Pods. A browser cannot reach a Pod from its loopback interface.
  */
 export function foreignRefusal({ socket, headers }: Arrived): ForeignRefusal | undefined {
   if (!isLoopback(socket.remoteAddress)) return undefined;

@@ -8,28 +8,28 @@ import { foreignRefusal } from './foreign.ts';
 import { type Audience, answerHealth, audienceOf, type HealthAnswer, type HealthSources } from './health.ts';
 
 export interface HealthServer {
-  /** `http://address:port`, as it is reachable from this machine, with the actual port. */
+  /** `http://address:port` with the actual port, as it can be reached from this machine. */
   readonly url: string;
   close(): Promise<void>;
 }
 
-/** The same over TLS. */
+/** A running health server with TLS. */
 export interface SecureHealthServer extends HealthServer {
   /** Serves new connections with another certificate. */
   use(pair: ServingPair): void;
 }
 
-/** The address to serve. Errors about the port name `flag`. */
+/** The address to serve. Errors about the port contain the name `flag`. */
 export interface ServingAddress {
   readonly host: string;
   readonly port: number;
   readonly flag: string;
 }
 
-/** Access control by audience. An absent audience is open to every client. */
+/** Access checks by audience. A missing audience is open to every client. */
 export type Guards = Readonly<Partial<Record<Audience, Access>>>;
 
-/** A log level is a short word. */
+/** Maximum size of a request body. The only body is a log level, which is a short word. */
 const BODY_LIMIT = 1024;
 
 async function bodyOf(request: IncomingMessage): Promise<string> {
@@ -96,7 +96,7 @@ const listen = (server: Server, { host, port, flag }: ServingAddress): Promise<v
 const urlOf = (scheme: string, server: Server): string => {
   const address = server.address();
   if (address === null || typeof address === 'string') return '';
-  // A client cannot connect to the wildcard address.
+  // A client cannot connect to the wildcard address, so the URL contains the loopback address.
   const reachable = address.address === '0.0.0.0' ? '127.0.0.1' : address.address === '::' ? '::1' : address.address;
   const host = reachable.includes(':') ? `[${reachable}]` : reachable;
   return `${scheme}://${host}:${address.port}`;
@@ -108,7 +108,10 @@ const closing = (server: Server) => (): Promise<void> =>
     server.closeAllConnections();
   });
 
-/** Serves health, metrics and debugging over plain HTTP. Throws `ConfigError` when the port is in use. */
+/**
+ * Serves health, metrics and debug endpoints over plain HTTP.
+ * @throws ConfigError if the port is in use
+ */
 export async function startHealthServer(
   address: ServingAddress,
   sources: HealthSources,
@@ -119,7 +122,7 @@ export async function startHealthServer(
   return { url: urlOf('http', server), close: closing(server) };
 }
 
-/** The same over HTTPS, which protects the tokens of clients. */
+/** Serves them over HTTPS, which protects the tokens of clients. */
 export async function startSecureHealthServer(
   address: ServingAddress,
   pair: ServingPair,

@@ -7,20 +7,20 @@ import { type ProfileKind, profileSeconds, recordProfile } from './profile.ts';
 export interface Check {
   readonly name: string;
   readonly ok: boolean;
-  /** The dependency or the failure. Passing checks also show it. */
+  /** What was checked, or why it failed. Successful checks show it too. */
   readonly detail: string;
 }
 
 export interface HealthSources {
-  /** False while the process stops. */
+  /** Returns false while the process stops. */
   alive(): boolean;
   readiness(): readonly Check[];
   scrape(): Promise<{ readonly contentType: string; readonly text: string }>;
-  /** The effective settings, without secrets. */
+  /** Returns the effective settings, without secrets. */
   settings(): Readonly<Record<string, unknown>>;
-  /** The log level. */
+  /** Reads and changes the log level. */
   readonly logLevel: { get(): LogLevel | 'silent'; set(level: LogLevel | 'silent'): void };
-  /** Whether profiling is enabled. */
+  /** True if profiling is enabled. */
   readonly profiling: boolean;
   /** Further pages below `/debug/`. */
   readonly pages: DebugPages;
@@ -33,7 +33,7 @@ export interface HealthRequest {
   /** Path and query. */
   readonly target: string;
   readonly body: () => Promise<string>;
-  /** Aborts when the client disconnects. */
+  /** Aborts when the client closes the connection. */
   readonly signal: AbortSignal;
 }
 
@@ -43,10 +43,13 @@ export interface HealthAnswer {
   readonly body: string;
 }
 
-/** The clients of a path. Health is open to any client. For metrics and debugging see `createAccess`. */
+/**
+ * The clients that may request a path. Health endpoints are open to every client. For metrics and debug endpoints, see
+ * `createAccess`.
+ */
 export type Audience = 'anyone' | 'metrics' | 'debug';
 
-/** Which clients may request a path. */
+/** Returns the audience of a path. */
 export function audienceOf(path: string): Audience {
   if (path === '/metrics') return 'metrics';
   return path === '/configz' || path.startsWith('/debug/') ? 'debug' : 'anyone';
@@ -100,7 +103,9 @@ const DEBUG_INDEX = `Usage: GET one of these paths.
 /configz                          the settings in effect
 `;
 
-/** Answers requests for health, metrics, settings and debugging. Undefined for other paths. It does not check access. */
+/**
+ * Answers requests to health, metrics, settings and debug endpoints. Undefined for other paths. It does not check access.
+ */
 export async function answerHealth(request: HealthRequest, sources: HealthSources): Promise<HealthAnswer | undefined> {
   const [path = '', search] = request.target.split('?', 2);
   const query = new URLSearchParams(search ?? '');

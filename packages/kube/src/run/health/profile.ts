@@ -1,13 +1,16 @@
 import type { Clock } from '../../clock/clock.ts';
 import { pause } from '../../clock/clock.ts';
 
-/** The kinds of profiles. A heap *snapshot* is excluded because it contains all secrets in memory. */
+/** The kinds of profiles. A heap *snapshot* is not possible, because it contains all secrets in memory. */
 export type ProfileKind = 'profile' | 'heap';
 
 const LONGEST_S = 300;
 const DEFAULT_S = 30;
 
-/** Parses the duration in seconds. Throws `RangeError` with the allowed values. */
+/**
+ * Parses the duration in seconds.
+ * @throws RangeError with the allowed values
+ */
 export function profileSeconds(text: string | null): number {
   const seconds = text === null ? DEFAULT_S : Number(text);
   if (!Number.isInteger(seconds) || seconds < 1 || seconds > LONGEST_S) {
@@ -19,8 +22,8 @@ export function profileSeconds(text: string | null): number {
 let recording = false;
 
 /**
- * Records CPU time or allocations for some seconds. The result is JSON for Chromium's developer tools (`.cpuprofile`, `.heapprofile`).
- * Undefined while another recording runs.
+ * Records CPU time or allocations for some seconds. The result is JSON for the developer tools of Chromium (`.cpuprofile`,
+ * `.heapprofile`). Undefined if another recording is running.
  */
 export async function recordProfile(
   kind: ProfileKind,

@@ -12,18 +12,18 @@ import type { HealthSources } from './health.ts';
 import { type Guards, type HealthServer, startHealthServer, startSecureHealthServer } from './health-server.ts';
 
 interface HealthEnvironment {
-  /** The control cluster, after it is connected. */
+  /** Returns the client of the control cluster, once it is connected. */
   readonly client: () => KubeClient | undefined;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Gets the certificate of `--secure-port`. */
+  /** Receives the certificate of `--secure-port`. */
   readonly served: ServedCertificate;
 }
 
-/** Longer than the life of a pod. */
+/** Validity of a self-signed certificate. It is longer than the life of a pod. */
 const OWN_CERTIFICATE_MS = 10 * 365 * 24 * 3_600_000;
 
-/** A certificate for encryption only. A scraper cannot verify it. */
+/** Creates a certificate for encryption only, because a scraper cannot verify it. */
 async function ownPair(clock: Clock): Promise<ServingPair> {
   const from = new Date(clock.now().getTime() - 3_600_000);
   const validity = { from, until: new Date(from.getTime() + OWN_CERTIFICATE_MS) };
@@ -57,7 +57,10 @@ async function serveSecurely(
   };
 }
 
-/** Serves health, metrics and debugging on one port or two, according to the flags. Throws `ConfigError` that names the flag. */
+/**
+ * Serves health, metrics and debug endpoints on one or two ports, as configured by the flags.
+ * @throws ConfigError with the name of the flag
+ */
 export async function serveHealth(
   flags: FlagValues<CommonFlags>,
   sources: HealthSources,

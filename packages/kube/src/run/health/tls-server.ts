@@ -7,7 +7,7 @@ import type { ServingAddress } from './health-server.ts';
 /** A request whose body is not read. */
 export interface PlainRequest {
   readonly method: string;
-  /** Without the query. */
+  /** The path without the query. */
   readonly path: string;
   readonly remoteAddress: string | undefined;
   readonly authorization: string | undefined;
@@ -18,7 +18,7 @@ export interface PlainRequest {
 export interface PlainAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Not sent for HEAD, but its length is. */
+  /** The body. It is not sent for a HEAD request, but its length is. */
   readonly body: string;
 }
 
@@ -30,17 +30,17 @@ export interface TlsServer {
   close(): Promise<void>;
 }
 
-/** A token of a ServiceAccount has about a kilobyte. */
+/** Maximum size of the headers. A token of a ServiceAccount has about 1 kB. */
 const HEADER_BYTES = 8 * 1024;
 const HEADERS_MS = 10_000;
 const REQUEST_MS = 30_000;
 const CONNECTIONS = 1000;
 
 /**
- * Serves requests without bodies over HTTPS to unauthenticated machines: headers are small, slow clients are disconnected, and the number of
- * connections is limited.
+ * Serves requests without bodies over HTTPS to clients that are not authenticated. The size of headers and the number of
+ * connections are limited, and slow clients are disconnected.
  * @param pair If absent, connections are refused until {@link TlsServer.use} sets a pair.
- * @throws ConfigError when the port is in use or the certificate is invalid.
+ * @throws ConfigError if the port is in use or the certificate is invalid
  */
 export async function startTlsServer(
   { host, port, flag }: ServingAddress,
@@ -80,7 +80,7 @@ const read = ({ method = 'GET', url = '/', headers, socket }: IncomingMessage): 
 });
 
 function send(request: IncomingMessage, response: ServerResponse, { status, headers, body }: PlainAnswer): void {
-  // An unread body would be parsed as the next request, so the connection is closed.
+  // The connection is closed, because an unread body would be parsed as the next request.
   const unread = request.headers['content-length'] !== undefined || request.headers['transfer-encoding'] !== undefined;
   const length = { 'content-length': String(Buffer.byteLength(body)) };
   const closing = unread ? { connection: 'close' } : {};

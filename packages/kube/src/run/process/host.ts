@@ -3,39 +3,40 @@ import type { Random } from '../../base/random.ts';
 import { type Clock, realClock } from '../../clock/clock.ts';
 import { type MemoryUse, watchMemory } from './memory.ts';
 
-/** The interface of a binary to its process. Tests use their own. */
+/** What a binary needs from its process. Tests pass their own implementation. */
 export interface Host {
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   readonly random: Random;
-  /** Unique for this process. It is the identity in the leader election. */
+  /** Unique name of this process. It is its identity in the leader election. */
   readonly identity: string;
   print(line: string): void;
   printError(line: string): void;
-  /** Calls back for each request to stop: a signal, or the end of the parent process. */
+  /** Calls `callback` for each request to stop: a signal, or the end of the parent process. */
   onStopRequest(callback: (reason: string) => void): void;
-  /** Calls back for an uncaught error, after which the process must end. */
+  /** Calls `callback` for an uncaught error. The process must end afterwards. */
   onCrash?(callback: (error: unknown) => void): void;
-  /** Calls back after each full garbage collection, until the returned function is called. */
+  /** Calls `callback` after each full garbage collection, until the returned function is called. */
   onCollection?(callback: (use: MemoryUse) => void): () => void;
   /** Ends the process immediately. */
   exit(code: number): void;
 }
 
 /**
- * Keeps V8's young generation at its initial size. During a large list, V8 would grow it to 48 MB and never shrink it, without a gain in time.
- * With 20,000 pods of 7 kB this needs 160 MB of resident memory instead of 215 MB.
+ * Keeps V8's young generation at its initial size. During a large list, V8 would enlarge it to 48 MB and never shrink it,
+ * which saves no time. With 20,000 pods of 7 kB, the process then uses 160 MB of memory instead of 215 MB.
  */
 const keepYoungGenerationSmall = (): void => setFlagsFromString('--semi-space-growth-factor=1');
 
 /**
- * Runs V8's baseline compiler on the main thread. In the background it may wait for the garbage collector of the main thread.
- * At an exit, the main thread waits for the background at the same time. The process then hangs, in one of several thousand exits (Node 24.21).
+ * Runs V8's baseline compiler on the main thread. In the background, the compiler may wait for the garbage collector of the
+ * main thread. If the process exits at that moment, the main thread waits for the compiler, and the process hangs. This
+ * happens in one of several thousand exits (Node.js 24.21).
  */
 const compileInFront = (): void => setFlagsFromString('--no-concurrent-sparkplug');
 
-/** The real process. Only `main` may call it. */
+/** Returns the host of the current process. Only `main` may call it. */
 export function processHost(hostname: string): Host {
   keepYoungGenerationSmall();
   compileInFront();
@@ -50,7 +51,7 @@ export function processHost(hostname: string): Host {
     onStopRequest(callback) {
       process.on('SIGTERM', () => callback('SIGTERM'));
       process.on('SIGINT', () => callback('SIGINT'));
-      // If a parent with an IPC channel dies, no signal reaches its children.
+      // If a parent process with an IPC channel dies, its children get no signal.
       if (process.connected) process.on('disconnect', () => callback('the parent process ended'));
     },
     onCrash(callback) {

@@ -1,22 +1,22 @@
 import { constants, PerformanceObserver } from 'node:perf_hooks';
 import { getHeapSpaceStatistics, getHeapStatistics } from 'node:v8';
 
-/** The memory of a process after a collection, in bytes. */
+/** The memory of a process after a garbage collection, in bytes. */
 export interface MemoryUse {
-  /** Objects in the old generation. */
+  /** Size of the objects in the old generation. */
   readonly heap: number;
-  /** V8 aborts the process above this size. */
+  /** Size above which V8 aborts the process. */
   readonly heapLimit: number;
   readonly resident: number;
-  /** Limit of the container. Undefined without a container limit. */
+  /** Memory limit of the container. Undefined if there is none. */
   readonly residentLimit: number | undefined;
 }
 
 const MB = 1_048_576;
-/** V8 adds three semi-spaces, each a 64th of the old generation. */
+/** Fraction of the heap limit that the old generation has. V8 adds three semi-spaces, each a 64th of the old generation. */
 const OLD_SHARE = 64 / 67;
 
-/** The limit of the old generation, which reaches its limit first. */
+/** Returns the limit of the old generation, which is exhausted first. */
 function oldLimit(given: string): number {
   const [, megabytes] = /--max[-_]old[-_]space[-_]size=(\d+)/.exec(given) ?? [];
   return megabytes === undefined ? getHeapStatistics().heap_size_limit * OLD_SHARE : Number(megabytes) * MB;
@@ -34,7 +34,10 @@ function read(heapLimit: number): MemoryUse {
   };
 }
 
-/** Calls back after each full garbage collection, because the memory in use is only known then. Returns a function that stops it. */
+/**
+ * Calls `callback` after each full garbage collection, because only then the used memory is known. Returns a function that
+ * stops the calls.
+ */
 export function watchMemory(callback: (use: MemoryUse) => void): () => void {
   const heapLimit = oldLimit([...process.execArgv, process.env.NODE_OPTIONS ?? ''].join(' '));
   const observer = new PerformanceObserver((list) => {

@@ -9,11 +9,11 @@ export interface Addressed {
   /** `control` or `target`. */
   readonly name: string;
   readonly server: string;
-  /** The flag with its value. */
+  /** The flag of the cluster, with its value. */
   readonly source: string;
 }
 
-/** Why an API server cannot be used yet, and a hint. */
+/** Returns why an API server cannot be used yet, with a hint. */
 function addressSentence({ name, server, source }: Addressed, error: unknown): string {
   const fault = unreached(error);
   const words = errorText(error);
@@ -24,7 +24,10 @@ function addressSentence({ name, server, source }: Addressed, error: unknown): s
   return `the ${name} API server ${server}, from ${source}, is not ready; retrying (${words})`;
 }
 
-/** Warns of an API server that cannot be used. Untrusted certificates and refused credentials have separate warnings. */
+/**
+ * Warns of an API server that cannot be used. There are separate warnings for untrusted certificates and refused
+ * credentials.
+ */
 export function warnOfAddress(of: Addressed, error: unknown, warnings: Warnings): void {
   const ofCredentials = error instanceof KubeError && error.code === 401;
   if (!ofCredentials && untrustedSentence(of.name, error) === undefined)

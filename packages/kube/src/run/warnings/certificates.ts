@@ -1,28 +1,28 @@
 import { keyFits, parseCertificate } from '../../credentials/key-pair.ts';
 import type { MeterLabels, Meters } from '../../metrics/meters.ts';
 
-/** Warnings start this time before the expiry, which leaves a week to issue another certificate. */
+/** Warnings start this long before the expiry, so a week is left to issue another certificate. */
 export const SOON_MS = 7 * 24 * 3_600_000;
 
-/** A certificate in use, and its key if this process has it. PEM. */
+/** A certificate in use in PEM, and its key if this process has it. */
 export interface CertificateInUse {
-  /** Name in log and metric: `client certificate of the control cluster`. */
+  /** Name in the log and the metric, such as `client certificate of the control cluster`. */
   readonly what: string;
   readonly certificate: string;
   readonly key?: string;
-  /** Its file or field, for the log. */
+  /** File or field of the certificate, for the log. */
   readonly from?: string | undefined;
 }
 
 /** The problem of a certificate, and its expiry. */
 export interface CertificateCheck {
-  /** Absent without a problem. */
+  /** The problem as a sentence. Absent if there is none. */
   readonly sentence?: string | undefined;
-  /** Milliseconds since the epoch. Absent for an invalid certificate. */
+  /** Expiry in milliseconds since 1970. Absent for an invalid certificate. */
   readonly endsAt?: number;
 }
 
-/** The gauge with the expiry of certificates, by `what`. */
+/** Creates the gauge with the expiry of certificates, by `what`. */
 export const expiryMeter = (meters: Meters): ((seconds: number, labels?: MeterLabels) => void) =>
   meters.gauge({
     name: 'certificate_expiration_timestamp_seconds',
@@ -30,7 +30,7 @@ export const expiryMeter = (meters: Meters): ((seconds: number, labels?: MeterLa
     labels: ['what'],
   });
 
-/** Checks a certificate at `now`. */
+/** Checks a certificate at the time `now`. */
 export function checkCertificate(
   { what, certificate, key, from: where }: CertificateInUse,
   now: Date,
@@ -66,7 +66,10 @@ function fault({ what, from, until, now, fits }: Facts): string | undefined {
   return undefined;
 }
 
-/** Problems of an untrusted server certificate with hints, by TLS error code (node:tls). `CA` is replaced by the place of the authority. */
+/**
+ * Problems of an untrusted server certificate with hints, by TLS error code (node:tls). The text `CA` is replaced by the
+ * source of the certificate authority.
+ */
 const UNTRUSTED: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'has expired; renew it on the server',
   CERT_NOT_YET_VALID: "is not valid yet; check this machine's clock",
@@ -78,7 +81,7 @@ const UNTRUSTED: Readonly<Record<string, string>> = {
   CERT_SIGNATURE_FAILURE: 'is signed by another authority of the same name; add the new one to CA',
 };
 
-/** The place for an authority when none is configured. */
+/** The field for a certificate authority, if none is configured. */
 const CA = 'certificate-authority-data of the kubeconfig';
 
 const codeOf = (error: unknown): string | undefined => {
@@ -87,7 +90,10 @@ const codeOf = (error: unknown): string | undefined => {
   return code !== undefined && code in UNTRUSTED ? code : codeOf(error.cause);
 };
 
-/** Why the certificate of a server is not trusted. Undefined for other failures. @param ca the place of the authority */
+/**
+ * Returns why the certificate of a server is not trusted. Undefined for other failures.
+ * @param ca The source of the certificate authority
+ */
 export function untrustedSentence(server: string, error: unknown, ca = CA): string | undefined {
   const code = codeOf(error);
   const why = code === undefined ? undefined : UNTRUSTED[code]?.replace('CA', ca);

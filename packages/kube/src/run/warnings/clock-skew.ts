@@ -1,18 +1,19 @@
-/** An answer of a server with times of our clock. Milliseconds since the epoch. */
+/** An answer of a server, with times by the clock of this process. All times are milliseconds since 1970. */
 export interface DatedAnswer {
   /** Times of the request and of its answer. */
   readonly sentAt: number;
   readonly receivedAt: number;
-  /** The `Date` header, rounded down to seconds. */
+  /** The `Date` header of the answer. The server rounds it down to seconds. */
   readonly date: number;
 }
 
-/** Smallest skew that is reported. Leases, token expiry and time limits have a precision of seconds. */
+/** Minimum difference that is reported. Leases, token expiry and time limits have a precision of seconds. */
 const SKEW_WARNING_MS = 10_000;
 
 /**
- * The minimum by which the server's clock is ahead (positive) or behind (negative), in milliseconds. 0 when both may be equal.
- * The server read its clock between request and answer, and rounded it down to seconds.
+ * Returns by how much the server's clock is at least ahead (positive) or behind (negative), in milliseconds. It returns 0 if
+ * the clocks may be equal. The server read its clock between the request and the answer, and rounded the time down to
+ * seconds.
  */
 export function surelySkewed({ sentAt, receivedAt, date }: DatedAnswer): number {
   if (date > receivedAt) return date - receivedAt;
@@ -20,7 +21,7 @@ export function surelySkewed({ sentAt, receivedAt, date }: DatedAnswer): number 
   return latest < sentAt ? latest - sentAt : 0;
 }
 
-/** The consequences of a skew. Undefined for a harmless one. */
+/** Returns the consequences of a clock difference as a sentence; undefined if it is harmless. */
 export function skewSentence(server: string, skewMs: number): string | undefined {
   if (Math.abs(skewMs) < SKEW_WARNING_MS) return undefined;
   const seconds = Math.round(Math.abs(skewMs) / 1000);

@@ -1,4 +1,4 @@
-/** The compared fields of a structural schema. */
+/** The fields of a structural schema that are compared. */
 export interface Schema {
   readonly type?: string;
   readonly properties?: Readonly<Record<string, Schema>>;
@@ -29,15 +29,15 @@ export interface ExpectedCrd {
   };
 }
 
-/** The server's description of a group and version (OpenAPI v3). */
+/** The description of a group and version by the server (OpenAPI v3). */
 export interface ServedSchemas {
   readonly components?: { readonly schemas?: Readonly<Record<string, Schema>> };
 }
 
-/** Fields of every kind, which the description defines separately. */
+/** Fields of every kind. The description defines them separately. */
 const COMMON: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
 
-/** Dotted paths of the expected fields that the server does not have. It drops their values. */
+/** Returns the dotted paths of expected fields that the server does not have. The server drops their values. */
 export function missingFields(expected: Schema, served: Schema, path: readonly string[] = []): readonly string[] {
   if (served['x-kubernetes-preserve-unknown-fields'] === true) return [];
   const inProperties = Object.entries(expected.properties ?? {}).flatMap(([name, wanted]) => {
@@ -59,7 +59,7 @@ export function missingFields(expected: Schema, served: Schema, path: readonly s
 
 const isSchema = (value: unknown): value is Schema => typeof value === 'object' && value !== null;
 
-/** The schema of a kind in a description. Undefined when the server does not have the kind. */
+/** Returns the schema of a kind in a description. Undefined if the server does not have the kind. */
 export const servedSchema = ({ components }: ServedSchemas, { group, version, kind }: Kind): Schema | undefined =>
   Object.values(components?.schemas ?? {}).find((schema) =>
     schema['x-kubernetes-group-version-kind']?.some(
@@ -69,10 +69,10 @@ export const servedSchema = ({ components }: ServedSchemas, { group, version, ki
 
 const HINT = 'apply the CRDs of this version (deploy/crds, or mcm install)';
 
-/** Number of fields in the message. The hint is the same for all. */
+/** Maximum number of fields in the message. The hint is the same for all fields. */
 const NAMED = 4;
 
-/** The problem of a CRD that is served as `served`. Undefined without a problem. */
+/** Returns the problem of a CRD that has the schema `served`; undefined if there is none. */
 export function crdSentence(name: string, expected: Schema, served: Schema | undefined): string | undefined {
   if (served === undefined) {
     return `CRD ${name} is not installed: the controllers that need it wait for it; ${HINT}`;
@@ -83,7 +83,10 @@ export function crdSentence(name: string, expected: Schema, served: Schema | und
   return `CRD ${name} has another version than this program: the API server drops the fields ${missing.slice(0, NAMED).join(', ')}${more}; ${HINT}`;
 }
 
-/** The problem of a kind without its expected status subresource. Undefined without a problem. @param resources from discovery */
+/**
+ * Returns the problem of a kind that lacks its expected status subresource; undefined if there is none.
+ * @param resources The resources from discovery
+ */
 export function statusSentence({ metadata, spec }: ExpectedCrd, resources: ReadonlySet<string>): string | undefined {
   const expected = spec.versions.some(({ served, subresources }) => served && subresources?.status !== undefined);
   if (!expected || resources.has(`${spec.names.plural}/status`)) return undefined;

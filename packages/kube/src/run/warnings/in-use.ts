@@ -2,7 +2,7 @@ import type { ServedCertificate } from '../../admission/certificate-files.ts';
 import type { CertificateInUse } from './certificates.ts';
 import type { Warnings } from './warnings.ts';
 
-/** The certificates of the connections of a process, so that their expiry can be reported in time. */
+/** The certificates that the connections of a process use. Their expiry can therefore be reported in time. */
 export class CertificatesInUse {
   readonly #byWhat = new Map<string, CertificateInUse>();
   #changed = new AbortController();
@@ -21,13 +21,16 @@ export class CertificatesInUse {
     before.abort(new Error(`the ${what} was replaced`));
   }
 
-  /** The current certificates. */
+  /** Returns the current certificates. */
   list(): readonly CertificateInUse[] {
     return [...this.#byWhat.values()];
   }
 }
 
-/** Records the certificate of one service. @param what its name: `webhook certificate` */
+/**
+ * Records the certificate of one service.
+ * @param what Name of the certificate, such as `webhook certificate`
+ */
 export const servedCertificate = (
   what: string,
   { certificates, warnings }: { readonly certificates: CertificatesInUse; readonly warnings: Warnings },

@@ -1,6 +1,9 @@
 import type { Warnings } from './warnings.ts';
 
-/** Warns a standby when another version leads. @param version version of the leader, if known */
+/**
+ * Warns a standby replica if the leader has another version.
+ * @param version Version of the leader, if known
+ */
 export function compareVersions(
   own: { readonly name: string; readonly version: string },
   leader: string,

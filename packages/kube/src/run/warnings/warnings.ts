@@ -15,13 +15,16 @@ export type WarningKind =
 /** An active warning. */
 export interface Warning {
   readonly kind: WarningKind;
-  /** Its subject, as a label of a metric: few values, no names of objects. */
+  /** What the warning is about, as a label of a metric. It has few values, so it contains no names of objects. */
   readonly subject: string;
   /** The problem, its consequence, and a hint. */
   readonly sentence: string;
 }
 
-/** Reports problems of the environment: a log line when one begins, changes, and ends, and a series of `runtime_warning` in between. */
+/**
+ * Reports problems of the environment. It logs when a warning starts, changes, and ends. While it is active, it has a series
+ * in `runtime_warning`.
+ */
 export class Warnings {
   readonly #log: Logger;
   readonly #active = new Map<string, Warning>();
@@ -46,7 +49,7 @@ export class Warnings {
     this.#log.warn(sentence, { warning: kind, subject });
   }
 
-  /** Ends a warning. Without effect if it is not active. */
+  /** Ends a warning. It has no effect if the warning is not active. */
   clear(kind: WarningKind, subject: string): void {
     const key = `${kind} ${subject}`;
     const warning = this.#active.get(key);
@@ -55,13 +58,13 @@ export class Warnings {
     this.#log.info('Warning resolved', { warning: kind, subject, was: warning.sentence });
   }
 
-  /** Whether a warning of a kind, and optionally of a subject, is active. */
+  /** Returns true if a warning of this kind, and of this subject if given, is active. */
   has(kind: WarningKind, subject?: string): boolean {
     if (subject !== undefined) return this.#active.has(`${kind} ${subject}`);
     return [...this.#active.values()].some((warning) => warning.kind === kind);
   }
 
-  /** For a list of checks: `ok`, or the active warnings by kind and subject. */
+  /** Returns a text for a list of checks: `ok`, or the active warnings by kind and subject. */
   summary(): string {
     const wrong = this.list().map(({ kind, subject }) => `${kind} (${subject})`);
     return wrong.length === 0 ? 'ok' : `warnings, see the log: ${wrong.join(', ')}`;

@@ -16,9 +16,9 @@ export interface CredentialPlaces {
 
 /** Callbacks for the answers of one API server. */
 export interface AnswerWatch {
-  /** For `ClientOptions.observe`. */
+  /** Callback for `ClientOptions.observe`. */
   readonly observe: (sample: RequestSample) => void;
-  /** For `ClientOptions.refused`. */
+  /** Callback for `ClientOptions.refused`. */
   readonly refused: (error: KubeError) => void;
 }
 
@@ -93,7 +93,7 @@ export class AnswerWatcher {
     this.#skew(skewMs / 1000, { cluster });
     const sentence = skewSentence(cluster, skewMs);
     if (sentence === undefined) this.#warnings.clear('clock-skew', cluster);
-    // The amount changes with every answer, and the metric shows it.
+    // The difference changes with every answer. The metric shows it, and the warning is logged once.
     else if (!this.#warnings.has('clock-skew', cluster)) this.#warnings.raise('clock-skew', cluster, sentence);
   }
 
