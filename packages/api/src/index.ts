@@ -1,6 +1,4 @@
-/**
- * The kinds of machine.sapcloud.io/v1alpha1: types, schemas, validation, defaults, CRDs, and every string on the wire.
- */
+/** The kinds of machine.sapcloud.io/v1alpha1: types, schemas, validation, defaults, CRDs, and all constants of the API. */
 
 export {
   ANNOTATIONS_NOT_COPIED,

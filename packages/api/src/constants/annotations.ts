@@ -255,7 +255,7 @@ export const Annotations = {
   MirrorPod: 'kubernetes.io/config.mirror',
 } as const;
 
-/** Values of {@link Annotations.Preserve} that mean something; anything else counts as not annotated. */
+/** Valid values of {@link Annotations.Preserve}. Any other value counts as no annotation. */
 export const PreserveValues = {
   Now: 'now',
   WhenFailed: 'when-failed',
@@ -266,13 +266,13 @@ export const PreserveValues = {
 /** A request to preserve a machine, or to stop (`false`). */
 export type PreserveValue = (typeof PreserveValues)[keyof typeof PreserveValues];
 
-/** Priority of a machine without a (parseable) priority annotation. */
+/** Priority of a machine without a valid priority annotation. */
 export const DEFAULT_MACHINE_PRIORITY = 3;
 
-/** Priority that, together with a mark time, means: delete now. */
+/** Priority of machines that the autoscaler named. Together with a mark time, it requests the deletion. */
 export const TRIGGERED_DELETION_PRIORITY = 1;
 
-/** Annotations of a MachineDeployment that are not copied to its MachineSets, nor back in a rollback. */
+/** Annotations of a MachineDeployment that are not copied to its MachineSets, and not copied back in a rollback. */
 export const ANNOTATIONS_NOT_COPIED: ReadonlySet<string> = new Set([
   Annotations.LastAppliedConfiguration,
   Annotations.Revision,

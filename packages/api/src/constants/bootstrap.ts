@@ -1,4 +1,4 @@
-/** Placeholders in user data, each replaced where it stands or, failing that, in its URL-query-escaped form. */
+/** Placeholders in user data. The plain form is replaced. If it does not occur, its URL-escaped form is replaced. */
 export const UserDataPlaceholders = {
   BootstrapToken: '<<BOOTSTRAP_TOKEN>>',
   MachineName: '<<MACHINE_NAME>>',
@@ -9,7 +9,7 @@ export const UserDataPlaceholders = {
 /** Key of the user data in the Secret of a MachineClass. */
 export const USER_DATA_KEY = 'userData';
 
-/** The bootstrap token Secret of the target cluster. */
+/** Namespace, name prefix and type of the bootstrap token Secrets in the target cluster. */
 export const BootstrapTokens = {
   Namespace: 'kube-system',
   NamePrefix: 'bootstrap-token-',

@@ -11,7 +11,7 @@ import type {
 export interface ReasonMeaning {
   readonly status: ConditionStatus;
   readonly means: string;
-  /** The action of an operator; absent: none. */
+  /** What an operator should do. Absent if nothing is necessary. */
   readonly help?: string;
 }
 
@@ -237,7 +237,10 @@ export const SET_CONDITIONS = {
   },
 } as const satisfies Readonly<Record<MachineSetConditionType, ConditionMeaning>>;
 
-/** Every condition that the machine controller writes on a Node; a Machine's status mirrors them with the kubelet's. */
+/**
+ * Every condition that the machine controller writes on a Node. The status of a Machine contains a copy of them and of the
+ * kubelet's conditions.
+ */
 export const NODE_CONDITIONS = {
   InPlaceUpdate: {
     means: 'The progress of the update in place of the node.',
@@ -272,7 +275,7 @@ export const NODE_CONDITIONS = {
   },
 } as const satisfies Readonly<Record<string, ConditionMeaning>>;
 
-/** Reason, type and status of a condition in a table. */
+/** Reason, type and status of a condition, as listed in a table. */
 export type ConditionWords<Table extends Readonly<Record<string, ConditionMeaning>>> = {
   [Type in keyof Table & string]: {
     [Reason in keyof Table[Type]['reasons'] & string]: {

@@ -1,13 +1,16 @@
-/** Condition status, as everywhere in Kubernetes. */
+/** Status of a condition. */
 export type ConditionStatus = 'True' | 'False' | 'Unknown';
 
-/** Condition types in `MachineDeployment.status.conditions`: the original's, then ours, which stand only while something is wrong. */
+/**
+ * Condition types in `MachineDeployment.status.conditions`. Those of the original come first. Those of mcm follow, and exist
+ * only while there is a problem.
+ */
 export const MachineDeploymentConditions = {
   Available: 'Available',
   Progressing: 'Progressing',
   ReplicaFailure: 'ReplicaFailure',
   Frozen: 'Frozen',
-  /** The spec is not one that a controller can act on. */
+  /** The spec is invalid, so the controller does not reconcile the object. */
   InvalidSpec: 'InvalidSpec',
   /** The rollout cannot continue until a user changes the spec. */
   RolloutBlocked: 'RolloutBlocked',
@@ -15,20 +18,23 @@ export const MachineDeploymentConditions = {
   RolloutWaiting: 'RolloutWaiting',
   /** Many machines became unreachable together, so mcm does not replace unhealthy ones. */
   ReplacementHeld: 'ReplacementHeld',
-  /** The manager ignores an invalid part of the object and applies the rest. Ours. */
+  /** The manager ignores an invalid part of the object and applies the rest. Not in the original. */
   InputIgnored: 'InputIgnored',
 } as const;
 
 /** Type of a MachineDeployment condition. */
 export type MachineDeploymentConditionType = keyof typeof MachineDeploymentConditions;
 
-/** Condition types in `MachineSet.status.machineSetCondition` (sic: the wire has no `conditions` there). */
+/** Condition types in `MachineSet.status.machineSetCondition`. The API has this name and no `conditions`. */
 export const MachineSetConditions = {
   ReplicaFailure: 'ReplicaFailure',
   Frozen: 'Frozen',
-  /** Ours: the spec is not one that a controller can act on. */
+  /** The spec is invalid, so the controller does not reconcile the object. Not in the original. */
   InvalidSpec: 'InvalidSpec',
-  /** Only in mcm, for a set outside a deployment: many machines became unreachable together, so mcm does not replace unhealthy ones. */
+  /**
+   * Many machines became unreachable together, so mcm does not replace unhealthy ones. It is written on sets without a
+   * deployment. Not in the original.
+   */
   ReplacementHeld: 'ReplacementHeld',
 } as const;
 
@@ -80,14 +86,14 @@ export const InPlaceUpdateReasons = {
 /** Reason of the node condition `InPlaceUpdate`. */
 export type InPlaceUpdateReason = keyof typeof InPlaceUpdateReasons;
 
-/** Reasons of the node condition `Preserved`: sentences with a full stop, compared as they are. */
+/** Reasons of the node condition `Preserved`: sentences with a full stop. They are compared exactly. */
 export const PreservedReasons = {
   ByMCM: 'Preserved by MCM.',
   ByUser: 'Preserved by user.',
   Stopped: 'Preservation stopped.',
 } as const;
 
-/** Parts of the message of the node condition `Preserved`, found again by substring: must stay exact. */
+/** Parts of the message of the node condition `Preserved`. Readers search for them, so they must not change. */
 export const PreservedMessages = {
   Drained: 'Preserved node drained successfully.',
   NotDrained: 'Preserved node could not be drained.',
@@ -96,5 +102,8 @@ export const PreservedMessages = {
 /** Reasons of the node condition `Terminating`. */
 export const TerminatingReasons = { ScaleDown: 'ScaleDown', Unhealthy: 'Unhealthy' } as const;
 
-/** Default of `--node-conditions` and of `spec.nodeConditions`: types that make a machine unhealthy unless `False`. */
+/**
+ * Default of `--node-conditions` and of `spec.nodeConditions`: condition types that make a machine unhealthy unless they are
+ * `False`.
+ */
 export const DEFAULT_NODE_CONDITIONS = 'KernelDeadlock,ReadonlyFilesystem,DiskPressure,NetworkUnavailable';

@@ -27,7 +27,7 @@ export interface EventMeaning {
   readonly on: readonly ('Machine' | 'MachineClass' | 'MachineDeployment' | 'MachineSet' | 'Node')[];
   readonly type: 'Normal' | 'Warning';
   readonly means: string;
-  /** The action of an operator; absent: none. */
+  /** What an operator should do. Absent if nothing is necessary. */
   readonly help?: string;
 }
 
@@ -36,7 +36,7 @@ const SET = ['MachineSet'] as const;
 const MACHINE = ['Machine'] as const;
 const CLASS = ['MachineClass'] as const;
 
-/** All event reasons of the machine controllers. The recorders accept no other. */
+/** All event reasons of the machine controllers. The event recorders accept no other reason. */
 export const EVENTS = {
   ScalingMachineSet: {
     on: DEPLOYMENT,

@@ -1,9 +1,9 @@
 /** Finalizers. Source: machine-controller-manager, pkg/util/provider/machinecontroller/{controller,node}.go. */
 export const Finalizers = {
-  /** On Machine, MachineSet, MachineDeployment and MachineClass. */
+  /** On Machines, MachineSets, MachineDeployments and MachineClasses. */
   MachineControllerManager: 'machine.sapcloud.io/machine-controller-manager',
   /** On Secrets that a MachineClass refers to. */
   Secret: 'machine.sapcloud.io/machine-controller',
-  /** On Nodes with a live Machine. */
+  /** On Nodes that have a Machine. */
   Node: 'node.machine.sapcloud.io/machine-controller',
 } as const;

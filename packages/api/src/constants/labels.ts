@@ -43,44 +43,46 @@ export const Labels = {
 /** Values of {@link Labels.UpdateResult}. */
 export const UpdateResults = { Successful: 'successful', Failed: 'failed' } as const;
 
-/** Outcome of an in-place update as the node's agent reports it. */
+/** Result of an in-place update, as reported by the agent of the node. */
 export type UpdateResult = (typeof UpdateResults)[keyof typeof UpdateResults];
 
-/** The only value of `freeze`, `force-drain` and of the prefer-no-schedule taint and annotation that counts. */
+/** The only effective value of `freeze`, `force-drain`, and the prefer-no-schedule taint and annotation. */
 export const TRUE = 'True';
 
-/** Value of in-place labels and of the cluster-autoscaler annotations. */
+/** Value of the in-place labels and of the cluster-autoscaler annotations. */
 export const TRUE_LOWER = 'true';
 
-// strconv.ParseBool accepts exactly these as true.
+// The texts that strconv.ParseBool accepts as true.
 const GO_TRUE: ReadonlySet<string> = new Set(['1', 't', 'T', 'TRUE', 'true', 'True']);
 
-// And these as false; it refuses everything else.
+// The texts that strconv.ParseBool accepts as false. It refuses all other texts.
 const GO_FALSE: ReadonlySet<string> = new Set(['0', 'f', 'F', 'FALSE', 'false', 'False']);
 
-/** Whether a text is a boolean for Go's `strconv.ParseBool`. */
+/** Returns true if a text is a boolean for Go's `strconv.ParseBool`. */
 export const isGoBoolean = (text: string): boolean => GO_TRUE.has(text) || GO_FALSE.has(text);
 
-/** Texts that people write for "no"; Go's are among them. */
+/** Texts that users write for "no", including those of Go. */
 const NO: ReadonlySet<string> = new Set([...[...GO_FALSE].map((text) => text.toLowerCase()), 'no', 'off', 'disabled']);
 
-/** Whether a text reads as "no", such as `false`, `0` or `off`. */
+/** Returns true if a text means "no", such as `false`, `0` or `off`. */
 export const isFalseText = (text: string): boolean => NO.has(text.trim().toLowerCase());
 
 interface Labelled {
   readonly metadata: { readonly labels?: Readonly<Record<string, string>> };
 }
 
-/** Whether the machine asks for a forced deletion: the label's value is true for Go's `strconv.ParseBool`. */
+/** Returns true if the label requests a forced deletion: its value is true for Go's `strconv.ParseBool`. */
 export const isForceDeletion = (object: Labelled): boolean =>
   GO_TRUE.has(object.metadata.labels?.[Labels.ForceDeletion] ?? '');
 
-/** The error of the label `freeze` of an object, which has an effect only with the value `True`; undefined if it is valid. */
+/**
+ * Returns the error of an object's label `freeze`, which has an effect only with the value `True`; undefined if it is valid.
+ */
 export function freezeProblem({ metadata }: Labelled): string | undefined {
   const text = metadata.labels?.[Labels.Freeze];
   if (text === undefined || text === TRUE || text === 'False') return undefined;
   return `metadata.labels[${Labels.Freeze}]: ${JSON.stringify(text)} freezes nothing; write "True", or remove the label`;
 }
 
-/** Whether the object carries `freeze: "True"`. */
+/** Returns true if the object has the label `freeze: "True"`. */
 export const isFrozen = (object: Labelled): boolean => object.metadata.labels?.[Labels.Freeze] === TRUE;

@@ -1,20 +1,20 @@
 /** Phases in `Machine.status.currentStatus.phase`; a new machine has none. */
 export const MachinePhases = {
-  /** The VM exists; its node is awaited. */
+  /** The VM exists, and its Node has not joined yet. */
   Pending: 'Pending',
-  /** The VM exists and there is no target cluster: the final phase of a healthy machine. */
+  /** The VM exists, and there is no target cluster. This is the final phase of a healthy machine. */
   Available: 'Available',
   /** The node is healthy. */
   Running: 'Running',
-  /** Was Running; its node is unhealthy or missing. */
+  /** The machine was Running, and its Node is now unhealthy or missing. */
   Unknown: 'Unknown',
-  /** Creation, health or join timed out. */
+  /** The creation, the join or the recovery took too long. */
   Failed: 'Failed',
-  /** Creation or initialization failed and is tried again. */
+  /** The creation or initialization failed and is retried. */
   CrashLoopBackOff: 'CrashLoopBackOff',
-  /** Deletion has begun. */
+  /** The deletion has started. */
   Terminating: 'Terminating',
-  /** Drained for an in-place update, which runs. */
+  /** The node was drained for an in-place update, which is in progress. */
   InPlaceUpdating: 'InPlaceUpdating',
   /** The node reported a successful in-place update. */
   InPlaceUpdateSuccessful: 'InPlaceUpdateSuccessful',
@@ -31,7 +31,7 @@ export const MachineStates = { Processing: 'Processing', Failed: 'Failed', Succe
 /** State of the last operation. */
 export type MachineState = keyof typeof MachineStates;
 
-/** Types in `lastOperation.type`. `Update` is declared by the original and never written. */
+/** Types in `lastOperation.type`. The original declares `Update` and never writes it. */
 export const MachineOperationTypes = {
   Create: 'Create',
   Update: 'Update',
@@ -44,7 +44,7 @@ export const MachineOperationTypes = {
 /** Type of the last operation. */
 export type MachineOperationType = keyof typeof MachineOperationTypes;
 
-/** Value of the metric `mcm_machine_current_status_phase`; a phase that is not listed counts as 0. */
+/** Values of the metric `mcm_machine_current_status_phase`. A phase that is not listed has the value 0. */
 export const PHASE_METRIC_VALUES: Readonly<Partial<Record<MachinePhase, number>>> = {
   Running: 1,
   Unknown: -1,
@@ -63,19 +63,21 @@ const DELETION_RANKS: Readonly<Partial<Record<MachinePhase, number>>> = {
 };
 
 /**
- * Rank in a scale-down: the machine with the lower rank goes first. No phase, Terminating and the in-place
- * phases are 0. Source: pkg/controller/controller_utils.go, ActiveMachines.Less (a map without those keys).
+ * Rank of a phase in a scale-down: machines with a lower rank are deleted first. No phase, Terminating and the in-place
+ * phases have rank 0. Source: pkg/controller/controller_utils.go, ActiveMachines.Less (a map without those keys).
  */
 export const deletionRank = (phase: MachinePhase | undefined): number =>
   phase === undefined ? 0 : (DELETION_RANKS[phase] ?? 0);
 
-/** Whether configuration is synced to the machine: every phase but Failed and Terminating. */
+/**
+ * Returns true if the machine configuration is copied to machines in this phase: every phase except Failed and Terminating.
+ */
 export const isActivePhase = (phase: MachinePhase | undefined): boolean =>
   phase !== 'Failed' && phase !== 'Terminating';
 
-/** Whether the machine counts as an available replica. */
+/** Returns true if a machine in this phase counts as an available replica. */
 export const isAvailablePhase = (phase: MachinePhase | undefined): boolean =>
   phase === 'Available' || phase === 'Running';
 
-/** Whether the machine counts as a ready replica. */
+/** Returns true if a machine in this phase counts as a ready replica. */
 export const isReadyPhase = (phase: MachinePhase | undefined): boolean => phase === 'Running';

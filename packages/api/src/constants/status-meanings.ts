@@ -5,7 +5,7 @@ import type { MachineOperationType, MachinePhase, MachineState } from './machine
 /** The meaning of a value in the status of a Machine. */
 export interface WordMeaning {
   readonly means: string;
-  /** The action of an operator; absent: none. */
+  /** What an operator should do. Absent if nothing is necessary. */
   readonly help?: string;
 }
 
@@ -64,7 +64,7 @@ export const STATE_MEANINGS: Readonly<Record<MachineState, WordMeaning>> = {
   Successful: { means: 'The operation is complete.' },
 };
 
-/** Steps of a deletion, in order; each is found in `status.lastOperation.description` by its text. */
+/** Steps of a deletion, in order. The text of a step occurs in `status.lastOperation.description`. */
 export const STEP_MEANINGS: Readonly<Record<DeletionStep, WordMeaning>> = {
   getVmStatus: { means: 'The controller asks the cloud for the VM.' },
   drain: {

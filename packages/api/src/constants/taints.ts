@@ -1,22 +1,28 @@
-/** A taint as the controllers write it. */
+/** A taint that the controllers write. */
 export interface KnownTaint {
   readonly key: string;
   readonly value?: string;
   readonly effect: 'NoSchedule' | 'PreferNoSchedule' | 'NoExecute';
 }
 
-/** Taints that controllers put on nodes or take off. */
+/** Taints that the controllers add to nodes or remove from them. */
 export const Taints = {
-  /** On nodes of earlier MachineSets during a rollout. */
+  /** On nodes of old MachineSets during a rollout. */
   PreferNoSchedule: {
     key: 'deployment.machine.sapcloud.io/prefer-no-schedule',
     value: 'True',
     effect: 'PreferNoSchedule',
   },
-  /** On new nodes (put there from outside) and after an in-place update; a Pending machine waits until it is gone. */
+  /**
+   * On new nodes, where another program adds it, and on nodes after an in-place update. A Pending machine waits until it is
+   * removed.
+   */
   CriticalComponentsNotReady: { key: 'node.gardener.cloud/critical-components-not-ready', effect: 'NoSchedule' },
   /** On nodes of preserved Failed machines, with `timeAdded`. */
   Preserved: { key: 'node.machine.sapcloud.io/preserved', effect: 'NoSchedule' },
-  /** Kubernetes' own: the node is down permanently, its pods and volumes may be taken from it. On nodes whose VM is gone. */
+  /**
+   * A taint of Kubernetes: the node is permanently down, so its pods and volumes may be moved. On nodes whose VM was
+   * deleted.
+   */
   OutOfService: { key: 'node.kubernetes.io/out-of-service', value: 'nodeshutdown', effect: 'NoExecute' },
 } as const satisfies Record<string, KnownTaint>;

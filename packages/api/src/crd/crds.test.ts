@@ -24,7 +24,7 @@ const schemaOf = (crd: CustomResourceDefinition): StructuralSchema => crd.spec.v
 
 type Visited = readonly [path: string, schema: StructuralSchema];
 
-/** Every schema of a tree with its path: `.spec.template.metadata.labels.*`. */
+/** Yields every schema of a tree with its path, such as `.spec.template.metadata.labels.*`. */
 function visit(schema: StructuralSchema, path = ''): Visited[] {
   const children: Visited[] = [
     ...Object.entries(schema.properties ?? {}).map(([name, child]): Visited => [`${path}.${name}`, child]),

@@ -62,7 +62,7 @@ const machineDeploymentCrd = customResourceDefinition(machineDeployments, machin
 
 const machineClassCrd = customResourceDefinition(machineClasses, machineClassSchema, { shortName: 'mcc' });
 
-/** The CRDs of all kinds, built from their schemas: what `deploy/crds` holds as YAML. */
+/** The CRDs of all kinds, built from their schemas. `deploy/crds` contains them as YAML. */
 export const crds: readonly CustomResourceDefinition[] = [
   machineCrd,
   machineSetCrd,

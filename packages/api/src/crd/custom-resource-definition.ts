@@ -7,7 +7,7 @@ export interface PrinterColumn {
   readonly type: 'string' | 'integer' | 'date';
   readonly jsonPath: string;
   readonly description: string;
-  /** 0, the default: always shown; 1: with `-o wide`. */
+  /** 0 (default) is always shown, 1 only with `-o wide`. */
   readonly priority?: number;
 }
 
@@ -50,10 +50,10 @@ export interface CrdOptions {
   /** Labels of the CRD itself. */
   readonly labels?: Readonly<Record<string, string>>;
   readonly status?: boolean;
-  /** No labelSelectorPath: it needs a string in the status, which the original neither has nor writes. */
+  /** There is no labelSelectorPath, because it needs a field in the status that the original does not have. */
   readonly scale?: boolean;
   readonly columns?: readonly PrinterColumn[];
-  /** Absent: the limit of the API server, 253. */
+  /** If absent, the limit of the API server applies, which is 253. */
   readonly maxNameLength?: number;
 }
 
@@ -97,7 +97,7 @@ export function customResourceDefinition(
           served: true,
           storage: true,
           schema: {
-            // Created at its first use, because most programs do not need it.
+            // It is created when it is first used, because most programs do not need it.
             get openAPIV3Schema() {
               root ??= rootSchema(schema, maxNameLength);
               return root;
@@ -121,7 +121,7 @@ const metadataSchema = (maxLength?: number): StructuralSchema => ({
   ...(maxLength !== undefined && { properties: { name: { type: 'string', maxLength } } }),
 });
 
-/** The API server checks apiVersion, kind and metadata by itself and lets a CRD say little about them. */
+/** The API server validates apiVersion, kind and metadata itself. A CRD may hardly define them. */
 function rootSchema(schema: z.ZodType, maxNameLength?: number): StructuralSchema {
   const root = structuralSchema(schema);
   const required = root.required?.filter((name) => name !== 'metadata' && !Object.hasOwn(TYPE_META, name)) ?? [];

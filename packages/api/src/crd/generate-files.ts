@@ -3,17 +3,17 @@ import { join } from 'node:path';
 import type { CustomResourceDefinition } from './custom-resource-definition.ts';
 import { crdFileName, crdYaml } from './yaml.ts';
 
-/** The source and the generated files. */
+/** What is generated, and where. */
 export interface GenerateOptions {
-  /** CRDs of one group: files of other groups in the directory are left alone. */
+  /** CRDs of one API group. Files of other groups in the directory are not changed. */
   readonly crds: readonly CustomResourceDefinition[];
-  /** Where the files stand. */
+  /** The directory of the files. */
   readonly directory: string;
-  /** The package that the schemas are from, for the files' heading. */
+  /** The package with the schemas, for the heading of the files. */
   readonly source: string;
 }
 
-/** The text of a file, or undefined if it does not exist. */
+/** Returns the text of a file, or undefined if it does not exist. */
 function read(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8');
@@ -24,8 +24,8 @@ function read(file: string): string | undefined {
 }
 
 /**
- * Writes the CRDs of a group as files, or with `--check` says which of its files are stale.
- * @returns the exit code: 0, 1 for stale or left-over files, 2 for an unknown argument
+ * Writes the CRDs of a group as files. With `--check`, it only lists the files that are outdated.
+ * @returns the exit code: 0, 1 for outdated or surplus files, 2 for an unknown argument
  */
 export function generateCrdFiles({ crds, directory, source }: GenerateOptions, args: readonly string[]): number {
   const unknown = args.find((argument) => argument !== '--check');

@@ -6,14 +6,14 @@ import { type MachineDeployment, machineDeploymentSchema } from '../kinds/machin
 import { type MachineSet, machineSetSchema } from '../kinds/machine-set.ts';
 import { type StructuralSchema, structuralSchema } from './structural-schema.ts';
 
-/** How a kind of this group is reached. `_type` is a phantom: it carries the type and is never there. */
+/** A resource of this API group. `_type` only holds the TypeScript type; the property does not exist. */
 export interface MachineResource<T> {
   readonly group: typeof GROUP;
   readonly version: typeof VERSION;
   readonly plural: string;
   readonly kind: string;
   readonly namespaced: true;
-  /** The schema of its CRD, which stored objects may not fit where another CRD is installed. */
+  /** The schema of its CRD. Stored objects may not conform to it if the cluster has another CRD. */
   readonly shape: StructuralSchema;
   readonly _type?: T;
 }
@@ -33,15 +33,15 @@ function resource<T>(plural: string, kind: string, schema: z.ZodType): MachineRe
   };
 }
 
-/** Where Machines are read and written. */
+/** The resource of Machines. */
 export const machines = resource<Machine>('machines', 'Machine', machineSchema);
-/** Where MachineSets are read and written. */
+/** The resource of MachineSets. */
 export const machineSets = resource<MachineSet>('machinesets', 'MachineSet', machineSetSchema);
-/** Where MachineDeployments are read and written. */
+/** The resource of MachineDeployments. */
 export const machineDeployments = resource<MachineDeployment>(
   'machinedeployments',
   'MachineDeployment',
   machineDeploymentSchema,
 );
-/** Where MachineClasses are read and written. */
+/** The resource of MachineClasses. */
 export const machineClasses = resource<MachineClass>('machineclasses', 'MachineClass', machineClassSchema);

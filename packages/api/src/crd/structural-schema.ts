@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { CrdKeywords } from '../kinds/fields.ts';
 
-/** A structural schema of `apiextensions.k8s.io/v1`: the subset of its keywords that the kinds of this group use. */
+/** A structural schema of `apiextensions.k8s.io/v1`, with the keywords that the kinds of this group use. */
 export interface StructuralSchema extends CrdKeywords {
   readonly type?: 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean';
   readonly nullable?: boolean;
@@ -39,7 +39,7 @@ const PLAIN_KEYWORDS = [
   'x-kubernetes-validations',
 ] as const;
 
-/** Keywords of JSON schema without a meaning in a structural schema, which is pruned and not closed. */
+/** Keywords of JSON Schema that have no meaning in a structural schema, which prunes unknown fields. */
 const DROPPED_KEYWORDS: ReadonlySet<string> = new Set(['$schema', 'propertyNames']);
 const NESTED_KEYWORDS: ReadonlySet<string> = new Set([
   'properties',
@@ -51,7 +51,7 @@ const NESTED_KEYWORDS: ReadonlySet<string> = new Set([
 const KNOWN_KEYWORDS: ReadonlySet<string> = new Set([...PLAIN_KEYWORDS, ...DROPPED_KEYWORDS, ...NESTED_KEYWORDS]);
 
 /**
- * The structural schema of a zod schema.
+ * Converts a zod schema to a structural schema.
  * @throws Error if the zod schema needs a keyword that structural schemas, or this function, do not have
  */
 export const structuralSchema = (schema: z.ZodType): StructuralSchema =>
@@ -91,11 +91,14 @@ const convertProperties = (properties: Readonly<Record<string, unknown>>, path: 
     }),
   );
 
-/** Whether this is a schema that says something; `true`, `false` and `{}` do not. */
+/** Returns true if this schema has keywords; `true`, `false` and `{}` have none. */
 const isSchema = (value: unknown): value is JsonSchema =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length > 0;
 
-/** zod limits every integer to the safe range of a number. The format already states this limit for the API server. */
+/**
+ * Removes the limits that zod adds to every integer, the safe range of a number. The format already contains a limit for the
+ * API server.
+ */
 function withoutSafeIntegerBounds(keywords: Readonly<Record<string, unknown>>): StructuralSchema {
   const { minimum, maximum, ...rest } = keywords;
   return {

@@ -4,10 +4,13 @@ import type { CustomResourceDefinition } from './custom-resource-definition.ts';
 const header = (source: string): string =>
   `# Generated from the schemas of ${source} by \`pnpm generate\`. Do not edit.\n`;
 
-/** Name of the file that holds a CRD, as controller-gen names it. */
+/** Returns the name of the file with a CRD, as controller-gen would name it. */
 export const crdFileName = (crd: CustomResourceDefinition): string => `${crd.spec.group}_${crd.spec.names.plural}.yaml`;
 
-/** The file's content: deterministic, without anchors, long texts on one line. `source` is the package of its schemas. */
+/**
+ * Returns the content of a file. It is always the same for the same CRD, without anchors, and with long texts on one line.
+ * `source` is the package with the schemas.
+ */
 export function crdYaml(crd: CustomResourceDefinition, source = '@mcm/api'): string {
   // Loaded on demand, because only the generation of files needs it.
   const { stringify } = createRequire(import.meta.url)('yaml') as typeof import('yaml');

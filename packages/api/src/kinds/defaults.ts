@@ -8,8 +8,8 @@ import type { MachineDeployment, MachineDeploymentStrategy } from './machine-dep
 import type { MachineSet } from './machine-set.ts';
 
 /**
- * The deployment with defaults for all absent fields. The object then has a form that the original, which has no defaults, can
- * read. The CRD sets the same defaults, except the `rollingUpdate` block of a strategy that contains only its type.
+ * Returns the deployment with defaults for all absent fields. The original, which has no defaults, can then read the object.
+ * The CRD has the same defaults, except for the `rollingUpdate` block of a strategy that contains only its type.
  */
 export function defaultMachineDeployment(deployment: MachineDeployment): MachineDeployment {
   const { spec } = deployment;
@@ -27,10 +27,10 @@ function defaultStrategy(strategy: MachineDeploymentStrategy | undefined): Machi
   return { type, ...(rolling && { rollingUpdate: rolling }), ...(inPlace && { inPlaceUpdate: inPlace }) };
 }
 
-/** The value itself if it lacks nothing. */
+/** Returns the value with its defaults, or the same value if no default is missing. */
 const fill = <T extends object, D extends Partial<T>>(value: T, defaults: D): T =>
   Object.keys(defaults).every((key) => Object.hasOwn(value, key)) ? value : { ...defaults, ...value };
 
-/** The set with everything that is absent and has a default. */
+/** Returns the set with defaults for all absent fields. */
 export const defaultMachineSet = (set: MachineSet): MachineSet =>
   set.spec.replicas === undefined ? { ...set, spec: { ...set.spec, replicas: DEFAULT_REPLICAS } } : set;

@@ -4,19 +4,19 @@ import { INT_OR_PERCENT_PATTERN } from '../values/int-or-percent.ts';
 import { parseQuantity, QUANTITY_PATTERN } from '../values/quantity.ts';
 import type { ObjectMeta } from './object-meta.ts';
 
-/** Largest int32: counters beyond it would make the original's typed list fail for the whole kind. */
+/** Largest int32. With a larger number, the original could not list any object of the kind. */
 const MAX_INT32 = 2_147_483_647;
 
 /** A CEL rule of `x-kubernetes-validations`; the message contains the allowed values. */
 export interface CelRule {
   readonly rule: string;
   readonly message: string;
-  /** A field below the rule's own object that the error is reported for, such as `.name`. */
+  /** Path of the field for which the error is reported, relative to the object with the rule, such as `.name`. */
   readonly fieldPath?: string;
   readonly reason?: 'FieldValueInvalid' | 'FieldValueRequired' | 'FieldValueForbidden' | 'FieldValueDuplicate';
 }
 
-/** Keywords that the CRD takes over in addition to those from the zod type. */
+/** Keywords that are copied to the CRD, in addition to those from the zod type. */
 export interface CrdKeywords {
   readonly description?: string;
   readonly format?: 'date-time' | 'int32' | 'int64';
@@ -37,7 +37,7 @@ export interface CrdKeywords {
 /** Adds CRD keywords to a schema. */
 export const crd = <T extends z.ZodType>(schema: T, keywords: CrdKeywords): T => schema.meta({ ...keywords });
 
-/** A schema that may be absent; present-but-undefined is not a value that JSON knows. */
+/** Marks a field as optional. The value undefined is not allowed, because JSON does not have it. */
 export const optional = z.exactOptional;
 
 /** A string. */
@@ -46,18 +46,20 @@ export const text = (description: string) => z.string().meta({ description });
 /** A boolean. */
 export const flag = (description: string) => z.boolean().meta({ description });
 
-/** A string with a list of known values, which the CRD does not enforce: controllers write it, newer ones may add. */
+/**
+ * A text with a list of known values. The CRD does not enforce the list, because a newer controller may write other values.
+ */
 export const knownText = <const T extends string>(description: string): z.ZodType<T, T> =>
   z.string().meta({ description }) as z.ZodType<string> as z.ZodType<T, T>;
 
 /** An RFC 3339 time. */
 export const time = (description: string) => crd(z.string(), { description, format: 'date-time' });
 
-/** A counter that users set: 0 to the largest int32. */
+/** A number that users set, from 0 to the largest int32. */
 export const count = (description: string, keywords: CrdKeywords = {}) =>
   crd(z.int().min(0).max(MAX_INT32), { description, format: 'int32', ...keywords });
 
-/** An int32 that controllers write. It has no bounds, because a refused status does not help. */
+/** An int32 that controllers write. It has no limits, because a refused status would help no user. */
 export const int32 = (description: string) => crd(z.int(), { description, format: 'int32' });
 
 /** An int64 that controllers write. */
@@ -67,13 +69,15 @@ const DURATION_ERROR = 'must be a duration such as "1h30m", "20m" or "90s", from
 const QUANTITY_ERROR = 'must be a quantity such as "4", "500m" or "16Gi"';
 const INT_OR_PERCENT_ERROR = 'must be an integer of 0 or more, or a percentage such as "25%"';
 
-// The rules below repeat the pattern next to them: the API server reports the pattern as it is, the rule in words.
-// Tools that know schemas and no CEL have the pattern only.
+// The rules below repeat the pattern next to them. The API server reports a failed pattern as it is, and a failed rule in
+// words. Tools without CEL only use the pattern.
 
 const isDuration = (value: string): boolean =>
   value.length <= 64 && DURATION_PATTERN.test(value) && parseDurationNs(value) !== undefined;
 
-/** A duration in Go's syntax. The rule refuses durations that exceed an int64 of nanoseconds, which the pattern cannot detect. */
+/**
+ * A duration in Go's syntax. The rule also refuses durations above an int64 of nanoseconds, which a pattern cannot express.
+ */
 export const duration = (description: string) =>
   crd(
     z.string().refine(isDuration, {
@@ -150,7 +154,10 @@ const LABEL_KEY_ERROR = 'must have label keys such as "app" or "example.com/app"
 
 const isLabelValue = (value: string): boolean => value.length <= 63 && LABEL_VALUE_PATTERN.test(value);
 
-/** Whether a text is a label key: a name of at most 63 characters, behind a DNS prefix of at most 253 and a slash. */
+/**
+ * Returns true if a text is a label key: a name of at most 63 characters, optionally after a DNS prefix of at most 253
+ * characters and a slash.
+ */
 const isLabelKey = (key: string): boolean => key.indexOf('/') <= 253 && LABEL_KEY_PATTERN.test(key);
 
 /** A label value. */
@@ -170,7 +177,7 @@ export const labelKey = (description: string) =>
     maxLength: 317,
   });
 
-/** A map of labels, bounded for the sake of the rules that look into it. */
+/** A map of labels. Its size is limited, because rules iterate over it. */
 export const labelMap = (description: string, maxProperties = 256) =>
   crd(
     z
@@ -185,5 +192,5 @@ export const labelMap = (description: string, maxProperties = 256) =>
     },
   );
 
-/** The object's own metadata: the API server owns its schema, so the CRD only says `type: object`. */
+/** The object's own metadata. The API server defines its schema, so the CRD only contains `type: object`. */
 export const objectMeta = z.looseObject({}) as z.ZodType as z.ZodType<ObjectMeta, ObjectMeta>;

@@ -1,7 +1,7 @@
 /** API group of all kinds of this project. */
 export const GROUP = 'machine.sapcloud.io';
 
-/** The one served and stored version. */
+/** The only version that is served and stored. */
 export const VERSION = 'v1alpha1';
 
 /** `apiVersion` of every object of the group. */

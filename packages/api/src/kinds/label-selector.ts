@@ -1,12 +1,12 @@
 import type { LabelSelector, LabelSelectorRequirement } from './shared.ts';
 
-/** Labels of an object; absent is the same as none. */
+/** Labels of an object. Absent is the same as empty. */
 export type LabelMap = Readonly<Record<string, string>> | undefined;
 
 const labelOf = (labels: LabelMap, key: string): string | undefined =>
   labels !== undefined && Object.hasOwn(labels, key) ? labels[key] : undefined;
 
-/** Whether one requirement holds. `NotIn` and `DoesNotExist` hold for an absent label. */
+/** Returns true if the labels fulfill one requirement. `NotIn` and `DoesNotExist` are fulfilled by an absent label. */
 export function requirementHolds(requirement: LabelSelectorRequirement, labels: LabelMap): boolean {
   const value = labelOf(labels, requirement.key);
   const listed = value !== undefined && (requirement.values ?? []).includes(value);
@@ -24,7 +24,9 @@ export function requirementHolds(requirement: LabelSelectorRequirement, labels: 
   }
 }
 
-/** Whether a selector selects. An absent selector selects nothing, an empty one everything. */
+/**
+ * Returns true if a selector matches the labels. An absent selector matches nothing, and an empty one matches everything.
+ */
 export function selectorMatches(selector: LabelSelector | undefined, labels: LabelMap): boolean {
   if (selector === undefined) return false;
   const pairs = Object.entries(selector.matchLabels ?? {});
@@ -34,11 +36,11 @@ export function selectorMatches(selector: LabelSelector | undefined, labels: Lab
   );
 }
 
-/** Whether a selector has no requirement at all, so that it selects everything. */
+/** Returns true if a selector has no requirement, so that it matches everything. */
 export const isEmptySelector = (selector: LabelSelector): boolean =>
   Object.keys(selector.matchLabels ?? {}).length === 0 && (selector.matchExpressions ?? []).length === 0;
 
-/** Prints a selector for the query of a list or watch: `app=pool,zone in (a,b),!old`. */
+/** Formats a selector for the query of a list or watch: `app=pool,zone in (a,b),!old`. */
 export function formatSelector(selector: LabelSelector): string {
   const pairs = Object.entries(selector.matchLabels ?? {}).map(([key, value]) => `${key}=${value}`);
   return [...pairs, ...(selector.matchExpressions ?? []).map(formatRequirement)].sort().join(',');

@@ -34,10 +34,10 @@ const nodeTemplateSchema = crd(
   },
 );
 
-/** Shape of a node of a class. */
+/** Capacity of the nodes of a class, for the cluster autoscaler. */
 export type NodeTemplate = z.infer<typeof nodeTemplateSchema>;
 
-/** Description of a VM for one provider. It has neither spec nor status: its fields are at the top. */
+/** Description of the VMs of machines, for one provider. It has neither spec nor status: its fields are at the top level. */
 export const machineClassSchema = crd(
   z.object({
     apiVersion: z.literal(API_VERSION),

@@ -26,14 +26,14 @@ import { CONDITION_FIELDS, labelSelectorSchema, machineSummarySchema } from './s
 /** Update strategies. */
 export const STRATEGY_TYPES = ['RollingUpdate', 'Recreate', 'InPlaceUpdate'] as const;
 
-/** Who chooses the nodes of an in-place update. */
+/** Whether the controller or a user chooses the nodes of an in-place update. */
 export const ORCHESTRATION_TYPES = ['Auto', 'Manual'] as const;
 
 const isZero = (field: string): string => `(type(${field}) == int ? ${field} == 0 : string(${field}).matches('^0+%$'))`;
 
 /**
- * No percentage is over 100: a typing error such as `250%` would triple a fleet. The original accepts any value. Ratcheting accepts
- * stored values as long as their block does not change.
+ * A percentage must not exceed 100. A typing error such as `250%` would triple a fleet. The original accepts any value. With
+ * ratcheting, the API server accepts a stored value while its block is unchanged.
  */
 const percentRule = (name: 'maxSurge' | 'maxUnavailable'): CelRule => ({
   rule: `!has(self.${name}) || type(self.${name}) == int || string(self.${name}).matches('^0*(100|[0-9]{1,2})%$')`,
@@ -116,7 +116,7 @@ const strategySchema = crd(
   },
 );
 
-/** How the machines of an old template are updated. */
+/** How the machines with an old template are updated. */
 export type MachineDeploymentStrategy = z.infer<typeof strategySchema>;
 
 /** Spec of a MachineDeployment. */
@@ -182,7 +182,7 @@ const machineDeploymentStatusSchema = z
 /** Status of a MachineDeployment. */
 export type MachineDeploymentStatus = z.infer<typeof machineDeploymentStatusSchema>;
 
-/** A group of machines with one template and rolling updates. */
+/** Schema of a MachineDeployment: a group of machines with one template and rolling updates. */
 export const machineDeploymentSchema = crd(
   z.object({
     apiVersion: z.literal(API_VERSION),

@@ -62,7 +62,7 @@ const machineSetStatusSchema = z
 /** Status of a MachineSet. */
 export type MachineSetStatus = z.infer<typeof machineSetStatusSchema>;
 
-/** A number of equal machines. */
+/** Schema of a MachineSet: a number of equal machines. */
 export const machineSetSchema = crd(
   z.object({
     apiVersion: z.literal(API_VERSION),

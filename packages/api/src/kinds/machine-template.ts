@@ -3,12 +3,12 @@ import { type CelRule, optional } from './fields.ts';
 import { machineSpecSchema } from './machine.ts';
 import { templateMetadataSchema } from './shared.ts';
 
-/** Blueprint of a machine. */
+/** Schema of the template for machines. */
 export const machineTemplateSpecSchema = z
   .object({ metadata: optional(templateMetadataSchema), spec: machineSpecSchema })
   .meta({ description: 'Blueprint of the machines.' });
 
-/** Blueprint of a machine. */
+/** The template for machines. */
 export type MachineTemplateSpec = z.infer<typeof machineTemplateSpecSchema>;
 
 const LABELS = 'self.template.metadata.labels';
@@ -17,7 +17,7 @@ const HAS_KEY = `(${HAS_LABELS} && e.key in ${LABELS})`;
 const HAS_VALUES = '(has(e.values) && size(e.values) > 0)';
 const LISTED = `(${HAS_KEY} && ${LABELS}[e.key] in e.values)`;
 
-// Requirements without the values that they need are left to the rule of the requirement itself.
+// If a requirement lacks the values that it needs, another rule reports this.
 const REQUIREMENT_HOLDS = [
   `(e.operator != 'In' || !${HAS_VALUES} || ${LISTED})`,
   `(e.operator != 'NotIn' || !${HAS_VALUES} || !${LISTED})`,
@@ -25,7 +25,10 @@ const REQUIREMENT_HOLDS = [
   `(e.operator != 'DoesNotExist' || !${HAS_KEY})`,
 ].join(' && ');
 
-/** Rules of a spec with `selector` and `template`: a controller that does not select its own machines creates machines without end. */
+/**
+ * Rules of a spec with `selector` and `template`. A controller whose selector does not match its own machines would create
+ * machines without end.
+ */
 export const SELECTOR_RULES: readonly CelRule[] = [
   {
     rule: `!has(self.selector.matchLabels) || self.selector.matchLabels.all(k, ${HAS_LABELS} && k in ${LABELS} && ${LABELS}[k] == self.selector.matchLabels[k])`,

@@ -6,8 +6,8 @@ import { nodeAddressSchema, nodeConditionSchema, nodeTemplateSpecSchema } from '
 import { classReferenceSchema, lastOperationSchema } from './shared.ts';
 
 /**
- * Settings of a machine, inlined into `Machine.spec` and into the template's spec. Changing them replaces no machine.
- * An absent value means the machine controller's flag of the same purpose.
+ * Settings of a machine, which are part of `Machine.spec` and of the template's spec. A change of them replaces no machine.
+ * If a setting is absent, the flag of the machine controller applies.
  */
 const MACHINE_CONFIGURATION = {
   drainTimeout: optional(duration('Time after which a drain is forced. Default: `--machine-drain-timeout` (2h).')),
@@ -58,7 +58,7 @@ const currentStatusSchema = z
   })
   .meta({ description: 'Phase of the machine.' });
 
-/** Phase of a machine and since when. */
+/** Phase of a machine, and its start time. */
 export type CurrentStatus = z.infer<typeof currentStatusSchema>;
 
 const machineStatusSchema = z
@@ -74,7 +74,7 @@ const machineStatusSchema = z
 /** Status of a Machine. */
 export type MachineStatus = z.infer<typeof machineStatusSchema>;
 
-/** A worker machine: one VM and its Node. */
+/** Schema of a Machine: one VM and its Node. */
 export const machineSchema = z
   .object({
     apiVersion: z.literal(API_VERSION),

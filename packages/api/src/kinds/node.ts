@@ -3,7 +3,7 @@ import type { ConditionStatus } from '../constants/conditions.ts';
 import { crd, flag, knownText, labelMap, optional, stringMap, text, time } from './fields.ts';
 import { CONDITION_FIELDS } from './shared.ts';
 
-/** A taint of a node. Two taints are the same one if key and effect are. */
+/** A taint of a node. Key and effect identify it. */
 const taintSchema = z
   .object({
     key: z.string().min(1, { error: 'must not be empty' }).meta({ description: 'Taint key.' }),
@@ -60,12 +60,12 @@ const nodeMetadataSchema = crd(
   { description: 'Metadata of the node.', 'x-kubernetes-preserve-unknown-fields': true },
 );
 
-/** The parts that are synced to the node of a machine. */
+/** Labels, annotations, taints and capacity that are copied to the Node of a machine. */
 export const nodeTemplateSpecSchema = z
   .object({ metadata: optional(nodeMetadataSchema), spec: optional(nodeSpecSchema) })
   .meta({ description: 'Labels, annotations and taints of the node. A change replaces no machine.' });
 
-/** The parts that are synced to the node of a machine. */
+/** Labels, annotations, taints and capacity that are copied to the Node of a machine. */
 export type NodeTemplateSpec = z.infer<typeof nodeTemplateSpecSchema>;
 
 /** An address of a machine. */
@@ -81,7 +81,7 @@ export const nodeAddressSchema = z
 /** An address of a machine. */
 export type NodeAddress = z.infer<typeof nodeAddressSchema>;
 
-/** A condition of the node as mirrored into its machine. */
+/** A condition of the Node that is copied to the status of its machine. */
 export const nodeConditionSchema = z
   .object({
     type: text('Condition type.'),

@@ -8,14 +8,14 @@ export interface OwnerReference {
   blockOwnerDeletion?: boolean;
 }
 
-/** Metadata of an object as the API server returns it: name, uid and resourceVersion are always there. */
+/** Metadata of an object as returned by the API server, which always sets name, uid and resourceVersion. */
 export interface ObjectMeta {
   name: string;
   namespace?: string;
   generateName?: string;
   uid: string;
   resourceVersion: string;
-  /** Counts changes of the spec. */
+  /** Number of changes of the spec. */
   generation?: number;
   /** RFC 3339, to the second. */
   creationTimestamp: string;

@@ -26,7 +26,7 @@ export const classReferenceSchema = crd(z.object({ apiGroup: CLASS_GROUP, kind: 
   ],
 });
 
-/** A class reference that may be empty: the original always writes `machineClass: {}` into a MachineSet. */
+/** A class reference that may be empty. The original always writes `machineClass: {}` into a MachineSet. */
 export const legacyClassReferenceSchema = crd(
   z.object({ apiGroup: CLASS_GROUP, kind: optional(CLASS_KIND), name: optional(CLASS_NAME) }),
   { description: 'Former reference to the class; only metrics read it. Use `template.spec.class`.' },
@@ -66,7 +66,7 @@ const labelSelectorRequirementSchema = crd(
 /** One requirement of a label selector. */
 export type LabelSelectorRequirement = z.infer<typeof labelSelectorRequirementSchema>;
 
-/** A label selector: all of its pairs and requirements must hold. */
+/** A label selector. An object must fulfill all of its labels and requirements. */
 export const labelSelectorSchema = crd(
   z.object({
     matchLabels: optional(labelMap('Pairs that must be present.', 64)),
@@ -100,7 +100,7 @@ export const secretReferenceSchema = (description: string) =>
 /** Reference to a Secret. */
 export type SecretReference = z.infer<ReturnType<typeof secretReferenceSchema>>;
 
-/** Metadata of a machine template: what new machines get. Other fields are kept and ignored. */
+/** Metadata of a machine template, which new machines get. Other fields are stored and ignored. */
 export const templateMetadataSchema = crd(
   z.object({
     labels: optional(labelMap('Labels of the machines.')),
@@ -116,7 +116,7 @@ export const templateMetadataSchema = crd(
 /** Metadata of a machine template. */
 export type TemplateMetadata = z.infer<typeof templateMetadataSchema>;
 
-/** The last thing that a controller did, or does, to a machine. */
+/** The last or current operation of a controller on a machine. */
 export const lastOperationSchema = z
   .object({
     description: optional(text('What was done. The controllers find the deletion step by this text.')),
@@ -129,7 +129,7 @@ export const lastOperationSchema = z
   })
   .meta({ description: 'The last operation.' });
 
-/** The last operation on a machine as the wire has it. */
+/** The last operation on a machine. */
 export type LastOperation = z.infer<typeof lastOperationSchema>;
 
 /** The summary of a failed machine in the status of a set or deployment. */

@@ -4,16 +4,16 @@ import type { Machine, MachineDeployment } from '../index.ts';
 /**
  * How an autoscaler names machines. Source: gardener/autoscaler, cloudprovider/mcm/mcm_manager.go.
  *
- * - `names`: names without times and the new count in one write of the MachineDeployment.
- * - `times`: the same with `name~time` and the time of the last change, as newer releases write it.
- * - `priority`: priority 1 on each Machine, then the new count, as older releases write it.
+ * - `names`: names without times and the new replicas, in one write of the MachineDeployment.
+ * - `times`: the same with `name~time` and the time of the last change, as in newer releases.
+ * - `priority`: priority 1 on each Machine, then the new replicas, as in older releases.
  */
 export type ScalerForm = 'names' | 'times' | 'priority';
 
-/** All of them. */
+/** All forms. */
 export const SCALER_FORMS: readonly ScalerForm[] = ['names', 'times', 'priority'];
 
-/** The cluster as the autoscaler sees it. */
+/** What the autoscaler reads and writes in the cluster. */
 export interface ScalerPort {
   readonly getDeployment: () => Promise<MachineDeployment>;
   readonly putDeployment: (deployment: MachineDeployment) => Promise<unknown>;
@@ -24,16 +24,19 @@ export interface ScalerPort {
   readonly now: () => Date;
 }
 
-/** Conflicts in a row after which something is wrong. */
+/** Maximum number of consecutive conflicts. More of them indicate an error in the test. */
 const MAX_TRIES = 20;
 
 const stamp = (time: Date): string => `${time.toISOString().slice(0, 19)}Z`;
 
-/** The names of a list of triggers. */
+/** Returns the names in a list of triggers. */
 const namesIn = (list: string): readonly string[] =>
   list === '' ? [] : list.split(',').map((entry) => entry.split('~')[0] ?? '');
 
-/** Makes the writes of Gardener's cluster autoscaler, in its order: whole objects, read before, again after a conflict. */
+/**
+ * Sends the same writes as Gardener's cluster autoscaler, in the same order. It reads and writes whole objects, and repeats
+ * this after a conflict.
+ */
 export class Autoscaler {
   readonly #port: ScalerPort;
   readonly #form: ScalerForm;
@@ -43,7 +46,7 @@ export class Autoscaler {
     this.#form = form;
   }
 
-  /** Names machines and lowers the count by as many; then cordons their nodes. */
+  /** Names machines and reduces the replicas by their number, then cordons their nodes. */
   async scaleDown(names: readonly string[]): Promise<void> {
     if (this.#form === 'priority') for (const name of names) await this.#prioritise(name);
     await this.#update((deployment) =>
@@ -52,7 +55,7 @@ export class Autoscaler {
     for (const name of names) await this.#port.cordon(name);
   }
 
-  /** Names machines ahead of the write that lowers the count; no release does. */
+  /** Names machines before the write that reduces the replicas. No release of the autoscaler does this. */
   async nameOnly(names: readonly string[]): Promise<void> {
     if (this.#form === 'priority') for (const name of names) await this.#prioritise(name);
     else await this.#update((deployment) => this.#named(deployment, names));
@@ -70,7 +73,7 @@ export class Autoscaler {
     });
   }
 
-  /** New names in the list. Earlier names already lowered the replicas. */
+  /** Returns the names that are not in the list yet. For names in the list, the replicas were already reduced. */
   #fresh(deployment: MachineDeployment, names: readonly string[]): readonly string[] {
     if (this.#form === 'priority') return names;
     const listed = namesIn(deployment.metadata.annotations?.[Annotations.TriggerDeletion] ?? '');

@@ -1,8 +1,8 @@
 import { crds } from '../crd/crds.ts';
 
 /**
- * The kinds with every field allowed and none required, as on a server that stores objects which our CRDs refuse. Without
- * `scale`, because a server always validates its field.
+ * Returns the CRDs with every field allowed and none required. A server with these stores objects that the CRDs of mcm
+ * refuse. They have no `scale` subresource, because a server always validates its field.
  */
 export const crdsWithoutRules = () =>
   crds.map((crd) => ({

@@ -1,4 +1,4 @@
-/** Manifests for tests of components that serve, validate or reconcile these kinds. */
+/** Test manifests for components that serve, validate or reconcile these kinds. */
 
 export { Autoscaler, SCALER_FORMS, type ScalerForm, type ScalerPort } from './autoscaler.ts';
 export { crdsWithoutRules } from './crds.ts';

@@ -12,7 +12,7 @@ export type Manifest = Record<string, unknown>;
 export interface BadManifest {
   readonly title: string;
   readonly object: Manifest;
-  /** Path of the field that the refusal names, or a beginning of it. */
+  /** Path of the field in the error, or the start of this path. */
   readonly path: string;
 }
 
@@ -81,7 +81,7 @@ const inPlace = (budget: Spec): Manifest =>
 const selecting = (...matchExpressions: readonly Spec[]): Manifest =>
   deploymentManifest({ selector: { matchExpressions } });
 
-/** Manifests that must be taken. */
+/** Manifests that must be accepted. */
 export const goodManifests: readonly { readonly title: string; readonly object: Manifest }[] = [
   { title: 'a deployment with everything', object: deploymentManifest() },
   {

@@ -3,23 +3,23 @@ import type * as z from 'zod';
 /** The kind of an error: an absent field, an invalid value, or a value outside of a list. */
 export type FieldErrorType = 'FieldValueRequired' | 'FieldValueInvalid' | 'FieldValueNotSupported';
 
-/** One thing that is wrong with an object. */
+/** One error of an object. */
 export interface FieldError {
-  /** Such as `spec.template.spec.class.name` or `spec.selector.matchExpressions[0].operator`. */
+  /** Path of the field, such as `spec.template.spec.class.name` or `spec.selector.matchExpressions[0].operator`. */
   readonly path: string;
   readonly type: FieldErrorType;
-  /** What is allowed. Reads on after the path: `spec.replicas: must be …`. */
+  /** What is allowed, as the text after the path: `spec.replicas: must be …`. */
   readonly message: string;
 }
 
-/** Prints errors as one sentence for a log, a condition or an event. */
+/** Formats errors as one sentence for a log, a condition or an event. */
 export const formatFieldErrors = (errors: readonly FieldError[]): string =>
   errors.map(({ path, message }) => `${path}: ${message}`).join('; ');
 
 export const required = (path: string, message: string): FieldError => ({ path, type: 'FieldValueRequired', message });
 export const invalid = (path: string, message: string): FieldError => ({ path, type: 'FieldValueInvalid', message });
 
-/** Joins path elements as Kubernetes prints them. */
+/** Joins path elements in the format of Kubernetes. */
 function fieldPath(base: string, elements: readonly PropertyKey[]): string {
   return elements.reduce<string>((path, element) => {
     if (typeof element === 'number') return `${path}[${element}]`;
@@ -29,7 +29,7 @@ function fieldPath(base: string, elements: readonly PropertyKey[]): string {
   }, base);
 }
 
-/** Schema errors of a value: types, patterns, bounds, absent fields. Unknown fields are ignored. */
+/** Returns the schema errors of a value: types, patterns, limits, absent fields. Unknown fields are ignored. */
 export function formErrors(schema: z.ZodType, value: unknown, base: string): FieldError[] {
   const parsed = schema.safeParse(value, { reportInput: true });
   if (parsed.success) return [];
@@ -61,7 +61,7 @@ function describe(issue: z.core.$ZodIssue): string {
 /** A rule over several fields. A rule runs only if the schema of its fields is valid, because schema errors are reported separately. */
 export type Rule = (value: unknown) => FieldError[];
 
-/** Makes a rule that sees its value through a schema. */
+/** Creates a rule that reads its value with a schema. */
 export const rule =
   <T>(view: z.ZodType<T>, check: (value: T) => FieldError[]): Rule =>
   (value) => {
@@ -69,15 +69,15 @@ export const rule =
     return seen.success ? check(seen.data) : [];
   };
 
-/** The object's spec, or undefined if there is none. */
+/** Returns the object's spec, or undefined if there is none. */
 const specOf = (object: unknown): unknown =>
   typeof object === 'object' && object !== null && 'spec' in object ? object.spec : undefined;
 
-/** Schema errors of `spec`, then errors of the rules. */
+/** Returns the schema errors of `spec`, then the errors of the rules. */
 export function specErrors(object: unknown, schema: z.ZodType, rules: readonly Rule[]): FieldError[] {
   const spec = specOf(object);
   const form = formErrors(schema, spec, 'spec');
   const paths = new Set(form.map(({ path }) => path));
-  // A rule may find the same fault as the form; one sentence about a field is enough.
+  // A rule may find the same error as the schema. One sentence for each field is sufficient.
   return [...form, ...rules.flatMap((check) => check(spec)).filter(({ path }) => !paths.has(path))];
 }

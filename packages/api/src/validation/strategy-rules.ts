@@ -6,7 +6,7 @@ import { type FieldError, invalid, type Rule, required, rule } from './field-err
 const PATH = 'spec.strategy';
 const any = optional(z.unknown());
 
-/** The blocks of a strategy, the type that needs each, and an example of it. */
+/** The blocks of a strategy, the type that needs each block, and an example. */
 const BLOCKS = {
   rollingUpdate: { type: 'RollingUpdate', example: '{maxSurge: 1, maxUnavailable: 0}' },
   inPlaceUpdate: { type: 'InPlaceUpdate', example: '{maxSurge: 0, maxUnavailable: 1, orchestrationType: Auto}' },
@@ -19,7 +19,7 @@ const typeView = z.object({
   strategy: optional(z.object({ type: any, rollingUpdate: any, inPlaceUpdate: any })),
 });
 
-/** The strategy has a type, and the block that the type needs. */
+/** A strategy must have a type, and the block that the type needs. */
 const typeRule: Rule = rule(typeView, ({ strategy }) => {
   if (strategy?.type === undefined) {
     return [required(`${PATH}.type`, 'must be given: one of InPlaceUpdate, Recreate, RollingUpdate')];
@@ -32,7 +32,7 @@ const typeRule: Rule = rule(typeView, ({ strategy }) => {
 const budgetView = z.object({ maxSurge: any, maxUnavailable: any });
 const valueView = intOrPercent('');
 
-/** A value of the right form; a wrong form is reported by the schema. */
+/** Returns a value with the right type. The schema reports any other value. */
 const wellFormed = (value: unknown): IntOrPercent | undefined => valueView.safeParse(value).data;
 
 const isZero = (value: IntOrPercent): boolean => parseIntOrPercent(value)?.value === 0;

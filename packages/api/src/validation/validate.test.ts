@@ -26,7 +26,7 @@ function validate(manifest: Manifest): FieldError[] {
   return validator(manifest);
 }
 
-/** The manifest as the API server stores it before validation. */
+/** Returns the manifest with defaults, as the API server has it before validation. */
 const defaulted = (manifest: Manifest): Manifest =>
   manifest.kind === 'MachineDeployment'
     ? { ...defaultMachineDeployment(manifest as unknown as MachineDeployment) }

@@ -8,8 +8,8 @@ import { machineClassRule, selectorRule, templateClassRule } from './rules.ts';
 import { strategyRules } from './strategy-rules.ts';
 
 /**
- * The errors of the name and spec of a Machine; empty for a valid Machine. Unknown fields, status and the rest of
- * the metadata are not looked at: the API server does that.
+ * Returns the errors in the name and spec of a Machine; empty if it is valid. Unknown fields, the status and the other
+ * metadata are not checked, because the API server checks them.
  */
 export function validateMachine(object: unknown): FieldError[] {
   return [...nameRule(object), ...specErrors(object, machineSpecSchema, [machineClassRule])];
@@ -21,16 +21,17 @@ const nameRule: Rule = rule(z.object({ metadata: z.object({ name: z.string() }) 
     : [],
 );
 
-/** The errors of the spec of a MachineSet; empty for a valid spec. */
+/** Returns the errors in the spec of a MachineSet; empty if it is valid. */
 export const validateMachineSet = (object: unknown): FieldError[] =>
   specErrors(object, machineSetSpecSchema, [selectorRule, templateClassRule]);
 
 /**
- * The errors of the spec of a MachineDeployment; empty for a valid spec. Defaults are not assumed:
- * pass an object through `defaultMachineDeployment` first where the API server may not have set them.
+ * Returns the errors in the spec of a MachineDeployment; empty if it is valid. It does not apply defaults. If the API server
+ * may not have set them, call `defaultMachineDeployment` first.
  *
- * In addition to the original's rules, it refuses specs that would crash the original or never end. Examples are a missing
- * selector, a template that does not match it, invalid durations, and budgets that are negative, both zero, or above 100 %.
+ * In addition to the rules of the original, it refuses specs with which the original would crash or never end. Examples are
+ * a missing selector, a template that does not match it, invalid durations, and budgets that are negative, both zero, or
+ * above 100 %.
  */
 export const validateMachineDeployment = (object: unknown): FieldError[] =>
   specErrors(object, machineDeploymentSpecSchema, [...strategyRules, selectorRule, templateClassRule]);
@@ -45,7 +46,7 @@ const capacityRule: Rule = rule(capacityView, ({ nodeTemplate }) =>
     .map((resource) => required(`nodeTemplate.capacity.${resource}`, 'must be given; gpu may be "0"')),
 );
 
-/** The errors of a MachineClass without `providerSpec`, which the driver checks. Empty for a valid class. */
+/** Returns the errors of a MachineClass; empty if it is valid. The driver checks `providerSpec`. */
 export function validateMachineClass(object: unknown): FieldError[] {
   return [...formErrors(classForm, object, ''), ...capacityRule(object)];
 }

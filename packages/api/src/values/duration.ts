@@ -1,13 +1,13 @@
 /**
- * Durations in Go's syntax, as `time.ParseDuration` reads them and `time.Duration.String` writes them.
- * Exact in nanoseconds (bigint), convenient in milliseconds (number).
+ * Durations in Go's syntax, parsed like `time.ParseDuration` and formatted like `time.Duration.String`. As a bigint of
+ * nanoseconds they are exact, and as a number of milliseconds they are easier to use.
  */
 
 const UNITS = 'ns|us|µs|μs|ms|s|m|h';
 
 /**
  * Durations that fields accept: Go's syntax without negative values. The expression is built from a string, because bundlers
- * escape `µ` in a literal. CRDs contain its source, and Go does not know this escape.
+ * escape `µ` in a literal. CRDs contain its source, and Go does not accept this escape.
  */
 export const DURATION_PATTERN = new RegExp(`^[+]?(0|(([0-9]+([.][0-9]*)?|[.][0-9]+)(${UNITS}))+)$`);
 
@@ -40,7 +40,7 @@ export function parseDurationNs(text: string): bigint | undefined {
 }
 
 function sumSegments(digits: string): bigint | undefined {
-  // A longer text cannot be meant; the bound keeps hostile input from costing anything.
+  // No valid duration is longer. The limit prevents that a malicious text needs much CPU time.
   if (digits === '' || digits.length > 256) return undefined;
   let total = 0n;
   for (let at = 0; at < digits.length; at = SEGMENT.lastIndex) {
@@ -56,14 +56,14 @@ function sumSegments(digits: string): bigint | undefined {
 
 /**
  * Parses a Go duration.
- * @returns milliseconds, with a fraction if need be, or undefined if the text is not a duration
+ * @returns milliseconds, possibly with a fraction, or undefined if the text is not a duration
  */
 export function parseDurationMs(text: string): number | undefined {
   const nanoseconds = parseDurationNs(text);
   return nanoseconds === undefined ? undefined : Number(nanoseconds) / 1e6;
 }
 
-/** Prints nanoseconds as Go does: `1h30m0s`, `20m0s`, `1.5s`, `166.037218ms`, `0s`. */
+/** Formats nanoseconds like Go: `1h30m0s`, `20m0s`, `1.5s`, `166.037218ms`, `0s`. */
 export function formatDurationNs(nanoseconds: bigint): string {
   if (nanoseconds < 0n) return `-${formatDurationNs(-nanoseconds)}`;
   if (nanoseconds === 0n) return '0s';
@@ -77,13 +77,13 @@ export function formatDurationNs(nanoseconds: bigint): string {
   return `${minutes / 60n}h${minutes % 60n}m${seconds}`;
 }
 
-/** Prints milliseconds as Go prints a duration. Fractions below a nanosecond are rounded. */
+/** Formats milliseconds like Go formats a duration. Fractions of a nanosecond are rounded. */
 export const formatDurationMs = (milliseconds: number): string => {
   const whole = Math.trunc(milliseconds);
   return formatDurationNs(BigInt(whole) * 1_000_000n + BigInt(Math.round((milliseconds - whole) * 1e6)));
 };
 
-/** `value / 10^digits` without trailing zeros. */
+/** Returns `value / 10^digits` without trailing zeros. */
 function decimal(value: bigint, digits: number): string {
   const text = value.toString().padStart(digits + 1, '0');
   const fraction = text.slice(-digits).replace(/0+$/, '');

@@ -1,7 +1,7 @@
 /** A count, or a percentage of another count such as `"25%"`. */
 export type IntOrPercent = number | string;
 
-/** Percentages as `maxSurge` and `maxUnavailable` take them. */
+/** Percentages that `maxSurge` and `maxUnavailable` accept. */
 export const INT_OR_PERCENT_PATTERN = /^[0-9]+%$/;
 
 /** A parsed {@link IntOrPercent}. */
@@ -10,8 +10,8 @@ export type ParsedIntOrPercent =
   | { readonly kind: 'percent'; readonly value: number };
 
 /**
- * Parses a count or percentage. Signs are read, as the original does; the validation refuses negative ones.
- * @returns undefined for anything else, `"10"` without a percent sign included
+ * Parses a count or percentage. A sign is accepted, as in the original, and the validation refuses negative values.
+ * @returns undefined for any other text, such as `"10"` without a percent sign
  */
 export function parseIntOrPercent(value: IntOrPercent): ParsedIntOrPercent | undefined {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? { kind: 'count', value } : undefined;
@@ -19,12 +19,12 @@ export function parseIntOrPercent(value: IntOrPercent): ParsedIntOrPercent | und
   return { kind: 'percent', value: Number(value.slice(0, -1)) };
 }
 
-/** Prints a count or percentage. */
+/** Formats a count or percentage. */
 export const formatIntOrPercent = (parsed: ParsedIntOrPercent): IntOrPercent =>
   parsed.kind === 'count' ? parsed.value : `${parsed.value}%`;
 
 /**
- * The count that a value represents.
+ * Converts a value to a count.
  * @param total the base of a percentage, usually the replicas
  * @param rounding `up` for maxSurge, `down` for maxUnavailable
  * @throws RangeError if the value is invalid, which does not occur in validated objects

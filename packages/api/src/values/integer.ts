@@ -1,6 +1,6 @@
 /**
- * Parses a decimal integer the way the controllers read annotations: an optional sign, digits only, the whole text.
- * `""`, `" 3"`, `"3.0"` and `"3a"` are not integers, unlike with `Number` and `parseInt`.
+ * Parses a decimal integer in an annotation: an optional sign and digits only. Unlike `Number` and `parseInt`, it refuses
+ * `""`, `" 3"`, `"3.0"` and `"3a"`.
  * @returns undefined if the text is absent, not an integer, or outside of the safe range of a number
  */
 export function parseInteger(text: string | undefined): number | undefined {
@@ -9,5 +9,5 @@ export function parseInteger(text: string | undefined): number | undefined {
   return Number.isSafeInteger(value) ? value : undefined;
 }
 
-/** Prints an integer for an annotation. */
+/** Formats an integer for an annotation. */
 export const formatInteger = (value: number): string => BigInt(value).toString();

@@ -59,7 +59,7 @@ test('printing keeps the amount, and printing again changes nothing', () => {
       expect(QUANTITY_PATTERN.test(text)).toBe(true);
       const printed = canonical(text) ?? 'none';
       expect(canonical(printed)).toBe(printed);
-      // Binary amounts are printed in whole numbers, as upstream does, so fractions are rounded up.
+      // Binary amounts are printed as whole numbers, as in Kubernetes, so fractions are rounded up.
       if (!text.endsWith('i')) expect(quantitiesEqual(text, printed)).toBe(true);
     }),
   );

@@ -1,22 +1,22 @@
 /**
- * Resource quantities such as `500m`, `16Gi`, `1e3`: exact, in billionths, as Kubernetes keeps them.
- * Source of the rules: k8s.io/apimachinery, pkg/api/resource.
+ * Resource quantities such as `500m`, `16Gi`, `1e3`. They are exact, in billionths, as in Kubernetes. Source of the rules:
+ * k8s.io/apimachinery, pkg/api/resource.
  */
 
-/** A quantity on the wire: text, or a bare integer. */
+/** A quantity in the API: a text, or an integer. */
 export type Quantity = string | number;
 
-/** Which suffixes a quantity is printed with. */
+/** The suffixes with which a quantity is formatted. */
 export type QuantityFormat = 'BinarySI' | 'DecimalSI' | 'DecimalExponent';
 
 /** A parsed quantity. */
 export interface ParsedQuantity {
-  /** The amount in billionths. */
+  /** The value in billionths. */
   readonly nano: bigint;
   readonly format: QuantityFormat;
 }
 
-/** Text form of a quantity. The original's pattern lets `1e1.5` pass, which then cannot be parsed; this one does not. */
+/** Pattern of a quantity. The pattern of the original accepts `1e1.5`, which it cannot parse. */
 export const QUANTITY_PATTERN =
   /^[+-]?(([0-9]+([.][0-9]*)?)|([.][0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE][+-]?[0-9]{1,3}))?$/;
 
@@ -38,8 +38,8 @@ const DECIMAL_EXPONENTS: Readonly<Record<string, number>> = {
 const BINARY_POWERS: Readonly<Record<string, number>> = { Ki: 1, Mi: 2, Gi: 3, Ti: 4, Pi: 5, Ei: 6 };
 
 /**
- * Parses a quantity. Amounts beyond an int64 are capped, amounts below a billionth rounded away from zero.
- * @returns undefined if it is not a quantity
+ * Parses a quantity. Values above an int64 are limited to it, and values below a billionth are rounded away from zero.
+ * @returns undefined if the text is not a quantity
  */
 export function parseQuantity(value: Quantity): ParsedQuantity | undefined {
   const text = typeof value === 'number' ? numberText(value) : value;
@@ -68,17 +68,17 @@ function scaleOf(suffix: string): Scale {
   return { factor: 1n, exponent: Number(suffix.slice(1)), format: 'DecimalExponent' };
 }
 
-/** `value × 10^exponent`, rounded up. */
+/** Returns `value × 10^exponent`, rounded up. */
 function scaleUp(value: bigint, exponent: number): bigint {
   if (exponent >= 0) return value * 10n ** BigInt(exponent);
   const divisor = 10n ** BigInt(-exponent);
   return (value + divisor - 1n) / divisor;
 }
 
-/** Prints a quantity in its canonical form: the largest suffix that leaves no fraction. */
+/** Formats a quantity in its canonical form: with the largest suffix that leaves no fraction. */
 export function formatQuantity({ nano, format }: ParsedQuantity): string {
   if (nano < 0n) return `-${formatQuantity({ nano: -nano, format })}`;
-  // Below 1024, decimal suffixes are used.
+  // Values below 1024 have decimal suffixes.
   if (format === 'BinarySI' && nano >= 1024n * NANO) return formatBinary((nano + NANO - 1n) / NANO);
   return formatDecimal(nano, format === 'DecimalExponent');
 }
@@ -106,7 +106,10 @@ function formatDecimal(nano: bigint, exponential: boolean): string {
   return `${rest}${Object.entries(DECIMAL_EXPONENTS).find(([, known]) => known === exponent)?.[0] ?? ''}`;
 }
 
-/** Whether two quantities are the same amount, however written; invalid ones equal only their own text. */
+/**
+ * Returns true if two quantities have the same value, even if their texts differ. An invalid quantity equals only the same
+ * text.
+ */
 export function quantitiesEqual(a: Quantity, b: Quantity): boolean {
   const [left, right] = [parseQuantity(a), parseQuantity(b)];
   return left && right ? left.nano === right.nano : String(a) === String(b);

@@ -1,9 +1,9 @@
-// RFC 3339 as Go's time.RFC3339 reads it; Date.parse would take many other forms.
+// RFC 3339 as Go's time.RFC3339 parses it. Date.parse accepts many other formats.
 const RFC3339 = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})([.,]\d+)?(Z|[+-]\d{2}:\d{2})$/;
 
 /**
  * Parses an RFC 3339 time.
- * @returns undefined if the text is absent or not a time, such as a date that does not exist
+ * @returns undefined if the text is absent or invalid, or if the date does not exist
  */
 export function parseTime(text: string | undefined): Date | undefined {
   const parts = text === undefined ? null : RFC3339.exec(text);
@@ -11,7 +11,7 @@ export function parseTime(text: string | undefined): Date | undefined {
   const [, year, month, day, hour, minute, second, fraction = '', zone = 'Z'] = parts;
   const milliseconds = fraction.slice(1, 4).padEnd(3, '0');
   const date = new Date(`${year}-${month}-${day}T${hour}:${minute}:${second}.${milliseconds}Z`);
-  // Date carries 31 February and 24:00 over to the next day; RFC 3339 has neither.
+  // Date converts 31 February and 24:00 to the next day. Both are invalid in RFC 3339.
   if (Number.isNaN(date.getTime()) || date.getUTCDate() !== Number(day) || date.getUTCHours() !== Number(hour)) {
     return undefined;
   }
@@ -26,5 +26,5 @@ function offsetMinutes(zone: string): number | undefined {
   return (zone.startsWith('-') ? -1 : 1) * (hours * 60 + minutes);
 }
 
-/** Prints a time as Kubernetes does: UTC, to the second. */
+/** Formats a time like Kubernetes: UTC, in whole seconds. */
 export const formatTime = (date: Date): string => `${date.toISOString().slice(0, 19)}Z`;

@@ -1,6 +1,6 @@
 /**
- * Machine error codes by name. 0–16 equal gRPC's, 17 is an addition.
- * Source: machine-controller-manager, pkg/util/provider/machinecodes/codes.
+ * Machine error codes by name. The numbers 0–16 are those of gRPC, and 17 is an addition. Source:
+ * machine-controller-manager, pkg/util/provider/machinecodes/codes.
  */
 export const MachineCodes = {
   OK: 0,
@@ -33,8 +33,8 @@ const NAMES = new Map<number, MachineCode>(
   Object.entries(MachineCodes).map(([name, number]) => [number, name as MachineCode]),
 );
 
-/** Whether the text is the name of a code; names are case-sensitive. */
+/** Returns true if the text is the name of a code. Names are case-sensitive. */
 export const isMachineCode = (text: string): text is MachineCode => Object.hasOwn(MachineCodes, text);
 
-/** The code's name; a number outside the table prints as `Code(<n>)`, as the original does. */
+/** Returns the name of a code. An unknown number is formatted as `Code(<n>)`, as in the original. */
 export const machineCodeName = (code: number): string => NAMES.get(code) ?? `Code(${code})`;

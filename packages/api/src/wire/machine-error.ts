@@ -6,23 +6,27 @@ export interface MachineErrorText {
   readonly message: string;
 }
 
-/** A text read as a machine error. `recognised` is false for any other text. Then the code is Unknown, and the message is the whole text. */
+/**
+ * The result of parsing a text as a machine error. `recognised` is false if the text is none. Then the code is Unknown, and
+ * the message is the whole text.
+ */
 export interface ParsedMachineError extends MachineErrorText {
   readonly recognised: boolean;
 }
 
 /**
- * Prints a machine error: `machine codes error: code = [<code>] message = [<message>]`.
+ * Formats a machine error: `machine codes error: code = [<code>] message = [<message>]`.
  *
- * Unpaired brackets in the message become parentheses, because the original would cut the message at them, or not recognize the
- * text. Any other message stays unchanged. Source: machine-controller-manager, pkg/util/provider/machinecodes/status/status.go.
+ * Unpaired brackets in the message become parentheses. With them, the original would truncate the message or not recognize
+ * the text. Any other message stays unchanged. Source: machine-controller-manager,
+ * pkg/util/provider/machinecodes/status/status.go.
  */
 export const printMachineError = ({ code, message }: MachineErrorText): string =>
   `machine codes error: code = [${code}] message = [${withPairedBrackets(message)}]`;
 
 /**
- * Reads a machine error from any text: the first two top-level bracket groups, provided there are exactly two.
- * Text around them does not matter, so wrapped errors are recognized. An unknown code counts as Unknown.
+ * Parses a machine error in any text. The text must contain exactly two top-level bracket groups, the code and the message.
+ * Other text around them is ignored, so wrapped errors are recognized. An unknown code becomes Unknown.
  */
 export function parseMachineError(text: string): ParsedMachineError {
   const groups = bracketGroups(text);
@@ -33,7 +37,9 @@ export function parseMachineError(text: string): ParsedMachineError {
   return { code: isMachineCode(code) ? code : 'Unknown', message, recognised: true };
 }
 
-/** Contents of the top-level `[…]` groups; a stray `]` is skipped, a group that is never closed is dropped. */
+/**
+ * Returns the contents of the top-level `[…]` groups. A surplus `]` is skipped, and a group that is never closed is dropped.
+ */
 function bracketGroups(text: string): string[] {
   const groups: string[] = [];
   let depth = 0;

@@ -1,6 +1,6 @@
 /**
- * The steps of a machine's deletion, in the order in which the original looks for their texts: the first found wins.
- * Source: machine-controller-manager, pkg/util/provider/machinecontroller/machine.go, triggerDeletionFlow.
+ * The steps of a machine's deletion, in the order in which the original searches for their texts. The first text that is
+ * found is used. Source: machine-controller-manager, pkg/util/provider/machinecontroller/machine.go, triggerDeletionFlow.
  */
 export const DELETION_STEPS = [
   'getVmStatus',
@@ -14,7 +14,7 @@ export const DELETION_STEPS = [
 /** A step of a machine's deletion. */
 export type DeletionStep = (typeof DELETION_STEPS)[number];
 
-/** The text of a step in `lastOperation.description`. It is stored data and must not change. */
+/** The text of each step in `lastOperation.description`. The texts are stored in objects, so they must not change. */
 export const STEP_TEXTS: Readonly<Record<DeletionStep, string>> = {
   getVmStatus: 'Set machine status to termination. Now, getting VM Status',
   drain: 'Initiate node drain',
@@ -24,22 +24,22 @@ export const STEP_TEXTS: Readonly<Record<DeletionStep, string>> = {
   removeFinalizer: 'Initiate machine object finalizer removal',
 };
 
-/** Other texts that descriptions carry. */
+/** Other texts in descriptions. */
 export const DescriptionTexts = {
   /** Appended to the description of a failed initialization. */
   InstanceInitialization: 'Initialize VM Instance',
   /** Appended to the description of a successful drain for an in-place update. */
   NodeReadyForUpdate: 'Node drain successful. Node is ready for update',
-  /** Start of the description of a failed creation; the machine error's text follows. */
+  /** Start of the description of a failed creation. The text of the machine error follows. */
   CloudProviderMessage: 'Cloud provider message - ',
 } as const;
 
 /**
- * The description that carries a step.
+ * Returns the description of a step.
  *
- * A note may quote the text of a step, for example from a cloud, and would then be read as that step. This text gets a lower-case first
- * letter, so that the step can be read back.
- * @param note the last result as a sentence, which precedes the text of the step
+ * If the note contains the text of a step, for example in a message of the cloud, it would be parsed as that step. The first
+ * letter of this text is therefore changed to lower case.
+ * @param note The last result as a sentence. It precedes the text of the step.
  */
 export const printStep = (step: DeletionStep, note = ''): string =>
   `${withoutSteps(note)} ${STEP_TEXTS[step]}`.trimStart();
@@ -50,12 +50,12 @@ const withoutSteps = (note: string): string =>
 const lowerFirst = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1);
 
 /**
- * The step that a description carries.
- * @returns undefined if it carries none: the deletion starts again at `getVmStatus`
+ * Returns the step in a description.
+ * @returns undefined if it contains none; the deletion then starts again at `getVmStatus`
  */
 export const parseStep = (description: string | undefined): DeletionStep | undefined =>
   DELETION_STEPS.find((step) => description?.includes(STEP_TEXTS[step]));
 
-/** Whether a description says that several VMs match one machine: the orphan sweep is due at once. */
+/** Returns true if a description says that several VMs belong to one machine. The search for orphans then starts at once. */
 export const saysOutOfRange = (description: string | undefined): boolean =>
   description?.includes('OutOfRange') ?? false;
