@@ -26,7 +26,10 @@ export interface DaemonUnitOptions {
   /** The cluster of the MachineConfigs. */
   readonly configClient: KubeClient;
   readonly recorder: EventRecorder;
-  /** Source of interruptions of the VM, and the way to it. Absent: the daemon reads none. */
+  /**
+   * The source of notices about interruptions of the VM, and the transport to its metadata service. If absent, the daemon
+   * reads no notices.
+   */
   readonly notices?: Pick<NoticeWatchOptions, 'source' | 'metadata'> | undefined;
 }
 

@@ -147,7 +147,7 @@ class Bench {
   readonly daemons = { writes: 0 };
   readonly #stop = new AbortController();
   readonly client: KubeClient;
-  /** The disk of a new machine. The config server served it the target of its pool. */
+  /** The disk of a new machine after its first boot. It has the target of its pool, which the config server returned. */
   firstImage: DiskImage = {};
   readonly #close: () => Promise<void>;
 

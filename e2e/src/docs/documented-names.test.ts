@@ -67,7 +67,7 @@ const BINARY_FLAGS: Readonly<Record<string, Flags>> = {
   local: localFlags,
 };
 
-/** Whether a key is that of a hook: the user chooses the part after the slash. */
+/** Whether a key belongs to a hook. Users choose the part after the slash, so the code does not contain it. */
 const isHook = (key: string): boolean =>
   HOOK_STAGES.some((stage) => key.startsWith(`${stage}.${Annotations.HookSuffix}/`));
 

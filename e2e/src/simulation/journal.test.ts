@@ -8,7 +8,7 @@ import { playCase } from './suites/suites.ts';
  * drains.
  */
 const SUITES = ['sick', 'in-place', 'pauses', 'windows', 'leases', 'scaler', 'machines'];
-/** In these histories, deletions begin after a decision that read that there are none. */
+/** Additional seeds. In these histories, a deletion starts after a decision that was based on no deletions. */
 const MORE: Readonly<Record<string, readonly number[]>> = { leases: [3], scaler: [6] };
 const cases = SUITES.flatMap((suite) => seedsOf(suite, 5, MORE[suite]));
 

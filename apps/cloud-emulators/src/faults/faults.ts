@@ -54,7 +54,7 @@ export class Faults {
   }
 
   /**
-   * Wraps a transport, so that the faults apply to each request before it.
+   * Wraps a transport. The faults apply to a request before the transport receives it.
    * @param labelOf Returns the name of a request in fault rules
    */
   before(

@@ -252,7 +252,7 @@ export class RandomHistory {
     if (this.#dice.number(3) === 0) this.#interruptions?.announce(vm, kind ?? 'Terminate', noticeMs * 2);
   }
 
-  /** A zone, or all of them, has no capacity for a while. New machines are requested soon after it. */
+  /** One zone or all zones have no capacity for a while. Soon afterwards, new machines are requested. */
   async #empty(): Promise<void> {
     const zone = this.#dice.one(['local-a', 'local-a', 'local-a', 'local-b', 'local-c', undefined]);
     const ms = this.#dice.pause(1_800_000);

@@ -17,7 +17,7 @@ export interface RandomOutcome extends Outcome {
   readonly holds: number;
   /** The number of checked interruptions. */
   readonly interruptions: number;
-  /** The number of checked refusals for lack of capacity. */
+  /** The number of verified errors for a lack of capacity. */
   readonly refusals: number;
 }
 

@@ -2,38 +2,38 @@ import { Annotations, type Machine, machines } from '@mcm/api';
 import { type Clock, isNotFound, type Transport } from '@mcm/kube';
 import { NAMESPACE, type World } from '../world/world.ts';
 
-/** An offering of the local cloud: zone and machine type. */
+/** An offering of the local cloud: a zone and a machine type. */
 interface Offering {
   readonly zone: string;
   readonly machineType: string;
 }
 
-/** The alternatives of every class of these histories, as the annotation of the class. */
+/** The alternatives of all classes in these histories, as the text of the annotation. */
 export const ALTERNATIVES = JSON.stringify([{ zone: 'local-b' }, { zone: 'local-c', machineType: 'large' }]);
 
-/** The offerings of these classes, by the record on the Machine. */
+/** The offerings of these classes. The key is the text that is recorded on the Machine. */
 const OFFERINGS: Readonly<Record<string, string>> = {
   '{}': 'local-a ',
   '{"zone":"local-b"}': 'local-b ',
   '{"machineType":"large","zone":"local-c"}': 'local-c large',
 };
 
-/** The first wait after a refusal. The process counts it from the end of the call, which is not before the answer. */
+/** The first wait after a refusal. The process measures it from the end of the call, which is after the answer. */
 const CLOSED_MS = 600_000;
 
-/** What one process knows about an offering. */
+/** The data that one process has about an offering. */
 interface Known {
   /** The time of the last refusal in virtual milliseconds, or undefined after a success. */
   refusedAt: number | undefined;
-  /** The calls since the refusal that have no answer yet. */
+  /** The number of calls since the refusal that have no answer yet. */
   probes: number;
 }
 
 /**
  * Reports wrong calls to the cloud:
- * - A VM is requested only for an offering of its class, and for the one that its Machine has on record.
- * - The VM that the cloud returns has this offering.
- * - After a refusal, no further call requests the offering until the wait is over. Then one call at a time requests it.
+ * - A VM is requested only for an offering of its class, and only for the offering that is recorded on its Machine.
+ * - The cloud returns a VM with this offering.
+ * - After a refusal, no call requests the offering until the wait is over. Then only one call at a time requests it.
  */
 export class CapacityVerifier {
   readonly #offerings = new Set(Object.values(OFFERINGS));
@@ -45,7 +45,7 @@ export class CapacityVerifier {
     return this.#verified;
   }
 
-  /** The world exists only after its options. */
+  /** Sets the world. It is created after its options, which contain this verifier. */
   attach(world: World): void {
     this.#world = world;
   }
@@ -76,7 +76,10 @@ export class CapacityVerifier {
     };
   };
 
-  /** A repeated call finds the VM of the first one. With another offering, the record would be wrong. */
+  /**
+   * Verifies the zone of the VM. A repeated call finds the VM of the first call. If this VM had another offering, the record
+   * on the Machine would be wrong.
+   */
   #verifyVm(world: World, { name, zone }: Named): void {
     const vms = [...world.cloud.instances.list()].filter((vm) => vm.name === name && vm.state !== 'terminated');
     for (const vm of vms)
@@ -92,7 +95,7 @@ export class CapacityVerifier {
     if (probes > 0) world.reporter.violate(`${key} was requested by ${probes + 1} probes at the same time`);
   }
 
-  /** A call that began before the first refusal changes nothing. */
+  /** Records a refusal. If the call started before an earlier refusal, its refusal has no effect. */
   #refused(known: Map<string, Known>, key: string, { isProbe, clock }: { isProbe: boolean; clock: Clock }): void {
     const before = known.get(key);
     if (before?.refusedAt !== undefined && !isProbe) return;
@@ -100,7 +103,7 @@ export class CapacityVerifier {
     known.set(key, { refusedAt: clock.now().getTime(), probes: before?.probes ?? 0 });
   }
 
-  /** The record must be stored before the call. It cannot change during the call. */
+  /** Verifies that the offering was recorded on the Machine before the call. The record cannot change during the call. */
   #verifyRecord(world: World, name: string, key: string): void {
     const violate = (error: unknown): void => {
       if (!isNotFound(error)) world.reporter.violate(String(error));
@@ -118,7 +121,7 @@ export class CapacityVerifier {
 
 type Named = Offering & { readonly name: string };
 
-/** `InsufficientCapacity` is the only conflict of a creation. */
+/** Whether an answer is a refusal. A creation has no other conflict than `InsufficientCapacity`. */
 const isRefusal = (status: number): boolean => status === 409;
 
 function offeringOf(path: string, body: string): Named | undefined {

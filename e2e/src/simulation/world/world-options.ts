@@ -42,7 +42,7 @@ export interface WorldOptions {
   readonly machine?: object;
   /** Wraps the requests of a controller to the API server, for example with another identity. */
   readonly wrap?: ((name: ProcessName, transport: Transport) => Transport) | undefined;
-  /** The capacity alternatives of all classes, as the annotation. */
+  /** The capacity alternatives of all classes, as the text of the annotation. */
   readonly alternatives?: string | undefined;
   /** Wraps the requests of the machine controller to the cloud. */
   readonly wrapCloud?: ((transport: Transport) => Transport) | undefined;

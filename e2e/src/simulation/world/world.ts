@@ -167,7 +167,7 @@ export class World extends Fleet {
     const ours = isController && resource !== 'leases' && resource !== 'events';
     const written = code < 400 && WRITES.has(verb);
     if (!ours) return;
-    // A create has no name. A large fleet has many.
+    // Creations are not counted: their requests have no name, and a large fleet needs many of them.
     this.steps.answered(written && name ? `${resource}/${name}` : undefined);
     if (!written) return;
     this.writes.push(`${verb} ${resource} ${name}`);

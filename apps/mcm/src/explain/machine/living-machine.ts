@@ -9,7 +9,7 @@ export interface LivingMachine {
   readonly since?: string | undefined;
   /** The expiry of the preservation, or the request for a preservation. */
   readonly preserved?: string | undefined;
-  /** The interruption that the cloud has announced, one sentence. */
+  /** The interruption that the cloud has announced, as one sentence. */
   readonly interruption?: string | undefined;
   readonly providerID: string | null;
   readonly node: { readonly name: string | null; readonly state: string };

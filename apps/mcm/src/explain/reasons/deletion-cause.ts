@@ -11,7 +11,7 @@ interface Target {
 /** The text for a deletion without a cause in an event or annotation of a controller. */
 const BY_HAND = 'manual (no event or mark of a controller names another cause; events expire)';
 
-/** The machine controller deletes an interrupted machine itself, without an event of the set. */
+/** The machine controller itself deletes an interrupted machine, so there is no event of the set. */
 const BY_CLOUD = 'interruption by the cloud';
 
 /**

@@ -26,7 +26,7 @@ const CERTIFICATES = {
 
 const CONFIGS = ['machineconfiguration.openshift.io'];
 
-/** Permissions to authenticate and authorize machines at their first boot and readers of metrics. */
+/** Permissions to authenticate and authorize two kinds of clients: machines at their first boot, and readers of metrics. */
 const ACCESS_RULES: readonly Rule[] = [
   { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
   { apiGroups: ['authorization.k8s.io'], resources: ['subjectaccessreviews'], verbs: ['create'] },

@@ -8,7 +8,7 @@ export type PodStep =
   | { readonly do: 'nothing' }
   /** Wait until this time (milliseconds). */
   | { readonly do: 'wait'; readonly until: number }
-  /** Start the containers: the phase becomes Running, and the pod Ready or not. */
+  /** Start the containers. The phase becomes Running. If `ready` is true, the pod also becomes Ready. */
   | { readonly do: 'start'; readonly ready: boolean }
   | { readonly do: 'becomeReady' }
   /** The containers have ended without a deletion of the pod. */
