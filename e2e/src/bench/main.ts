@@ -6,6 +6,7 @@ import { driverFigures } from './drivers/figures.ts';
 import { handOverFigures } from './hand-over.ts';
 import { machineConfigFigures } from './machine-config.ts';
 import { BlockedDrains } from './machines/blocked-drains.ts';
+import { emptyZoneFigures } from './machines/empty-zone.ts';
 import type { Figure } from './machines/figure.ts';
 import { fleetFigures, type Measured, podMemory } from './machines/fleet.ts';
 import { IdleFleet } from './machines/idle-fleet.ts';
@@ -91,6 +92,7 @@ const WORKS: Readonly<Record<string, () => Promise<void>>> = {
   machines: () => verify(machineFigures()),
   'machine-config': () => verify(machineConfigFigures()),
   'hand-over': () => verify(handOverFigures()),
+  'machines-empty-zone': () => verify(emptyZoneFigures()),
   'machines-drains': () => verify(BlockedDrains.figures()),
   'machines-idle': () => verify(IdleFleet.figures()),
   'machines-pods': () => verify(IdleFleet.podFigures()),

@@ -1,4 +1,5 @@
 import { BlockedDrains } from './blocked-drains.ts';
+import { emptyZoneFigures } from './empty-zone.ts';
 import { atMost, type Figure } from './figure.ts';
 import { fleetFigures, podMemory } from './fleet.ts';
 import { IdleFleet } from './idle-fleet.ts';
@@ -11,6 +12,7 @@ export async function* machineFigures(): AsyncGenerator<Figure> {
   yield* BlockedDrains.figures();
   const { podCount, rssMb } = await podMemory(20_000);
   yield atMost(`${podCount} pods watched: RSS`, rssMb, 200, 'MB');
+  yield* emptyZoneFigures();
   yield* IdleFleet.figures();
   for await (const { work, counts, machines } of fleetFigures(100, { roll: false, idle: false })) {
     const dies = work.endsWith('→ 0');

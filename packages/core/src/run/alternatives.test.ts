@@ -127,6 +127,8 @@ test('after a lost answer the call is repeated with the recorded offering, altho
   await rig.until(async () => rig.cloud.made.length === 2, MINUTE);
   await rig.kill();
   empty.clear();
+  // The list of the cloud does not show the VM yet.
+  rig.cloud.fail('status', { code: 'NotFound' });
   rig.start();
   await running(rig, 2);
   expect(rig.cloud.made.map((vm) => vm.offering)).toEqual(['small b', 'small b']);

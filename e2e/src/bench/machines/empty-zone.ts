@@ -1,0 +1,71 @@
+import { Annotations } from '@mcm/api';
+import { inAwsEnvironment } from '../../drivers/aws-environment.ts';
+import { Fleet } from '../../drivers/fleet.ts';
+import { aws } from '../../drivers/providers.ts';
+import { atMost, type Figure } from './figure.ts';
+
+/**
+ * Machines of a class whose first zone has no capacity, with the driver of AWS on its emulator. All times are virtual, so the
+ * figures do not depend on the speed of this computer.
+ */
+
+const MACHINES = 200;
+/** The rate of creations that the cloud allows. */
+const PER_SECOND = 5;
+const MINUTE = 60_000;
+/** The shortest wait after a refusal. */
+const PROBE_MINUTES = 10;
+const ROUNDS = 12;
+const ROUND_MINUTES = 5;
+
+const ALTERNATIVES = [
+  { subnet: 'subnet-b', zone: 'eu-north-1b' },
+  { subnet: 'subnet-c', zone: 'eu-north-1c' },
+];
+
+/** A fleet on a cloud with a limited rate. @param isEmpty Whether the first zone has no capacity */
+async function open(isEmpty: boolean): Promise<{ readonly fleet: Fleet; readonly refused: () => number }> {
+  const annotations = { [Annotations.CapacityAlternatives]: JSON.stringify(ALTERNATIVES) };
+  const fleet = await Fleet.start(isEmpty ? { ...aws(), annotations } : aws());
+  const { faults } = fleet.cloud;
+  faults.order({ on: '^RunInstances$', perSecond: PER_SECOND });
+  const refuse = { status: 500, code: 'InsufficientInstanceCapacity' };
+  const rule = isEmpty ? faults.order({ on: '^RunInstances$', body: 'SubnetId=subnet-a', refuse }) : undefined;
+  return { fleet, refused: () => faults.list().find(({ id }) => id === rule)?.met ?? 0 };
+}
+
+/** The seconds until all machines run. */
+const filled = async (fleet: Fleet): Promise<number> => {
+  await fleet.make(MACHINES);
+  return (await fleet.untilRunning(MACHINES)) / 1_000;
+};
+
+/** Measures the alternatives of {@link MACHINES} machines. */
+export async function* emptyZoneFigures(): AsyncGenerator<Figure> {
+  const back = await inAwsEnvironment();
+  const ample = await open(false);
+  const short = await open(true);
+  try {
+    const name = `${MACHINES} machines, one of three zones is empty`;
+    const allowed = await filled(ample.fleet);
+    const seconds = await filled(short.fleet);
+    yield atMost(`${name}: refused calls`, short.refused(), 1, 'calls');
+    const note = `${seconds.toFixed(0)} s, and ${allowed.toFixed(0)} s without a shortage`;
+    yield atMost(`${name}: time compared with the other zones`, seconds / allowed, 1.2, '×', note);
+    for (let round = 1; round <= ROUNDS; round += 1) {
+      await short.fleet.make(3, `round-${round}`);
+      await short.fleet.untilRunning(MACHINES + 3 * round);
+      await short.fleet.clock.advance(ROUND_MINUTES * MINUTE);
+    }
+    const intervals = (ROUNDS * ROUND_MINUTES) / PROBE_MINUTES;
+    yield atMost(
+      `${name}, three new machines every ${ROUND_MINUTES} min for an hour`,
+      short.refused(),
+      1 + intervals,
+      'refused calls',
+    );
+  } finally {
+    await Promise.all([ample.fleet.close(), short.fleet.close()]);
+    back();
+  }
+}
