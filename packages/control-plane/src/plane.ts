@@ -36,19 +36,22 @@ export type { PlaneRequest, PlaneResponse } from './server/transport.ts';
 
 /** Options of a control plane. All have defaults. */
 export interface ControlPlaneOptions {
-  /** The source of time; default: the wall clock. */
+  /** The source of time; default: the clock of the system. */
   readonly clock?: Clock;
   /** Returns a random number in [0, 1), for generated names, uids and tokens; default: `Math.random`. */
   readonly random?: () => number;
   /**
-   * `memory` (default), or the folder for store, certificates and tokens; `maxBytes` is the maximum size of the store.
-   * With a snapshot, the store is in memory and starts with its content.
+   * `memory` (default), or the folder for store, certificates and tokens, where `maxBytes` is the maximum size of the store.
+   * With a snapshot, the store is in memory and starts with the content of the snapshot.
    */
   readonly store?:
     | 'memory'
     | { readonly dir: string; readonly maxBytes?: number }
     | { readonly snapshot: StoreSnapshot; readonly bumpRevision?: number };
-  /** TCP port on 127.0.0.1; 0 selects a free one. Absent: no socket, only in-process requests. */
+  /**
+   * TCP port on 127.0.0.1; 0 selects a free port. Absent: no socket is opened, and only requests from this process are
+   * answered.
+   */
   readonly port?: number;
   /**
    * The IPv4 address in the Endpoints of the Service `default/kubernetes`. It cannot be a loopback address. Default with a socket: the
@@ -58,8 +61,8 @@ export interface ControlPlaneOptions {
   /** The controllers to run: all (default), none, or the named ones. */
   readonly controllers?: boolean | readonly string[];
   /**
-   * When the controllers start. By default they start immediately, before the control plane is returned. A server process first answers
-   * requests and then starts them, like a separate controller manager.
+   * When the controllers start. By default they start immediately, before the control plane is returned. A server process
+   * passes a promise, so that it can answer requests before the controllers start.
    */
   readonly controllersAfter?: Promise<unknown>;
   /** The rates of evictions from unreachable nodes, with the names and defaults of the flags of kube-controller-manager. */
@@ -68,13 +71,19 @@ export interface ControlPlaneOptions {
   readonly crds?: readonly object[];
   /** Token of the administrator; default: a random one (with a folder: the stored one). */
   readonly adminToken?: string;
-  /** Whether an in-process request without credentials has the user of the administrator (default), or is anonymous. */
+  /**
+   * Whether a request from this process without credentials has the permissions of the administrator (default). Otherwise it
+   * is anonymous.
+   */
   readonly trustInProcess?: boolean;
   /** Called once for every answered request. */
   readonly requestLog?: (entry: RequestLogEntry) => void;
-  /** Called when a reconcile of a controller failed and will be retried. */
+  /** Called when work of a controller failed and will be retried. */
   readonly onControllerError?: (controller: string, key: string, error: unknown) => void;
-  /** Called once when the store can no longer be written, except when it is full. No write is acknowledged after that. */
+  /**
+   * Called once when writes to the store fail permanently. A full store is not such a failure. No write is acknowledged
+   * after the call.
+   */
   readonly onStoreFailure?: (error: Error) => void;
   /** Sends calls to admission webhooks; default: HTTPS. */
   readonly webhookTransport?: WebhookTransport;
@@ -87,22 +96,24 @@ export interface ControlPlaneOptions {
 /** A running control plane. */
 export interface ControlPlane {
   /**
-   * Answers an in-process request. A request without an `Authorization` header has the user of the administrator. Watches are
-   * streams of JSON lines that end with the signal of the request.
+   * Answers a request from this process. Without an `Authorization` header, it has the permissions of the administrator. A
+   * watch is a stream of JSON lines that ends when the signal of the request aborts.
    */
   fetch(request: Request): Promise<Response>;
-  /** The same for the clients of `@mcm/kube`, with less work: a transport with the user of the administrator. */
+  /**
+   * A transport for the clients of `@mcm/kube`, with the permissions of the administrator. It is faster than {@link fetch}.
+   */
   transport(request: PlaneRequest): Promise<PlaneResponse>;
   /** A kubeconfig (YAML) with the CA, and the token and a client certificate of the administrator. Without a socket, its server is `https://127.0.0.1`. */
   kubeconfig(): string;
-  /** `https://127.0.0.1:PORT`; undefined without a socket. */
+  /** The URL of the server, `https://127.0.0.1:PORT`; undefined without a socket. */
   readonly url: string | undefined;
   readonly adminToken: string;
   /** The CA certificate (PEM); undefined without a socket. */
   readonly caCertificate: string | undefined;
-  /** A copy of the store, with which another control plane can be started. */
+  /** Copies the store. Another control plane can start with the copy. */
   snapshot(): StoreSnapshot;
-  /** Ends watches, controllers and the socket, and closes the store. */
+  /** Ends watches and controllers, and closes the socket and the store. */
   close(): Promise<void>;
 }
 
@@ -166,7 +177,7 @@ async function serve(
 
   let made: CertificateAuthority | undefined;
   let adminPair: KeyPair | undefined;
-  /** Without a socket, the CA is created when the first certificate is requested. */
+  /** Without a socket, the CA is created for the first requested certificate. */
   const authorityOf = (): CertificateAuthority => {
     made ??= dir === undefined ? createAuthority(clock.now()) : keepAuthority(dir, clock.now());
     return made;
@@ -215,7 +226,7 @@ async function serve(
   };
 }
 
-/** Creates the system objects and the CRDs that exist from the start. Returns the lifecycle of CRDs, which runs. */
+/** Creates the system objects, and the CRDs that exist from the start. Returns the running lifecycle of CRDs. */
 async function fillRegistry(registry: Registry, crds: readonly object[]): Promise<CrdLifecycle> {
   registry.admission.add(terminatingCrds);
   registry.admission.add(namespaceLifecycle(registry));
@@ -229,7 +240,7 @@ async function fillRegistry(registry: Registry, crds: readonly object[]): Promis
   return lifecycle;
 }
 
-/** @throws Error in one sentence when the port is not available */
+/** Opens the socket. @throws Error in one sentence when the port is not available */
 async function listenOn(handler: Handler, port: number, authority: CertificateAuthority): Promise<Listener> {
   const { key, certificate } = authority.issueServer(['127.0.0.1', 'localhost', 'kubernetes.default.svc']);
   return listen(handler, { port, key, certificate, caCertificate: authority.certificate }).catch(
@@ -269,7 +280,7 @@ function controllerEnvironment(
   };
 }
 
-/** Starts the controllers now, or after `controllersAfter` without a wait. */
+/** Starts the controllers. With `controllersAfter`, the function returns before they start. */
 async function startControllers(
   options: ControlPlaneOptions,
   environment: ControllerEnvironment,
@@ -277,7 +288,7 @@ async function startControllers(
 ): Promise<void> {
   const start = async (): Promise<void> => {
     if (options.controllers === false) return;
-    // Loaded on demand, because the controllers are a quarter of the code.
+    // The controllers are loaded on demand, because they are a quarter of the code.
     const { builtinControllers } = await import('./controllers/index.ts');
     if (!signal.aborted) await builtinControllers(environment, options.controllers ?? true).start(signal);
   };

@@ -3,11 +3,11 @@ import type { ApiObject } from '../apimachinery/objects/object.ts';
 import { record, records, text } from './fields.ts';
 
 /**
- * Sets optional fields of a CRD: singular and listKind from the kind, conversion `None`, the storage version in the stored
+ * Sets the defaults of a CRD: singular and listKind from the kind, conversion `None`, the storage version in the stored
  * versions, and an empty status. Mutates.
  */
 export function defaultCrd(crd: ApiObject): void {
-  // A missing spec is like an empty one.
+  // A missing spec is treated as an empty one.
   if (!isRecord(crd.spec)) crd.spec = {};
   const spec = record(crd.spec);
   const names = record(spec.names);

@@ -1,6 +1,6 @@
 import { isRecord } from '../apimachinery/objects/json-value.ts';
 
-/** A JSON object whose fields are not known yet. */
+/** A JSON object whose fields have unknown types. */
 export type Fields = Record<string, unknown>;
 
 export const record = (value: unknown): Fields => (isRecord(value) ? value : {});

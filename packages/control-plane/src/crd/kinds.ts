@@ -47,15 +47,18 @@ function subresourcesOf(version: Fields): KindDefinition['subresources'] {
   return result;
 }
 
-/** A kind of a CRD version, with what only custom kinds have. */
+/** The kind of a CRD version, with properties that only custom kinds have. */
 export interface CustomKindDefinition extends KindDefinition {
-  /** The warning that every answer of a deprecated version carries. */
+  /** The warning in every answer for a deprecated version. */
   readonly deprecationWarning?: string;
-  /** Objects are stored in this version. */
+  /** Whether objects are stored in this version. */
   readonly storage: boolean;
 }
 
-/** Order of versions: stable before beta before alpha, higher numbers first; other names last. Positive: `a` is the better one. */
+/**
+ * Compares versions: stable before beta before alpha, higher numbers first, and other names last. The result is positive if
+ * `a` comes first.
+ */
 function compareVersions(a: string, b: string): number {
   const rank = (name: string): readonly number[] => {
     const parts = /^v(\d+)(?:(alpha|beta)(\d+))?$/.exec(name);
@@ -84,7 +87,7 @@ function deprecation(spec: Fields, version: Fields, names: Fields): string | und
   return best === undefined ? `${full(name)} is deprecated` : `${full(name)} is deprecated; use ${full(best)}`;
 }
 
-/** The accepted names of a CRD, or the requested names while its status has none. */
+/** The accepted names of a CRD. While its status has none, the requested names. */
 function namesOf(crd: ApiObject): Fields {
   const accepted = record(record(crd.status).acceptedNames);
   return text(accepted.plural) === '' || text(accepted.kind) === '' ? record(record(crd.spec).names) : accepted;
@@ -124,13 +127,13 @@ function kindOfVersion(crd: ApiObject, version: Fields): CustomKindDefinition {
   };
 }
 
-/** The kinds that a CRD serves, one per served version. */
+/** The kinds that a CRD serves, one for each served version. */
 export const kindsOfCrd = (crd: ApiObject): CustomKindDefinition[] =>
   records(record(crd.spec).versions)
     .filter(({ served }) => served === true)
     .map((version) => kindOfVersion(crd, version));
 
-/** The kind in which the objects of a CRD are stored, whether or not its version is served. */
+/** The kind in which the objects of a CRD are stored. Its version may be unserved. */
 export function storedKindOfCrd(crd: ApiObject): CustomKindDefinition | undefined {
   const version = records(record(crd.spec).versions).find(({ storage }) => storage === true);
   return version === undefined ? undefined : kindOfVersion(crd, version);

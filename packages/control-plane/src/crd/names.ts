@@ -15,7 +15,7 @@ function mixedCase(field: string, name: string): StatusCause[] {
   );
 }
 
-/** Judges `spec.names`. */
+/** Validates `spec.names`. */
 export function validateNames(names: Fields, path: string): StatusCause[] {
   const causes: StatusCause[] = [];
   const plural = text(names.plural);

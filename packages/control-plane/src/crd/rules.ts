@@ -14,17 +14,17 @@ import { childrenOf, type SchemaCauses } from './structural.ts';
 const REASONS = ['FieldValueDuplicate', 'FieldValueForbidden', 'FieldValueInvalid', 'FieldValueRequired'];
 
 /**
- * Limits of the list of expensive rules in an error about the total cost: the number of rules, and the minimum share of the
- * limit.
+ * Limits for the list of expensive rules in an error about the total cost. These are the maximum number of rules, and the
+ * minimum share of the cost limit.
  */
 const NAMED_CONTRIBUTORS = 4;
 const CONTRIBUTION = 0.01;
 
 interface Place {
   readonly path: string;
-  /** The maximum number of occurrences of the schema in an object. */
+  /** The maximum number of values for this schema in an object. */
   readonly cardinality: number;
-  /** The list or map whose items cannot be matched with the old object, or undefined. */
+  /** Path of the list or map whose items cannot be matched with those of the old object; undefined if there is none. */
   readonly uncorrelatable: string | undefined;
   readonly isResource: boolean;
 }
@@ -34,7 +34,7 @@ interface Total {
   readonly contributors: { readonly field: string; readonly cost: number }[];
 }
 
-/** Formats a rule like Go. */
+/** Formats a rule as Go does. */
 function dump(spec: RuleSpec): string {
   const quote = (value: unknown): string =>
     stringifyJson(value).replace(/[<>&]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
@@ -55,7 +55,7 @@ const invalidRule = (field: string, spec: RuleSpec, detail: string): StatusCause
   field,
 });
 
-/** Whether a path such as `.a.b['c d']` refers to a field of the schema. */
+/** Whether a path such as `.a.b['c d']` names a field of the schema. */
 function isFieldPath(path: string, schema: Fields): boolean {
   if (!/^(?:\.[A-Za-z_][A-Za-z0-9_]*|\['(?:[^'\\]|\\.)+'\])+$/.test(path)) return false;
   let node = schema;
@@ -72,7 +72,7 @@ const hasBreaks = (words: string): boolean => /[\r\n]/.test(words);
 
 /** Errors of the rule and its message. The real server reports the first of them, and always the error of the expression. */
 function validateMessage(spec: RuleSpec, field: string): StatusCause[] {
-  // The schema of CRDs already reports rules with wrong types.
+  // The schema of CRDs already reports wrong types in rules.
   const message = text(spec.message);
   const rule = text(spec.rule).trim();
   const at = `${field}.message`;

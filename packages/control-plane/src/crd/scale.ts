@@ -24,11 +24,11 @@ const goType = (value: unknown): string =>
 
 interface Found {
   readonly value?: unknown;
-  /** The reason why the value is missing, in the words of the Go accessors. */
+  /** The reason why the value is missing, with the text of the Go accessors. */
   readonly problem?: string;
 }
 
-/** The value at a simple JSON path (`.spec.replicas`), which must have this type if it exists. */
+/** Reads the value at a simple JSON path (`.spec.replicas`). If it exists, it must have this type. */
 function valueAt(object: ApiObject, path: string, type: 'int64' | 'string'): Found {
   const fields = path.replace(/^\./, '').split('.');
   let value: unknown = object;
@@ -41,7 +41,7 @@ function valueAt(object: ApiObject, path: string, type: 'int64' | 'string'): Fou
   return { problem: wrongType(fields, value, type) };
 }
 
-/** A number beyond 64 bits is a float. */
+/** A number beyond 64 bits is printed as a float. */
 const shown = (value: unknown): string =>
   typeof value === 'number' && Math.abs(value) >= 2 ** 63 ? value.toExponential() : goPlain(value);
 
@@ -58,8 +58,8 @@ function replicasCauses(object: ApiObject, path: string): StatusCause[] {
 }
 
 /**
- * The scale of a custom object: its replicas are numbers, and its selector is a string. A write of the status has its
- * part of it looked at.
+ * Validates the fields that the scale subresource of a custom object reads: the replicas must be numbers, and the selector a
+ * string. A write of the status does not check the replicas in the spec.
  */
 export function scaleCauses(
   scale: NonNullable<KindDefinition['subresources']>['scale'],

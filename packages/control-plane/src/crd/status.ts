@@ -47,7 +47,10 @@ interface NameVerdict {
   readonly message: string;
 }
 
-/** Accepts each name that no other CRD of the group has. The last conflict provides the reason, as in the naming controller. */
+/**
+ * Accepts each name that no other CRD of the group uses. The reason is that of the last conflict, as in the naming
+ * controller.
+ */
 function assessNames(crd: ApiObject, others: readonly ApiObject[]): NameVerdict {
   const names = record(record(crd.spec).names);
   const inUse = taken(crd, others);
@@ -97,7 +100,7 @@ function put(conditions: Fields[], next: CrdCondition): void {
   else conditions[at] = old.status === next.status ? { ...next, lastTransitionTime: old.lastTransitionTime } : next;
 }
 
-/** Kubernetes writes times to the second. */
+/** Formats a time to the second, as Kubernetes does. */
 const timeOf = (now: Date): string => now.toISOString().replace(/\.\d+Z$/, 'Z');
 
 const isTrue = (crd: ApiObject, wanted: string): boolean =>
@@ -132,7 +135,7 @@ export function terminatingStatus(crd: ApiObject, reason: keyof typeof TERMINATI
   return { ...old, conditions };
 }
 
-/** The stored versions, including the storage version of the spec. */
+/** The stored versions of a CRD, including the storage version of its spec. */
 function storedVersions(crd: ApiObject): string[] {
   const stored = texts(record(crd.status).storedVersions);
   const storage = records(record(crd.spec).versions).find((version) => version.storage === true);
@@ -140,14 +143,15 @@ function storedVersions(crd: ApiObject): string[] {
   return storage === undefined || stored.includes(name) ? stored : [...stored, name];
 }
 
-/** The status of a new CRD: no names are accepted yet, but the storage version is recorded. */
+/** The status of a new CRD. It has no accepted names yet, but it contains the storage version. */
 export function initialCrdStatus(crd: ApiObject): CrdStatus {
   return { conditions: null, acceptedNames: { plural: '', kind: '' }, storedVersions: storedVersions(crd) };
 }
 
 /**
- * The status of a CRD from the naming and establishing controllers: accepted names, the conditions NamesAccepted and Established,
- * and the stored versions. `others` are all CRDs of the server. Equal to the old status when nothing changes.
+ * The status of a CRD as the naming and establishing controllers write it: accepted names, the conditions NamesAccepted and
+ * Established, and the stored versions. If nothing changes, the result equals the old status. @param others all CRDs of the
+ * server
  */
 export function crdStatus(crd: ApiObject, others: readonly ApiObject[], now: Date): CrdStatus {
   const old = record(crd.status);

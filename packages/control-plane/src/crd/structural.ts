@@ -7,7 +7,7 @@ import { type Fields, record, text, texts } from './fields.ts';
 
 const TYPES = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
 const UNSUPPORTED = ['definitions', 'dependencies', 'patternProperties', 'additionalItems'];
-/** Keywords that a schema may contain without entries. */
+/** Keywords that may have an empty value in a schema. */
 const EMPTY_IS_FINE = ['definitions', 'patternProperties'];
 const isThere = (schema: Fields, word: string): boolean => {
   const value = schema[word] ?? undefined;
@@ -23,7 +23,7 @@ interface Child {
   readonly level: 'field' | 'items';
 }
 
-/** The structural children: properties, additionalProperties and items. */
+/** The child schemas in the structural part: properties, additionalProperties and items. */
 export function childrenOf(schema: Fields, path: string): Child[] {
   const children: Child[] = [];
   for (const [name, property] of Object.entries(record(schema.properties))) {
@@ -36,7 +36,7 @@ export function childrenOf(schema: Fields, path: string): Child[] {
   return children;
 }
 
-/** Schemas in allOf, anyOf, oneOf and not. */
+/** The child schemas in allOf, anyOf, oneOf and not. */
 function junctorsOf(schema: Fields, path: string): { schema: Fields; path: string }[] {
   const found: { schema: Fields; path: string }[] = [];
   for (const word of ['allOf', 'anyOf', 'oneOf']) {
@@ -50,7 +50,7 @@ function junctorsOf(schema: Fields, path: string): { schema: Fields; path: strin
   return found;
 }
 
-/** Validates the keywords of JSON schema that kube-apiserver supports, structural or not. */
+/** Validates the JSON schema keywords that kube-apiserver supports. The schema may be structural or not. */
 function validateWords(schema: Fields, path: string, causes: StatusCause[], depth = 0): void {
   if (depth > MAX_DEPTH) {
     causes.push(invalid(path, '', 'schema is nested too deep'));
@@ -98,14 +98,14 @@ const TYPE_WORDS = {
 
 const ITEM_WORDS = 'must be atomic as item of a list with x-kubernetes-list-type=set';
 
-/** The error for a missing or wrong type that an extension requires. */
+/** The error for a missing or wrong type, if an extension requires a type. */
 function wantType(type: string, wanted: string, path: string, extension: string): StatusCause[] {
   if (type === wanted) return [];
   const words = `must be ${wanted} if ${extension}`;
   return [type === '' ? required(`${path}.type`, words) : invalid(`${path}.type`, type, words)];
 }
 
-/** Validates the extensions of a schema, whether or not it is structural. */
+/** Validates the extensions of a schema. The schema may be structural or not. */
 function validateExtensions(schema: Fields, path: string, causes: StatusCause[]): void {
   const type = text(schema.type);
   if (schema['x-kubernetes-preserve-unknown-fields'] === false) {
@@ -195,7 +195,7 @@ function validateSet(schema: Fields, path: string, causes: StatusCause[]): void 
     causes.push(forbidden(`${path}.items.nullable`, 'cannot be nullable when x-kubernetes-list-type is set'));
   if (text(schema.type) !== 'array') return;
   if (items.type === 'object' && items['x-kubernetes-map-type'] !== 'atomic') {
-    // The real server also prints the type of the list here.
+    // Here, the real server prints the type of the list too.
     causes.push(invalid(`${path}.items.x-kubernetes-map-type`, listType ?? null, ITEM_WORDS));
   }
   if (items.type === 'array' && listType !== undefined && listType !== 'atomic') {
@@ -203,7 +203,7 @@ function validateSet(schema: Fields, path: string, causes: StatusCause[]): void 
   }
 }
 
-/** Keywords that are forbidden in allOf, anyOf, oneOf and not. They must be in the structural part. */
+/** Keywords that are forbidden in allOf, anyOf, oneOf and not. They are only allowed in the structural part. */
 const VALUE_ONLY = ['type', 'default', 'nullable', 'additionalProperties', 'title', 'description'];
 
 function validateJunctor(schema: Fields, path: string, structure: Fields, causes: StatusCause[]): void {
@@ -288,7 +288,9 @@ function validateMetadata(schema: Fields, path: string, causes: StatusCause[]): 
 
 const UNREADABLE = ['id', '$schema', '$ref', ...UNSUPPORTED];
 
-/** Whether a structural schema cannot be read from it or its children. Then structural errors are not reported. */
+/**
+ * Whether the server cannot convert the schema or a child to a structural schema. Then structural errors are not reported.
+ */
 function isUnreadable(schema: Fields, depth = 0): boolean {
   if (depth > MAX_DEPTH || Array.isArray(schema.items)) return true;
   if (schema['x-kubernetes-preserve-unknown-fields'] === false) return true;

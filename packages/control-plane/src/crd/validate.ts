@@ -16,19 +16,19 @@ import { labelProblems, subdomainProblems } from './words.ts';
 const APPROVAL = 'api-approved.kubernetes.io';
 const APPROVAL_DOCS = 'see https://github.com/kubernetes/enhancements/pull/1111';
 
-/** Fields of a version that are at the top of the internal spec if all versions have the same value. */
+/** Fields of a version that the internal spec has at its top if all versions have the same value. */
 const SHARED = ['schema', 'subresources', 'additionalPrinterColumns', 'selectableFields'];
 
 /**
- * The internal type of the server has the values that all versions share once, at the top of the spec. Errors use that path
- * (`spec.validation.openAPIV3Schema…`).
+ * Whether errors for this field have a path at the top of the spec (`spec.validation.openAPIV3Schema…`). The internal type
+ * of the server stores a value that all versions share there.
  */
 function isShared(word: string, versions: readonly Fields[]): boolean {
   const [first] = versions;
   return first !== undefined && versions.every((version) => equalJson(version[word], first[word]));
 }
 
-/** Formats a version like Go. */
+/** Formats a version as Go does. */
 function dumpVersion(version: Fields, shared: ReadonlySet<string>): string {
   const own = (word: string): string => (shared.has(word) ? 'null' : goJson(version[word] ?? null));
   return [
@@ -67,7 +67,10 @@ const ROOT_FIELDS = [
 const ALLOWED_AT_ROOT =
   '[Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern MaxItems MinItems UniqueItems MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields XValidations]';
 
-/** The schema of the status must not depend on fields at the root. The real server reports the first of them. */
+/**
+ * Validates the root of a schema with a status subresource. The schema of the status must not depend on fields of the root.
+ * The real server reports the first such field.
+ */
 function validateRoot(schema: Fields, path: string): StatusCause[] {
   const isSet = (field: string): boolean => {
     const value = given(schema, field);
@@ -126,11 +129,14 @@ function validateVersion(version: Fields, at: number, own: readonly string[]): S
   return [...causes, ...validateContents(version, own, paths)];
 }
 
-/** Clients send the same CRDs again and again. To compile all their patterns and rules takes most of a request. */
+/**
+ * Maximum number of cached valid versions. Clients send the same CRDs repeatedly, and the compilation of patterns and rules
+ * takes most of a request.
+ */
 const MAX_VALID = 256;
 const validVersions = new Set<string>();
 
-/** Validates `spec.versions`. Versions that were valid before are valid again. */
+/** Validates `spec.versions`. Versions that were valid in an earlier request are not validated again. */
 function validateVersions(list: unknown): StatusCause[] {
   const hash = createHash('sha256')
     .update(stringifyJson(list ?? null))
@@ -166,7 +172,7 @@ function findVersionCauses(list: unknown): StatusCause[] {
   }
   const [first] = versions;
   if (first === undefined) return causes;
-  // The internal type also has the name of the first version at the top, because early CRDs had only one version.
+  // The internal type also has the name of the first version at its top, because early CRDs had only one version.
   const name = text(first.name);
   if (name !== '') causes.push(...labelProblems(name).map((problem) => invalid('spec.version', name, problem)));
   const paths = {
@@ -203,7 +209,7 @@ function validateStoredVersions(crd: ApiObject, versions: readonly Fields[], joi
 
 const isProtected = (group: string): boolean => /(?:^|\.)(?:k8s|kubernetes)\.io$/.test(group);
 
-/** CRDs in groups of the Kubernetes project need an annotation about the review of their API. */
+/** Validates the approval. A CRD in a group of the Kubernetes project needs an annotation about the review of its API. */
 function validateApproval(crd: ApiObject, group: string): StatusCause[] {
   if (!isProtected(group)) return [];
   const field = `metadata.annotations[${APPROVAL}]`;
@@ -222,7 +228,10 @@ function isEstablished(crd: ApiObject): boolean {
   );
 }
 
-/** Immutable fields: group and plural always, scope and kind after the CRD is established. */
+/**
+ * Validates immutable fields. The group and the plural never change. The scope and the kind do not change after the CRD is
+ * established.
+ */
 function validateImmutable(spec: Fields, crd: ApiObject, old: ApiObject): StatusCause[] {
   const before = record(old.spec);
   const names = record(spec.names);
@@ -237,7 +246,7 @@ function validateImmutable(spec: Fields, crd: ApiObject, old: ApiObject): Status
     : fields.flatMap(([field, now, then]) => (now === then ? [] : [invalid(field, now, 'field is immutable')]));
 }
 
-/** Validates a CRD with the field names and texts of kube-apiserver; `old` is the CRD before an update. */
+/** Validates a CRD with the field names and texts of kube-apiserver. @param old the CRD before the update */
 export function validateCrd(crd: ApiObject, old?: ApiObject): StatusCause[] {
   const spec = record(crd.spec);
   const names = record(spec.names);
@@ -263,7 +272,7 @@ export function validateCrd(crd: ApiObject, old?: ApiObject): StatusCause[] {
     ...validateNames(names, 'spec.names'),
     ...validateConversion(record(spec.conversion), 'spec.conversion'),
     ...(old === undefined ? [] : validateImmutable(spec, crd, old)),
-    // The update itself adds a new storage version to the stored ones.
+    // The update itself adds a new storage version to the stored versions.
     ...validateStoredVersions(crd, versions, old !== undefined),
     ...validateApproval(crd, group),
   );

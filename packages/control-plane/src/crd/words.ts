@@ -1,4 +1,4 @@
-/** The patterns and texts of `k8s.io/apimachinery` for names. */
+/** The patterns and error texts of `k8s.io/apimachinery` for names. */
 
 const DNS1035 = /^[a-z](?:[-a-z0-9]*[a-z0-9])?$/;
 const DNS1123_LABEL = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';

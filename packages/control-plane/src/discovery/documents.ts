@@ -4,7 +4,9 @@ import type { KindRegistry, ServedGroup } from '../resources/kind-registry.ts';
 
 const DEFAULT_VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 const CUSTOM_VERBS = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
-/** For custom kinds whose CRD is being deleted. Discovery omits them, but a request that changes an object is still served. */
+/**
+ * Verbs of a custom kind whose CRD is being deleted. Discovery omits the other verbs, but the server still accepts updates.
+ */
 const TERMINATING_VERBS = ['delete', 'deletecollection', 'get', 'list', 'watch'];
 const PART_VERBS = ['get', 'patch', 'update'];
 
@@ -14,11 +16,11 @@ interface GroupVersionKind {
   readonly kind: string;
 }
 
-/** A subresource as discovery shows it. */
+/** A subresource in the documents of discovery. */
 export interface SubresourceFacts {
   readonly name: string;
   readonly verbs: readonly string[];
-  /** The kind of its bodies where it is not the resource's own. */
+  /** The kind of its bodies, if it differs from the kind of the resource. */
   readonly kind?: GroupVersionKind;
 }
 
@@ -32,7 +34,7 @@ const connect = (kind: string): Omit<SubresourceFacts, 'name'> => ({
 });
 const ALL_METHODS = ['create', 'delete', 'get', 'patch', 'update'];
 
-/** Verbs and kinds of subresources with their own kind. */
+/** Verbs and kinds of subresources whose bodies have another kind. */
 const SUBRESOURCES: Readonly<Record<string, Omit<SubresourceFacts, 'name'>>> = {
   'pods/attach': connect('PodAttachOptions'),
   'pods/binding': { verbs: ['create'], kind: { group: '', version: 'v1', kind: 'Binding' } },
@@ -53,7 +55,9 @@ const SUBRESOURCES: Readonly<Record<string, Omit<SubresourceFacts, 'name'>>> = {
 
 const SCALE: GroupVersionKind = { group: 'autoscaling', version: 'v1', kind: 'Scale' };
 
-/** The subresources of a kind; built-in kinds have them by name, custom ones status first. */
+/**
+ * The subresources of a kind. Those of built-in kinds are in the order of their names. Custom kinds have the status first.
+ */
 export function subresourcesOf(kind: KindDefinition): SubresourceFacts[] {
   const facts: SubresourceFacts[] = [];
   if (kind.subresources?.status === true) facts.push({ name: 'status', verbs: PART_VERBS });
@@ -70,7 +74,7 @@ export function verbsOf(kind: KindDefinition): readonly string[] {
   return kind.verbs ?? (kind.custom ? CUSTOM_VERBS : DEFAULT_VERBS);
 }
 
-/** Built-in resources that kube-apiserver 1.36 stores in another version than the one it serves first. */
+/** Built-in resources that kube-apiserver 1.36 stores in another version than the first one that it serves. */
 const STORED_IN: ReadonlyMap<string, string> = new Map([
   ['admissionregistration.k8s.io/mutatingadmissionpolicies', 'v1beta1'],
   ['admissionregistration.k8s.io/mutatingadmissionpolicybindings', 'v1beta1'],
@@ -79,13 +83,13 @@ const STORED_IN: ReadonlyMap<string, string> = new Map([
 ]);
 
 function storageGroupVersion(kind: KindDefinition): string {
-  // A view of a core kind is stored as that.
+  // A view of a core kind is stored as the core kind.
   if (kind.storedAs?.resource.startsWith('/') === true) return '/v1';
   const stored = STORED_IN.get(`${kind.group}/${kind.plural}`) ?? kind.storageVersion ?? kind.version;
   return `${kind.group}/${stored}`;
 }
 
-/** A short hash of where a resource is stored, by which clients notice a change of it. */
+/** A short hash of the group, version and kind in which a resource is stored. Clients detect a change of it. */
 export const storageVersionHash = (kind: KindDefinition): string =>
   createHash('sha256')
     .update(`${storageGroupVersion(kind)}/${kind.kind}`)
@@ -115,7 +119,7 @@ export const apiGroupList = (kinds: KindRegistry): Record<string, unknown> => ({
     .map(groupOf),
 });
 
-/** `/apis/GROUP`; undefined: not served. */
+/** The document of `/apis/GROUP`; undefined if the group is not served. */
 export function apiGroup(kinds: KindRegistry, name: string): Record<string, unknown> | undefined {
   const group = name === '' ? undefined : kinds.group(name);
   return group === undefined ? undefined : { kind: 'APIGroup', apiVersion: 'v1', ...groupOf(group) };
@@ -130,7 +134,7 @@ function legacyEntries(kind: KindDefinition): Record<string, unknown>[] {
     verbs: verbsOf(kind),
     ...(kind.shortNames === undefined || kind.shortNames.length === 0 ? {} : { shortNames: kind.shortNames }),
     ...(kind.categories === undefined || kind.categories.length === 0 ? {} : { categories: kind.categories }),
-    // Kinds that can be listed but not watched are not stored.
+    // Kinds that can be listed but not watched are not stored, so they have no hash.
     ...(verbsOf(kind).includes('watch') ? { storageVersionHash: storageVersionHash(kind) } : {}),
   };
   const parts = subresourcesOf(kind).map((part) => ({
@@ -146,7 +150,7 @@ function legacyEntries(kind: KindDefinition): Record<string, unknown>[] {
   return [main, ...parts];
 }
 
-/** `/api/v1` and `/apis/GROUP/VERSION`; undefined: not served. */
+/** The document of `/api/v1` or `/apis/GROUP/VERSION`; undefined if the version is not served. */
 export function apiResourceList(
   kinds: KindRegistry,
   group: string,
@@ -157,17 +161,17 @@ export function apiResourceList(
   if (served.every(({ kind }) => !kind.custom)) served.sort((a, b) => (a.kind.plural < b.kind.plural ? -1 : 1));
   return {
     kind: 'APIResourceList',
-    // The core group has no prefix.
+    // The real server omits the apiVersion in the list of the core group.
     ...(group === '' ? {} : { apiVersion: 'v1' }),
     groupVersion: apiVersionOf({ group, version }),
     resources: served.flatMap(({ kind }) => legacyEntries(kind)),
   };
 }
 
-/** Media type of the aggregated documents. Their v2beta1 is no longer served. */
+/** Media type of the aggregated documents. The version v2beta1 is no longer served. */
 export const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
 
-/** Whether an Accept header contains the aggregated document. It has precedence at any position. */
+/** Whether an Accept header contains the aggregated document. This type has precedence at any position. */
 export const asksForAggregated = (accept: string): boolean =>
   accept.split(',').some((clause) => {
     const parameters = new Set(clause.split(';').map((part) => part.trim()));
@@ -204,8 +208,9 @@ export function aggregatedVersion(kinds: KindRegistry, group: string, version: s
 }
 
 /**
- * `/api` (core) or `/apis` (all others) in one document: its text.
- * @param versionText the text of `aggregatedVersion`, which does not change while its kinds do not
+ * The text of the aggregated document for `/api` (core group) or `/apis` (all other groups).
+ * @param versionText returns the text of `aggregatedVersion`. It does not change while the kinds of the version do not
+ * change.
  */
 export function aggregatedDiscovery(
   kinds: KindRegistry,

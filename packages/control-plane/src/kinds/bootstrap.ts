@@ -34,7 +34,7 @@ const RANGE: ApiObject = {
 const by = (fieldManager: string, objects: readonly ApiObject[]): SystemObject[] =>
   objects.map((object) => ({ object, fieldManager }));
 
-/** The initial objects of a cluster, without namespaces and RBAC objects. */
+/** The initial objects of a cluster, except namespaces and RBAC objects. */
 export const systemObjects: readonly SystemObject[] = [
   ...by('kube-apiserver', [...PRIORITIES, RANGE]),
   ...by(FLOW_MANAGER, defaultFlows),

@@ -1,6 +1,7 @@
 /**
- * Writes `generated/`: names and types of the fields of every built-in kind (`definitions.json`), from the models of
- * `@kubernetes/client-node`. Texts (`descriptions.json`) and allowed values (`enums.json`) come from the definitions of Kubernetes.
+ * Writes the files in `generated/`. The names and types of all fields of built-in kinds (`definitions.json`) come from the
+ * models of `@kubernetes/client-node`. Texts (`descriptions.json`) and allowed values (`enums.json`) come from the
+ * definitions of Kubernetes.
  *
  *     node --conditions=source src/kinds/generate.ts <folder of @kubernetes/client-node> <folder of k8s.io/kubernetes>
  *
@@ -45,11 +46,11 @@ const PACKAGES: Readonly<Record<string, string>> = {
   meta: 'io.k8s.apimachinery.pkg.apis.meta.v1',
 };
 
-/** `policy` → `io.k8s.api.policy.v1`, `coordination.k8s.io` → `io.k8s.api.coordination.v1`. */
+/** The package of a group: `policy` → `io.k8s.api.policy.v1`, `coordination.k8s.io` → `io.k8s.api.coordination.v1`. */
 const packageOf = (group: string, version: string): string =>
   PACKAGES[group] ?? `io.k8s.api.${group.replace(/\..*$/, '')}.${version}`;
 
-/** `V1PodSpec` → `PodSpec`, `CoreV1Event` → `Event`. */
+/** The name of a model without its version: `V1PodSpec` → `PodSpec`, `CoreV1Event` → `Event`. */
 const plainName = (model: string): string => model.replace(/^[A-Za-z]*?V[0-9]+/, '');
 
 const SCALARS: Readonly<Record<string, string>> = {
@@ -59,7 +60,10 @@ const SCALARS: Readonly<Record<string, string>> = {
   V1MicroTime: 'date-time-micro',
 };
 
-/** Converts a TypeScript type to the short form of `definitions.json`: `[]` a list of, `{}` a map to, then a scalar or a model. */
+/**
+ * Converts a TypeScript type to the short form of `definitions.json`: `[]` for lists, `{}` for maps, then a scalar or the
+ * name of a model.
+ */
 function shortType(type: string, format: string): string {
   const list = /^Array<(.*)>$/.exec(type)?.[1];
   if (list !== undefined) return `[]${shortType(list, format)}`;
@@ -86,7 +90,7 @@ const definitions: Record<string, { id: string; required?: string[]; fields: Rec
 const descriptions: Record<string, { text: string; fields: Readonly<Record<string, string>> }> = {};
 const enums: Record<string, Readonly<Record<string, readonly string[]>>> = {};
 
-/** Adds a model and all its references. New references belong to the same API package. */
+/** Adds a model and all models that it refers to. New ones belong to the same API package. */
 async function take(name: string, apiPackage: string): Promise<void> {
   if (definitions[name] !== undefined) return;
   const module: Record<string, Model> = await import(pathToFileURL(join(models, `${name}.js`)).href);
@@ -117,7 +121,7 @@ async function take(name: string, apiPackage: string): Promise<void> {
 
 for (const id of Object.values(SHARED_SCALARS)) descriptions[id] = { text: textsOf(id).text, fields: {} };
 for (const name of META_MODELS) await take(name, packageOf('meta', 'v1'));
-// Used by kinds of other groups, but part of the core package.
+// Kinds of other groups use this model, but it is part of the core package.
 await take('V1TopologySelectorTerm', packageOf('', 'v1'));
 for (const kind of [...builtinKinds, ...bodyKinds]) await take(kind.model ?? '', packageOf(kind.group, kind.version));
 

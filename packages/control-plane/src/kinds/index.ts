@@ -7,10 +7,10 @@ import { coreKinds } from './groups/core.ts';
 import { workloadKinds } from './groups/workloads.ts';
 import { tokenRequestKind } from './token-request.ts';
 
-/** Every kind that is served without a CustomResourceDefinition. */
+/** All kinds that are served without a CustomResourceDefinition. */
 export const builtinKinds: readonly KindDefinition[] = [...coreKinds, ...workloadKinds, ...clusterKinds];
 
-/** Kinds without their own resource: bodies and answers of subresources, options of requests. */
+/** Kinds without a resource: bodies and answers of subresources, and options of requests. */
 export const bodyKinds: readonly KindDefinition[] = [
   defineReview({ group: 'policy', kind: 'Eviction', plural: 'evictions', namespaced: true }),
   defineReview({ group: 'autoscaling', kind: 'Scale', plural: 'scales', namespaced: true }),

@@ -1,11 +1,13 @@
 /**
- * Reads the OpenAPI definitions of Kubernetes: the texts of all fields with their line breaks, and allowed values. Part of
- * `generate.ts`.
+ * Reads the OpenAPI definitions of Kubernetes. They contain the texts of all fields with their line breaks, and the allowed
+ * values. `generate.ts` uses this file.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The texts and allowed values of one model, by field. `name[]` is the key for the items or values of a list or map. */
+/**
+ * The texts and allowed values of one model, by field. The key `name[]` means the items of a list or the values of a map.
+ */
 export interface ModelTexts {
   readonly text: string;
   readonly fields: Readonly<Record<string, string>>;
@@ -31,9 +33,9 @@ function readFields(part: string): Omit<ModelTexts, 'text'> {
 }
 
 /**
- * Reads the definitions of a Kubernetes source folder (`k8s.io/kubernetes` of the Go module cache). The returned function finds a
- * definition such as `io.k8s.api.core.v1.Container`.
- * @throws Error when no definition, or more than one, has the name
+ * Reads the definitions in a source folder of Kubernetes (`k8s.io/kubernetes` of the Go module cache). The returned function
+ * finds a definition such as `io.k8s.api.core.v1.Container`.
+ * @throws Error if no definition, or more than one, has the name
  */
 export function readTexts(folder: string): (id: string) => ModelTexts {
   const parts = readFileSync(join(folder, SOURCE), 'utf8')

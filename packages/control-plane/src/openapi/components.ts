@@ -46,7 +46,7 @@ const FIELD_TEXTS: Readonly<Record<string, string>> = {
 
 const GVK = 'x-kubernetes-group-version-kind';
 
-/** The form of references in a document. */
+/** How references are written in a document. */
 export interface Dialect {
   readonly prefix: '#/components/schemas/' | '#/definitions/';
 }
@@ -54,7 +54,7 @@ export interface Dialect {
 export const V3: Dialect = { prefix: '#/components/schemas/' };
 export const V2: Dialect = { prefix: '#/definitions/' };
 
-/** Collects the schemas of a document: kinds and all definitions that they refer to, each once. */
+/** Collects the schemas of a document. It contains kinds and all definitions that they refer to, each once. */
 export class Components {
   readonly schemas: JsonObject = {};
   private readonly dialect: Dialect;
@@ -100,7 +100,7 @@ export class Components {
     });
   }
 
-  /** A reference to a definition, which is added to the document. */
+  /** Returns a reference to a definition, and adds the definition to the document. */
   reference(name: string): JsonObject {
     const $ref = `${this.dialect.prefix}${name}`;
     return this.dialect === V2 ? { $ref } : { allOf: [{ $ref }] };
@@ -140,7 +140,9 @@ export class Components {
     return made;
   }
 
-  /** A schema in its place: for a shared definition, a reference with the description of the place. */
+  /**
+   * The form of a schema as a property. For a shared definition, this is a reference with the description of the property.
+   */
   private use(schema: JsonSchema): JsonObject {
     const { $id } = schema;
     if ($id !== undefined && SCALARS.has($id)) {
@@ -211,7 +213,7 @@ export class Components {
   }
 }
 
-/** Removes an `allOf` that contains only one reference. */
+/** Removes an `allOf` that has only one reference. */
 function unframed(schema: JsonObject): JsonObject {
   const [first] = Array.isArray(schema.allOf) ? schema.allOf : [];
   return isRecord(first) && Object.keys(schema).length === 1 ? { ...(first as JsonObject) } : schema;
@@ -223,7 +225,7 @@ const EMBEDDED_TEXTS = {
   kind: `kind is a string value representing the type of this object. In CamelCase. ${CONVENTIONS}#types-kinds`,
 };
 
-/** Adds allowed values to fields, and (`name[]`) to the items of lists and the values of maps. */
+/** Adds the allowed values to fields. The key `name[]` means the items of a list or the values of a map. */
 function addEnums(properties: JsonObject, enums: ReturnType<typeof enumsOf>): void {
   for (const [name, values] of Object.entries(enums)) {
     const field = properties[name.replace('[]', '')];

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../apimachinery/objects/object.ts';
 
 const EITHER = [{ type: 'integer' }, { type: 'string' }];
 
-/** Booleans that are absent if they are false. */
+/** Keywords with boolean values that are omitted if they are false. */
 const FLAGS = [
   'nullable',
   'uniqueItems',
@@ -16,9 +16,9 @@ const FLAGS = [
 
 /** The parts of a published schema of a custom kind that are not in the CRD. */
 export interface Published {
-  /** OpenAPI v2: what its clients would read wrongly is left out. */
+  /** Whether the document is OpenAPI v2. Keywords that its clients misinterpret are omitted. */
   readonly isV2: boolean;
-  /** The fields of a whole object. */
+  /** The fields that every whole object has. */
   readonly resourceFields: JsonObject;
 }
 
@@ -29,7 +29,7 @@ function saysEither(schema: JsonObject): boolean {
   return Array.isArray(schema.allOf) && schema.allOf.some((one) => isRecord(one) && Array.isArray(one.anyOf));
 }
 
-/** Calls `change` for each schema below a property, and for itself. */
+/** Changes a property and all schemas in it with `change`. */
 function everySchema(schema: Json, change: (schema: JsonObject) => JsonObject): Json {
   if (!isRecord(schema)) return schema;
   const made: JsonObject = { ...(schema as JsonObject) };
@@ -46,14 +46,15 @@ function everySchema(schema: Json, change: (schema: JsonObject) => JsonObject): 
   return change(made);
 }
 
-/** Completes a schema: both types of an int-or-string, and the fields of embedded resources. */
+/** Completes a schema. It adds both types of an int-or-string, and the fields of embedded resources. */
 export const publishedSchema = (schema: Json, { isV2, resourceFields }: Published): Json =>
   everySchema(schema, (one) => {
     const made = { ...one };
-    // Clients that write protobuf send each boolean of a CRD. As in the real server, only true values are published.
+    // Clients that write protobuf send every boolean of a CRD. The real server publishes only true values, and so does this
+    // one.
     for (const word of FLAGS) if (made[word] === false) delete made[word];
     if (!isV2 && isTrue(made, 'x-kubernetes-int-or-string') && !saysEither(made)) made.anyOf = structuredClone(EITHER);
-    // In OpenAPI v2 kubectl would refuse unknown fields where it knows some.
+    // With OpenAPI v2, kubectl would refuse unknown fields of an object with known fields.
     const isOpen = isV2 && isTrue(made, 'x-kubernetes-preserve-unknown-fields');
     if (!isTrue(made, 'x-kubernetes-embedded-resource') || isOpen) return made;
     made.properties = { ...(isRecord(made.properties) ? made.properties : {}), ...structuredClone(resourceFields) };

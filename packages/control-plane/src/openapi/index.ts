@@ -14,7 +14,7 @@ const SECURITY: JsonObject = {
   BearerToken: { type: 'apiKey', description: 'Bearer Token authentication', name: 'authorization', in: 'header' },
 };
 
-/** The hash of the input of a document. Built-in schemas never change while the server runs. */
+/** A hash of the kinds of a document. Built-in schemas do not change while the server runs. */
 export function fingerprint(kinds: readonly KindDefinition[]): string {
   const hash = createHash('sha512');
   for (const kind of kinds) {
@@ -28,12 +28,12 @@ export function fingerprint(kinds: readonly KindDefinition[]): string {
 export interface GroupVersionEntry {
   readonly group: string;
   readonly version: string;
-  /** Changes with the document. */
+  /** A hash of the document. */
   readonly hash: string;
 }
 
 /**
- * The index of `/openapi/v3`, with one document per group version. The URL contains a hash of the document, so that clients can
+ * The index of `/openapi/v3`. There is one document for each group version. Its URL contains a hash, so that clients can
  * cache it.
  */
 export function openApiV3Index(entries: readonly GroupVersionEntry[]): Json {
@@ -55,19 +55,19 @@ function build(kinds: readonly KindDefinition[], dialect: Dialect): { paths: Jso
   return { paths: operations.paths, schemas: components.schemas };
 }
 
-/** The OpenAPI v3 document of the kinds of one group version: its paths, and all schemas of its kinds. */
+/** The OpenAPI v3 document of one group version: the paths and all schemas of its kinds. */
 export function openApiV3(kinds: readonly KindDefinition[]): Json {
   const { paths, schemas } = build(kinds, V3);
   return { openapi: '3.0.0', info: INFO, paths, components: { schemas, securitySchemes: SECURITY } };
 }
 
-/** The part of a group version in the OpenAPI v2 document, as text: members of `paths`, and definitions by name. */
+/** The part of a group version in the OpenAPI v2 document, as text. */
 export interface V2Piece {
-  /** Members without the braces. */
+  /** The members of `paths`, without the braces of the object. */
   readonly paths: string;
-  /** Definitions of its own kinds, which contain the group version and kind. */
+  /** Definitions of its own kinds, by name. They contain the group version and kind. */
   readonly own: ReadonlyMap<string, string>;
-  /** Definitions that these refer to. */
+  /** Definitions to which its own definitions refer, by name. */
   readonly shared: ReadonlyMap<string, string>;
 }
 

@@ -1,6 +1,9 @@
 import type { KindDefinition } from '../apimachinery/objects/kind.ts';
 
-/** The name of a kind's schema in the documents: its definition's own, or for a custom kind the group reversed. */
+/**
+ * The name of a kind's schema in the documents. A built-in kind has the name of its definition, and a custom kind its
+ * reversed group.
+ */
 export function schemaName(kind: KindDefinition): string {
   const id = kind.schema?.$id;
   if (id !== undefined) return id;
@@ -10,13 +13,16 @@ export function schemaName(kind: KindDefinition): string {
 
 const capital = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
 
-/** `battery.example.dev/v1` → `BatteryExampleDevV1`; groups of Kubernetes go without `.k8s.io`. */
+/**
+ * The group and version as one word: `battery.example.dev/v1` → `BatteryExampleDevV1`. For groups of Kubernetes, `.k8s.io`
+ * is omitted.
+ */
 function groupWord(kind: KindDefinition): string {
   const group = kind.group === '' ? 'core' : kind.custom ? kind.group : kind.group.replace(/\.k8s\.io$/, '');
   return `${group.split(/[.-]/).map(capital).join('')}${capital(kind.version)}`;
 }
 
-/** `readCoreV1NamespacedPodStatus`. */
+/** The ID of an operation, such as `readCoreV1NamespacedPodStatus`. */
 export function operationId(verb: string, kind: KindDefinition, scope: '' | 'Namespaced', suffix = ''): string {
   return `${verb}${groupWord(kind)}${scope}${kind.kind}${suffix}`;
 }
@@ -28,6 +34,6 @@ export function tagOf(kind: KindDefinition): string {
   return `${group.charAt(0).toLowerCase()}${group.slice(1)}_${kind.version}`;
 }
 
-/** `/api/v1` or `/apis/group/version`. */
+/** The root of a group version: `/api/v1` or `/apis/group/version`. */
 export const rootPath = (group: string, version: string): string =>
   group === '' ? `/api/${version}` : `/apis/${group}/${version}`;

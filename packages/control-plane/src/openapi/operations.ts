@@ -20,7 +20,7 @@ const path = (dialect: Dialect, name: string, description: string): JsonObject =
   ...(dialect === V2 ? { type: 'string', uniqueItems: true } : { schema: { type: 'string', uniqueItems: true } }),
 });
 
-/** Parameters of writes. kubectl looks here for whether a server can dry run and validate fields. */
+/** The parameters of writes. kubectl finds here whether a server supports dry runs and the validation of fields. */
 const writeParameters = (dialect: Dialect): JsonObject[] => [
   query(dialect, 'dryRun', 'string', 'When present, indicates that modifications should not be persisted.'),
   query(
@@ -74,7 +74,7 @@ const deleteParameters = (dialect: Dialect): JsonObject[] => [
 
 const PATCH_TYPES = ['application/apply-patch+yaml', 'application/json-patch+json', 'application/merge-patch+json'];
 
-/** Writes the paths of one kind into a document. */
+/** Adds the paths of one kind to a document. */
 export class Operations {
   readonly paths: JsonObject = {};
   private readonly dialect: Dialect;
@@ -175,7 +175,7 @@ export class Operations {
   }
 
   private content(kind: KindDefinition): JsonObject {
-    // Scales are described only where autoscaling/v1 is.
+    // A document describes scales only if it contains autoscaling/v1.
     if (kind.kind === 'Scale' || kind.schema === undefined) return { schema: { type: 'object' } };
     return { schema: { $ref: `${this.dialect.prefix}${schemaName(kind)}` } };
   }
@@ -221,7 +221,7 @@ export class Operations {
     };
   }
 
-  /** The schemas that the operations speak of. */
+  /** The schemas to which the operations refer. */
   get schemas(): JsonObject {
     return this.components.schemas;
   }

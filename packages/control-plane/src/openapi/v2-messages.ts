@@ -8,24 +8,24 @@ export interface Field {
   readonly repeated: boolean;
 }
 
-/** Members by their JSON names. Names that start with `x-` are written to the field `extensions`. */
+/** An object with known members, by their JSON names. Names that start with `x-` are written to the field `extensions`. */
 export interface Struct {
   readonly fields: Readonly<Record<string, Field>>;
   readonly extensions?: number;
 }
 
-/** Pairs of any name and value. With `extensions`, names that start with `x-` are written there. */
+/** An object with any members. With `extensions`, members whose names start with `x-` are written there. */
 interface Pairs {
   readonly pairs: Field;
   readonly extensions?: number;
 }
 
-/** One of several forms, which the value selects. */
+/** One of several messages. The value determines which one. */
 interface OneOf {
   readonly pick: (value: unknown) => Field;
 }
 
-/** A message for one value or a list of values, without names in JSON. */
+/** A message around one value or a list of values. JSON has no name for it. */
 interface Wrapper {
   readonly wraps: Field;
 }
@@ -40,7 +40,7 @@ const member = (value: unknown, name: string): unknown =>
   typeof value === 'object' && value !== null ? Object.getOwnPropertyDescriptor(value, name)?.value : undefined;
 const isReference = (value: unknown): boolean => member(value, '$ref') !== undefined;
 
-/** The fields of a simple value, which are the same in every message, with different numbers. */
+/** The fields of a simple value. They are equal in every message, but have other numbers. */
 function primitive(first: number): Record<string, Field> {
   const types: Readonly<Record<string, FieldType>> = {
     type: 'string',
@@ -74,7 +74,7 @@ const PARAMETER = {
   name: one(4, 'string'),
 };
 const parameter: Struct = { fields: { ...PARAMETER, ...primitive(5) }, extensions: 22 };
-/** A parameter in a query or a form, where a name may have no value. */
+/** A parameter in a query or a form. It may have a name without a value. */
 const emptyParameter: Struct = {
   fields: { ...PARAMETER, allowEmptyValue: one(5, 'bool'), ...primitive(6) },
   extensions: 23,

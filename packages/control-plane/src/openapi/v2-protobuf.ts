@@ -3,25 +3,25 @@ import { isRecord } from '../apimachinery/objects/json-value.ts';
 import { WireWriter } from '../protobuf/writer.ts';
 import { type Field, type FieldType, MESSAGES, type Message, type MessageName, type Struct } from './v2-messages.ts';
 
-/** Media types in the order of preference: kubectl and other users of client-go request the older name. */
+/** Media types in the order of preference. kubectl and other users of client-go request the older name. */
 export const V2_PROTOBUF_NAMES = [
   'application/com.github.proto-openapi.spec.v2@v1.0+protobuf',
   'application/com.github.proto-openapi.spec.v2.v1.0+protobuf',
 ] as const;
 
-/** The media type of the answer, for both requested names. */
+/** The media type of the answer. It is the same for both requested names. */
 export const V2_PROTOBUF = V2_PROTOBUF_NAMES[1];
 
 const EXTENSION = /^x-/;
 
 /**
- * Converts the text of an OpenAPI v2 document to `openapi.v2.Document` of gnostic. Keywords that these messages do not have are omitted, and a
- * value of a wrong type counts as absent.
+ * Converts the text of an OpenAPI v2 document to `openapi.v2.Document` of gnostic. Keywords without a field in these
+ * messages are omitted. A value of a wrong type counts as absent.
  */
 export function encodeOpenApiV2(document: string): Uint8Array {
   const writer = new WireWriter();
   writeMessage(writer, MESSAGES.Document, parseJson(document));
-  // Copy it, because the buffer of the writer has spare capacity.
+  // The bytes are copied, because the buffer of the writer has spare capacity.
   return new Uint8Array(writer.finish());
 }
 
@@ -54,7 +54,7 @@ function writeStruct(
 
 const SCALARS: ReadonlySet<FieldType> = new Set(['string', 'bool', 'double', 'int64']);
 
-/** Zero values of scalars are not written where their presence does not matter. */
+/** Whether a value is the zero value of a scalar. It is not written unless its presence matters. */
 const isZero = (type: FieldType, value: unknown): boolean =>
   SCALARS.has(type) && (value === '' || value === 0 || value === false);
 
@@ -67,7 +67,7 @@ function writeExtensions(writer: WireWriter, number: number, value: Readonly<Rec
   writeNamed(writer, number, 'any', value, (name) => EXTENSION.test(name));
 }
 
-/** Members as messages of a name (1) and a value (2). */
+/** Writes members as messages with a name (1) and a value (2). */
 function writeNamed(
   writer: WireWriter,
   number: number,
@@ -120,7 +120,7 @@ function writeNested(writer: WireWriter, number: number, type: MessageName, valu
   writer.head(number, mark);
 }
 
-/** `Any`, whose second field is YAML. JSON is valid YAML. */
+/** Writes an `Any`, whose second field is YAML. JSON is valid YAML. */
 function writeAny(writer: WireWriter, number: number, value: unknown): void {
   if (value === undefined) return;
   const mark = writer.size;

@@ -41,7 +41,7 @@ function parseOperation(entry: unknown): Operation {
   return { op: text('op'), path: text('path'), from: text('from'), value: (own(entry, 'value') ?? null) as Json };
 }
 
-/** The reference tokens of a pointer. The part before the first slash is ignored, as in evanphx/json-patch. */
+/** Splits a pointer into its reference tokens. The part before the first slash is ignored, as in evanphx/json-patch. */
 const tokens = (pointer: string): string[] =>
   pointer
     .split('/')
@@ -89,7 +89,7 @@ function add(document: Json, pointer: string, value: Json): Json {
   return document;
 }
 
-/** An absent map key reads as null, as in a real server. */
+/** Reads the value at a pointer. An absent key of a map counts as null, as in the real server. */
 function get(document: Json, pointer: string): Json {
   const { container, token } = find(document, pointer);
   if (Array.isArray(container)) return container[index(token, container.length, false)] ?? null;
@@ -103,7 +103,9 @@ function remove(document: Json, pointer: string): void {
   else throw refused();
 }
 
-/** Replacing a missing key of a map adds it. This differs from RFC 6902, but equals the library of kube-apiserver. */
+/**
+ * Replaces a value. A missing key of a map is added. This differs from RFC 6902, but equals the library of kube-apiserver.
+ */
 function replace(document: Json, pointer: string, value: Json): Json {
   if (pointer === '') return value;
   const { container, token } = find(document, pointer);
@@ -116,7 +118,7 @@ function replace(document: Json, pointer: string, value: Json): Json {
 class Copies {
   #bytes = 0;
 
-  /** A copy of `value`. @throws StatusError 422 beyond the limit */
+  /** Copies a value. @throws StatusError 422 beyond the limit */
   of(value: Json): Json {
     this.#bytes += goJsonBytes(value);
     if (this.#bytes > MAX_COPIED_BYTES) throw refused();

@@ -11,20 +11,20 @@ function merge(target: unknown, patch: Record<string, unknown>): JsonObject {
     const before = own(result, key);
     if (value === null) delete result[key];
     else if (isRecord(value)) put(result, key, merge(before, value));
-    // A list that replaces an object is the one value that is taken as it is.
+    // A list that replaces an object is copied unchanged. All other values lose their nulls.
     else put(result, key, isRecord(before) ? (cloneJson(value) as Json) : withoutNulls(value));
   }
   return result;
 }
 
-/** A value of the patch that meets nothing to merge with: fields that are null are left out, also inside lists. */
+/** Removes fields that are null from a value of the patch, also inside lists. Used if there is no value to merge with. */
 function withoutNulls(value: unknown): Json {
   if (Array.isArray(value)) return value.map(withoutNulls);
   return isRecord(value) ? merge(undefined, value) : (value as Json);
 }
 
 /**
- * RFC 7386. The result shares unchanged parts with `target`. `target` itself is not changed.
+ * Applies a merge patch (RFC 7386). The result shares unchanged parts with `target`, which is not changed.
  * @throws StatusError 400 when the patch is not an object.
  */
 export function applyMergePatch(target: JsonObject, patch: JsonObject): JsonObject {

@@ -15,7 +15,7 @@ type Fields = Record<string, unknown>;
 
 const badRequest = (message: string): StatusError => new StatusError({ code: 400, reason: 'BadRequest', message });
 
-/** Seconds and nanoseconds since 1970. A message without fields is Go's zero time, which is null in JSON. */
+/** Reads a time: seconds and nanoseconds since 1970. A message without fields is Go's zero time, which is null in JSON. */
 function readTime(bytes: Uint8Array): string | null {
   let seconds: bigint | undefined;
   let nanos = 0;
@@ -44,7 +44,7 @@ function readIntOrString(bytes: Uint8Array): number | string {
   return isString ? text : int;
 }
 
-/** A message with a single field: quantities, raw JSON, durations. */
+/** Reads a message with a single field: a quantity, raw JSON, or a duration. */
 function readWrapped(bytes: Uint8Array): { varint: bigint; bytes: Uint8Array } {
   let found: { varint: bigint; bytes: Uint8Array } = { varint: 0n, bytes: new Uint8Array() };
   for (const field of new WireReader(bytes).fields()) {
@@ -74,7 +74,7 @@ function readTexts(bytes: Uint8Array, number: number): string[] {
 
 const PROPS = 'apiextensions.v1.JSONSchemaProps';
 
-/** A schema or its alternative: a list of schemas (A), a bool (B), a list of texts (C). */
+/** Reads a schema or its alternative: a list of schemas (A), a bool (B), or a list of texts (C). */
 function readSchemaOr(type: string, bytes: Uint8Array, depth: number): unknown {
   if (type === 'C') {
     const texts = readTexts(bytes, 2);
@@ -92,7 +92,7 @@ function readSchemaOr(type: string, bytes: Uint8Array, depth: number): unknown {
   return type === 'B' ? allows : schemas;
 }
 
-/** An integer; a bigint above 2^53, as in `parseJson`. */
+/** Converts an integer. It becomes a bigint beyond 2^53, as in `parseJson`. */
 function integerOf(varint: bigint): number | bigint {
   const value = BigInt.asIntN(64, varint);
   const rounded = Number(value);
@@ -146,7 +146,7 @@ function readEntry(type: string, bytes: Uint8Array, depth: number): readonly [st
   return [key, value];
 }
 
-/** An entry without a value has the zero value of its type. */
+/** The value of a map entry without a value: the zero value of its type. */
 const readDefault = (type: string, depth: number): unknown =>
   readValue(type, 0n, type === 'd' ? new Uint8Array(8) : new Uint8Array(), depth);
 
@@ -172,7 +172,7 @@ function readMessage(message: string, bytes: Uint8Array, depth: number): Fields 
   const result: Fields = {};
   for (const { number, varint, bytes: part } of new WireReader(bytes).fields()) {
     const field = fields.get(number);
-    // A newer client may send fields that this server does not have.
+    // A newer client may send fields that this server does not know.
     if (field === undefined) continue;
     if (field.shape === 'list') {
       const list = Array.isArray(result[field.name]) ? (result[field.name] as unknown[]) : [];
@@ -210,7 +210,7 @@ interface Envelope {
   contentType: string;
 }
 
-/** `runtime.Unknown`: the type of the object and its bytes. */
+/** Reads `runtime.Unknown`: the type of the object and its bytes. */
 function readEnvelope(body: Uint8Array): Envelope {
   const problem = envelopeProblem(body);
   if (problem !== undefined) throw new WireError(problem);
@@ -229,7 +229,7 @@ function readEnvelope(body: Uint8Array): Envelope {
   return envelope;
 }
 
-/** Removes empty metadata fields, because the encoding always contains all scalar fields. */
+/** Removes empty fields from metadata. The encoding contains all scalar fields, even empty ones. */
 function dropEmptyMeta(meta: Fields): void {
   for (const key of Object.keys(meta)) {
     const value = meta[key];
@@ -238,9 +238,9 @@ function dropEmptyMeta(meta: Fields): void {
 }
 
 /**
- * Decodes a body of `application/vnd.kubernetes.protobuf`. Go's clients write every scalar field, also empty ones. The defaulting of the
- * kind removes values that JSON would omit.
- * @throws StatusError 400 when the bytes are not a valid message, or of a kind without known field numbers
+ * Decodes a body of `application/vnd.kubernetes.protobuf`. Go's clients write all scalar fields, even empty ones. The
+ * defaulting of the kind removes values that JSON would omit.
+ * @throws StatusError 400 if the bytes are not a valid message, or if the field numbers of the kind are unknown
  */
 export function decodeProtobuf(
   body: Uint8Array,

@@ -7,7 +7,7 @@ import { WireWriter } from './writer.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** An object with a type. Only APIVersions has no apiVersion. */
+/** An object with its type. Only APIVersions has no apiVersion. */
 type Typed = Pick<ApiObject, 'kind'> & Partial<Pick<ApiObject, 'apiVersion'>> & Fields;
 
 const NOTHING: Fields = {};
@@ -17,7 +17,7 @@ const record = (value: unknown): Fields => (isRecord(value) ? value : NOTHING);
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 const integer = (value: unknown): number | bigint =>
   typeof value === 'bigint' ? value : typeof value === 'number' && Number.isFinite(value) ? Math.trunc(value) : 0;
-/** Converts a scalar to text. Other values in the place of a text did not pass the decoder of the kind. */
+/** Converts a scalar to text. The decoder of the kind has already refused other values. */
 const text = (value: unknown): string =>
   typeof value === 'string' ? value : typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
 
@@ -32,7 +32,7 @@ function writeText(writer: WireWriter, number: number, value: string): void {
   writer.head(number, mark);
 }
 
-/** Seconds and nanoseconds since 1970; nothing for Go's zero time, which is null in JSON. */
+/** Writes a time: seconds and nanoseconds since 1970. Nothing is written for Go's zero time, which is null in JSON. */
 function writeTime(writer: WireWriter, value: unknown): void {
   if (typeof value !== 'string') return;
   const fraction = /\.(\d+)/.exec(value)?.[1] ?? '';
@@ -49,7 +49,7 @@ function writeIntOrString(writer: WireWriter, value: unknown): void {
 
 const UNITS: Readonly<Record<string, number>> = { h: 3600e9, m: 60e9, s: 1e9, ms: 1e6, us: 1e3, µs: 1e3, ns: 1 };
 
-/** A Go duration (`1h30m`) in nanoseconds. */
+/** Converts a Go duration (`1h30m`) to nanoseconds. */
 function nanoseconds(value: string): number {
   let sum = 0;
   for (const [, count, unit] of value.matchAll(/([\d.]+)(h|ms|us|µs|ns|m|s)/g)) {
@@ -58,7 +58,7 @@ function nanoseconds(value: string): number {
   return Math.round(value.startsWith('-') ? -sum : sum);
 }
 
-/** A schema or its alternative: a list of schemas, a list of texts, a bool. */
+/** Writes a schema or its alternative: a list of schemas, a list of texts, or a bool. */
 function writeSchemaOr(writer: WireWriter, type: string, value: unknown): void {
   if (isRecord(value)) {
     const mark = writer.size;
@@ -132,7 +132,10 @@ function writeMessage(writer: WireWriter, message: string, value: Fields): void 
   for (const [number, field] of fields.descending) writeField(writer, number, field, value);
 }
 
-/** A list of a kind: metadata and items. All list messages have the same form, so no table contains them. */
+/**
+ * Writes a list of a kind: its metadata and its items. All list messages have the same form, so the table does not contain
+ * them.
+ */
 function writeList(writer: WireWriter, item: string, value: Fields): void {
   for (const one of [...list(value.items)].reverse()) {
     const mark = writer.size;
@@ -166,9 +169,10 @@ function writeEnvelope(writer: WireWriter, object: Typed): void {
 }
 
 /**
- * Encodes an object, a list or a Status as `application/vnd.kubernetes.protobuf`, with the same bytes as Go's generated code. Fields are in
- * the order of their numbers, maps in the order of their keys, and scalar fields are written also when they are empty.
- * @throws RangeError when the kind has no protobuf form (see `hasProtobuf`)
+ * Encodes an object, a list or a Status as `application/vnd.kubernetes.protobuf`, with the same bytes as Go's generated
+ * code. Fields have the order of their numbers, and maps the order of their keys. Scalar fields are written even if they are
+ * empty.
+ * @throws RangeError if the kind has no protobuf form (see `hasProtobuf`)
  */
 export function encodeProtobuf(object: Typed): Uint8Array {
   const writer = new WireWriter();
@@ -176,7 +180,7 @@ export function encodeProtobuf(object: Typed): Uint8Array {
   return writer.finish();
 }
 
-/** A watch event: its length in four bytes, then a WatchEvent whose object is a separate envelope. */
+/** Encodes a watch event: its length in four bytes, then a WatchEvent. The object in it has its own envelope. */
 export function encodeWatchEvent(type: string, object: Typed): Uint8Array {
   const writer = new WireWriter();
   writeEnvelope(writer, object);

@@ -3,19 +3,19 @@ import { messageFields } from './messages.ts';
 /** The prefix of every body of `application/vnd.kubernetes.protobuf`. */
 export const MAGIC = Uint8Array.from([0x6b, 0x38, 0x73, 0x00]);
 
-/** The error of a body without this prefix, or undefined. */
+/** The error for a body without this prefix; undefined if the body has it. */
 export function envelopeProblem(body: Uint8Array): string | undefined {
   if (body.length === 0) return 'empty data';
   if (MAGIC.every((byte, at) => body[at] === byte)) return undefined;
   return 'provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]';
 }
 
-/** Types that every group has by the name of meta.k8s.io. */
+/** Types that exist in every group, but whose message belongs to meta.k8s.io. */
 const SHARED = /Options$|^(Status|PartialObjectMetadata(List)?|API(Versions|Group|GroupList|ResourceList))$/;
 
 /**
- * `apps/v1` and `Deployment` → `apps.v1.Deployment`; groups go by their first word, the core group has none.
- * PartialObjectMetadata is the same message in each version of meta.k8s.io.
+ * The name of a message: `apps/v1` and `Deployment` → `apps.v1.Deployment`. A group is shortened to its first word, and the
+ * core group is `core`. PartialObjectMetadata is the same message in each version of meta.k8s.io.
  */
 function messageOf(apiVersion: string, kind: string): string {
   if (SHARED.test(kind)) return `meta.v1.${kind}`;
@@ -23,7 +23,7 @@ function messageOf(apiVersion: string, kind: string): string {
   return `${(group ?? '').split('.')[0]}.${version}.${kind}`;
 }
 
-/** The message of a kind, or of the items of its lists, which all have the same structure; undefined if it has none. */
+/** The message of a kind, or of the items of a list kind. Undefined if it has none. */
 export function formOf(apiVersion: string, kind: string): { message: string; isList: boolean } | undefined {
   const message = messageOf(apiVersion, kind);
   if (messageFields(message) !== undefined) return { message, isList: false };

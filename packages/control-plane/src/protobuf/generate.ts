@@ -1,18 +1,18 @@
 /**
- * Writes `generated/messages.json`: the field numbers of the messages in requests and answers. It reads the `generated.proto` files and the
- * Go types of k8s.io/api, apimachinery, apiextensions-apiserver and kube-aggregator.
+ * Writes `generated/messages.json`: the field numbers of the messages in requests and answers. It reads the
+ * `generated.proto` files and the Go types of k8s.io/api, apimachinery, apiextensions-apiserver and kube-aggregator.
  *
  *     node --conditions=source src/protobuf/generate.ts <folder with these modules>…
  *
  * A row is `number name:type …`. Types:
  * - `s` string, `b` bool, `i` integer, `d` double, `y` bytes, `t` time
  * - `q` quantity, `o` int or string, `u` duration, `r` raw JSON
- * - `x` a message that JSON has as its list of texts
+ * - `x` a message whose JSON form is its list of texts
  * - `A` / `B` / `C` a schema, or a list of schemas / a bool / a list of texts
  * - the name of a message
  *
- * Prefixes: `[]` for lists, `{}` for maps, `~` for fields that are inline in JSON. A leading `+` marks fields that are always
- * written (no pointer in Go).
+ * Prefixes: `[]` for lists, `{}` for maps, `~` for fields that are inline in JSON. A leading `+` marks fields that are
+ * always written (no pointer in Go).
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -26,7 +26,7 @@ interface Field {
   readonly message: string | undefined;
 }
 
-/** Properties of the Go field: its name in JSON ('' for an inline field), and whether it is always written. */
+/** Properties of a Go field: its name in JSON ('' for an inline field), and whether it is always written. */
 interface GoField {
   readonly json: string;
   readonly always: boolean;
@@ -58,7 +58,7 @@ const SCALARS: Readonly<Record<string, string>> = {
   'apiextensions.v1.JSONSchemaPropsOrStringArray': 'C',
 };
 
-/** Kinds in requests or answers that the models do not contain. */
+/** Kinds in requests or answers that are missing in the models. */
 const FURTHER_ROOTS = [
   'autoscaling.v1.HorizontalPodAutoscaler',
   'autoscaling.v1.Scale',
@@ -79,7 +79,7 @@ const target = new URL('generated/messages.json', import.meta.url);
 
 const lastThree = (name: string): string => name.split('.').slice(-3).join('.');
 
-/** Converts a type of a proto file to its name in this table. */
+/** Converts a type of a proto file to its name in the table. */
 const nameOf = (type: string, pack: string): string =>
   lastThree(type.startsWith('.') ? type.slice(1) : type.includes('.') ? type : `${pack}.${type}`);
 
@@ -106,10 +106,10 @@ function parse(text: string, messages: Map<string, Field[]>): void {
   }
 }
 
-/** Named Go types that are lists or maps. A nil value of these is not written. */
+/** Named Go types that are lists or maps. The nil value of such a type is not written. */
 const collections = new Set<string>();
 
-/** Reads the structures of a Go file: `message.number` → the properties of the field. */
+/** Reads the structures of a Go file. The key is `message.number`, and the value has the properties of the field. */
 function parseGo(text: string, pack: string, fields: Map<string, GoField>): void {
   for (const [, name = '', body = ''] of text.matchAll(/^type (\w+) struct \{\n([\s\S]*?)^\}/gm)) {
     for (const row of body.split('\n')) {
@@ -146,11 +146,11 @@ for (const { text } of goFiles) {
 }
 for (const { pack, text } of goFiles) parseGo(text, pack, goFields);
 
-/** Names of JSON fields by message. For a message in the models, only the fields of the model. */
+/** Names of JSON fields by message. If the models contain a message, it has only the fields of the model. */
 const jsonFields = new Map(
   Object.values(definitions).map((model) => [lastThree(model.id), new Set(Object.keys(model.fields))]),
 );
-// In the models, these have free-form schemas.
+// These messages have free-form schemas in the models, so the models do not limit their fields.
 for (const name of [...jsonFields.keys()]) if (name.includes('.JSON')) jsonFields.delete(name);
 
 const rows: Record<string, string> = {};
@@ -174,7 +174,7 @@ const visit = (name: string): void => {
   for (const field of kept) if (field.message !== undefined) visit(field.message);
 };
 const roots = [...Object.values(definitions).map((model) => lastThree(model.id)), ...FURTHER_ROOTS];
-// Referenced by a letter instead of a name.
+// A letter refers to JSONSchemaProps, so no other message leads to it.
 for (const name of [...roots, 'apiextensions.v1.JSONSchemaProps']) visit(name);
 const sorted = Object.fromEntries(Object.entries(rows).sort(([a], [b]) => (a < b ? -1 : 1)));
 writeFileSync(target, `${JSON.stringify(sorted, null, 0)}\n`);

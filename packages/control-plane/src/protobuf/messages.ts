@@ -1,18 +1,18 @@
 import rows from './generated/messages.json' with { type: 'json' };
 
-/** How a field of a message is read and named. */
+/** The name and the type of a field in a message. */
 export interface MessageField {
   readonly name: string;
-  /** A letter for a scalar (see `generate.ts`), else the name of a message. */
+  /** The letter of a scalar (see `generate.ts`), or the name of a message. */
   readonly type: string;
   readonly shape: 'single' | 'list' | 'map';
-  /** JSON has the fields of the message in place of this one. */
+  /** Whether the fields of the message replace this field in JSON. */
   readonly inline: boolean;
-  /** On the wire also when it is empty. */
+  /** Whether the field is written even if it is empty. */
   readonly always: boolean;
 }
 
-/** The fields of a message by number, and in the order in which a writer that goes backwards meets them. */
+/** The fields of a message by number, and in descending order, in which the writer needs them. */
 export interface Message {
   readonly byNumber: ReadonlyMap<number, MessageField>;
   readonly descending: readonly (readonly [number: number, field: MessageField])[];

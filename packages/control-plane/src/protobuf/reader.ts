@@ -3,14 +3,14 @@ export class WireError extends Error {
   override readonly name = 'WireError';
 }
 
-/** One field as it stands on the wire: a number (varint or fixed), or bytes. */
+/** One encoded field: a number (varint or fixed), or bytes. */
 export interface WireField {
   readonly number: number;
   readonly varint: bigint;
   readonly bytes: Uint8Array | undefined;
 }
 
-/** Reads the fields of a message one after the other. */
+/** Reads the fields of a message one after another. */
 export class WireReader {
   private readonly bytes: Uint8Array;
   private at = 0;
@@ -43,7 +43,7 @@ export class WireReader {
     }
   }
 
-  /** A base-128 number of at most 64 bits. */
+  /** Reads a base-128 number of at most 64 bits. */
   varint(): bigint {
     let value = 0n;
     for (let shift = 0n; shift < 70n; shift += 7n) {

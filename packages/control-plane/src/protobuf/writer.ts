@@ -1,17 +1,17 @@
 /**
- * Writes a message from its end to its beginning, so that a length is known when it is written. Fields come last number first, and what
- * belongs into a field is written before its head.
+ * Writes a message from its end to its start, so that each length is known when it is written. Write the fields in
+ * descending order of their numbers, and the content of a field before its head.
  */
 export class WireWriter {
   #bytes = Buffer.allocUnsafe(1024);
   #at = 1024;
 
-  /** Bytes written so far; a mark for `head`. */
+  /** Number of bytes written so far. It is the mark for `head`. */
   get size(): number {
     return this.#bytes.length - this.#at;
   }
 
-  /** The written bytes, which belong to this writer and must not be changed. */
+  /** Returns the written bytes. They belong to this writer, and must not be changed. */
   finish(): Uint8Array {
     return this.#bytes.subarray(this.#at);
   }
@@ -44,7 +44,7 @@ export class WireWriter {
     this.#bytes.writeDoubleLE(value, at);
   }
 
-  /** An unsigned number below 2^53, or any of 64 bits as a bigint. */
+  /** Writes an unsigned number: a number below 2^53, or a bigint of at most 64 bits. */
   varint(value: number | bigint): void {
     if (typeof value === 'bigint' || value < 0 || value > 0x7fff_ffff) {
       this.#wide(typeof value === 'bigint' ? value : BigInt(value));
@@ -71,12 +71,15 @@ export class WireWriter {
     this.raw(Uint8Array.from(out));
   }
 
-  /** The tag of a field whose value has been written; `wireType` 0: a varint, 1: eight bytes. */
+  /**
+   * Writes the tag of a field whose value was just written. @param wireType 0: varint; 1: eight bytes; 2: bytes with a
+   * length
+   */
   tag(number: number, wireType: 0 | 1 | 2): void {
     this.varint(number * 8 + wireType);
   }
 
-  /** Tag and length of a field that holds everything written since `mark`. */
+  /** Writes the tag and the length of a field that contains everything written since `mark`. */
   head(number: number, mark: number): void {
     this.varint(this.size - mark);
     this.tag(number, 2);

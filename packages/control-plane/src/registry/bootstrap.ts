@@ -4,12 +4,14 @@ import type { Call, Registry } from '../resources/registry.ts';
 import { normalize } from './bodies/decode.ts';
 import { createObject } from './writes/create.ts';
 
-/** Namespaces of every cluster. */
+/** The namespaces that every cluster has. */
 const NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
 
 const OPTIONS = { dryRun: false, fieldValidation: 'Ignore', force: false } as const;
 
-/** Creates an object unless one of its name is there. `uid`: default: a random one. @throws StatusError when it is not valid */
+/**
+ * Creates an object unless one with its name exists. @param uid random if absent @throws StatusError when it is not valid
+ */
 export async function ensureObject(
   registry: Registry,
   call: Call,
@@ -27,7 +29,7 @@ export async function ensureObject(
   await createObject(registry, call, target, copy, { ...OPTIONS, fieldManager }, { uid });
 }
 
-/** Creates what every cluster has from the start. */
+/** Creates the objects that every cluster has from the start. */
 export async function ensureSystemObjects(registry: Registry, call: Call): Promise<void> {
   for (const name of NAMESPACES) {
     await ensureObject(registry, call, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });

@@ -5,7 +5,7 @@ import type { Registry } from '../resources/registry.ts';
 /** How long kube-apiserver keeps events by default (`--event-ttl`), in milliseconds. */
 export const EVENT_TTL_MS = 3_600_000;
 
-/** Events that are written within this time expire together, as events that share a lease of etcd. */
+/** Events that are written within this time expire together. In etcd, such events share a lease. */
 const SHARED_MS = 60_000;
 const RESOURCE = '/events';
 
@@ -14,12 +14,15 @@ interface Key {
   readonly name: string;
 }
 
-/** Events by the last of the milliseconds in which they may have been written, oldest first. Its size depends on the number of events, not of writes. */
+/**
+ * Events in batches by the time of their last write, oldest first. The key of a batch is the end of its time span. The size
+ * depends on the number of events, and not on the number of writes.
+ */
 class Batches {
   readonly #batches = new Map<number, Map<string, Key>>();
   readonly #batchOf = new Map<string, number>();
 
-  /** An event was written at `time`. */
+  /** Records that an event was written at `time`. */
   note(key: Key, time: number): void {
     const id = `${key.namespace}/${key.name}`;
     const end = (Math.floor(time / SHARED_MS) + 1) * SHARED_MS;
@@ -41,12 +44,12 @@ class Batches {
     if (batch?.size === 0) this.#batches.delete(end);
   }
 
-  /** The end of the oldest batch. There are as many as the time that events are kept has minutes. */
+  /** The end of the oldest batch. There is at most one batch for each minute of the TTL. */
   oldest(): number | undefined {
     return this.#batches.size === 0 ? undefined : Math.min(...this.#batches.keys());
   }
 
-  /** Removes a batch and returns its content. */
+  /** Removes a batch and returns its events. */
   take(end: number): readonly Key[] {
     const keys = [...(this.#batches.get(end)?.values() ?? [])];
     for (const key of keys) this.forget(key);
@@ -59,7 +62,7 @@ const timeOf = (text: unknown): number => {
   return Number.isNaN(time) ? 0 : time;
 };
 
-/** When a stored event was last written, as far as it tells itself. */
+/** The time of the last write of a stored event, from the times in it. */
 function lastWrite(json: string): number {
   const event = JSON.parse(json) as ApiObject & { series?: { lastObservedTime?: unknown } };
   const times = [event.metadata.creationTimestamp, event.lastTimestamp, event.eventTime];
@@ -67,8 +70,8 @@ function lastWrite(json: string): number {
 }
 
 /**
- * Removes each event when it has not been written for `ttlMs` milliseconds, or up to a minute later; 0: never. One timer for all of them.
- * Events of a store that was opened count from the latest time that they name. Returns the way out.
+ * Deletes each event `ttlMs` milliseconds after its last write, or up to a minute later. 0 means never. All events share one
+ * timer. For the events of an opened store, the latest time in the event counts. Returns a function that stops the deletion.
  */
 export function expireEvents(registry: Registry, ttlMs: number): () => void {
   if (ttlMs <= 0) return () => undefined;
@@ -76,7 +79,7 @@ export function expireEvents(registry: Registry, ttlMs: number): () => void {
   const batches = new Batches();
   let timer: Timer | undefined;
 
-  /** Later events expire later, so a running timer does not change. */
+  /** Later events expire later, so a running timer needs no change. */
   const schedule = (): void => {
     if (timer !== undefined) return;
     const oldest = batches.oldest();
@@ -92,7 +95,7 @@ export function expireEvents(registry: Registry, ttlMs: number): () => void {
       due.push(...batches.take(end));
     }
     for (const key of due) remove(key);
-    // Events that could not be removed because of a full disk still exist.
+    // A full disk prevented the deletion, so these events still exist.
     store.settled().catch(() => {
       for (const key of due) batches.note(key, clock.now().getTime());
       schedule();

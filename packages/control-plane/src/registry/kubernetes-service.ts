@@ -15,7 +15,7 @@ const NAME = 'kubernetes';
 const SERVICE_PORT = 443;
 const PORT_NAME = 'https';
 const MANAGER = 'kube-apiserver';
-/** How often kube-apiserver compares the objects, in milliseconds (`EndpointInterval`). */
+/** The interval at which kube-apiserver compares the objects, in milliseconds (`EndpointInterval`). */
 const INTERVAL_MS = 10_000;
 
 const SKIP_MIRROR = 'endpointslice.kubernetes.io/skip-mirror';
@@ -28,14 +28,14 @@ const RESOURCES = ['/services', ENDPOINTS, SLICES] as const;
 
 /** The address and port at which the clients of the service find the server. */
 export interface Advertised {
-  /** An IPv4 address outside of 127.0.0.0/8, because the API refuses a loopback address in Endpoints. */
+  /** An IPv4 address outside of 127.0.0.0/8. The API refuses a loopback address in Endpoints. */
   readonly address: string;
   readonly port: number;
 }
 
-/** The port of the real server's default, for a server without a socket. */
+/** The default port of the real server. It is used for a server without a socket. */
 const DEFAULT_PORT = 6443;
-/** An address of the block for documentation (RFC 5737), for a server that has no address of its own. */
+/** An address of the block for documentation (RFC 5737). It is used for a server without an address. */
 const NO_ADDRESS = '192.0.2.1';
 
 const hostAddress = (): string | undefined =>
@@ -94,7 +94,7 @@ const endpointsOf = (advertised: Advertised): ApiObject => ({
   subsets: [subsetOf(advertised)],
 });
 
-/** The slice of stored Endpoints. Like the real server, it copies their ports. */
+/** The slice for stored Endpoints. Its ports are those of the Endpoints, as in the real server. */
 const sliceOf = (endpoints: ApiObject): ApiObject => {
   const [subset] = items(endpoints, 'subsets');
   return {
@@ -110,7 +110,7 @@ const sliceOf = (endpoints: ApiObject): ApiObject => {
   };
 };
 
-/** Writes the objects of one server. */
+/** Writes the Service, Endpoints and EndpointSlice of one server. */
 class KubernetesService {
   readonly #registry: Registry;
   readonly #call: Call;
@@ -123,7 +123,10 @@ class KubernetesService {
     this.#advertised = advertised;
   }
 
-  /** Creates absent objects and restores the addresses of changed ones. `isStart`: also the port, which may have changed. */
+  /**
+   * Creates missing objects, and restores the addresses of changed ones. @param isStart whether the port is restored too,
+   * because it may have changed
+   */
   async reconcile(isStart: boolean): Promise<void> {
     await this.#ensure(serviceOf(this.#advertised));
     await this.#ensure(ADDRESS);
@@ -170,8 +173,8 @@ class KubernetesService {
   }
 
   /**
-   * Creates the object if it does not exist, and returns the stored object. The uid comes from the time, so the sequence of random numbers of
-   * a test does not depend on these objects.
+   * Creates the object if it does not exist, and returns the stored object. The UID is derived from the time. So the
+   * sequence of random numbers in a test does not depend on these objects.
    */
   async #ensure(object: ApiObject): Promise<ApiObject> {
     const { resource } = this.#served(object);
@@ -207,12 +210,13 @@ class KubernetesService {
 }
 
 /**
- * Creates the Service `default/kubernetes` with its Endpoints and EndpointSlice, and restores them after a deletion or a change of their
- * addresses. As in the real server, this is a part of the API server and needs no controllers. Returns a function that stops it.
+ * Creates the Service `default/kubernetes` with its Endpoints and EndpointSlice. Restores them after a deletion or a change
+ * of their addresses. As in the real server, this is a part of the API server and needs no controllers. Returns a function
+ * that stops it.
  *
- * kube-apiserver compares the objects every ten seconds. Here, a change schedules the comparison for the end of that interval, so an
- * unchanged service needs neither a timer nor a write.
- * @param onError receives the error of a comparison that failed; another one follows after the interval
+ * kube-apiserver compares the objects every ten seconds. Here, a change schedules the comparison for the end of that
+ * interval. So an unchanged service needs neither a timer nor a write.
+ * @param onError receives the error of a failed comparison; the next comparison follows after the interval
  * @see kubernetes pkg/controlplane/controller/kubernetesservice, pkg/controlplane/reconcilers
  */
 export async function keepKubernetesService(

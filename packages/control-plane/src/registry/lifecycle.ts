@@ -6,7 +6,7 @@ const NAMESPACES = '/namespaces';
 /** Namespaces that cannot be deleted. */
 const IMMORTAL = new Set(['default', 'kube-system', 'kube-public']);
 
-/** Admission that keeps content out of namespaces which are absent or going (NamespaceLifecycle). */
+/** NamespaceLifecycle: refuses new objects in namespaces that do not exist or are being deleted. */
 export const namespaceLifecycle = (registry: Registry): AdmissionPlugin => ({
   name: 'NamespaceLifecycle',
   admit: ({ operation, served, namespace, name, object }) => {
@@ -18,7 +18,7 @@ export const namespaceLifecycle = (registry: Registry): AdmissionPlugin => ({
     }
     const record = registry.store.get(NAMESPACES, '', namespace);
     if (record === undefined) throw notFound({ group: '', plural: 'namespaces' }, namespace);
-    // Cheap on the way of every create: only a dying namespace carries the word.
+    // This check is fast, because it runs for every create. Only a terminating namespace contains the word.
     if (!record.json.includes('"deletionTimestamp"')) return undefined;
     const { metadata } = JSON.parse(record.json) as { metadata: { deletionTimestamp?: string } };
     if (metadata.deletionTimestamp === undefined) return undefined;

@@ -10,14 +10,14 @@ export interface CarriedKind {
   readonly kind: string;
 }
 
-/** A write in admission. */
+/** A request in admission. */
 export interface AdmissionAttributes {
   readonly operation: 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
   readonly served: ServedKind;
   readonly namespace: string;
   readonly name: string;
   readonly subresource: string;
-  /** The new object. A mutating plugin changes it in place or returns another one. Absent for a delete. */
+  /** The new object. A mutating plugin changes it, or returns another one. Absent for a delete. */
   readonly object: ApiObject | undefined;
   readonly old: ApiObject | undefined;
   /** The kind of `object` and `old` if it is not the kind of the resource: a Scale, a Binding, options of a connection. */
@@ -28,21 +28,21 @@ export interface AdmissionAttributes {
   readonly options?: JsonObject | undefined;
   /** Adds a warning to the answer. */
   readonly warn: (message: string) => void;
-  /** The state that mutating plugins keep between both rounds. Absent outside of a chain. */
+  /** The state that mutating plugins keep between the two rounds. Absent if a plugin is called alone. */
   readonly reinvocation?: Reinvocation;
 }
 
 /**
- * The second round of mutating admission. A plugin requests it after a change that other plugins may need to see. All mutating plugins run
- * again. Each one decides from its kept state which webhooks or policies it calls again.
+ * The second round of mutating admission. A plugin requests it after a change that other plugins may need to see. All
+ * mutating plugins run again. From its kept state, each plugin decides which webhooks or policies it calls again.
  */
 export class Reinvocation {
-  /** 0, or 1 in the second round. */
+  /** The number of the round: 0 for the first, 1 for the second. */
   round = 0;
   wanted = false;
   readonly #kept = new Map<object, Repeats>();
 
-  /** The state of the plugin `owner`. */
+  /** The state that the plugin `owner` keeps. */
   of(owner: object): Repeats {
     let kept = this.#kept.get(owner);
     if (kept === undefined) {
@@ -53,7 +53,7 @@ export class Reinvocation {
   }
 }
 
-/** The webhooks or policies that a plugin calls again: they have reinvocation and ran before a change. */
+/** The webhooks or policies that a plugin calls again. They have reinvocation, and ran before a change. */
 export class Repeats {
   readonly #reinvocation: Reinvocation;
   #ran = new Set<object>();
@@ -64,12 +64,15 @@ export class Repeats {
     this.#reinvocation = reinvocation;
   }
 
-  /** Called at the start of the plugin. In the second round, a change by other plugins selects all that have run. */
+  /**
+   * Called at the start of the plugin. In the second round, if other plugins changed the object, all webhooks that ran are
+   * called again.
+   */
   begin(object: ApiObject | undefined): void {
     if (this.#reinvocation.round > 0 && !jsonEquals(this.#output, object)) this.#repeatAll();
   }
 
-  /** In the second round, only selected webhooks and policies run. */
+  /** Whether a webhook or policy is skipped. In the second round, only selected ones run. */
   isSkipped(one: object): boolean {
     return this.#reinvocation.round > 0 && !this.#again.has(one);
   }
@@ -94,8 +97,8 @@ export class Repeats {
 }
 
 /**
- * A step between a request and the store. `admit` may change the object, `validate` may only refuse it. Both refuse with a StatusError. A
- * plugin may return a promise. The write is repeated if the object was changed in between.
+ * A step between a request and the store. `admit` may change the object, and `validate` may only refuse it. Both refuse with
+ * a StatusError. A plugin may return a promise. If the object was changed in between, the write is repeated.
  */
 export interface AdmissionPlugin {
   readonly name: string;
@@ -111,7 +114,7 @@ export class AdmissionChain {
     this.#plugins.push(plugin);
   }
 
-  /** The object after all mutating plugins. */
+  /** Runs all mutating plugins, and returns the object after them. */
   async admit(attributes: AdmissionAttributes): Promise<ApiObject | undefined> {
     const reinvocation = new Reinvocation();
     let object = attributes.object;

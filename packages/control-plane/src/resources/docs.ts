@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-// For the types, and so that the build includes these files.
+// This import provides the types, and makes the build include the files.
 import type descriptionData from '../kinds/generated/descriptions.json';
 import type enumData from '../kinds/generated/enums.json';
 
@@ -15,19 +15,19 @@ const load = createRequire(import.meta.url);
 let descriptions: Readonly<Record<string, Description>> | undefined;
 let enums: Readonly<Record<string, Enums>> | undefined;
 
-/** The texts of a model. The file has half a megabyte and is rarely needed, so it is loaded at the first call. */
+/** The texts of a model. The file has half a megabyte and is rarely needed. So it is loaded at the first call. */
 export function descriptionOf(model: string): Description | undefined {
   descriptions ??= load('../kinds/generated/descriptions.json') as typeof descriptionData;
   return descriptions[model];
 }
 
-/** The allowed values of the fields of a model. The key `name[]` is for the items of a list or the values of a map. */
+/** The allowed values of the fields of a model. The key `name[]` means the items of a list or the values of a map. */
 export function enumsOf(model: string): Enums {
   enums ??= load('../kinds/generated/enums.json') as typeof enumData;
   return enums[model] ?? {};
 }
 
-/** The API documentation of a model, such as `V1Pod`; '' without one. */
+/** The API documentation of a model, such as `V1Pod`; '' if there is none. */
 export const modelDoc = (model: string): string => descriptionOf(model)?.text ?? '';
 
 /** The documentation of a field, without the list of its allowed values. */

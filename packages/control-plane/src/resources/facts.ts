@@ -1,12 +1,12 @@
 import type { JsonSchema } from '../apimachinery/objects/kind.ts';
 
 /**
- * Facts about built-in fields that the models of the client do not contain: how lists merge, which strings are quantities, and which
- * structures are atomic. Source: the `+listType`, `patchStrategy` and `+structType` marks of the types in k8s.io/api v0.36, and the schemas
- * of kube-apiserver under /openapi/v3.
+ * Facts about built-in fields that are missing in the models of the client: how lists are merged, which strings are
+ * quantities, and which structures are atomic. Sources are the marks `+listType`, `patchStrategy` and `+structType` of the
+ * types in k8s.io/api v0.36, and the schemas of kube-apiserver under /openapi/v3.
  *
- * A row is `owner: field=keys`, with the keys of a list of type map, or `set` for a set. With `~` before the field, a strategic merge patch
- * replaces the list. With `+`, it merges the list and retains keys.
+ * A row is `owner: field=keys`. For a list of type map, these are the keys; for a set, the word `set`. With `~` before the
+ * field, a strategic merge patch replaces the list. With `+`, it merges the list and retains keys.
  */
 const LISTS = `
 admissionregistration.v1.MutatingAdmissionPolicySpec: matchConditions=name
@@ -60,7 +60,7 @@ storage.v1.CSINodeSpec: drivers=name
 meta.v1.ObjectMeta: finalizers=set ownerReferences=uid
 `;
 
-/** Rows of a table `owner: field=value field=value`. */
+/** The rows of a table, in the form `owner: field=value field=value`. */
 function* rowsOf(table: string): Generator<readonly [owner: string, field: string, value: string]> {
   for (const line of table.trim().split('\n')) {
     const [owner = '', fields = ''] = line.split(': ');
@@ -91,7 +91,7 @@ export const listFacts: ReadonlyMap<string, JsonSchema> = new Map([
     const mark = /^[~+]/.exec(field)?.[0] ?? '';
     return [`${owner}.${field.slice(mark.length)}`, listFact(mark, keys)];
   }),
-  // Server-side apply replaces these lists, and a strategic merge patch merges them.
+  // Server-side apply replaces these lists as a whole, but a strategic merge patch merges them.
   [
     'core.v1.PodStatus.hostIPs',
     {
@@ -114,7 +114,7 @@ const atomicMap: JsonSchema = { 'x-kubernetes-map-type': 'atomic' };
 
 /** Fields whose maps and structures are atomic, and patch strategies of structures. */
 export const mapFacts: ReadonlyMap<string, JsonSchema> = new Map([
-  // Raw JSON is atomic.
+  // Raw JSON is replaced as a whole.
   ['apps.v1.ControllerRevision.data', atomicMap],
   ['core.v1.PodSpec.nodeSelector', atomicMap],
   ['core.v1.ReplicationControllerSpec.selector', atomicMap],
@@ -143,7 +143,7 @@ const preserving: JsonSchema = { 'x-kubernetes-preserve-unknown-fields': true };
 /** Facts about whole definitions, by name. */
 export const wholeFacts: ReadonlyMap<string, JsonSchema> = new Map([
   ...[...rowsOf(ATOMIC_STRUCTURES)].map(([owner, name]): [string, JsonSchema] => [`${owner}.${name}`, atomicMap]),
-  // The server validates metadata without the schema.
+  // The server validates this metadata without a schema.
   ['meta.v1.FieldsV1', preserving],
 ]);
 
@@ -179,15 +179,15 @@ const typed = (table: string, scalar: string): [string, string][] =>
     field.startsWith('{}') ? [`${owner}.${field.slice(2)}`, `{}${scalar}`] : [`${owner}.${field}`, scalar],
   );
 
-/** Fields that are plain strings in the models: their actual type, in the short form of `definitions.json`. */
+/** Fields that are plain strings in the models, with their actual type in the short form of `definitions.json`. */
 export const quantityFields: ReadonlyMap<string, string> = new Map([
   ...typed(QUANTITIES, 'quantity'),
   ...typed(BYTES, 'byte'),
-  // The values of default, example and enum in a CRD are not interpreted.
+  // The server does not interpret the values of default, example and enum in a CRD.
   ['apiextensions.v1.JSONSchemaProps.enum', '[]any'],
 ]);
 
-/** Fields with a form that the models do not name: most have their own JSON decoder. */
+/** Fields with a form that the models do not describe. Most have their own JSON decoder in Go. */
 export const ownReaders: ReadonlyMap<string, string> = new Map([
   ['apiextensions.v1.JSONSchemaProps.additionalItems', 'schema-or-bool'],
   ['apiextensions.v1.JSONSchemaProps.additionalProperties', 'schema-or-bool'],
@@ -195,7 +195,7 @@ export const ownReaders: ReadonlyMap<string, string> = new Map([
   ['apiextensions.v1.CustomResourceSubresources.status', 'empty'],
 ]);
 
-/** Defaults in the published schema, because keys of lists depend on them. */
+/** Defaults in the published schema. They are needed because keys of lists depend on them. */
 export const scalarDefaults: ReadonlyMap<string, string | number> = new Map([
   ['core.v1.ContainerPort.protocol', 'TCP'],
   ['core.v1.ServicePort.protocol', 'TCP'],

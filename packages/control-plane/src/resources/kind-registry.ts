@@ -5,16 +5,16 @@ import { renderObject } from '../apimachinery/objects/object-text.ts';
 import { type CompiledSchema, compileSchema } from '../schema/index.ts';
 import type { StoredRecord } from '../store/record.ts';
 
-/** A kind in one version that is served. */
+/** A served kind in one version. */
 export class ServedKind {
   readonly kind: KindDefinition;
   readonly apiVersion: string;
-  /** The key of its objects in the store; all versions of a resource share it. */
+  /** The key of its objects in the store. All versions of a resource have the same key. */
   readonly resource: string;
   #schema: CompiledSchema | undefined;
   #hasRules: boolean | undefined;
 
-  /** Records before this revision were written with another schema. They are pruned and get defaults when they are read. */
+  /** Records before this revision were written with another schema. When they are read, they are pruned and get defaults. */
   readonly #since: number;
 
   constructor(kind: KindDefinition, since = 0) {
@@ -24,7 +24,7 @@ export class ServedKind {
     this.resource = kind.storedAs?.resource ?? resourceId(kind);
   }
 
-  /** Compiled at first use, because most kinds are never used. */
+  /** The schema is compiled at its first use, because most kinds are never used. */
   get schema(): CompiledSchema | undefined {
     if (this.kind.schema === undefined) return undefined;
     this.#schema ??= compileSchema(this.kind.schema, { celRules: true });
@@ -42,7 +42,10 @@ export class ServedKind {
     return this.kind.schema === undefined ? undefined : compileSchema(this.kind.schema, { celRules: false });
   }
 
-  /** The text of an object in this version, as its readers see it. Columns of a subresource get the stored object. */
+  /**
+   * The text of an object in this version, in the form that readers get. The columns of a subresource are computed from the
+   * stored object.
+   */
   textOf(record: StoredRecord, subresource = ''): string {
     const text = this.storedTextOf(record);
     return subresource === '' ? (this.kind.shownAs?.(text) ?? text) : text;
@@ -67,13 +70,13 @@ export class ServedKind {
   }
 }
 
-/** One API group and its versions, best first. */
+/** One API group and its versions. The best version is the first. */
 export interface ServedGroup {
   readonly name: string;
   readonly versions: readonly string[];
 }
 
-/** `v2` before `v1` before `v1beta2` before `v1alpha1` before anything else by name (apimachinery's version order). */
+/** Compares versions as apimachinery does: `v2`, `v1`, `v1beta2`, `v1alpha1`, and then all others by name. */
 function compareVersions(a: string, b: string): number {
   const rank = (version: string): [number, number, number] => {
     const match = /^v(\d+)(?:(alpha|beta)(\d+))?$/.exec(version);
@@ -86,10 +89,10 @@ function compareVersions(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Called with the added, changed and removed kinds. */
+/** Called with the kinds that were added, changed or removed. */
 export type KindListener = (touched: ReadonlySet<KindDefinition>) => void;
 
-/** All served kinds: built-in kinds, and kinds of CRDs, which can change. */
+/** All served kinds: the built-in kinds, and the kinds of CRDs, which may change. */
 export class KindRegistry {
   readonly #served = new Map<string, ServedKind>();
   readonly #byKind = new Map<string, ServedKind>();
@@ -112,7 +115,7 @@ export class KindRegistry {
     return this.#served.get(`${group}/${version}/${plural}`);
   }
 
-  /** A kind by its apiVersion and name, for example for owner references. */
+  /** Finds a kind by its apiVersion and name, for example for an owner reference. */
   byKind(apiVersion: string, kind: string): ServedKind | undefined {
     return this.#byKind.get(`${apiVersion}/${kind}`);
   }
@@ -152,7 +155,7 @@ export class KindRegistry {
     return group;
   }
 
-  /** Built-in groups in their order, then groups of CRDs by name. */
+  /** All groups: first the built-in groups in a fixed order, then the groups of CRDs by name. */
   groups(): readonly ServedGroup[] {
     if (this.#groups === undefined) {
       const names = [...this.#byGroup.keys()];
@@ -164,8 +167,8 @@ export class KindRegistry {
   }
 
   /**
-   * Replaces the served kinds of a CRD; an empty list removes them. `since`: the revision of the CRD. Older objects were written with another
-   * schema.
+   * Replaces the served kinds of a CRD. An empty list removes them. @param since the revision of the CRD; older objects were
+   * written with another schema
    */
   setCustom(crdName: string, kinds: readonly KindDefinition[], since = 0): void {
     const before = this.#custom.get(crdName) ?? [];
@@ -187,7 +190,7 @@ export class KindRegistry {
   #add(served: ServedKind): void {
     const { kind, apiVersion } = served;
     this.#served.set(keyOf(kind), served);
-    // Of several kinds with one name, the first one counts.
+    // If several kinds have the same name, the first one counts.
     const named = `${apiVersion}/${kind.kind}`;
     if (!this.#byKind.has(named)) this.#byKind.set(named, served);
     const place = `${kind.group}/${kind.version}`;

@@ -15,7 +15,7 @@ export interface WriteOptions {
   readonly fieldManager: string;
   readonly fieldValidation: 'Ignore' | 'Warn' | 'Strict';
   readonly force: boolean;
-  /** The options of the client, for admission webhooks. */
+  /** The options as the client sent them, for admission webhooks. */
   readonly given?: JsonObject;
 }
 
@@ -28,7 +28,7 @@ const invalidOptions = (kind: OptionsKind, causes: readonly StatusCause[]) =>
 const MANAGER_LIMIT = 128;
 const FIELD_VALIDATIONS = ['Ignore', 'Warn', 'Strict'] as const;
 
-/** Errors for the unprintable characters of a manager name, with their positions in bytes, as in Go. */
+/** The errors for unprintable characters in a manager name. As in Go, their positions are in bytes. */
 function unprintableCauses(manager: string): StatusCause[] {
   const causes: StatusCause[] = [];
   let position = 0;
@@ -46,10 +46,10 @@ function dryRunCauses(values: readonly string[]): StatusCause[] {
   return values.every((value) => value === 'All') ? [] : [unsupportedValue('dryRun', [...values], ['All'])];
 }
 
-/** Parses a boolean of the query: all values except absent, `0` and `false` are true. */
+/** Parses a boolean in the query. All values are true, except `0`, `false` and an absent one. */
 export const isTrue = (value: string | null): boolean => value !== null && value !== '0' && value !== 'false';
 
-/** @throws StatusError 400 with the text of strconv. */
+/** Parses an integer in the query. @throws StatusError 400 with the text of strconv. */
 export function parseInteger(value: string | null): number | undefined {
   if (value === null || value === '') return undefined;
   const digits = /^[-+]?\d+$/.test(value);
@@ -59,7 +59,7 @@ export function parseInteger(value: string | null): number | undefined {
   throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(value)}: ${why}`);
 }
 
-/** The part of the user agent that is the field manager if the query names no manager. */
+/** The part of the user agent that becomes the field manager, if the query does not name one. */
 const managerOf = (userAgent: string): string => (userAgent.split('/')[0] || 'unknown').slice(0, MANAGER_LIMIT);
 
 /**
@@ -129,7 +129,7 @@ export interface ListOptions {
   readonly watch: boolean;
 }
 
-/** @throws StatusError 400 for invalid numbers. */
+/** Parses the query of a list or a watch. @throws StatusError 400 for invalid numbers. */
 export function parseListOptions(query: URLSearchParams): ListOptions {
   const sendInitialEvents = query.get('sendInitialEvents');
   return {
@@ -205,7 +205,7 @@ function watchCauses({ sendInitialEvents, resourceVersionMatch: match, ...option
   if (match !== '' && match !== 'NotOlderThan') {
     causes.push(unsupportedValue('resourceVersionMatch', match, ['NotOlderThan']));
   }
-  // The real server reports the wrong field here.
+  // The real server names the wrong field in this error.
   if (options.continue !== '') {
     causes.push(forbiddenCause('resourceVersionMatch', 'resourceVersionMatch is forbidden when continue is provided'));
   }
@@ -218,7 +218,7 @@ export interface DeleteOptions {
   readonly gracePeriodSeconds: number | undefined;
   readonly propagationPolicy: 'Orphan' | 'Background' | 'Foreground' | undefined;
   readonly preconditions: { readonly uid?: string; readonly resourceVersion?: string } | undefined;
-  /** The options of the client, for admission webhooks. */
+  /** The options as the client sent them, for admission webhooks. */
   readonly given?: JsonObject;
 }
 
@@ -234,7 +234,7 @@ function givenToDelete(read: (field: string) => unknown, dryRun: readonly string
   return given;
 }
 
-/** Preconditions of a delete without a body. For a collection, the version also applies to the list. */
+/** The preconditions of a delete without a body. For a collection, the version also applies to the list. */
 function preconditionsOf(query: URLSearchParams): JsonObject | undefined {
   const [uid, resourceVersion] = [query.get('uid'), query.get('resourceVersion')];
   if (!uid && !resourceVersion) return undefined;
@@ -242,7 +242,7 @@ function preconditionsOf(query: URLSearchParams): JsonObject | undefined {
 }
 
 /**
- * Parses delete options. A body replaces the query.
+ * Parses delete options. If there is a body, the query is ignored.
  * @throws StatusError 422 for invalid values.
  */
 export function parseDeleteOptions(query: URLSearchParams, body: Record<string, unknown> | undefined): DeleteOptions {
@@ -252,8 +252,8 @@ export function parseDeleteOptions(query: URLSearchParams, body: Record<string, 
 }
 
 /**
- * Parses delete options whose validation comes later (an eviction). @throws StatusError 400 for values of a wrong type; `check` throws the
- * 422
+ * Parses delete options that are validated later (for an eviction). @throws StatusError 400 for values of a wrong type; the
+ * returned `check` throws the 422
  */
 export function readDeleteOptions(
   query: URLSearchParams,
@@ -307,8 +307,9 @@ const TYPES_OF_DELETE: readonly (readonly [field: string, type: string, is: (val
 const PRECONDITIONS = ['uid', 'resourceVersion'];
 
 /**
- * Checks the Go types of the fields of a body. `within`: the prefixes of text and path if the options are part of another body, such as
- * `{ text: 'Eviction in …: ', path: 'deleteOptions.' }`. @throws StatusError 400
+ * Checks the Go types of the fields in a body. @throws StatusError 400
+ * @param within the prefixes of text and path, if the options are part of another body, such as `{ text: 'Eviction in …: ',
+ * path: 'deleteOptions.' }`
  */
 export function checkDeleteTypes(body: Record<string, unknown>, within = { text: '', path: '' }): void {
   const refuse = (field: string, value: unknown, type: string): Error =>

@@ -13,7 +13,7 @@ import { type AdmissionAttributes, AdmissionChain } from './admission.ts';
 import type { KindRegistry, ServedKind } from './kind-registry.ts';
 import type { WriteOptions } from './options.ts';
 
-/** etcd's limit of a request, with room for what surrounds the object. */
+/** etcd's limit for a request. It includes some space for data around the object. */
 const STORE_LIMIT = 1.5 * 1024 * 1024;
 
 /** The user of a request, and the receiver of its warnings. */
@@ -24,28 +24,28 @@ export interface Call {
   readonly warn: (message: string) => void;
 }
 
-/** One object (or, without a name, one collection) of one served kind. */
+/** One object of a served kind. Without a name, it is a collection. */
 export interface Target {
   readonly served: ServedKind;
-  /** '' for cluster-scoped kinds and for all namespaces. */
+  /** The namespace; '' for cluster-scoped kinds and for all namespaces. */
   readonly namespace: string;
   readonly name: string;
-  /** '' for the main resource. */
+  /** The subresource; '' for the main resource. */
   readonly subresource: string;
 }
 
-/** The result of a write: the text in the requested version. */
+/** The result of a write. The text has the requested version. */
 export interface Written {
   readonly text: string;
   readonly created: boolean;
 }
 
-/** The object that a service account token ends with. */
+/** The object to which a service account token is bound. The token becomes invalid with this object. */
 export interface BoundObject {
   readonly kind: 'Pod' | 'Secret' | 'Node';
   readonly name: string;
   readonly uid: string;
-  /** The node of a pod. */
+  /** The node of the pod to which the token is bound. */
   readonly node?: { readonly name: string; readonly uid?: string };
 }
 
@@ -62,17 +62,17 @@ export interface TokenSigner {
   issue(facts: TokenFacts): string;
 }
 
-/** A create request for a kind that is answered and never stored. `object` is decoded, and has its managed fields. */
+/** A create request for a kind whose objects are not stored. `object` is decoded, and has its managedFields. */
 export interface ReviewRequest {
   readonly object: ApiObject;
   readonly call: Call;
   readonly target: Target;
   readonly options: WriteOptions;
-  /** The attributes for admission. */
+  /** The attributes that admission gets. */
   readonly attributes: AdmissionAttributes;
 }
 
-/** Answers a review: the object with its status. @throws StatusError */
+/** Answers a review. Returns the object with its status. @throws StatusError */
 export type ReviewHandler = (request: ReviewRequest) => ApiObject | Promise<ApiObject>;
 
 /** The parts of a registry. */
@@ -85,20 +85,20 @@ export interface RegistryParts {
   readonly authorize: Authorizer;
 }
 
-/** Everything that the operations on objects share. */
+/** What all operations on objects share: the store, the kinds, admission and authorization. */
 export class Registry {
   readonly store: Store;
   readonly kinds: KindRegistry;
   readonly clock: Clock;
   readonly random: () => number;
   readonly admission = new AdmissionChain();
-  /** Kinds that are answered instead of stored, by `group/plural`. */
+  /** Handlers of kinds whose objects are not stored, by `group/plural`. */
   readonly reviews = new Map<string, ReviewHandler>();
   readonly tokens: TokenSigner;
-  /** Decides about requests, and about the questions of expressions to the authorizer. */
+  /** Decides about requests, and about checks in expressions. */
   readonly authorize: Authorizer;
 
-  /** Records that lack defaults (see `lacksDefaults`). */
+  /** Records that were stored without a default (see `lacksDefaults`). */
   readonly #lacking = new WeakSet<StoredRecord>();
 
   constructor(parts: RegistryParts) {
@@ -114,12 +114,12 @@ export class Registry {
     return this.clock.now();
   }
 
-  /** The stored object of a record in the version of `served`. A copy of its own: the caller may change it. */
+  /** The stored object of a record in the version of `served`. The caller may change the result. */
   parse(served: ServedKind, record: StoredRecord): ApiObject {
     return parseJson(served.storedTextOf(record)) as ApiObject;
   }
 
-  /** Writes an object. @throws StatusError 500 when it is larger than the store takes. */
+  /** Writes an object. @throws StatusError 500 when it exceeds the limit of the store */
   put(served: ServedKind, given: ApiObject): StoredRecord {
     const { object, gained } = this.#inStorageVersion(served, given);
     const { metadata } = object;
@@ -135,24 +135,24 @@ export class Registry {
     return record;
   }
 
-  /** A written object as a dry run answers it: it has been through the version that is stored, too. */
+  /** The answer of a dry run. The object is converted to the stored version and back, as in a real write. */
   preview(served: ServedKind, given: ApiObject, subresource = ''): string {
     const { object } = this.#inStorageVersion(served, given);
     const text = renderObject({ ...object, apiVersion: served.apiVersion }, undefined);
     return subresource === '' ? (served.kind.shownAs?.(text) ?? text) : text;
   }
 
-  /** Marks a record that a real server stores without a default, which each of its readers adds. */
+  /** Marks a record that the real server stores without a default. Each reader adds the default. */
   lacksDefaults(record: StoredRecord): void {
     this.#lacking.add(record);
   }
 
-  /** Whether a write without changes creates a version, because the stored object gets the defaults. */
+  /** Whether a write without changes creates a version, because it adds defaults to the stored object. */
   isWrittenAnyway(record: StoredRecord): boolean {
     return this.#lacking.has(record);
   }
 
-  /** An object of a version that is not stored takes the defaults of the one that is. `gained`: it had to. */
+  /** Adds the defaults of the storage version to an object of another version. `gained` tells whether there were any. */
   #inStorageVersion(served: ServedKind, object: ApiObject): { readonly object: ApiObject; readonly gained: boolean } {
     const { group, plural, version, storageVersion = version } = served.kind;
     if (storageVersion === version) return { object, gained: false };
@@ -166,7 +166,7 @@ export class Registry {
     return { object: converted, gained: stringifyJson(converted) !== before };
   }
 
-  /** Removes the content of a record. Watches and the answer get it under the revision of the deletion. */
+  /** Deletes a record. Watches and the answer get its last content with the revision of the deletion. */
   remove(served: ServedKind, record: StoredRecord): StoredRecord {
     const { namespace, name, labels, fields } = record;
     return this.store.delete(served.resource, {
@@ -201,7 +201,7 @@ export class Registry {
 }
 
 function limited(text: string): string {
-  // Only a text of a third of the limit can be longer in bytes than the limit.
+  // A character has at most three bytes. So only longer texts can exceed the limit, and only their bytes are counted.
   if (text.length > STORE_LIMIT / 3 && Buffer.byteLength(text) > STORE_LIMIT) {
     throw internal('etcdserver: request is too large');
   }

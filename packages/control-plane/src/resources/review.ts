@@ -1,7 +1,9 @@
 import type { ApiObject } from '../apimachinery/objects/object.ts';
 import type { Registry, ReviewHandler, ReviewRequest } from './registry.ts';
 
-/** Answers a review after admission. A binding runs admission itself, before its validation. @throws StatusError */
+/**
+ * Runs admission for a review, and answers it. A binding runs admission itself, before its validation. @throws StatusError
+ */
 export async function answerReview(
   registry: Registry,
   review: ReviewHandler,

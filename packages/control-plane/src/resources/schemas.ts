@@ -12,7 +12,7 @@ interface Definition {
 const definitions: Readonly<Record<string, Definition>> = definitionData;
 const built = new Map<string, JsonSchema>();
 
-/** Scalars with a separate definition in API documents. */
+/** Scalars that have their own definition in API documents. */
 export const SHARED_SCALARS = {
   time: 'io.k8s.apimachinery.pkg.apis.meta.v1.Time',
   microTime: 'io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime',
@@ -22,7 +22,7 @@ export const SHARED_SCALARS = {
   raw: 'io.k8s.apimachinery.pkg.runtime.RawExtension',
 } as const;
 
-/** Fields with any type in the models, and their types. */
+/** Fields that may have any type in the models, with their actual types. */
 const FREE_FIELDS: ReadonlyMap<string, string> = new Map([
   ['meta.v1.ManagedFieldsEntry.fieldsV1', 'fields'],
   ['apps.v1.ControllerRevision.data', 'raw'],
@@ -55,7 +55,7 @@ function schemaOfType(type: string): JsonSchema {
   return scalars[type] ?? definitionSchema(type);
 }
 
-/** `io.k8s.api.core.v1.Container` → `core.v1.Container`, the name in `facts.ts`. */
+/** The name of a definition in `facts.ts`: `io.k8s.api.core.v1.Container` → `core.v1.Container`. */
 export const factName = (id: string): string => id.split('.').slice(-3).join('.');
 
 function fieldSchema(model: string, owner: string, field: string, type: string): JsonSchema {
@@ -70,7 +70,7 @@ function fieldSchema(model: string, owner: string, field: string, type: string):
   const value = scalarDefaults.get(path);
   if (value !== undefined) facts.default = value;
   defineLazily(facts, 'description', () => fieldDoc(model, field));
-  // A shared definition must not change, so facts of one field are added to a copy.
+  // A shared definition must not change. So the facts of one field are added to a copy.
   return Object.defineProperties({}, descriptorsOf(schema, facts));
 }
 
@@ -110,8 +110,8 @@ function buildDefinition(model: string): JsonSchema {
 }
 
 /**
- * The schema of a model such as `V1PodSpec`, created at the first call. Each call returns the same object, also for references from other
- * definitions.
+ * The schema of a model such as `V1PodSpec`. It is created at the first call. Each call returns the same object, and so do
+ * references from other definitions.
  */
 export function definitionSchema(model: string): JsonSchema {
   const known = built.get(model);

@@ -1,5 +1,6 @@
 /**
- * How Go's types of the server encode their fields. A row is a structure: `owner: dropped|structures|kept|omitted|nulls`.
+ * How the Go types of the server encode their fields. A row describes a structure: `owner:
+ * dropped|structures|kept|omitted|nulls`.
  *
  * - dropped: omitted when zero (`""`, 0, false, empty list or map)
  * - structures: always present, as `{}` when nothing is set
@@ -9,8 +10,8 @@
  *
  * A structure with many fields has several rows.
  *
- * Other fields are optional: present if they are set, with any value. Source: field types and `omitempty` / `omitzero` marks of k8s.io/api
- * and k8s.io/apimachinery v0.36.
+ * All other fields are optional: they are present if they are set, with any value. Source: field types and `omitempty` /
+ * `omitzero` marks of k8s.io/api and k8s.io/apimachinery v0.36.
  */
 export const SHAPES = `
 admissionregistration.v1.ApplyConfiguration: expression

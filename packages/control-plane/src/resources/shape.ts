@@ -9,11 +9,12 @@ import { factName, fieldsOfModel } from './schemas.ts';
 import { SHAPES } from './shape-table.ts';
 
 /**
- * The body does not match the types of the server. The answer is a 400. A patch reports it in another way, with Go's text in `why`.
+ * A body does not match the types of the server. The answer is a 400. A patch reports the error in another way, with Go's
+ * text in `why`.
  */
 export class DecodeError extends StatusError {
   readonly why: string;
-  /** The text of the converter from untyped objects, which decodes the result of a strategic merge patch. */
+  /** The text of Go's converter from untyped objects. This converter decodes the result of a strategic merge patch. */
   readonly converterWhy: string;
 
   constructor(why: string, object: Pick<ApiObject, 'apiVersion' | 'kind'>, converterWhy = why) {
@@ -38,7 +39,7 @@ class Mismatch extends Error {
   }
 }
 
-/** Decodes a value. `owner` is its Go structure, `path` its path from the root of the object. */
+/** Decodes a value. `owner` is the Go structure with the value, and `path` is its path from the root of the object. */
 type Reader = (value: unknown, owner: string, path: string) => unknown;
 
 type Mode = 'optional' | 'dropped' | 'structure' | 'kept' | 'omitted' | 'null';
@@ -56,14 +57,14 @@ const goKind = (value: unknown): string => {
   return typeof value === 'bigint' ? 'number' : typeof value;
 };
 
-/** The text of a number, as far as a double can represent it. */
+/** The text of a number, with the digits that a double can represent. */
 const numberText = (value: number | bigint): string =>
   typeof value === 'number' && Number.isInteger(value) ? BigInt(value).toString() : String(value);
 
-/** The kind of a value in an untyped Go object. */
+/** The Go kind of a value in an untyped object. */
 function untypedKind(value: unknown): string {
   if (typeof value === 'bigint') return 'int64';
-  // Above 2^53, a number that is not a bigint had an exponent or more than 64 bits.
+  // A number beyond 2^53 that is not a bigint had an exponent or more than 64 bits.
   if (typeof value === 'number') return Number.isSafeInteger(value) ? 'int64' : 'float64';
   if (typeof value === 'boolean') return 'bool';
   return isRecord(value) ? 'map' : Array.isArray(value) ? 'slice' : 'string';
@@ -86,7 +87,7 @@ const mismatch = (value: unknown, owner: string, path: string, type: string, fou
 
 const plainModel = (model: string): string => model.replace(/^[A-Za-z]*?V[0-9]+/, '');
 
-/** Converts a type of `definitions.json` to Go. */
+/** Converts a type of `definitions.json` to the name of the Go type. */
 function goType(type: string): string {
   if (type.startsWith('[]')) return `[]${goType(type.slice(2))}`;
   if (type.startsWith('{}')) return `map[string]${goType(type.slice(2))}`;
@@ -108,10 +109,16 @@ function readBoolean(value: unknown, owner: string, path: string): unknown {
   throw mismatch(value, owner, path, 'bool');
 }
 
-/** Whether values come from an untyped Go object. Its converter truncates large integers, and the decoder refuses them. */
+/**
+ * Whether the values come from an untyped Go object. For these, Go's converter truncates large integers. For other values,
+ * Go's decoder refuses them.
+ */
 let isConverting = false;
 
-/** Decodes objects like Go's converter from untyped objects (server-side apply, strategic merge patches). `read` must be synchronous. */
+/**
+ * Decodes objects as Go's converter from untyped objects does. It is used for server-side apply and strategic merge patches.
+ * `read` must be synchronous.
+ */
 export function convertUntyped<T>(read: () => T): T {
   isConverting = true;
   try {
@@ -121,12 +128,15 @@ export function convertUntyped<T>(read: () => T): T {
   }
 }
 
-/** The numbers in the current body with an integer value and another form, such as `1e3`: their texts by path and value. */
+/**
+ * The numbers in the current body that have the value of an integer but another form, such as `1e3`. The map has their texts
+ * by path and value.
+ */
 let oddNumbers: ReadonlyMap<string, string> = new Map();
 
 const EMBEDDED_NAMES = /\.(?:VolumeSource|ProbeHandler)(?=\.)/g;
 
-/** Decodes a body whose text has such numbers, which Go does not read as integers. `read` must be synchronous. */
+/** Decodes a body whose text has such numbers. Go does not read them as integers. `read` must be synchronous. */
 export function withOddNumbers<T>(numbers: ReadonlyMap<string, string>, read: () => T): T {
   oddNumbers = numbers;
   try {
@@ -136,11 +146,14 @@ export function withOddNumbers<T>(numbers: ReadonlyMap<string, string>, read: ()
   }
 }
 
-/** The text of a number in the current body if it has no form of an integer. */
+/** The text of a number in the current body, if it does not have the form of an integer. */
 export const oddNumber = (value: unknown, path: string): string | undefined =>
   oddNumbers.size === 0 ? undefined : oddNumbers.get(`${path.replace(EMBEDDED_NAMES, '')} ${String(value)}`);
 
-/** Decodes like the decoder. Types with their own JSON decoding (int-or-string) do so in the converter too. */
+/**
+ * Decodes an integer as Go's decoder does. Types with their own JSON decoding (int-or-string) use the same rules in the
+ * converter.
+ */
 const decodeInteger =
   (type: 'int32' | 'int64'): Reader =>
   (value, owner, path) => {
@@ -153,7 +166,10 @@ const decodeInteger =
     return value;
   };
 
-/** Converts an integer like Go's converter: above 64 bits it is a float, which becomes the smallest integer. */
+/**
+ * Converts an integer as Go's converter does. An integer of more than 64 bits is a float, which becomes the smallest
+ * integer.
+ */
 function convertedInteger(value: unknown): bigint | undefined {
   if (typeof value !== 'bigint' && !Number.isInteger(value)) return undefined;
   const whole = BigInt(value as number | bigint);
@@ -177,7 +193,7 @@ function readNumber(value: unknown, owner: string, path: string): unknown {
   throw mismatch(value, owner, path, 'float64');
 }
 
-/** A list of bytes, which Go's decoder reads too, in base64. */
+/** Encodes a list of bytes in base64. Go's decoder accepts such a list too. */
 function readByteList(list: readonly unknown[], owner: string, path: string): string {
   const bytes = list.map((item) => {
     const value = item ?? 0;
@@ -191,7 +207,7 @@ function readByteList(list: readonly unknown[], owner: string, path: string): st
 
 /** Decodes base64, with Go's error for the first invalid byte. */
 function readBytes(text: unknown, owner: string, path: string): unknown {
-  // A null value is an empty byte slice.
+  // Null becomes an empty byte slice.
   if (text === null) return '';
   if (Array.isArray(text)) return readByteList(text, owner, path);
   if (typeof text !== 'string') throw mismatch(text, owner, path, '[]uint8');
@@ -206,7 +222,10 @@ function readBytes(text: unknown, owner: string, path: string): unknown {
 /** The zero time of Go, which is encoded as null. */
 const ZERO_TIME = '0001-01-01T00:00:00';
 
-/** Removes fields that are not in the model of a structure, also in nested structures. Returns their paths. Mutates. */
+/**
+ * Removes fields that are not in the model of a structure, including those of nested structures. Returns their paths.
+ * Mutates.
+ */
 function dropUnknown(value: unknown, type: string, path: string): string[] {
   if (Array.isArray(value)) {
     const item = type.replace(/^\[\]/, '');
@@ -227,7 +246,7 @@ function dropUnknown(value: unknown, type: string, path: string): string[] {
 }
 
 /**
- * Converts the metadata of an embedded object to the form of the type of the server. Returns it with the paths of unknown fields.
+ * Converts the metadata of an embedded object to the type of the server. Returns it with the paths of unknown fields.
  * @throws RangeError with the text of the decoder when a value has a wrong type
  */
 export function readMeta(given: unknown): { meta: Record<string, unknown>; unknown: string[] } {
@@ -245,11 +264,11 @@ export function readMeta(given: unknown): { meta: Record<string, unknown>; unkno
   }
 }
 
-/** Removes unknown fields in the items of a list in the metadata. Returns their paths. Mutates. */
+/** Removes unknown fields from the items of a list in the metadata. Returns their paths. Mutates. */
 export const dropUnknownMeta = (meta: Record<string, unknown>, field: 'ownerReferences' | 'managedFields'): string[] =>
   dropUnknown(meta[field], fieldsOfModel('V1ObjectMeta').fields[field] ?? '', `metadata.${field}`);
 
-/** The error for a value of a wrong type in a field of the metadata of a custom object. Undefined: the types are right. */
+/** The error for a value of a wrong type in the metadata of a custom object; undefined if all types are right. */
 export function metaFieldProblem(field: string, value: unknown): string | undefined {
   try {
     structureReader('V1ObjectMeta')({ [field]: structuredClone(value) }, '', '');
@@ -260,7 +279,7 @@ export function metaFieldProblem(field: string, value: unknown): string | undefi
   }
 }
 
-/** @throws DecodeError when the text is not a time of RFC 3339 */
+/** Checks a time. @throws DecodeError when the text is not an RFC 3339 time */
 export function checkTime(text: string, object: Pick<ApiObject, 'apiVersion' | 'kind'>): void {
   try {
     parseGoTime(text, false);
@@ -270,11 +289,11 @@ export function checkTime(text: string, object: Pick<ApiObject, 'apiVersion' | '
   }
 }
 
-/** The error for a time that is not a string. The converter leaves times to their own decoder. */
+/** The error for a time that is not a string. The converter uses the decoder of times for it. */
 export const noTime = (value: unknown): string =>
   `json: cannot unmarshal ${goKind(value)} into Go value of type string`;
 
-/** A time in UTC with seconds, or (micro times) with microseconds. */
+/** Decodes a time in UTC, with seconds or (micro times) with microseconds. */
 const readTime =
   (micro: boolean): Reader =>
   (value, owner, path) => {
@@ -296,7 +315,7 @@ const SPACES =
 
 function readQuantity(value: unknown, _owner: string, path: string): unknown {
   const isNumber = typeof value === 'number' || typeof value === 'bigint';
-  // Go trims spaces of the JSON text, where other white space is escaped.
+  // Go trims spaces of the JSON text. In it, other white space is escaped.
   const text = isNumber
     ? (oddNumber(value, path) ?? String(value))
     : typeof value === 'string'
@@ -321,20 +340,20 @@ function readIntOrString(value: unknown, owner: string, path: string): unknown {
 
 const readSchema = (value: unknown): unknown => structureReader('V1JSONSchemaProps')(value, '', '');
 
-/** A nested schema has its own decoder, so the paths in its errors start at the nested schema. */
+/** Decodes a nested schema. It has its own decoder, so the paths in its errors start at the nested schema. */
 function readSchemaOrBool(value: unknown): unknown {
   if (isRecord(value)) return readSchema(value);
   if (typeof value === 'boolean') return value;
   throw new Mismatch('boolean or JSON schema expected');
 }
 
-/** One schema or a list of them. Other values are accepted. */
+/** Decodes one schema or a list of schemas. Other values are accepted. */
 function readSchemaOrArray(value: unknown): unknown {
   if (isRecord(value)) return readSchema(value);
   return Array.isArray(value) ? value.map((item) => readerOf('V1JSONSchemaProps')(item ?? {}, '', '')) : value;
 }
 
-/** A structure without fields. Only the status of subresources in a CRD has one. */
+/** Decodes a structure without fields. There is only one, the status of subresources in a CRD. */
 function readEmpty(value: unknown, owner: string, path: string): unknown {
   if (isRecord(value)) return value;
   throw mismatch(value, owner, path, 'v1.CustomResourceSubresourceStatus');
@@ -410,7 +429,7 @@ const MODES: readonly Mode[] = ['dropped', 'structure', 'kept', 'omitted', 'null
 
 let shapes: Map<string, Map<string, Mode>> | undefined;
 
-/** `SHAPES` as a map, created at first use. */
+/** `SHAPES` as a map, which is created at its first use. */
 function shapeOf(owner: string): ReadonlyMap<string, Mode> | undefined {
   if (shapes === undefined) {
     shapes = new Map();
@@ -448,7 +467,7 @@ function compileFields(model: string): readonly Field[] {
     });
 }
 
-/** Structures that Go embeds in others. Its decoder includes their names in the path of a field. */
+/** Structures that Go embeds in others. Paths of Go's decoder include their names. */
 const EMBEDDED: Readonly<Record<string, readonly [structure: string, own: ReadonlySet<string>]>> = {
   Volume: ['VolumeSource', new Set(['name'])],
   Probe: [
@@ -505,8 +524,8 @@ function structureReader(model: string): Reader {
 }
 
 /**
- * Converts a value to its form after a round trip through the Go types of the server. Quantities become canonical, times UTC,
- * zero fields are omitted or set, and nulls are removed. Unknown fields remain. Mutates.
+ * Converts a value to its form after a round trip through the Go types of the server. Quantities become canonical, times
+ * become UTC, zero fields are omitted or set, and nulls are removed. Unknown fields stay. Mutates.
  * @throws DecodeError when a value has a wrong type
  */
 export function roundTrip(object: ApiObject, model: string): void {

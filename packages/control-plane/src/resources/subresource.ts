@@ -2,19 +2,19 @@ import type { Json } from '../apimachinery/objects/object.ts';
 import type { WriteOptions } from './options.ts';
 import type { Call, Registry, Target } from './registry.ts';
 
-/** A request to a subresource with its own body or answer. */
+/** A request to a subresource whose body or answer is not the object. */
 export interface SubresourceRequest {
   readonly registry: Registry;
   readonly target: Target;
   readonly call: Call;
   readonly method: string;
   readonly query: URLSearchParams;
-  /** Segments of the path beyond the subresource. */
+  /** Segments of the path after the subresource. */
   readonly rest: readonly string[];
   /** Media type of the body, without parameters. */
   readonly contentType: string;
   body(): Promise<Uint8Array>;
-  /** The body as plain JSON. `kindName` is the expected kind in errors. */
+  /** Reads the body as plain JSON. @param kindName the expected kind, for errors */
   readBody(kindName: string): Promise<{ plain: Record<string, unknown>; bytes: Uint8Array }>;
   options(kind: 'CreateOptions' | 'UpdateOptions' | 'PatchOptions', applying?: boolean): WriteOptions;
 }
@@ -26,5 +26,5 @@ export interface SubresourceAnswer {
   readonly body?: Json;
 }
 
-/** Answers a subresource. @throws StatusError; 405 for a method that it lacks */
+/** Handles requests to a subresource. @throws StatusError; 405 for a method that it does not support */
 export type SubresourceHandler = (request: SubresourceRequest) => Promise<SubresourceAnswer>;

@@ -79,7 +79,9 @@ const bindingCauses =
     return findings.causes;
   };
 
-/** Default API groups of subjects: users and groups are in this group, accounts in the core group. */
+/**
+ * Sets the default API groups of subjects. Users and groups are in the RBAC group, and service accounts in the core group.
+ */
 function defaultBinding(binding: ApiObject): void {
   preset(look(binding, 'roleRef'), 'apiGroup', GROUP);
   for (const subject of items(binding, 'subjects')) {

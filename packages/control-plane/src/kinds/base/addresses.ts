@@ -1,16 +1,16 @@
 import { isIP } from 'node:net';
 
-/** An address as its bytes: 4 of IPv4, 16 of IPv6. */
+/** An address as bytes: 4 for IPv4, 16 for IPv6. */
 interface Address {
   readonly bytes: readonly number[];
-  /** Whether it is written as the stricter parsers of today want it. */
+  /** Whether the text follows the strict rules of newer fields. */
   readonly strict: boolean;
 }
 
 const INVALID_IP = 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)';
 const INVALID_CIDR = 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)';
 
-/** IPv4, with zeros before its numbers as they once were let pass. */
+/** Parses an IPv4 address. Its numbers may have leading zeros, which older rules accept. */
 function parseFour(text: string): Address | undefined {
   const parts = text.split('.');
   if (parts.length !== 4 || !parts.every((part) => /^\d+$/.test(part) && Number(part) <= 255)) return undefined;
@@ -33,15 +33,15 @@ function parseSix(text: string): Address | undefined {
   return { bytes, strict: four?.strict ?? true };
 }
 
-/** Reads an address as forgivingly as the real server; undefined if it is invalid. */
+/** Parses an address by the older rules of the real server; undefined if it is invalid. */
 export const parseAddress = (text: string): Address | undefined =>
   text.includes(':') ? parseSix(text) : parseFour(text);
 
-/** Whether an IPv6 address holds one of IPv4. */
+/** Whether an IPv6 address contains an IPv4 address. */
 const isMapped = ({ bytes }: Address): boolean =>
   bytes.length === 16 && bytes.slice(0, 10).every((byte) => byte === 0) && bytes[10] === 255 && bytes[11] === 255;
 
-/** IPv6 as RFC 5952 has it: the longest run of zeros is left out. */
+/** Formats an IPv6 address as RFC 5952 requires: the longest run of zeros is omitted. */
 function formatSix(bytes: readonly number[]): string {
   const groups = Array.from({ length: 8 }, (_, index) => ((bytes[2 * index] ?? 0) << 8) | (bytes[2 * index + 1] ?? 0));
   let [start, length] = [-1, 1];
@@ -54,13 +54,16 @@ function formatSix(bytes: readonly number[]): string {
   return start === -1 ? text(groups) : `${text(groups.slice(0, start))}::${text(groups.slice(start + length))}`;
 }
 
-/** The canonical form of an address. An IPv4-mapped IPv6 address becomes an IPv4 address. */
+/** The canonical text of an address. An IPv4-mapped IPv6 address becomes an IPv4 address. */
 function format(address: Address): string {
   if (address.bytes.length === 4) return address.bytes.join('.');
   return isMapped(address) ? address.bytes.slice(12).join('.') : formatSix(address.bytes);
 }
 
-/** The error of an invalid address in fields that are older than the strict rules (1.36 applies them to new values). [] when fine. */
+/**
+ * The errors of an address in a field that is older than the strict rules, which 1.36 applies to new values. Returns [] for
+ * a valid address.
+ */
 export function ipProblems(text: string): string[] {
   const address = parseAddress(text);
   if (address === undefined) return [INVALID_IP];
@@ -94,7 +97,7 @@ export function parseCidr(text: string): Range | undefined {
   return { address, bits: Number(digits), strict: address.strict && digits === String(Number(digits)) };
 }
 
-/** The first `bits` of some bytes. */
+/** Keeps the first `bits` bits, and sets the others to zero. */
 const masked = (bytes: readonly number[], bits: number): number[] =>
   bytes.map((byte, index) => byte & (0xff00 >> Math.max(0, Math.min(8, bits - 8 * index))) & 0xff);
 
@@ -102,19 +105,19 @@ const network = ({ address, bits }: Range): Address => ({ ...address, bytes: mas
 
 const same = (a: readonly number[], b: readonly number[]): boolean => a.join() === b.join();
 
-/** Whether a range lies within another one and is smaller. */
+/** Whether a range is inside another one and smaller than it. */
 export const isWithin = (inner: Range, outer: Range): boolean =>
   inner.address.bytes.length === outer.address.bytes.length &&
   inner.bits > outer.bits &&
   same(masked(network(inner).bytes, outer.bits), network(outer).bytes);
 
-/** Whether a range lies within another one, or is the same. */
+/** Whether a range is inside another one or equal to it. */
 export const holdsRange = (outer: Range, inner: Range): boolean =>
   inner.address.bytes.length === outer.address.bytes.length &&
   inner.bits >= outer.bits &&
   same(masked(inner.address.bytes, outer.bits), network(outer).bytes);
 
-/** The error of an invalid range in fields that are older than the strict rules. [] when fine. */
+/** The errors of a range in a field that is older than the strict rules. Returns [] for a valid range. */
 export function cidrProblems(text: string): string[] {
   const range = parseCidr(text);
   if (range === undefined) return [INVALID_CIDR];
@@ -123,7 +126,7 @@ export function cidrProblems(text: string): string[] {
   return same(network(range).bytes, range.address.bytes) ? [] : ['must not have bits set beyond the prefix length'];
 }
 
-/** The same of a field that takes the one way to write a range alone. */
+/** The errors of a range in a field that requires the canonical form. */
 export function strictCidrProblems(text: string): string[] {
   const problems = cidrProblems(text);
   const range = parseCidr(text);
@@ -132,7 +135,7 @@ export function strictCidrProblems(text: string): string[] {
   return canonical === text ? [] : [`must be in canonical form ("${canonical}")`];
 }
 
-/** The same of an address. */
+/** The errors of an address in a field that requires the canonical form. */
 export function strictIpProblems(text: string): string[] {
   const problems = ipProblems(text);
   const address = parseAddress(text);

@@ -3,18 +3,18 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { definitionSchema } from '../../resources/schemas.ts';
 import { roundTrip } from '../../resources/shape.ts';
 
-/** The special properties of one built-in kind. All other properties are derived. */
+/** The properties of one built-in kind that cannot be derived. */
 export interface BuiltinKind
   extends Partial<Omit<KindDefinition, 'group' | 'kind' | 'plural' | 'namespaced' | 'schema' | 'custom'>> {
   readonly group: string;
   readonly kind: string;
   readonly plural: string;
   readonly namespaced: boolean;
-  /** Default: `V1` and the kind. */
+  /** Name of the client model. Default: `V1` and the kind. */
   readonly model?: string;
 }
 
-/** A built-in kind. Its schema is created at its first use. */
+/** Defines a built-in kind. Its schema is created at its first use. */
 export const defineKind = (facts: BuiltinKind): KindDefinition => {
   const { model = `V1${facts.kind}`, setDefaults, ...rest } = facts;
   return {
@@ -34,10 +34,10 @@ export const defineKind = (facts: BuiltinKind): KindDefinition => {
   };
 };
 
-/** A kind that is answered and never stored: only `create` is served. */
+/** Defines a kind of reviews. Only `create` is served, and objects are not stored. */
 export const defineReview = (facts: BuiltinKind): KindDefinition => defineKind({ verbs: ['create'], ...facts });
 
-/** A selectable field that is read from the object by its dotted path; absent counts as ''. */
+/** Returns a reader of the selectable field at a dotted path. An absent field counts as ''. */
 export const fieldAt = (path: string): ((object: ApiObject) => string) => {
   const steps = path.split('.');
   return (object) => {
@@ -50,12 +50,15 @@ export const fieldAt = (path: string): ((object: ApiObject) => string) => {
   };
 };
 
-/** A selectable field whose absence counts as this value, as a boolean or a number that Go has as `false` or `0`. */
+/**
+ * Returns a reader of a selectable field with a default, for booleans and numbers. Go prints an absent one as `false` or
+ * `0`.
+ */
 export const fieldOr = (path: string, absent: string): ((object: ApiObject) => string) => {
   const read = fieldAt(path);
   return (object) => read(object) || absent;
 };
 
-/** Selectable fields by their paths. */
+/** Readers of selectable fields, by path. */
 export const fieldsAt = (...paths: string[]): Record<string, (object: ApiObject) => string> =>
   Object.fromEntries(paths.map((path) => [path, fieldAt(path)]));

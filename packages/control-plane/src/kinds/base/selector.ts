@@ -6,7 +6,7 @@ import { selectorForm } from '../internal/form.ts';
 
 const OPERATORS = ['In', 'NotIn', 'Exists', 'DoesNotExist'];
 
-/** Keys and values of labels. */
+/** Validates the keys and values of labels. */
 export function labelFindings(findings: Findings, map: Readonly<Record<string, string>>, at: string): void {
   for (const [key, value] of Object.entries(map)) {
     findings.problems(at, key, qualifiedNameProblems(key));
@@ -14,7 +14,7 @@ export function labelFindings(findings: Findings, map: Readonly<Record<string, s
   }
 }
 
-/** A selector as refusals show it. */
+/** A selector in the form in which errors print it. */
 export const shownSelector = (selector: unknown): unknown => (isPlain(selector) ? selectorForm(selector) : null);
 
 /** Causes that a label selector gives by itself (`ValidateLabelSelector`). `anyValue`: the values of expressions are not validated. */

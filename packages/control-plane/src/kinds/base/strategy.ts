@@ -3,7 +3,7 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import type { Plain } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 
-/** The additions of a kind to the generic behavior. */
+/** The hooks by which a kind extends the generic behavior. */
 export type Strategy = Pick<
   KindDefinition,
   | 'setDefaults'
@@ -18,15 +18,15 @@ export type Strategy = Pick<
   | 'defaultPropagation'
 >;
 
-/** A strategy that validates an update as a creation, and then by `change`. */
+/** Creates a strategy that validates an update with the rules for a creation, and with `change`. */
 export function strategy(
   rules: Strategy & {
     /** `old`: the object before an update, whose faults an update may keep. */
     readonly causes?: (object: ApiObject, old?: ApiObject) => StatusCause[];
     readonly change?: (object: ApiObject, old: ApiObject) => StatusCause[];
-    /** Validates a write of the status; default: nothing. */
+    /** Validates a write of the status. Absent: the status is not validated. */
     readonly statusCauses?: (object: ApiObject, old: ApiObject) => StatusCause[];
-    /** The causes of the change come before those of the object; else after. */
+    /** Whether the errors of the change come before those of the object. */
     readonly changesFirst?: boolean;
   },
 ): Strategy {
@@ -43,7 +43,7 @@ export function strategy(
   };
 }
 
-/** Empties the status of a new object; `zero` are the fields that its type always writes. */
+/** Replaces the status of a new object. @param zero fields that the type of the status always writes */
 export const withStatus =
   (zero: Plain = {}) =>
   (object: ApiObject): void => {

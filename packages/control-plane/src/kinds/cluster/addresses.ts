@@ -32,7 +32,10 @@ function rangeCauses(ranges: readonly string[]): StatusCause[] {
   return findings.causes;
 }
 
-/** Ranges of service addresses. A range may get a second range of the other family; all else is immutable (`ValidateServiceCIDR`). */
+/**
+ * Ranges of service addresses. A range may get a second CIDR of the other family; all else is immutable
+ * (`ValidateServiceCIDR`).
+ */
 export const serviceCidrStrategy: Strategy = {
   prepareForCreate(object) {
     object.status = {};
@@ -69,7 +72,7 @@ function parentCauses(object: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
-/** An allocated address as an object. Its parent reference is immutable (`ValidateIPAddress`). */
+/** IPAddresses. The parent reference is immutable (`ValidateIPAddress`). */
 export const ipAddressStrategy: Strategy = {
   validateName: strictIpProblems,
   validate: parentCauses,
@@ -100,7 +103,7 @@ function attributeCauses(object: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
-/** A class of volumes' attributes says the same forever (`ValidateVolumeAttributesClass`). */
+/** VolumeAttributesClasses, which are immutable (`ValidateVolumeAttributesClass`). */
 export const attributesClassStrategy: Strategy = {
   validate: attributeCauses,
   validateUpdate(object, old) {

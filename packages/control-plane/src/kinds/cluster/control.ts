@@ -61,7 +61,7 @@ function serviceCauses(object: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
-/** APIs of this server are available immediately. */
+/** The condition of an APIService. APIs of this server are available immediately. */
 const localCondition = (now: Date): Plain => ({
   type: 'Available',
   status: 'True',
@@ -93,7 +93,7 @@ function leaseCauses(object: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
-/** Fields that are kept only where leases are handed over by election, which is off by default. */
+/** Removes fields that are used only if leases are assigned by election. This feature is off by default. */
 function dropElection(object: ApiObject): void {
   const { spec } = object;
   if (!isPlain(spec)) return;

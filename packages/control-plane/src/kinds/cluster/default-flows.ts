@@ -1,6 +1,6 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 
-/** The field manager of kube-apiserver for them. */
+/** The field manager of kube-apiserver for these objects. */
 export const FLOW_MANAGER = 'api-priority-and-fairness-config-producer-v1';
 
 const apiVersion = 'flowcontrol.apiserver.k8s.io/v1';
@@ -9,10 +9,12 @@ const metadataOf = (name: string): ApiObject['metadata'] => ({
   annotations: { 'apf.kubernetes.io/autoupdate-spec': 'true' },
 });
 
-/** Queues, hand size and length limit of a level that lets wait. */
+/** Settings of a priority level with queues. */
 type Queuing = readonly [queues: number, handSize: number, queueLengthLimit: number];
 
-/** Limited priority levels: shares, percent that can be lent, queues. Without queues, excess requests are refused. */
+/**
+ * Limited priority levels: shares, percentage that can be lent, and queues. A level without queues refuses excess requests.
+ */
 const LEVELS: readonly (readonly [name: string, shares: number, lendable: number, queuing?: Queuing])[] = [
   ['leader-election', 10, 0, [16, 4, 50]],
   ['node-high', 40, 25, [64, 6, 50]],
@@ -73,7 +75,7 @@ const leases = (verbs: readonly string[]): object => resourceRule('coordination.
 interface Flow {
   readonly level: string;
   readonly precedence: number;
-  /** The key that separates requests within a flow; absent: none. */
+  /** How requests are distinguished within a flow; absent: not at all. */
   readonly by?: 'ByUser' | 'ByNamespace';
   readonly subjects: readonly object[];
   readonly requests: object;
@@ -161,7 +163,7 @@ const flows: readonly ApiObject[] = Object.entries(FLOWS).map(
 );
 
 /**
- * The flows and levels that a new cluster has, mandatory and suggested ones.
+ * The flow schemas and priority levels of a new cluster, both mandatory and suggested ones.
  * @see kubernetes staging/src/k8s.io/apiserver/pkg/apis/flowcontrol/bootstrap
  */
 export const defaultFlows: readonly ApiObject[] = [...levels, ...flows];

@@ -20,7 +20,7 @@ const KIND = structureOf('group', 'version', 'kind');
 const RESOURCE = structureOf('group', 'version', 'resource');
 const STRINGS: JsonSchema = { type: 'array', items: STRING_FIELD };
 
-/** The request in expressions (`AdmissionRequest` without its objects). */
+/** The type of the variable `request` in expressions (`AdmissionRequest` without its objects). */
 const REQUEST = structure({
   kind: KIND,
   resource: RESOURCE,
@@ -55,7 +55,7 @@ const REQUEST_VARIABLES: readonly Declaration[] = [
   { name: 'authorizer.requestResource', type: RESOURCE_CHECK },
 ];
 
-/** Variables of the match conditions of a webhook. The namespace is declared, but always empty. */
+/** Variables of the match conditions of a webhook. The variable for the namespace is declared, but always empty. */
 export const webhookVariables = (): Declaration[] => [
   ...REQUEST_VARIABLES,
   declare('namespaceObject', definitionSchema('V1Namespace'), 'kubernetes.Namespace'),
@@ -103,7 +103,7 @@ function typeProblem(type: CelType, wanted: Wanted): string | undefined {
   return `must evaluate to ${list} but got ${printType(type)}`;
 }
 
-/** Errors of an expression, and its type if it is valid. */
+/** The errors of an expression, and its type if it is valid. */
 function check(source: string, field: string, wanted: Wanted, variables: readonly Declaration[]) {
   try {
     const { type } = compileCel(source, variables);
@@ -117,7 +117,7 @@ function check(source: string, field: string, wanted: Wanted, variables: readonl
 
 const isBlank = (source: string): boolean => source.trim() === '';
 
-/** Errors of the expression in `holder[name]`. */
+/** The errors of the expression in `holder[name]`. */
 export function expressionCauses(
   holder: Plain,
   name: string,
@@ -131,7 +131,7 @@ export function expressionCauses(
   return check(source.trim(), field, wanted, variables).causes;
 }
 
-/** Errors of an expression for a patch, which must return a value of `wanted`. */
+/** The errors of an expression for a patch, whose result must have the type `wanted`. */
 export function mutationCauses(
   holder: Plain,
   path: string,
@@ -153,7 +153,7 @@ export function mutationCauses(
   }
 }
 
-/** Errors of the match conditions in `holder`. */
+/** The errors of the match conditions in `holder`. */
 export function conditionCauses(holder: Plain, path: string, variables: readonly Declaration[]): StatusCause[] {
   const names = new Set<string>();
   return items(holder, 'matchConditions').flatMap((condition, index) => {
@@ -171,7 +171,9 @@ export function conditionCauses(holder: Plain, path: string, variables: readonly
   });
 }
 
-/** Errors of the variables of a policy. Each may use earlier ones. Adds `variables` to the declarations. */
+/**
+ * The errors of the variables of a policy. Each may use earlier variables. Adds the type of `variables` to the declarations.
+ */
 export function variableCauses(spec: Plain, declared: Declaration[]): StatusCause[] {
   const known: Record<string, JsonSchema> = {};
   const base = [...declared];
@@ -186,7 +188,7 @@ export function variableCauses(spec: Plain, declared: Declaration[]): StatusCaus
     }
     if (isBlank(source)) return [...causes, requiredValue(`${at}.expression`, 'expression is not specified')];
     const found = check(source.trim(), `${at}.expression`, [], declared);
-    // Other expressions may use a variable that does not compile, so its error is reported only once.
+    // Other expressions may use a variable that does not compile. So its error is reported only once.
     if (name !== '') known[name] = found.type === undefined ? {} : schemaOf(found.type);
     declared.splice(0, declared.length, ...base, declare('variables', structure({ ...known }), 'kubernetes.variables'));
     return [...causes, ...found.causes];

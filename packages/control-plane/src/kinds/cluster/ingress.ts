@@ -172,7 +172,7 @@ function statusCauses(ingress: ApiObject, old: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
-/** Validation of an ingress (`ValidateIngressCreate`, `ValidateIngressUpdate`). */
+/** Validates an ingress (`ValidateIngressCreate`, `ValidateIngressUpdate`). */
 export const ingressStrategy = {
   ...strategy({
     prepareForCreate(ingress) {
@@ -212,7 +212,7 @@ function parameterFindings(findings: Findings, parameters: Plain): void {
   } else findings.problems(`${at}.namespace`, namespace, labelProblems(namespace));
 }
 
-/** The controller of a class is immutable, and its parameters are mutable (`ValidateIngressClass`). */
+/** IngressClasses. The controller of a class is immutable, but its parameters are not (`ValidateIngressClass`). */
 export const ingressClassStrategy = strategy({
   setDefaults(object) {
     const { parameters } = look(object, 'spec');

@@ -7,7 +7,7 @@ const OPERATIONS = ['*', 'CONNECT', 'CREATE', 'DELETE', 'UPDATE'];
 const SCOPES = ['*', 'Cluster', 'Namespaced'];
 const MATCHES = ['Equivalent', 'Exact'];
 
-/** `*` includes all values, so it must be the only one. */
+/** Checks that `*`, which includes all values, is the only value. */
 function alone(findings: Findings, values: readonly string[], at: string, field: string): void {
   if (values.length > 1 && values.includes('*')) {
     findings.invalid(`${at}.${field}`, values, `if '*' is present, must not specify other ${WORDS[field] ?? field}`);
@@ -16,7 +16,9 @@ function alone(findings: Findings, values: readonly string[], at: string, field:
 
 const WORDS: Readonly<Record<string, string>> = { apiGroups: 'API groups', apiVersions: 'API versions' };
 
-/** In resources, `*` may cover following ones and their subresources (`validateResources`). */
+/**
+ * Validates the resources of a rule. A resource is an error if an entry with `*` already includes it (`validateResources`).
+ */
 function resourceFindings(findings: Findings, resources: readonly string[], at: string): void {
   const withStars = new Set<string>();
   const starred = new Set<string>();

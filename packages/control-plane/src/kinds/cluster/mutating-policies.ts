@@ -15,13 +15,13 @@ const OPERATIONS = ['*', 'CONNECT', 'CREATE', 'UPDATE'];
 const REINVOCATION_POLICIES = ['IfNeeded', 'Never'];
 const OBJECT = messageType('Object');
 
-/** The two sorts of patches: the field that holds each, and what its expression must give. */
+/** The two types of patches: the field that contains each, and the type that its expression must return. */
 const PATCHES: Readonly<Record<string, { readonly field: string; readonly other: string; readonly type: CelType }>> = {
   ApplyConfiguration: { field: 'applyConfiguration', other: 'jsonPatch', type: OBJECT },
   JSONPatch: { field: 'jsonPatch', other: 'applyConfiguration', type: listOf(messageType('JSONPatch')) },
 };
 
-/** Only created, updated or connected objects can be mutated. */
+/** Checks the operations of a policy. Only requests that create, update or connect an object can be mutated. */
 const operationCauses = (match: unknown, path: string): StatusCause[] =>
   items(match as Plain, 'resourceRules')
     .flatMap((rule) => strings(rule, 'operations'))

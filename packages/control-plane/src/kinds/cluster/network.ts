@@ -28,7 +28,7 @@ function portFindings(findings: Findings, { protocol, port, endPort }: Plain, at
   }
 }
 
-/** `known`: ranges that an update finds there already, and that no longer have to be right. */
+/** @param known ranges of the old object, which an update does not validate again */
 function blockFindings(findings: Findings, block: Plain, at: string, known: ReadonlySet<string>): void {
   const cidr = text(block, 'cidr');
   if (cidr === '') {
@@ -101,7 +101,10 @@ function policyCauses(policy: ApiObject, known: ReadonlySet<string>): StatusCaus
 const rangesIn = (policy: ApiObject): Set<string> =>
   new Set([...blocksOf(policy)].flatMap(({ block }) => [text(block, 'cidr'), ...strings(block, 'except')]));
 
-/** A policy is about incoming traffic, and about outgoing when it says something of that; ports are TCP (`ValidateNetworkPolicy`). */
+/**
+ * NetworkPolicies. A policy applies to incoming traffic. If it has egress rules, it also applies to outgoing traffic. The
+ * default protocol is TCP (`ValidateNetworkPolicy`).
+ */
 export const networkPolicyStrategy = {
   ...strategy({
     setDefaults(object) {

@@ -13,7 +13,7 @@ import { strategy, withStatus } from '../base/strategy.ts';
 import { conditionCauses, expressionCauses, policyVariables, variableCauses } from './expressions.ts';
 import { constraintFindings } from './match-rules.ts';
 
-/** The defaults of a policy's `matchConstraints`, and of a binding's `matchResources`. */
+/** Sets the defaults of the `matchConstraints` of a policy, or of the `matchResources` of a binding. */
 export function defaultConstraints(matchConstraints: unknown): void {
   if (!isPlain(matchConstraints)) return;
   matchConstraints.matchPolicy ??= 'Equivalent';
@@ -55,7 +55,7 @@ function paramKindCauses(paramKind: Plain, at: string): StatusCause[] {
   return findings.causes;
 }
 
-/** Validates the scope of a policy, before its expressions. */
+/** Validates the parts of a policy that come before its expressions. */
 export function formCauses(spec: Plain): StatusCause[] {
   const causes: StatusCause[] = [];
   const policy = text(spec, 'failurePolicy');
@@ -83,7 +83,7 @@ function messageCauses(validation: Plain, at: string, variables: readonly Declar
     causes.push(requiredValue(`${at}.message`, 'message must be specified if expression contains line breaks'));
   }
   if (text(validation, 'messageExpression') !== '') {
-    // Messages are created after the validation of the request, when no authorizer is available.
+    // Messages are created after the validation of the request. At that time, no authorizer is available.
     const allowed = variables.filter(({ name }) => name !== 'authorizer');
     causes.push(...expressionCauses(validation, 'messageExpression', at, ['string'], allowed));
   }
@@ -133,7 +133,7 @@ export const validatingPolicyStrategy = strategy({
   prepareForCreate: withStatus(),
   causes(object) {
     const spec = look(object, 'spec');
-    // Later expressions can use the variables.
+    // The variables are declared first, because the other expressions may use them.
     const variables = policyVariables(spec.paramKind !== undefined);
     return [
       ...formCauses(spec),
@@ -146,7 +146,7 @@ export const validatingPolicyStrategy = strategy({
   statusCauses: policyStatusCauses,
 });
 
-/** Validates the results of the type check, and the conditions, in the status of a policy. */
+/** Validates the status of a policy: the results of the type check, and the conditions. */
 function policyStatusCauses({ status }: ApiObject): StatusCause[] {
   const findings = new Findings();
   for (const [index, warning] of items(look(status, 'typeChecking'), 'expressionWarnings').entries()) {

@@ -10,7 +10,7 @@ import { internalForm } from '../internal/form.ts';
 import { resourceFindings } from '../pod/rules/resources.ts';
 import { tolerationCauses } from '../pod/validate.ts';
 
-/** A runtime class names the handler that runs its pods, once and for all (`ValidateRuntimeClass`). */
+/** Validates a RuntimeClass. Its handler is immutable (`ValidateRuntimeClass`). */
 function causesOf(object: ApiObject): StatusCause[] {
   const findings = new Findings();
   const handler = text(object, 'handler');

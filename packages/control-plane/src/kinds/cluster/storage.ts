@@ -22,7 +22,7 @@ const RECLAIM = ['Delete', 'Retain'];
 const BINDING = ['Immediate', 'WaitForFirstConsumer'];
 
 function topologyFindings(findings: Findings, object: ApiObject): void {
-  // The real server starts with an empty entry for each term.
+  // The real server creates an empty entry for each term first.
   const terms = items(object, 'allowedTopologies').map(() => '[]');
   for (const [index, term] of items(object, 'allowedTopologies').entries()) {
     const at = `allowedTopologies[${index}].matchLabelExpressions`;
@@ -70,7 +70,7 @@ export const storageClassStrategy = strategy({
   change: (object, old) => unchanged(object, old, ['parameters', 'provisioner', 'reclaimPolicy', 'volumeBindingMode']),
 });
 
-/** The spec of an attachment as a Go structure, for a refusal. */
+/** The spec of an attachment in the form of a Go structure, for errors. */
 const shownAttachment = (spec: Plain): Plain => {
   const source = look(spec, 'source');
   return {
@@ -86,7 +86,7 @@ const shownAttachment = (spec: Plain): Plain => {
 const LONGEST_ERROR = 1024;
 const LARGEST_METADATA = 256 * 1024;
 
-/** Validates the results of an attacher (`validateVolumeAttachmentStatus`). */
+/** Validates the results that an attacher reports (`validateVolumeAttachmentStatus`). */
 function attachmentStatusFindings(findings: Findings, status: Plain): void {
   const size = Object.entries(look(status, 'attachmentMetadata')).reduce(
     (sum, [key, value]) => sum + Buffer.byteLength(key) + Buffer.byteLength(String(value)),
@@ -96,7 +96,7 @@ function attachmentStatusFindings(findings: Findings, status: Plain): void {
   for (const name of ['attachError', 'detachError']) {
     const { message, errorCode } = look(status, name);
     if (typeof message === 'string' && Buffer.byteLength(message) > LONGEST_ERROR) {
-      // The real server prints the limit of the metadata here.
+      // The real server prints the limit of the metadata in this error.
       findings.tooLong(`status.${name}.message`, LARGEST_METADATA);
     }
     if (typeof errorCode === 'number' && errorCode < 0) {
@@ -146,7 +146,7 @@ export const volumeAttachmentStrategy = strategy({
       : [invalidValue('spec', shownAttachment(look(object, 'spec')), 'field is immutable')],
 });
 
-/** The maximum length of the node name of a driver. */
+/** Maximum length of the ID of a node in a CSI driver. */
 const LONGEST_ID = 256;
 
 const shownDriver = (driver: Plain): Plain => ({
@@ -156,7 +156,7 @@ const shownDriver = (driver: Plain): Plain => ({
   Allocatable: driver.allocatable ?? null,
 });
 
-/** The number of volumes that a driver supports may change. */
+/** A driver without the number of volumes that it supports, which may change. */
 const withoutCount = ({ allocatable: _allocatable, ...driver }: Plain): Plain => driver;
 
 export const csiNodeStrategy = strategy({
@@ -223,11 +223,11 @@ export const csiDriverStrategy = strategy({
     spec.requiresRepublish ??= false;
     spec.seLinuxMount ??= false;
   },
-  // Behind a disabled feature gate.
+  // The real server drops this field, because its feature gate is disabled.
   prepareForCreate: (object) => void delete child(object, 'spec').preventPodSchedulingIfMissing,
   prepareForUpdate(object, old) {
     delete child(object, 'spec').preventPodSchedulingIfMissing;
-    // A new driver has no generation; its first change sets it.
+    // A new driver has no generation. Its first change sets one.
     if (!jsonEquals(object.spec, old.spec)) object.metadata.generation = (old.metadata.generation ?? 0) + 1;
   },
   causes(object) {
@@ -288,7 +288,7 @@ export const SYSTEM_PRIORITIES: Readonly<Record<string, number>> = {
 };
 
 export const priorityClassStrategy: Strategy = {
-  // The generation never changes.
+  // The generation is always 1.
   prepareForCreate(object) {
     object.metadata.generation = 1;
   },
@@ -318,7 +318,7 @@ export const priorityClassStrategy: Strategy = {
     findings.oneOf('preemptionPolicy', object.preemptionPolicy, ['PreemptLowerPriority', 'Never'], true);
     return [...causes, ...findings.causes];
   },
-  // The immutable value is not validated again.
+  // The value is immutable, so an update does not validate it again.
   validateUpdate(object, old) {
     const causes: StatusCause[] = [];
     const why = 'may not be changed in an update.';

@@ -27,7 +27,7 @@ function defaultWebhook(webhook: Plain, mutating: boolean): void {
   if (isPlain(service)) service.port ??= 443;
 }
 
-/** The common parts of webhooks and policies. */
+/** Sets the defaults that webhooks and policies have in common. */
 function presets(holder: Plain): void {
   holder.failurePolicy ??= 'Fail';
   holder.matchPolicy ??= 'Equivalent';
@@ -45,7 +45,7 @@ function clientCauses(webhook: Plain, path: string): StatusCause[] {
   return findings.causes;
 }
 
-/** Causes that one webhook gives, in the order of the real server. */
+/** The errors of one webhook, in the order of the real server. */
 function webhookCauses(webhook: Plain, path: string): StatusCause[] {
   const findings = new Findings();
   const name = text(webhook, 'name');

@@ -3,7 +3,7 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { items, look, number, type Plain, text } from '../../apimachinery/objects/plain.ts';
 import { AGE, column, countAt, NAME, NONE, shownAt, shownFirst, textAt } from './column.ts';
 
-/** The field of a metric with its value. */
+/** The field with the value, for each type of metric. */
 const SOURCES: Readonly<Record<string, string>> = {
   Resource: 'resource',
   ContainerResource: 'containerResource',
@@ -12,7 +12,7 @@ const SOURCES: Readonly<Record<string, string>> = {
   Object: 'object',
 };
 
-/** Sources with either a total or an average print which one it is. */
+/** Types of metrics that have a total or an average. The column names which one it is. */
 const WITH_TOTAL = ['External', 'Object'];
 
 const UNKNOWN = '<unknown>';

@@ -8,10 +8,10 @@ import { ageOf } from '../../table/age.ts';
 type Cell = NonNullable<PrinterColumn['value']>;
 
 interface Extra {
-  /** 1: only with `-o wide`. */
+  /** 1 for a column that is shown only with `-o wide`. */
   readonly priority?: number;
   readonly type?: PrinterColumn['type'];
-  /** The column's words, or the model and field whose documentation has them. */
+  /** The description of the column, or the model and field whose documentation it uses. */
   readonly doc?: string | readonly [model: string, field: string];
 }
 
@@ -32,7 +32,7 @@ export function column(name: string, value: Cell, { priority, type = 'string', d
 export const wide = (name: string, value: Cell, extra: Extra = {}): PrinterColumn =>
   column(name, value, { ...extra, priority: 1 });
 
-/** The name, where it is not the first column by itself. */
+/** The column with the name of the object. Other tables get this column without a declaration. */
 export const NAME: PrinterColumn = {
   name: 'Name',
   type: 'string',
@@ -44,19 +44,19 @@ export const AGE: PrinterColumn = column('Age', (object, now) => ageOf(object.me
   doc: ['V1ObjectMeta', 'creationTimestamp'],
 });
 
-/** A time in the object as an age. */
+/** The age since a time in the object. */
 export const ageAt = (time: unknown, now: Date): string => ageOf(time, now);
 
 export const NONE = '<none>';
 
-/** The string at a path, or `otherwise`. */
+/** The string at a path; `otherwise` if it is absent. */
 export function textAt(object: ApiObject, path: string, otherwise = ''): string {
   const steps = path.split('.');
   const last = steps.pop() ?? '';
   return text(look(object, ...steps), last) || otherwise;
 }
 
-/** The value at a path as text, or `otherwise`. */
+/** The value at a path as text; `otherwise` if it is absent. */
 export function shownAt(object: ApiObject, path: string, otherwise: string): string {
   const steps = path.split('.');
   const last = steps.pop() ?? '';
@@ -70,7 +70,7 @@ export function countAt(object: ApiObject, path: string): number | bigint {
   return exactInteger(text, Number(text));
 }
 
-/** `a=b,c=d`, or `<none>`. */
+/** Labels as text: `a=b,c=d`, or `<none>`. */
 export function shownLabels(labels: Readonly<Record<string, unknown>>): string {
   const pairs = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
   return pairs.length === 0 ? NONE : pairs.sort().join(',');
@@ -91,13 +91,13 @@ export function shownSelector(selector: unknown): string {
   return parts.length === 0 ? NONE : parts.sort().join(',');
 }
 
-/** The first `max` of a list, and how many more there are. */
+/** The first `max` items of a list, and the number of the others. */
 export function shownFirst(list: readonly string[], max: number, separator = ','): string {
   const head = list.slice(0, max).join(separator);
   return list.length > max ? `${head} + ${list.length - max} more...` : head;
 }
 
-/** Columns of another form of the same objects. */
+/** Converts columns for another form of the same objects. */
 export const viewedAs = (
   view: (object: ApiObject) => ApiObject,
   columns: readonly PrinterColumn[],

@@ -32,7 +32,7 @@ const address =
 
 const UNKNOWN = '<unknown>';
 
-/** The kernel of a node, with the architecture if it is known. */
+/** The kernel version of a node, with the architecture if it is known. */
 function kernelOf(node: ApiObject): string {
   const kernel = textAt(node, 'status.nodeInfo.kernelVersion', UNKNOWN);
   const architecture = textAt(node, 'status.nodeInfo.architecture');

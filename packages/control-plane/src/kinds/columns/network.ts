@@ -82,7 +82,7 @@ export const serviceCidrColumns: readonly PrinterColumn[] = [
   AGE,
 ];
 
-/** `services/default/web`, as far as the parent says. */
+/** The parent of an address as text: `services/default/web`. Parts that the reference lacks are omitted. */
 const parentOf = (object: ApiObject): string => {
   const { parentRef: parent } = look(object, 'spec');
   if (parent === undefined) return NONE;

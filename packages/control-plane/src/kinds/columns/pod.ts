@@ -12,7 +12,7 @@ interface Summary {
 const conditionIs = (pod: ApiObject, type: string): boolean =>
   items(look(pod, 'status'), 'conditions').some((one) => one.type === type && one.status === 'True');
 
-/** The end of a container in one word. */
+/** The reason why a container ended, as one word. */
 function endOf(terminated: Plain): string {
   const reason = text(terminated, 'reason');
   if (reason !== '') return reason;
@@ -20,7 +20,7 @@ function endOf(terminated: Plain): string {
   return signal !== 0 ? `Signal:${signal}` : `ExitCode:${number(terminated, 'exitCode') ?? 0}`;
 }
 
-/** The status of an unfinished init container that blocks the pod; undefined if it does not block. */
+/** The status of the first unfinished init container that blocks the pod; undefined if this container does not block. */
 function initProgress(status: Plain, index: number, total: number): string | undefined {
   const { terminated, waiting } = look(status, 'state') as { terminated?: Plain; waiting?: Plain };
   if (terminated !== undefined) {
@@ -46,7 +46,7 @@ class Restarts {
   }
 }
 
-/** READY, STATUS and RESTARTS of a pod (`printPod`). */
+/** The columns READY, STATUS and RESTARTS of a pod (`printPod`). */
 export function summarize(pod: ApiObject, now: Date): Summary {
   const spec = look(pod, 'spec');
   const status = look(pod, 'status');
@@ -93,7 +93,7 @@ export function summarize(pod: ApiObject, now: Date): Summary {
         ready++;
       }
     }
-    // A pod with running and completed containers is Running.
+    // A pod with both running and completed containers is Running.
     if (shown === 'Completed' && running) shown = conditionIs(pod, 'Ready') ? 'Running' : 'NotReady';
   }
   if (pod.metadata.deletionTimestamp !== undefined) {
@@ -110,7 +110,7 @@ const ENDS: Readonly<Record<string, string>> = {
   Failed: 'The pod failed.',
 };
 
-/** Marks rows that clients may omit: those of finished pods. */
+/** The conditions of the row of a finished pod. Clients may omit such rows. */
 export function podRowConditions(pod: ApiObject): JsonObject[] {
   const reason = textAt(pod, 'status.phase');
   const message = ENDS[reason];

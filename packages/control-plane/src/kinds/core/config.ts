@@ -34,7 +34,7 @@ function sizeOf(object: ApiObject, field: string): number {
   return size;
 }
 
-/** The immutable fields of an object with `immutable: true`. */
+/** The errors of changes to an object with `immutable: true`. */
 function frozenCauses(object: ApiObject, old: ApiObject, fields: readonly string[]): StatusCause[] {
   if (old.immutable !== true) return [];
   const causes: StatusCause[] = [];
@@ -66,7 +66,7 @@ export const configMapStrategy = strategy({
   change: (object, old) => frozenCauses(object, old, ['data', 'binaryData']),
 });
 
-/** Keys that a secret of a well-known type must have. */
+/** Keys that a Secret of a well-known type must have. */
 const NEEDED_KEYS: Readonly<Record<string, readonly string[]>> = {
   'kubernetes.io/dockercfg': ['.dockercfg'],
   'kubernetes.io/dockerconfigjson': ['.dockerconfigjson'],
@@ -76,14 +76,14 @@ const NEEDED_KEYS: Readonly<Record<string, readonly string[]>> = {
 
 const ACCOUNT_ANNOTATION = 'kubernetes.io/service-account.name';
 
-/** The error of a text that is not a JSON object, in the words of the Go decoder. */
+/** The error for content that is not a JSON object, with the text of the Go decoder. */
 function jsonProblem(content: Buffer): string | undefined {
   try {
     const value: unknown = JSON.parse(content.toString('utf8'));
     if (value === null || isPlain(value)) return undefined;
     return `json: cannot unmarshal ${jsonTypeOf(value)} into Go value of type map[string]interface {}`;
   } catch {
-    // Bytes in the format of Go.
+    // Go prints the bytes of the content as a list of numbers.
     const first = content
       .toString('latin1')
       .replace(/^[ \t\r\n]+/, '')
@@ -116,7 +116,7 @@ function secretCauses(object: ApiObject): StatusCause[] {
   return causes;
 }
 
-/** `stringData` is a way to write: it lands in `data` and is not kept. */
+/** Encodes `stringData` into `data`, and removes it. Only `data` is stored. */
 function encodeStringData(secret: ApiObject): void {
   const { stringData } = secret;
   if (isPlain(stringData)) {
@@ -127,7 +127,7 @@ function encodeStringData(secret: ApiObject): void {
   delete secret.stringData;
 }
 
-/** Of a secret that an account names, only the name is kept. */
+/** Keeps only the names of the Secrets that a service account lists. */
 function bareSecrets(account: ApiObject): void {
   if (!Array.isArray(account.secrets)) return;
   account.secrets = items(account, 'secrets').map(({ name }) => (name === undefined ? {} : { name }));

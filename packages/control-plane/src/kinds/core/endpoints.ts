@@ -12,7 +12,7 @@ import { type Strategy, strategy } from '../base/strategy.ts';
 
 const PROTOCOLS = ['SCTP', 'TCP', 'UDP'];
 
-/** The error for an address that no endpoint can have. */
+/** The error for an address that an endpoint cannot have. */
 function specialProblem(address: string): string | undefined {
   if (address === '0.0.0.0' || address === '::') return `may not be unspecified (${address})`;
   if (address.startsWith('127.') || address === '::1') return 'may not be in the loopback range (127.0.0.0/8, ::1/128)';
@@ -83,7 +83,7 @@ export const endpointsStrategy = strategy({
 
 const TYPES = ['FQDN', 'IPv4', 'IPv6'];
 
-/** Validates a domain with at least two labels (`IsFullyQualifiedDomainName`). */
+/** Validates a domain, which must have at least two labels (`IsFullyQualifiedDomainName`). */
 function domainFindings(findings: Findings, address: string, at: string): void {
   const name = address.replace(/\.$/, '');
   if (address === '') findings.required(at);
@@ -110,13 +110,13 @@ function sliceAddress(findings: Findings, address: string, type: string, at: str
   if (type === 'IPv6' && isIP(address) !== 6) findings.invalid(at, address, 'must be an IPv6 address');
   const problem = specialProblem(address);
   if (problem !== undefined) findings.invalid(at, address, problem);
-  // Newer rules require the canonical form of addresses in slices.
+  // The addresses in slices must have the canonical form.
   findings.problems(at, address, strictIpProblems(address));
 }
 
 const MAX_HINTS = 8;
 
-/** Validates the zones or nodes of the hints of an endpoint. False: there are too many. */
+/** Validates the zones or nodes in the hints of an endpoint. Returns false if there are too many. */
 function hintFindings(
   findings: Findings,
   endpoint: Plain,
@@ -148,14 +148,14 @@ function sliceEndpoint(findings: Findings, endpoint: Plain, type: string, at: st
   }
   const { nodeName, hostname } = endpoint;
   if (typeof nodeName === 'string') findings.problems(`${at}.nodeName`, nodeName, subdomainProblems(nodeName));
-  // With too many zones, the real server does not check the nodes.
+  // If there are too many zones, the real server does not check the nodes.
   if (hintFindings(findings, endpoint, `${at}.hints`, 'forZones', labelValueProblems)) {
     hintFindings(findings, endpoint, `${at}.hints`, 'forNodes', subdomainProblems);
   }
   if (typeof hostname === 'string') findings.problems(`${at}.hostname`, hostname, labelProblems(hostname));
 }
 
-/** `old`: a slice whose endpoints are valid, independent of the current rules. */
+/** @param old the slice before the update, whose endpoints count as valid */
 function sliceCauses(slice: ApiObject, old?: ApiObject): StatusCause[] {
   const findings = new Findings();
   const type = text(slice, 'addressType');
@@ -197,7 +197,7 @@ export const endpointSliceStrategy: Strategy = {
   },
 };
 
-/** The beta version had the topology of endpoints as a field. */
+/** Removes the topology of endpoints, a field of the beta version. */
 function dropTopology(slice: ApiObject): void {
   for (const endpoint of items(slice, 'endpoints')) delete endpoint.deprecatedTopology;
 }

@@ -26,7 +26,7 @@ const rename = (object: ApiObject, names: Readonly<Record<string, string>>, apiV
   return { ...renamed, apiVersion, kind: 'Event', metadata: object.metadata };
 };
 
-/** Events of `events.k8s.io` are the core group's under other field names; they are kept as the latter. */
+/** Events of `events.k8s.io` are stored as events of the core group. Their fields have other names there. */
 export const eventStorage: NonNullable<KindDefinition['storedAs']> = {
   resource: '/events',
   encode: (object) => ({ reportingComponent: '', reportingInstance: '', ...rename(object, EVENTS_TO_CORE, 'v1') }),
@@ -39,7 +39,7 @@ export const eventStorage: NonNullable<KindDefinition['storedAs']> = {
 
 const REFERENCE = ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'];
 
-/** The selectable fields of both APIs, for events with the field names of one of them. */
+/** The selectable fields of both APIs. Each function reads them from an event with the field names of one API. */
 function readersOf(subject: string, controller: string, source: string) {
   const read = fieldAt(controller);
   const component = fieldAt(`${source}.component`);
@@ -66,7 +66,10 @@ export const eventFields = { selectableFields: OF_EVENTS.events, otherFields: OF
 
 const TYPES = ['Normal', 'Warning'];
 
-/** Rules of both Event APIs (`legacyValidateEvent`). Errors name the object `involvedObject`, as the core group does. `core`: the event is of that group. */
+/**
+ * The rules of both event APIs (`legacyValidateEvent`). Errors name the object `involvedObject`, as in the core group.
+ * @param core whether the event belongs to the core group
+ */
 function legacyCauses(event: ApiObject, core: boolean): StatusCause[] {
   const namespace = text(look(event, core ? 'involvedObject' : 'regarding'), 'namespace');
   const own = event.metadata.namespace ?? '';
@@ -75,14 +78,14 @@ function legacyCauses(event: ApiObject, core: boolean): StatusCause[] {
     const isRight = namespace === '' ? own === 'default' : namespace === own;
     return isRight ? [] : elsewhere;
   }
-  // Events that say when they happened may be about another namespace than their own.
+  // An event with a precise time may be about an object in another namespace.
   const isRight = namespace !== '' || own === 'default' || own === 'kube-system';
   return [...(isRight ? [] : elsewhere), ...detailCauses(event, core)];
 }
 
 const LONGEST_NOTE = 1024;
 
-/** Fields of an event about its reporter and action: name, maximum length, and name in the core group. */
+/** Fields of an event about its reporter and its action: the name, the maximum length, and the name in the core group. */
 const DETAILS: readonly (readonly [name: string, limit: number, core: string])[] = [
   ['reportingController', Number.MAX_SAFE_INTEGER, 'reportingComponent'],
   ['reportingInstance', 128, 'reportingInstance'],
@@ -117,7 +120,7 @@ function seriesCauses({ series }: ApiObject): StatusCause[] {
   ];
 }
 
-/** Fields of an event in the new API, with their names in the core group. */
+/** Fields of an event in the new API whose names differ in the core group. */
 const OLD_FIELDS: readonly (readonly [string, string])[] = [
   ['deprecatedFirstTimestamp', 'firstTimestamp'],
   ['deprecatedLastTimestamp', 'lastTimestamp'],
@@ -138,10 +141,10 @@ function eventCauses(event: ApiObject): StatusCause[] {
   return causes;
 }
 
-/** The immutable fields of an event of the new API, in the order of the server, with the names of the core group. */
+/** The immutable fields of an event of the new API, in the order of the server. Each has its name in the core group. */
 const FROZEN: readonly (readonly [string, string])[] = [
   ['regarding', 'involvedObject'],
-  // The server checks the reason twice.
+  // The server checks the reason twice, so the error appears twice.
   ['reason', 'reason'],
   ['note', 'message'],
   ['deprecatedSource', 'source'],
@@ -172,7 +175,7 @@ function eventChange(event: ApiObject, old: ApiObject): StatusCause[] {
 export const coreEventStrategy: Strategy = {
   validate: (event) => legacyCauses(event, true),
   validateUpdate: (event) => legacyCauses(event, true),
-  // Names of the old API only have to fit into a path.
+  // A name in the old API must only be valid as a segment of a path.
   validateName: pathSegmentProblems,
   assessesMetaLast: true,
   defaultPropagation: 'Unsupported',

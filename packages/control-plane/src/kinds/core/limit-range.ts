@@ -7,12 +7,12 @@ import { limitRangeCauses } from './quota.ts';
 
 const AMOUNTS = ['max', 'min', 'default', 'defaultRequest', 'maxLimitRequestRatio'];
 
-/** Values that are missing in `target` come from `source`. */
+/** Fills values that are missing in `target` with those of `source`. */
 function complete(item: Plain, target: string, source: string): void {
   for (const [name, value] of Object.entries(look(item, source))) child(item, target)[name] ??= value;
 }
 
-/** Containers without limits get the maximum. Containers without requests get their limit, or the minimum. */
+/** LimitRanges. The default limit of containers is the maximum. Their default request is the limit, or else the minimum. */
 export const limitRangeStrategy = strategy({
   setDefaults(object: ApiObject): void {
     for (const item of items(look(object, 'spec'), 'limits')) {
@@ -24,7 +24,7 @@ export const limitRangeStrategy = strategy({
       for (const list of AMOUNTS) roundAmounts(item[list]);
     }
   },
-  /** One without a name gets a random one. */
+  /** A LimitRange without a name gets a random name. */
   prepareForCreate({ metadata }: ApiObject, { newUid }: StrategyContext): void {
     if ((metadata.name ?? '') === '') metadata.name = newUid();
   },

@@ -8,7 +8,7 @@ import { type Strategy, strategy } from '../base/strategy.ts';
 
 const NAME_LABEL = 'kubernetes.io/metadata.name';
 
-/** Every namespace can be selected by its name. */
+/** Labels a namespace with its name, so that selectors can find it by name. */
 function labelWithName(namespace: ApiObject): void {
   const { name } = namespace.metadata;
   if (name === undefined || name === '') return;
@@ -53,7 +53,7 @@ const common = strategy({
   },
   prepareForUpdate(namespace, old, { subresource }) {
     labelWithName(namespace);
-    // Finalizers of the spec change through the finalize subresource alone.
+    // Only the subresource `finalize` may change the finalizers in the spec.
     if (subresource !== 'finalize' && old.spec !== undefined) namespace.spec = old.spec;
   },
   validateName: labelProblems,

@@ -13,7 +13,7 @@ import { internalForm } from '../internal/form.ts';
 const EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
 const LONGEST_FEATURE = 253;
 const FEATURE = /^[A-Z][a-zA-Z0-9]*(\/[a-zA-Z][a-zA-Z0-9]*)*$/;
-/** The text of the real server. */
+/** The error text of the real server. */
 const FEATURE_RULE = [
   'must start with an UpperCamelCase segment',
   "with subsequent segments separated by '/' (e.g., MyFeature or MyFeature/mySubFeature)",
@@ -21,7 +21,7 @@ const FEATURE_RULE = [
 ].join(', ');
 const NANO = 1_000_000_000n;
 
-/** The pod CIDR of a node is stored twice: as a single value, and as the first of a list. */
+/** Keeps the two fields with the pod CIDR of a node equal: `podCIDR`, and the first item of `podCIDRs`. */
 function followCidr(node: ApiObject): void {
   const { spec } = node;
   if (!isPlain(spec)) return;
@@ -45,7 +45,7 @@ function cidrCauses(spec: Plain): StatusCause[] {
   return findings.causes;
 }
 
-/** Without `allocatable` from the kubelet, the capacity is allocatable. */
+/** If the kubelet reports no `allocatable`, the capacity is used. */
 function defaultAllocatable(node: ApiObject): void {
   const status = child(node, 'status');
   const { capacity } = status;
@@ -55,7 +55,7 @@ function defaultAllocatable(node: ApiObject): void {
   if (isPlain(capacity) && status.allocatable === undefined) status.allocatable = { ...capacity };
 }
 
-/** Extended resources (`example.dev/gpu`) are integers. */
+/** Whether a resource is an extended one (`example.dev/gpu`), whose amounts are integers. */
 const isExtended = (resource: string): boolean =>
   resource.includes('/') && !resource.startsWith('kubernetes.io/') && !resource.startsWith('requests.');
 
@@ -101,7 +101,7 @@ function taintCauses(spec: Plain): StatusCause[] {
   });
 }
 
-/** Validates the features that a kubelet declares: sorted names. */
+/** Validates the features that a kubelet declares. They must be valid names in sorted order. */
 function featureCauses(status: Plain): StatusCause[] {
   const findings = new Findings();
   const features = strings(status, 'declaredFeatures');
@@ -161,7 +161,7 @@ function changeCauses(node: ApiObject, old: ApiObject): StatusCause[] {
   return causes;
 }
 
-/** Removes the field of dynamic kubelet configuration, which no longer exists. */
+/** Removes the field for dynamic kubelet configuration, a feature that no longer exists. */
 function dropConfig(node: ApiObject): void {
   delete look(node, 'spec').configSource;
   delete look(node, 'status').config;

@@ -19,7 +19,7 @@ const SCOPES = [
   'CrossNamespacePodAffinity',
   'VolumeAttributesClass',
 ];
-/** Scopes that shut each other out. */
+/** Pairs of scopes that exclude each other. */
 const PAIRS = [
   ['BestEffort', 'NotBestEffort'],
   ['Terminating', 'NotTerminating'],
@@ -27,7 +27,7 @@ const PAIRS = [
 const STANDARD =
   /^(cpu|memory|ephemeral-storage|pods|services|replicationcontrollers|resourcequotas|secrets|configmaps|persistentvolumeclaims|services\.nodeports|services\.loadbalancers|storage|(requests|limits)\.(cpu|memory|ephemeral-storage|storage)|(requests\.)?hugepages-.+)$/;
 
-/** Resources that scopes are held against. */
+/** Resources for which scopes are checked. */
 const STANDARD_QUOTA =
   /^(?:cpu|memory|ephemeral-storage|pods|services|replicationcontrollers|resourcequotas|secrets|configmaps|persistentvolumeclaims|services\.(?:nodeports|loadbalancers)|requests\.(?:cpu|memory|storage|ephemeral-storage|hugepages-.*)|limits\.(?:cpu|memory|ephemeral-storage)|hugepages-.*)$/;
 const OF_PODS = /^(?:pods|(?:(?:requests|limits)\.)?(?:cpu|memory))$/;
@@ -61,7 +61,7 @@ function amounts(findings: Findings, hard: Plain, at: string): void {
   }
 }
 
-/** One for each resource of the quota that the scope cannot be applied to. */
+/** Reports each resource of the quota to which the scope cannot be applied. */
 function beyondScope(findings: Findings, spec: Plain, scope: string, field: string, shown: unknown): void {
   const limited = LIMITED_BY[scope];
   for (const name of Object.keys(look(spec, 'hard'))) {
@@ -76,7 +76,7 @@ function conflictFindings(findings: Findings, scopes: readonly string[], field: 
   }
 }
 
-/** Scopes that a selector can only ask for. */
+/** Scopes for which a selector supports only the operator Exists. */
 const ONLY_EXISTS = ['BestEffort', 'NotBestEffort', 'Terminating', 'NotTerminating', 'CrossNamespacePodAffinity'];
 
 function scopeFindings(findings: Findings, spec: Plain): void {
@@ -151,7 +151,10 @@ const LIMITS = ['Pod', 'Container', 'PersistentVolumeClaim'];
 const FOR_CONTAINERS = /^(cpu|memory|ephemeral-storage|hugepages-.+)$/;
 const QUOTA_PREFIX = 'requests.';
 
-/** The name of a resource that a limit is for: of containers and pods one that they can ask for. */
+/**
+ * Validates the name of a resource in a limit range. For containers and pods, it must be a resource that containers can
+ * request.
+ */
 function limitNameFindings(findings: Findings, name: string, type: string, field: string): void {
   const problems = qualifiedNameProblems(name);
   findings.problems(field, name, problems);
@@ -213,7 +216,7 @@ interface Range {
   readonly ratio: Plain;
 }
 
-/** The least, the usual and the most of one resource have to be in this order. */
+/** Validates the minimum, the defaults and the maximum of a resource, which must be in ascending order. */
 function rangeOf(findings: Findings, name: string, range: Range, at: string): void {
   const [max, min, standard, request] = [range.max[name], range.min[name], range.standard[name], range.request[name]];
   const above = (one: unknown, other: unknown): boolean =>
@@ -246,7 +249,7 @@ function rangeOf(findings: Findings, name: string, range: Range, at: string): vo
   }
 }
 
-/** The rules for a limit range (`ValidateLimitRange`). */
+/** Validates a limit range (`ValidateLimitRange`). */
 export function limitRangeCauses(object: ApiObject): StatusCause[] {
   const findings = new Findings();
   const seen = new Set<string>();

@@ -17,7 +17,7 @@ export const isHeadless = (spec: Plain): boolean => {
   return addresses.length === 1 && addresses[0] === 'None';
 };
 
-/** Whether the addresses of a headless service can have any family, because it has no selector. */
+/** Whether the addresses of a service may have any family. This is so for a headless service without a selector. */
 const isOpen = (spec: Plain): boolean =>
   spec.clusterIP === 'None' && Object.keys(labels(spec, 'selector')).length === 0;
 
@@ -38,7 +38,7 @@ function pairFindings(findings: Findings, spec: Plain): void {
   }
 }
 
-/** Validates each address and returns whether one is invalid. Addresses that the service already has stay valid. */
+/** Validates each address, and returns whether one is invalid. Addresses of the old service count as valid. */
 function addressFindings(findings: Findings, spec: Plain, before: Plain | undefined): boolean {
   const addresses = strings(spec, 'clusterIPs');
   const known = strings(before, 'clusterIPs');
@@ -57,7 +57,7 @@ function addressFindings(findings: Findings, spec: Plain, before: Plain | undefi
   return isWrong;
 }
 
-/** Validates addresses, their families and their policy (`ValidateServiceClusterIPsRelatedFields`). */
+/** Validates the addresses, their families and the family policy (`ValidateServiceClusterIPsRelatedFields`). */
 export function familyCauses(spec: Plain, before?: Plain): readonly StatusCause[] {
   const findings = new Findings();
   if (spec.type === 'ExternalName') return findings.causes;
@@ -95,7 +95,10 @@ const keepsPreference = (spec: Plain, before: Plain | undefined): boolean =>
   sameStrings(before, spec, 'clusterIPs') &&
   sameStrings(before, spec, 'ipFamilies');
 
-/** Releases the second address and family after a change to one family. A release without that change is refused. */
+/**
+ * Releases the second address and family when the policy changes to a single family. Without this change, a release is
+ * refused.
+ */
 function releaseSecond(findings: Findings, spec: Plain, before: Plain): void {
   const parts = [
     ['clusterIPs', 'secondary cluster IP'],
@@ -111,7 +114,7 @@ function releaseSecond(findings: Findings, spec: Plain, before: Plain): void {
   }
 }
 
-/** Derives missing families from the addresses. */
+/** Derives missing families from the given addresses. */
 function inferFamilies(findings: Findings, spec: Plain): void {
   const addresses = strings(spec, 'clusterIPs');
   if (spec.ipFamilyPolicy === 'SingleStack') {
@@ -130,8 +133,8 @@ function inferFamilies(findings: Findings, spec: Plain): void {
 }
 
 /**
- * Sets the policy and the families of a service before its addresses are allocated (`initIPFamilyFields`). `before` is
- * the old spec of an update. Returns the errors of these fields.
+ * Sets the policy and the families of a service before its addresses are allocated (`initIPFamilyFields`). Returns the
+ * errors of these fields. @param before the old spec of an update
  */
 export function initFamilies(spec: Plain, before?: Plain): readonly StatusCause[] {
   if (spec.type === 'ExternalName' || keepsPreference(spec, before)) return [];

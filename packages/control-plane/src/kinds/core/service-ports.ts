@@ -9,9 +9,9 @@ import { holdsRange, parseCidr } from '../base/addresses.ts';
 import { needsHealthPort, nodePortOf, picksNodePorts } from './service-types.ts';
 
 const SERVICE_NET = [10, 96] as const;
-/** The address range of services. */
+/** The range from which service addresses are allocated. */
 export const SERVICE_RANGE = `${SERVICE_NET.join('.')}.0.0/16`;
-/** The address of the Service `default/kubernetes`. */
+/** The cluster IP of the Service `default/kubernetes`. */
 export const FIRST_SERVICE_ADDRESS = `${SERVICE_NET.join('.')}.0.1`;
 const SERVICE_RANGES = 'networking.k8s.io/servicecidrs';
 const HOSTS = 65_534;
@@ -19,7 +19,7 @@ const FIRST_NODE_PORT = 30_000;
 const NODE_PORTS = 2768;
 const PORT_RANGE = `${FIRST_NODE_PORT}-${FIRST_NODE_PORT + NODE_PORTS - 1}`;
 
-/** A number below `range` that depends only on the text (FNV-1a). */
+/** A number below `range`, computed from the text alone (FNV-1a). */
 function spread(seed: string, range: number): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < seed.length; at++) hash = Math.imul(hash ^ seed.charCodeAt(at), 0x01000193) >>> 0;
@@ -27,8 +27,8 @@ function spread(seed: string, range: number): number {
 }
 
 /**
- * An address of the service network, derived from the uid of the service; `attempt` counts occupied ones (see
- * `admission/service.ts`). Undefined when all attempts failed.
+ * The address for a service, computed from its UID. Each attempt gives another address, if the previous one is occupied (see
+ * `admission/service.ts`). Undefined after the last attempt.
  */
 export function clusterAddress(uid: string, attempt = 0): string | undefined {
   if (attempt >= HOSTS) return undefined;
@@ -36,14 +36,14 @@ export function clusterAddress(uid: string, attempt = 0): string | undefined {
   return `${SERVICE_NET[0]}.${SERVICE_NET[1]}.${host >> 8}.${host & 255}`;
 }
 
-/** The node port of the port at `index`, derived in the same way. */
+/** The node port for the port at `index`, computed from the UID in the same way. */
 export const nodePort = (uid: string, index: number, attempt = 0): number | undefined =>
   attempt >= NODE_PORTS ? undefined : FIRST_NODE_PORT + ((spread(uid, NODE_PORTS) + index + attempt) % NODE_PORTS);
 
 const notInRange = `provided port is not in the valid range. The range of valid ports is ${PORT_RANGE}`;
 const isInRange = (port: number): boolean => port >= FIRST_NODE_PORT && port < FIRST_NODE_PORT + NODE_PORTS;
 
-/** The ready ranges of services. The allocator of cluster IPs is always ready. */
+/** The ready address ranges of services. The allocator of cluster IPs is always ready. */
 function readyRanges(stored: StrategyContext['stored']): readonly string[] {
   const ranges = (stored?.(SERVICE_RANGES) ?? []).filter(
     ({ metadata, status }) =>
@@ -53,7 +53,7 @@ function readyRanges(stored: StrategyContext['stored']): readonly string[] {
   return [SERVICE_RANGE, ...ranges.flatMap((range) => strings(look(range, 'spec'), 'cidrs'))];
 }
 
-/** Returns why a service cannot have this address, or undefined. The first and the last address of a range are reserved. */
+/** Why a service cannot have this address; undefined if it can. The first and the last address of a range are reserved. */
 function addressProblem(address: string, stored: StrategyContext['stored']): string | undefined {
   const parsed = parseCidr(`${address}/32`);
   const isUsable = (range: string): boolean => {
@@ -66,7 +66,7 @@ function addressProblem(address: string, stored: StrategyContext['stored']): str
   return readyRanges(stored).some(isUsable) ? undefined : 'the provided network does not match the current range';
 }
 
-/** Allocates the addresses of a service, or validates its requested addresses. */
+/** Allocates addresses for a service, or validates the addresses that the client requested. */
 export function allocateAddresses(
   service: ApiObject,
   { dryRun, stored }: StrategyContext,
@@ -83,7 +83,7 @@ export function allocateAddresses(
   }
   const address = addresses[0] ?? clusterAddress(service.metadata.uid ?? '');
   const { name = '' } = service.metadata;
-  // An IPAddress holds the address for the service, and must name it.
+  // An IPAddress reserves the address. It must name this service.
   const findings = new Findings();
   const at = 'spec.parentRef.name';
   if (name === '') findings.required(at);
@@ -99,7 +99,7 @@ export function allocateAddresses(
   return [];
 }
 
-/** The node ports that are allocated for a service in one write. */
+/** The node ports that one write allocates for a service. */
 class NodePorts {
   readonly #uid: string;
   readonly #taken: Set<number>;
@@ -111,7 +111,7 @@ class NodePorts {
     this.#taken = new Set(items(look(service, 'spec'), 'ports').map(nodePortOf));
   }
 
-  /** Whether a service may have the port. A dry run allocates nothing, so the range does not matter. */
+  /** Whether a service may have the port. A dry run allocates nothing, so it accepts ports outside of the range. */
   allows(port: number): boolean {
     return this.#dryRun || isInRange(port);
   }
@@ -127,7 +127,7 @@ class NodePorts {
   }
 }
 
-/** Ports of the service with the same number and different protocols share a node port. */
+/** Sets node ports. Ports of the service with the same number and different protocols share a node port. */
 function initNodePorts(spec: Plain, ports: NodePorts): readonly StatusCause[] {
   const byPort = new Map<unknown, number>();
   const allocated = new Set<number>();
@@ -156,7 +156,7 @@ function initNodePorts(spec: Plain, ports: NodePorts): readonly StatusCause[] {
   return [];
 }
 
-/** @throws StatusError 500 when two ports of a protocol have the same node port */
+/** @throws StatusError 500 if two ports with the same protocol have the same node port */
 function updateNodePorts(spec: Plain, before: Plain, ports: NodePorts): readonly StatusCause[] {
   const known = new Set(items(before, 'ports').map(nodePortOf));
   const seen = new Set<string>();
@@ -183,8 +183,8 @@ function allocateHealthPort(spec: Plain, ports: NodePorts): void {
 }
 
 /**
- * Allocates the node ports of a service, or validates its requested ports. @throws StatusError 500 when the health check
- * port is outside of the range
+ * Allocates node ports for a service, or validates the ports that the client requested. @throws StatusError 500 if the
+ * health check port is outside of the range
  */
 export function allocateNodePorts(
   service: ApiObject,
@@ -201,7 +201,7 @@ export function allocateNodePorts(
   return [];
 }
 
-/** The health check port is immutable. */
+/** The error for a changed health check port, which is immutable. */
 export const healthPortCauses = (spec: Plain, before: Plain): readonly StatusCause[] =>
   needsHealthPort(before) && needsHealthPort(spec) && spec.healthCheckNodePort !== before.healthCheckNodePort
     ? [forbiddenValue('spec.healthCheckNodePort', 'field is immutable')]

@@ -15,7 +15,7 @@ const PROTOCOLS = ['SCTP', 'TCP', 'UDP'];
 const POLICIES = ['Cluster', 'Local'];
 const DAY_SECONDS = 86_400;
 
-/** Whether a service is reachable from outside of the cluster. */
+/** Whether clients outside of the cluster can connect to a service. */
 export const isReachable = (spec: Plain): boolean =>
   spec.type === 'LoadBalancer' ||
   spec.type === 'NodePort' ||
@@ -43,7 +43,9 @@ function portFindings(findings: Findings, spec: Plain): void {
   }
 }
 
-/** A node port can only belong to one port of the service, and only some types have node ports. */
+/**
+ * Validates the node ports of a service. Only some types have node ports, and two ports of the service must not share one.
+ */
 function nodePortFindings(findings: Findings, spec: Plain): void {
   const ports = items(spec, 'ports');
   if (spec.type === 'ClusterIP') {
@@ -72,7 +74,7 @@ function nodePortFindings(findings: Findings, spec: Plain): void {
   }
 }
 
-/** Addresses that the service already has stay valid. */
+/** Validates the external addresses of a service. Addresses of the old service count as valid. */
 function addressFindings(findings: Findings, spec: Plain, before: Plain): void {
   const known = strings(before, 'externalIPs');
   for (const [index, address] of strings(spec, 'externalIPs').entries()) {
@@ -141,7 +143,7 @@ function trafficFindings(findings: Findings, spec: Plain): void {
   }
 }
 
-/** Only a load balancer has a class, which is a name. */
+/** Validates the load balancer class. Only a load balancer may have one. */
 export function balancerClassCauses(spec: Plain): readonly StatusCause[] {
   const findings = new Findings();
   const field = 'spec.loadBalancerClass';

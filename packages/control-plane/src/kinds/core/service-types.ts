@@ -11,13 +11,15 @@ const hasNodePorts = (spec: Plain): boolean => spec.type === 'NodePort' || spec.
 export const picksNodePorts = (spec: Plain): boolean =>
   spec.type === 'NodePort' || (spec.type === 'LoadBalancer' && spec.allocateLoadBalancerNodePorts !== false);
 
-/** Whether a service has a port for health checks of its nodes. */
+/** Whether a service has a port for the health checks of its nodes. */
 export const needsHealthPort = (spec: Plain): boolean =>
   spec.type === 'LoadBalancer' && spec.externalTrafficPolicy === 'Local';
 
 export const nodePortOf = (port: Plain | undefined): number => number(port, 'nodePort') ?? 0;
 
-/** Keeps allocated values that a PUT omits: addresses, node ports by the name of their port, the health check port. */
+/**
+ * Keeps allocated values that an update omits: addresses, the health check port, and node ports by the name of their port.
+ */
 export function keepAllocated(spec: Plain, before: Plain): void {
   if (needsAddress(before) && needsAddress(spec)) {
     if (text(spec, 'clusterIP') === '' && text(before, 'clusterIP') !== '') spec.clusterIP = before.clusterIP;
@@ -31,7 +33,7 @@ export function keepAllocated(spec: Plain, before: Plain): void {
   }
 }
 
-/** Derives the list of addresses from the single address if a client sets or changes only that one. */
+/** Copies the single address to the list of addresses, if the client set or changed only the single address. */
 export function normalizeAddresses(spec: Plain, before: Plain | undefined): void {
   const address = text(spec, 'clusterIP');
   if (before === undefined) {
@@ -65,7 +67,7 @@ function keepNodePorts(spec: Plain, before: Plain): void {
 const isBalancer = (spec: Plain): boolean => spec.type === 'LoadBalancer';
 const textsOf = (spec: Plain, fields: readonly string[]): string => JSON.stringify(fields.map((field) => spec[field]));
 
-/** Fields of only some types. A change of the type removes them, unless the client changes them too. */
+/** Fields that only some types of services have. */
 const TYPED_FIELDS: readonly (readonly [(spec: Plain) => boolean, readonly string[]])[] = [
   [needsAddress, ['clusterIP', 'clusterIPs']],
   [needsAddress, ['ipFamilies']],
@@ -76,7 +78,7 @@ const TYPED_FIELDS: readonly (readonly [(spec: Plain) => boolean, readonly strin
   [isReachable, ['externalTrafficPolicy']],
 ];
 
-/** A change of the type removes the fields of the old type, unless the client changed them too. */
+/** Removes the fields of the old type after a change of the type, unless the client also changed these fields. */
 export function dropOfOldType(spec: Plain, before: Plain): void {
   for (const [needs, fields] of TYPED_FIELDS) {
     if (!needs(before) || needs(spec) || textsOf(spec, fields) !== textsOf(before, fields)) continue;

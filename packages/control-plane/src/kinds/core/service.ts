@@ -43,7 +43,7 @@ function defaultService(service: ApiObject): void {
   if (['ClusterIP', 'LoadBalancer', 'NodePort'].includes(type)) spec.internalTrafficPolicy ??= 'Cluster';
 }
 
-/** Allocates families, addresses and node ports for a service. Their errors are reported alone. */
+/** Allocates families, addresses and node ports for a service. If there are errors, only these are reported. */
 function allocate(service: ApiObject, context: StrategyContext, before?: Plain): void {
   const spec = child(service, 'spec');
   const steps = [
@@ -70,7 +70,7 @@ function changeCauses(spec: Plain, before: Plain): StatusCause[] {
 
 const pointsOf = (service: ApiObject): Plain[] => items(look(service, 'status', 'loadBalancer'), 'ingress');
 
-/** Validates the addresses of a load balancer (`ValidateLoadBalancerStatus`). Existing addresses keep their form. */
+/** Validates the addresses of a load balancer (`ValidateLoadBalancerStatus`). Addresses of the old status count as valid. */
 function balancerCauses(service: ApiObject, old: ApiObject): StatusCause[] {
   const findings = new Findings();
   const points = pointsOf(service);
@@ -97,7 +97,10 @@ function balancerCauses(service: ApiObject, old: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
-/** The spec as its readers see it: with the list of addresses, and without a policy that an external name cannot have. */
+/**
+ * The spec in the form that readers get: with the list of addresses, and without a policy that an ExternalName service
+ * cannot have.
+ */
 function readSpec(spec: Plain): Plain {
   const shown = { ...spec };
   normalizeAddresses(shown, undefined);
@@ -106,7 +109,7 @@ function readSpec(spec: Plain): Plain {
 }
 
 function shownService(json: string): string {
-  // Other types are stored in the served form.
+  // Services of other types are already stored in this form.
   if (!json.includes('"type":"ExternalName"')) return json;
   const service = parseJson(json) as ApiObject;
   return renderObject({ ...service, spec: readSpec(look(service, 'spec')) }, undefined);
@@ -115,7 +118,7 @@ function shownService(json: string): string {
 export const serviceStrategy: Strategy = {
   setDefaults: defaultService,
   prepareForCreate(service, context) {
-    // A service that a write of its status creates gets no address.
+    // If a write of the status creates the service, no address is allocated.
     if (context.subresource === '') {
       normalizeAddresses(child(service, 'spec'), undefined);
       allocate(service, context);

@@ -21,7 +21,7 @@ import { affinityChange } from './volume-affinity.ts';
 /** The message of `validateBasicResource`, which looks at the amount as a 64-bit integer. */
 const BASIC_AMOUNT = 'must be a valid resource quantity';
 
-/** Fields of a volume spec that are not a source. */
+/** Fields of a volume spec other than its sources. */
 const PLAIN_FIELDS = new Set([
   'capacity',
   'accessModes',
@@ -102,7 +102,7 @@ function capacityFindings(findings: Findings, spec: Plain, at: string): void {
 
 /**
  * Validates the spec of a volume (`ValidatePersistentVolumeSpec`).
- * @param volumeName undefined: the volume is part of its attachment
+ * @param volumeName name of the volume; undefined if the spec is part of an attachment
  */
 export function volumeSpecFindings(findings: Findings, spec: Plain, at: string, volumeName: string | undefined): void {
   const inline = volumeName === undefined;
@@ -172,7 +172,7 @@ function sourceRules(findings: Findings, spec: Plain, at: string, volumeName: st
   for (const [name, source] of sources) {
     const isSecond = count > 0;
     count++;
-    // The real server allows this one also as a second source.
+    // The real server allows this source even if it is the second one.
     if (isSecond && name !== 'flexVolume') findings.forbidden(`${at}.${SECOND_NAMES.get(name) ?? name}`, ONE_TYPE);
     else oneSource(findings, spec, name, source, at, volumeName);
   }
@@ -240,13 +240,13 @@ function claimCauses(claim: ApiObject, old?: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
-/** Immutable fields of a claim (`ValidatePersistentVolumeClaimUpdate`). */
+/** The errors for changes of immutable fields in a claim (`ValidatePersistentVolumeClaimUpdate`). */
 function claimChange(claim: ApiObject, old: ApiObject): StatusCause[] {
   const spec = look(claim, 'spec');
   const before = copyJson(look(old, 'spec'));
   const bound = look(claim, 'status').phase === 'Bound';
   const frozen = copyWithEmpties(spec);
-  // The binder sets the volume name once, and a claim without a class may get one.
+  // The binder may set the volume name once. A claim without a class may get one.
   if (text(before, 'volumeName') === '') carry(before, 'volumeName', frozen.volumeName);
   if (before.storageClassName === undefined && spec.storageClassName !== undefined) {
     delete frozen.storageClassName;
@@ -279,13 +279,13 @@ function claimChange(claim: ApiObject, old: ApiObject): StatusCause[] {
 
 const storageOf = (spec: Plain): unknown => look(spec, 'resources', 'requests').storage;
 
-/** Sets or deletes a field. */
+/** Sets a field, or deletes it if the value is undefined. */
 function carry(target: Plain, field: string, value: unknown): void {
   if (value === undefined) delete target[field];
   else target[field] = value;
 }
 
-/** An applied attributes class may be changed but not removed. */
+/** Checks that an applied attributes class is not removed. It may be changed. */
 function attributesClassCauses(spec: Plain, status: Plain): StatusCause[] {
   if (status.currentVolumeAttributesClassName === undefined) return [];
   const field = 'spec.volumeAttributesClassName';
@@ -327,7 +327,7 @@ const RESIZES = [
   'NodeResizeInfeasible',
 ].sort();
 
-/** Validates a resource of a claim that can be resized: storage, or a resource of a driver. */
+/** Validates the name of a resource in the status of a claim: `storage`, or a resource of a driver. */
 function resizableFindings(findings: Findings, name: string, at: string): boolean {
   const problems = qualifiedNameProblems(name);
   findings.problems(at, name, problems);
@@ -358,7 +358,7 @@ function claimStatusCauses(claim: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
-/** Defaults of a claim, also of one in a stateful set. */
+/** Sets the defaults of a claim. A stateful set contains claims too. */
 export function defaultClaim(claim: Plain | ApiObject): void {
   const spec = child(claim, 'spec');
   const status = child(claim, 'status');
@@ -381,7 +381,7 @@ export const claimStrategy = strategy({
     if (subresource !== '') return;
     const spec = child(claim, 'spec');
     if (look(old, 'spec').dataSourceRef === undefined) dropForeignSource(spec);
-    // An existing data source is not validated.
+    // A data source that the old claim already has is not changed.
     if (look(old, 'spec').dataSource === undefined) dropSource(spec);
     mirrorSource(spec);
   },

@@ -1,7 +1,7 @@
 import type { Plain } from '../../apimachinery/objects/plain.ts';
 import { internalForm } from './form.ts';
 
-/** Equal runs of lines: `a[from, from + size)` is `b[at, at + size)`. */
+/** Equal lines of two texts: `a[from, from + size)` equals `b[at, at + size)`. */
 interface Match {
   readonly a: number;
   readonly b: number;
@@ -9,10 +9,10 @@ interface Match {
 }
 
 const CONTEXT = 3;
-/** From this number of lines on, frequent lines do not start a match. */
+/** In a text with at least this number of lines, frequent lines do not start a match. */
 const MANY_LINES = 200;
 
-/** The positions of each line of `b`, without frequent lines. */
+/** The line numbers of each line in `b`. Frequent lines are omitted. */
 function placesOf(b: readonly string[]): Map<string, number[]> {
   const places = new Map<string, number[]>();
   for (const [index, line] of b.entries()) {
@@ -28,7 +28,7 @@ function placesOf(b: readonly string[]): Map<string, number[]> {
 
 type Range = readonly [aLow: number, aHigh: number, bLow: number, bHigh: number];
 
-/** The first longest common run, extended at both ends by frequent lines. */
+/** The first of the longest common runs of lines. It is extended at both ends by frequent lines. */
 function longest(
   a: readonly string[],
   b: readonly string[],
@@ -58,7 +58,7 @@ function longest(
   return { a: i, b: j, size };
 }
 
-/** All common runs, in order (Ratcliff and Obershelp). The last one has no lines and marks the end. */
+/** All common runs in order, by the algorithm of Ratcliff and Obershelp. The last one has no lines, and marks the end. */
 function matches(a: readonly string[], b: readonly string[]): Match[] {
   const places = placesOf(b);
   const found: Match[] = [];
@@ -130,7 +130,7 @@ function hunk(a: readonly string[], b: readonly string[], group: readonly Change
   return `@@ -${span(aFrom, aTo - aFrom)} +${span(bFrom, bTo - bFrom)} @@\n${lines.join('\n')}\n`;
 }
 
-/** A diff of two values in the internal form of the server, for refusals of immutable fields. */
+/** The diff of two values in the internal form of the server. Errors about immutable fields contain it. */
 export function internalDiff(structure: string, before: Plain, after: Plain): string {
   const shown = (value: Plain): string => JSON.stringify(internalForm(structure, value), null, 1);
   return unifiedDiff(shown(before), shown(after));

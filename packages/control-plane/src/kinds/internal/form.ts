@@ -28,10 +28,10 @@ function structureOf(name: string): readonly InternalField[] | undefined {
   return structures.get(name);
 }
 
-/** Fields of a pod spec that are in the security context of the internal form. */
+/** Fields of a pod spec that the internal form has in the security context. */
 const HOST_FIELDS = ['hostNetwork', 'hostPID', 'hostIPC', 'shareProcessNamespace', 'hostUsers'];
 
-/** The security context of a pod in the internal form, with the host fields of the spec. */
+/** The security context of a pod in the internal form. It contains the host fields of the spec. */
 function podForm(spec: Plain): Plain {
   const context = look(spec, 'securityContext');
   const held = HOST_FIELDS.filter((field) => spec[field] !== undefined).map((field) => [field, spec[field]]);
@@ -41,11 +41,11 @@ function podForm(spec: Plain): Plain {
 
 const ZEROS: Readonly<Record<string, unknown>> = { "''": '', '0': 0, b: false, q: '0', '?': null };
 
-/** Go writes the keys of maps in order. */
+/** Sorts the keys of maps, as Go does. */
 export const inOrder = (value: unknown): unknown =>
   isPlain(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value;
 
-/** Selectors have the form of the API, in the order of their structure. */
+/** A selector in the form of the API, with the field order of its Go structure. */
 export function selectorForm(selector: Plain): Plain {
   const { matchLabels, matchExpressions } = selector;
   return {
@@ -77,8 +77,8 @@ function formOf(type: string, value: unknown): unknown {
 }
 
 /**
- * Converts a value of the API to the internal structure of the server: Go's field names and order, with zero values. Structures
- * that are not in the table are unchanged.
+ * Converts a value of the API to the internal structure of the server: Go's field names and order, with zero values.
+ * Structures that are missing in the table do not change.
  */
 export function internalForm(structure: string, value: Plain): Plain {
   const fields = structureOf(structure);
@@ -91,7 +91,7 @@ export function internalForm(structure: string, value: Plain): Plain {
   }
   const form: Plain = {};
   for (const { name, type, key } of fields) {
-    // Metadata is embedded: its fields are next to the others, with their names in the API.
+    // Metadata is embedded, so its fields are next to the other fields. They keep their names from the API.
     if (type === 'ObjectMeta') Object.assign(form, byKey.get(key) ?? {});
     else form[name] = formOf(type, byKey.get(key));
   }

@@ -1,9 +1,9 @@
 /**
- * Internal structures of the server for some kinds, with their fields in order. Errors of an immutable field end with a diff of two of
- * these values.
+ * Internal structures of the server for some kinds, with their fields in order. Errors about an immutable field end with a
+ * diff of two such values.
  *
- * A row is `Structure: Field:type …`. `Field:type=name` has the name in the API if it differs in more than the case, and `=-` if
- * the API has the field elsewhere. Types:
+ * Each row is `Structure: Field:type …`. `Field:type=name` gives the name in the API, if it differs in more than the case.
+ * `=-` means that the API has the field elsewhere. Types:
  * - `''`, `0`, `b` (false) and `q` (quantity) always have a value
  * - `?` is null if it is not set; `s` is a selector or null
  * - `*S`, `[]S` and `{}S` are null or contain structures; `S` is a structure that always exists

@@ -2,12 +2,12 @@ import { defaultPodResources } from '../../apimachinery/objects/amounts.ts';
 import { isPlain, items, look, type Plain, preset, presets, text } from '../../apimachinery/objects/plain.ts';
 import { roundAmounts } from '../../apimachinery/objects/quantity.ts';
 
-/** Splits `repo/name:tag@digest`, to find whether the tag is `latest`, explicit or implied. */
+/** Splits `repo/name:tag@digest`, to find whether the tag is `latest`, another one, or absent. */
 const REFERENCE =
   /^(?:[a-zA-Z0-9](?:[-.a-zA-Z0-9]*[a-zA-Z0-9])?(?::\d+)?\/)?[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*(?:\/[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*)*(?::[\w][\w.-]{0,127})?$/;
 
 function isLatest(image: string): boolean {
-  // An invalid reference has no tag.
+  // An invalid reference counts as one without a tag.
   if (image.includes('@') || image.length > 255 || !REFERENCE.test(image)) return false;
   const tag = /:([^:/]*)$/.exec(image)?.[1];
   return tag === undefined || tag === 'latest';
@@ -21,7 +21,7 @@ function defaultProbe(probe: unknown): void {
   defaultAction(probe);
 }
 
-/** Defaults of an HTTP action and of the service of a gRPC probe. */
+/** Sets the defaults of an HTTP action, and of the service of a gRPC probe. */
 function defaultAction(action: unknown): void {
   if (!isPlain(action)) return;
   const { httpGet, grpc } = action;
@@ -39,7 +39,7 @@ function roundResources(holder: Plain): void {
   roundAmounts(resources.requests);
 }
 
-/** Missing requests get the values of the limits. */
+/** Copies limits to missing requests. */
 function defaultRequests(container: Plain): void {
   const resources = look(container, 'resources');
   const { limits } = resources;
@@ -49,7 +49,7 @@ function defaultRequests(container: Plain): void {
   resources.requests = requests;
 }
 
-/** On the host network, a container port is a port of the node. */
+/** Sets the host ports of a pod on the host network: a container port is a port of the node. */
 function defaultHostPorts(container: Plain): void {
   for (const port of items(container, 'ports')) if ((port.hostPort ?? 0) === 0) port.hostPort = port.containerPort;
 }
@@ -74,7 +74,7 @@ function defaultContainer(container: Plain): void {
 
 const FILE_MODE = 0o644;
 
-/** Volume sources with a file mode. */
+/** Volume sources whose files have a mode. */
 const FILE_SOURCES = ['configMap', 'secret', 'downwardAPI', 'projected'];
 
 const VOLUME_DEFAULTS: Readonly<Record<string, Plain>> = {
@@ -88,7 +88,7 @@ function defaultItems(source: unknown): void {
   for (const item of items(source, 'items')) defaultFieldRef(item.fieldRef);
 }
 
-/** Defaults of the sources of any volume, also a persistent one. */
+/** Sets the defaults of volume sources, in pods and in persistent volumes. */
 export function defaultSources(volume: Plain): void {
   const { hostPath } = volume;
   if (isPlain(hostPath)) hostPath.type ??= '';
@@ -100,7 +100,7 @@ export function defaultSources(volume: Plain): void {
 
 function defaultVolume(volume: Plain): void {
   const sources = Object.keys(volume).filter((field) => field !== 'name');
-  // A volume without a source is an empty directory.
+  // A volume without a source becomes an empty directory.
   if (sources.length === 0) volume.emptyDir = {};
   for (const name of FILE_SOURCES) {
     const source = volume[name];
@@ -123,7 +123,7 @@ function defaultVolume(volume: Plain): void {
   defaultSources(volume);
 }
 
-/** Defaults of pods, but not of pod templates (`SetDefaults_Pod`). Mutates. */
+/** Sets the defaults that pods have and pod templates do not (`SetDefaults_Pod`). Mutates. */
 export function defaultPod(spec: Plain): void {
   const containers = [...items(spec, 'containers'), ...items(spec, 'initContainers')];
   for (const container of containers) defaultRequests(container);
@@ -132,7 +132,7 @@ export function defaultPod(spec: Plain): void {
   if (spec.hostNetwork === true) for (const container of containers) defaultHostPorts(container);
 }
 
-/** Defaults of the spec of a pod or pod template (`SetDefaults_PodSpec` and similar functions). Mutates. */
+/** Sets the defaults of the spec of a pod or pod template (`SetDefaults_PodSpec` and similar functions). Mutates. */
 export function defaultPodSpec(spec: Plain): void {
   for (const list of ['containers', 'initContainers', 'ephemeralContainers']) {
     for (const container of items(spec, list)) defaultContainer(container);
@@ -143,7 +143,7 @@ export function defaultPodSpec(spec: Plain): void {
   presets(spec, { restartPolicy: 'Always', dnsPolicy: 'ClusterFirst', schedulerName: 'default-scheduler' });
   spec.terminationGracePeriodSeconds ??= 30;
   spec.securityContext ??= {};
-  // The deprecated field has the value of the new one.
+  // The deprecated field gets the value of the new field.
   const account = text(spec, 'serviceAccountName') || text(spec, 'serviceAccount');
   if (account !== '') {
     spec.serviceAccountName = account;

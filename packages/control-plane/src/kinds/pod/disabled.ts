@@ -7,7 +7,7 @@ type Hooks = Pick<KindDefinition, 'prepareForCreate' | 'prepareForUpdate'>;
 /** Sources of a projected volume whose features are off by default in the real server. */
 const DISABLED_SOURCES = ['clusterTrustBundle', 'podCertificate'];
 
-/** Removes fields that the real server drops, because their feature is disabled by default. */
+/** Removes fields whose feature is disabled by default. The real server does the same. */
 function dropDisabled(spec: Plain): void {
   for (const list of ['initContainers', 'containers', 'ephemeralContainers']) {
     for (const container of items(spec, list)) {
@@ -24,7 +24,7 @@ function dropDisabled(spec: Plain): void {
   }
 }
 
-/** A strategy that drops fields of features that are off from the spec of its pods, which is found at `path`. */
+/** A strategy that also removes fields of disabled features from the pod spec at `path`. */
 export function withoutDisabled<S extends Hooks>(strategy: S, ...path: readonly string[]): S {
   const drop = (object: ApiObject): void => dropDisabled(look(object, ...path));
   return {

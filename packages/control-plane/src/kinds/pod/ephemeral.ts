@@ -9,7 +9,7 @@ import { podSpecCauses } from './validate.ts';
 const AT = 'spec.ephemeralContainers';
 const MIRROR = 'kubernetes.io/config.mirror';
 
-/** Of a write to `pods/NAME/ephemeralcontainers` only these count (`dropNonEphemeralContainerUpdates`). */
+/** Keeps only the fields that a write to `pods/NAME/ephemeralcontainers` may change (`dropNonEphemeralContainerUpdates`). */
 export function prepareEphemeral(pod: ApiObject, old: ApiObject): void {
   const sent = items(look(pod, 'spec'), 'ephemeralContainers');
   const spec = copyJson(look(old, 'spec'));
@@ -21,7 +21,10 @@ export function prepareEphemeral(pod: ApiObject, old: ApiObject): void {
   pod.status = look(old, 'status');
 }
 
-/** Ephemeral containers may be added; existing ones are immutable (`ValidatePodEphemeralContainersUpdate`). */
+/**
+ * Validates the ephemeral containers. They may be added, but existing ones are immutable
+ * (`ValidatePodEphemeralContainersUpdate`).
+ */
 export function ephemeralCauses(pod: ApiObject, old: ApiObject): StatusCause[] {
   const spec = look(pod, 'spec');
   const causes = podSpecCauses(spec, 'spec');

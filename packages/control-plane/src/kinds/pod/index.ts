@@ -10,7 +10,7 @@ import { followAddress, keepGenerations, podStatusCauses, roundStatus } from './
 import { podUpdateCauses } from './update.ts';
 import { podCauses } from './validate.ts';
 
-/** The allowed changes of each subresource. */
+/** The validation of an update of each subresource. */
 const UPDATES: Readonly<Record<string, (pod: ApiObject, old: ApiObject) => StatusCause[]>> = {
   '': podUpdateCauses,
   ephemeralcontainers: ephemeralCauses,
@@ -18,7 +18,7 @@ const UPDATES: Readonly<Record<string, (pod: ApiObject, old: ApiObject) => Statu
   status: podStatusCauses,
 };
 
-/** Changes of a pod at its admission. */
+/** The hooks for pods. */
 export const podStrategy: Pick<
   KindDefinition,
   'setDefaults' | 'prepareForCreate' | 'prepareForUpdate' | 'validate' | 'validateUpdate' | 'gracePeriodSeconds'

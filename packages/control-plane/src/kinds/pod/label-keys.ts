@@ -6,7 +6,7 @@ const PREFERRED = 'preferredDuringSchedulingIgnoredDuringExecution';
 
 const OPERATORS = { matchLabelKeys: 'In', mismatchLabelKeys: 'NotIn' } as const;
 
-/** Adds the labels of the pod with the listed keys to a selector. Without a selector nothing is selected. */
+/** Adds labels of the pod to a selector, those with the listed keys. If there is no selector, nothing changes. */
 function merge(holder: Plain, own: Readonly<Record<string, string>>, lists: readonly (keyof typeof OPERATORS)[]): void {
   const selector = holder.labelSelector;
   if (!isPlain(selector)) return;
@@ -19,7 +19,8 @@ function merge(holder: Plain, own: Readonly<Record<string, string>>, lists: read
 }
 
 /**
- * `matchLabelKeys` and `mismatchLabelKeys` of a new pod are written into its selectors, so that later label changes have no effect. Templates keep the keys alone.
+ * Adds the labels that `matchLabelKeys` and `mismatchLabelKeys` name to the selectors of a new pod. So later changes of its
+ * labels have no effect. Templates keep only the keys.
  * @see kubernetes pkg/registry/core/pod `mutatePodAffinity`, `mutateTopologySpreadConstraints`
  */
 export function mergeLabelKeys(pod: ApiObject): void {

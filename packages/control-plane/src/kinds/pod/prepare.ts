@@ -7,7 +7,7 @@ import { mergeLabelKeys } from './label-keys.ts';
 
 const QOS_RESOURCES = ['cpu', 'memory'];
 
-/** The sums of the amounts of CPU and memory in requests or limits. Amounts of zero do not count. */
+/** The total CPU and memory in the requests or limits. Amounts of zero are ignored. */
 function qosSums(holders: readonly Plain[], list: 'requests' | 'limits'): ReadonlyMap<string, bigint> {
   const sums = new Map<string, bigint>();
   for (const holder of holders) {
@@ -19,7 +19,10 @@ function qosSums(holders: readonly Plain[], list: 'requests' | 'limits'): Readon
   return sums;
 }
 
-/** `Guaranteed`, `Burstable` or `BestEffort`, from the CPU and memory of the pod, or else of all containers. */
+/**
+ * The QoS class: `Guaranteed`, `Burstable` or `BestEffort`. It depends on the CPU and memory of the pod, or else of all
+ * containers.
+ */
 export function qosClass(spec: Plain): string {
   const containers = [...items(spec, 'containers'), ...items(spec, 'initContainers')];
   const holders = isPlain(spec.resources)
@@ -43,10 +46,10 @@ const gated = (now: Date): Plain => ({
   message: 'Scheduling is blocked due to non-empty scheduling gates',
 });
 
-/** A new pod is Pending. The status of the client is ignored. */
+/** Sets the status of a new pod to Pending. A status from the client is ignored. */
 export function preparePod(pod: ApiObject, { now }: StrategyContext): void {
   const spec = child(pod, 'spec');
-  // A negative time means the shortest one.
+  // A negative grace period becomes the shortest one, one second.
   const grace = spec.terminationGracePeriodSeconds;
   if ((typeof grace === 'number' || typeof grace === 'bigint') && grace < 0) spec.terminationGracePeriodSeconds = 1;
   mergeLabelKeys(pod);
@@ -55,7 +58,6 @@ export function preparePod(pod: ApiObject, { now }: StrategyContext): void {
   pod.status = status;
 }
 
-/** The QoS class is immutable, and a scheduled pod keeps its node. */
 /** The mounts in all container statuses. */
 const statusMounts = (status: Plain): Plain[] =>
   ['containerStatuses', 'initContainerStatuses', 'ephemeralContainerStatuses'].flatMap((list) =>
@@ -67,7 +69,7 @@ const hasVolumeStatus = (status: Plain): boolean =>
 
 export function preparePodUpdate(pod: ApiObject, old: ApiObject, subresource: string): void {
   const status = pod.status;
-  // Behind a disabled feature gate: only an existing value remains.
+  // The feature gate of this field is disabled, so only an existing value remains.
   if (isPlain(status) && look(old, 'status').nodeAllocatableResourceClaimStatuses === undefined) {
     delete status.nodeAllocatableResourceClaimStatuses;
   }
@@ -79,7 +81,10 @@ export function preparePodUpdate(pod: ApiObject, old: ApiObject, subresource: st
   if (isPlain(status) && before !== undefined && !isKept) status.qosClass = before;
 }
 
-/** The grace period of a deletion in seconds: zero for a pod that runs nowhere or has finished, else its own one. */
+/**
+ * The grace period of a deletion in seconds. It is zero for a pod that has no node or has finished. Other pods have their
+ * own grace period.
+ */
 export function podGracePeriod(pod: ApiObject): number {
   const phase = look(pod, 'status').phase;
   const spec = look(pod, 'spec');

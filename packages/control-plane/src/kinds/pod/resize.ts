@@ -17,7 +17,10 @@ function put(holder: Plain, field: string, value: unknown): void {
   else holder[field] = value;
 }
 
-/** The old containers with the resources of the new ones. Containers with other names are kept for the validation. */
+/**
+ * The old containers with the resources of the new ones. New containers with other names are included, so that the
+ * validation refuses them.
+ */
 function resized(sent: readonly Plain[], before: readonly Plain[]): readonly Plain[] {
   if (sent.some((container, index) => text(container, 'name') !== text(before[index] ?? {}, 'name'))) return sent;
   return sent.map((container, index) => {
@@ -27,11 +30,11 @@ function resized(sent: readonly Plain[], before: readonly Plain[]): readonly Pla
   });
 }
 
-/** Keeps only the resources of a write to `pods/NAME/resize` (`dropNonResizeUpdates`). */
+/** Keeps only the resources in a write to `pods/NAME/resize` (`dropNonResizeUpdates`). */
 export function prepareResize(pod: ApiObject, old: ApiObject): void {
   const sent = look(pod, 'spec');
   const spec = copyJson(look(old, 'spec'));
-  // The validation refuses other numbers of containers.
+  // If the numbers of containers differ, the validation refuses the write.
   if (LISTS.some((list) => items(sent, list).length !== items(spec, list).length)) return;
   for (const list of LISTS) {
     const containers = resized(items(sent, list), items(spec, list));
@@ -44,14 +47,17 @@ export function prepareResize(pod: ApiObject, old: ApiObject): void {
   pod.status = look(old, 'status');
 }
 
-/** Requests and limits without the amounts that a resize may change. */
+/** The requests and limits that a resize may not change. */
 function others(resources: Plain): Plain {
   const of = (field: string): Plain =>
     Object.fromEntries(Object.entries(look(resources, field)).filter(([name]) => !AMOUNTS.has(name)));
   return { requests: of('requests'), limits: of('limits') };
 }
 
-/** Whether a container differs in more than what a resize may change. The real server does not compare the claims of the new one. */
+/**
+ * Whether a container has changes that a resize may not make. The real server does not compare the claims of the new
+ * container.
+ */
 function isChanged(container: Plain, before: Plain): boolean {
   const { resources: _resources, ...rest } = container;
   const { resources: _before, ...restBefore } = before;
@@ -59,7 +65,7 @@ function isChanged(container: Plain, before: Plain): boolean {
   return !jsonEquals(rest, restBefore) || !jsonEquals(others(now), others(was)) || items(was, 'claims').length > 0;
 }
 
-/** Amounts can be changed, and not removed. */
+/** The errors for removed amounts. A resize may only change them. */
 function removedCauses(resources: Plain, before: Plain, at: string, what: string): StatusCause[] {
   return ['requests', 'limits'].flatMap((field) => {
     const now = look(resources, field);
@@ -71,7 +77,7 @@ function removedCauses(resources: Plain, before: Plain, at: string, what: string
 const hasAmounts = ({ resources }: Plain): boolean =>
   isPlain(resources) && ['requests', 'limits'].some((field) => Object.keys(look(resources, field)).length > 0);
 
-/** Changes of the resources of the pod as a whole. */
+/** The errors of changes to the resources of the whole pod. */
 function podLevelCauses(spec: Plain, before: Plain): StatusCause[] {
   if (!hasAmounts(spec) && !hasAmounts(before)) return [];
   const at = 'spec.resources';
@@ -86,7 +92,7 @@ function podLevelCauses(spec: Plain, before: Plain): StatusCause[] {
   ];
 }
 
-/** Containers must have the order and names of the old ones. */
+/** The errors for containers whose order or names differ from the old ones. */
 function orderCauses(spec: Plain, before: Plain): StatusCause[] {
   return [...LISTS].reverse().flatMap((list) => {
     const [now, was] = [items(spec, list), items(before, list)];
@@ -114,7 +120,7 @@ function initCauses(container: Plain, before: Plain, at: string): StatusCause[] 
   return causes;
 }
 
-/** Changes of the containers. */
+/** The errors of changes to containers. */
 function containerCauses(spec: Plain, before: Plain): StatusCause[] {
   const each = (list: string, causes: (now: Plain, was: Plain, at: string) => StatusCause[]): StatusCause[] =>
     items(spec, list).flatMap((container, index) =>
@@ -131,7 +137,7 @@ function containerCauses(spec: Plain, before: Plain): StatusCause[] {
   ];
 }
 
-/** Whether the kubelet of a running pod reports resources, so that it can change them. */
+/** Whether the kubelet of a running pod reports resources. Only then it can change them. */
 function isResizable(old: ApiObject): boolean {
   const running = items(look(old, 'status'), 'containerStatuses').find(
     (status) => look(status, 'state').running !== undefined,
@@ -139,7 +145,7 @@ function isResizable(old: ApiObject): boolean {
   return running === undefined || running.resources !== undefined;
 }
 
-/** The errors of a resize of a pod (`ValidatePodResize`). */
+/** All errors of a resize (`ValidatePodResize`). */
 export function resizeCauses(pod: ApiObject, old: ApiObject): StatusCause[] {
   const spec = look(pod, 'spec');
   const before = look(old, 'spec');

@@ -14,7 +14,7 @@ const HEALTH = ['Healthy', 'Unhealthy', 'Unknown'];
 const LONGEST_MESSAGE = 1024;
 const MOST_IPS = 2;
 
-/** A list of container statuses and the containers that it describes. */
+/** A list of container statuses, and the list of containers that it describes. */
 const LISTS = [
   ['containerStatuses', 'containers'],
   ['initContainerStatuses', 'initContainers'],
@@ -47,7 +47,7 @@ function nominationFindings(findings: Findings, pod: ApiObject, old: ApiObject):
   }
 }
 
-/** A container that ended permanently does not run again. */
+/** Checks that a container that ended permanently does not run again. */
 function transitionFindings(findings: Findings, pod: ApiObject, old: ApiObject): void {
   const spec = look(old, 'spec');
   for (const [list, containers] of LISTS) {
@@ -59,7 +59,8 @@ function transitionFindings(findings: Findings, pod: ApiObject, old: ApiObject):
       if (next.length === 0 || canTerminatedRun(spec, containers, text(before, 'name'), terminated.exitCode ?? 0))
         continue;
       const why = 'may not be transitioned to non-terminated state';
-      // The server reports each status of an ephemeral container, and only the first one of other containers.
+      // For each status of an ephemeral container, the server adds an error. For other containers, it adds an error only for
+      // the first.
       const count = list === 'ephemeralContainerStatuses' ? next.length : 1;
       for (let each = 0; each < count; each += 1) findings.forbidden(`status.${list}[${index}].state`, why);
     }
@@ -128,7 +129,7 @@ function extendedClaimFindings(findings: Findings, pod: ApiObject): void {
 
 const isSix = (address: string): boolean => (parseAddress(address)?.bytes.length ?? 0) > 4;
 
-/** Addresses that the status already has stay valid. */
+/** Validates the addresses in a status. Addresses of the old status count as valid. */
 function addressFindings(findings: Findings, pod: ApiObject, old: ApiObject, list: 'podIPs' | 'hostIPs'): void {
   const field = `status.${list}`;
   const entries = items(pod.status, list);
@@ -244,7 +245,7 @@ export function podStatusCauses(pod: ApiObject, old: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
-/** Keeps the `observedGeneration` of the pod and of each condition when an update omits it. */
+/** Keeps the `observedGeneration` of the pod and of each condition if an update omits it. */
 export function keepGenerations(pod: ApiObject, old: ApiObject): void {
   const { status } = pod;
   if (!isPlain(status)) return;
@@ -259,7 +260,7 @@ export function keepGenerations(pod: ApiObject, old: ApiObject): void {
   }
 }
 
-/** Rounds the quantities of a status, as in a spec. */
+/** Rounds the quantities in a status, as in a spec. */
 export function roundStatus(status: Plain): void {
   const containers = LISTS.flatMap(([list]) => items(status, list));
   for (const holder of [status, ...containers]) {

@@ -8,7 +8,7 @@ import { internalDiff } from '../internal/diff.ts';
 import { internalForm } from '../internal/form.ts';
 import { podSpecCauses, tokenCauses } from './validate.ts';
 
-/** The text of the real server, whose list of fields has no spaces. */
+/** The text of the real server. Its list of fields has no spaces. */
 const MUTABLE_FIELDS =
   'pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)';
 
@@ -28,7 +28,7 @@ function gateCauses(spec: Plain, before: Plain): StatusCause[] {
 
 const hasGates = (spec: Plain): boolean => items(spec, 'schedulingGates').length > 0;
 
-/** The new spec with the old values in all mutable fields, to compare it with the old one. */
+/** The new spec with the old values in all mutable fields. It must equal the old spec. */
 function frozenPart(spec: Plain, before: Plain): Plain {
   const frozen = copyWithEmpties(spec);
   for (const list of ['containers', 'initContainers']) {
@@ -54,7 +54,7 @@ function carry(from: Plain, field: string, to: Plain): void {
   else to[field] = from[field];
 }
 
-/** Restores the old node affinity, and removes an affinity that is then empty. */
+/** Restores the old node affinity. If the affinity is empty then, it is removed. */
 function freezeNodeAffinity(frozen: Plain, before: Plain): void {
   const old = look(before, 'affinity').nodeAffinity;
   if (jsonEquals(look(frozen, 'affinity').nodeAffinity, old)) return;
@@ -66,10 +66,10 @@ function freezeNodeAffinity(frozen: Plain, before: Plain): void {
 
 const TERMS = 'requiredDuringSchedulingIgnoredDuringExecution';
 
-/** Whether the list starts with the old items. */
+/** Whether a list starts with all items of the old list. */
 const onlyAdds = (now: readonly Plain[], old: readonly Plain[]): boolean => jsonEquals(now.slice(0, old.length), old);
 
-/** Whether requirements were only added to a term. An empty term matches nothing, so it must remain empty. */
+/** Whether a change only added requirements to a term. An empty term matches nothing, so it must stay empty. */
 function narrows(term: Plain, old: Plain): boolean {
   const [expressions, fields] = [items(old, 'matchExpressions'), items(old, 'matchFields')];
   const [nowExpressions, nowFields] = [items(term, 'matchExpressions'), items(term, 'matchFields')];
@@ -77,7 +77,7 @@ function narrows(term: Plain, old: Plain): boolean {
   return onlyAdds(nowExpressions, expressions) && onlyAdds(nowFields, fields);
 }
 
-/** While a pod has scheduling gates, its placement may only be narrowed. */
+/** Checks changes of the placement of a pod with scheduling gates. They may only exclude nodes. */
 function placementCauses(spec: Plain, before: Plain): StatusCause[] {
   const causes: StatusCause[] = [];
   const selector = look(spec, 'nodeSelector');
@@ -106,7 +106,7 @@ function placementCauses(spec: Plain, before: Plain): StatusCause[] {
   return causes;
 }
 
-/** Every container needs an image. */
+/** Checks that every container has an image. */
 function imageCauses(spec: Plain, list: string): StatusCause[] {
   return items(spec, list).flatMap((container, index) => {
     const field = `spec.${list}[${index}].image`;
@@ -126,14 +126,14 @@ function deadlineCauses(spec: Plain, before: Plain): StatusCause[] {
   return now > old ? [invalidValue(field, now, 'must be less than or equal to previous value')] : [];
 }
 
-/** Whether all tolerations remain, except for their seconds. */
+/** Whether all old tolerations remain. Their seconds may change. */
 function tolerationsKept(spec: Plain, before: Plain): boolean {
   const bare = ({ tolerationSeconds: _seconds, ...rest }: Plain): Plain => rest;
   const now = items(spec, 'tolerations').map(bare);
   return items(before, 'tolerations').every((old) => now.some((toleration) => jsonEquals(toleration, bare(old))));
 }
 
-/** All errors of a change of a pod (`ValidatePodUpdate`), including those of the new spec. */
+/** All errors of a change of a pod (`ValidatePodUpdate`), including the errors of the new spec. */
 export function podUpdateCauses(pod: ApiObject, old: ApiObject): StatusCause[] {
   const spec = look(pod, 'spec');
   const before = look(old, 'spec');
@@ -148,7 +148,7 @@ export function podUpdateCauses(pod: ApiObject, old: ApiObject): StatusCause[] {
   }
   const deadline = deadlineCauses(spec, before);
   causes.push(...deadline);
-  // A longer deadline ends the validation, but a removed one does not.
+  // The server stops the validation after an error about a longer deadline, but not after one about a removed deadline.
   if (deadline.length > 0 && spec.activeDeadlineSeconds !== undefined) return causes;
   if (!tolerationsKept(spec, before)) {
     const why = 'existing toleration can not be modified except its tolerationSeconds';

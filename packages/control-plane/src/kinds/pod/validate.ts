@@ -28,14 +28,14 @@ const MAX_NAMESERVERS = 3;
 const MAX_SEARCHES = 32;
 const MAX_SEARCH_LENGTH = 2048;
 
-/** Causes that tolerations give. */
+/** The errors of tolerations. */
 export function tolerationCauses(tolerations: readonly Plain[], path: string): StatusCause[] {
   const findings = new Findings();
   tolerationFindings(findings, tolerations, path);
   return findings.causes;
 }
 
-/** Fields that a container must not have if it is added to a running pod. */
+/** Fields that an ephemeral container must not have. */
 const NOT_EPHEMERAL = [
   'ports',
   'livenessProbe',
@@ -47,7 +47,7 @@ const NOT_EPHEMERAL = [
   'restartPolicy',
   'restartPolicyRules',
 ];
-/** Gates that count as soon as they are present. */
+/** Fields that count as set even if they are empty. */
 const COUNT_EMPTY: ReadonlySet<string> = new Set(['livenessProbe', 'readinessProbe', 'startupProbe', 'lifecycle']);
 
 function isGiven(container: Plain, field: string): boolean {
@@ -83,7 +83,10 @@ function ephemeralFindings(findings: Findings, spec: Plain, at: string, context:
   }
 }
 
-/** A pod with hostNetwork uses the ports of its node. A template may leave them open: the pod gets them. */
+/**
+ * Checks the host ports of a pod with hostNetwork, which uses the ports of its node. A template may omit them, because its
+ * pods get them as defaults.
+ */
 function hostNetworkFindings(findings: Findings, spec: Plain, path: string): void {
   if (spec.hostNetwork !== true) return;
   const isPod = path === 'spec';
@@ -159,7 +162,7 @@ function named(findings: Findings, spec: Plain, path: string, field: string, rul
   if (value !== '') findings.problems(`${path}.${field}`, value, rule(value));
 }
 
-/** Names, numbers and choices that stand by themselves, in the order of the server. */
+/** Validates names, numbers and choices that do not depend on other fields, in the order of the server. */
 function restFindings(findings: Findings, spec: Plain, path: string): void {
   named(findings, spec, path, 'serviceAccountName', subdomainProblems);
   named(findings, spec, path, 'nodeName', subdomainProblems);
@@ -193,7 +196,7 @@ function restFindings(findings: Findings, spec: Plain, path: string): void {
   if (os === 'windows') windowsFindings(findings, spec, path);
 }
 
-/** Fields that are only valid on Linux. */
+/** Checks that a Windows pod has no fields that are valid only on Linux. */
 function windowsFindings(findings: Findings, spec: Plain, path: string): void {
   const why = 'cannot be set for a windows pod';
   for (const field of ['hostPID', 'hostIPC', 'shareProcessNamespace']) {
@@ -218,7 +221,7 @@ function windowsFindings(findings: Findings, spec: Plain, path: string): void {
   }
 }
 
-/** Causes that a pod's spec gives (`ValidatePodSpec`), in the order of the real server. */
+/** The errors of the spec of a pod (`ValidatePodSpec`), in the order of the real server. */
 export function podSpecCauses(spec: Plain, path: string, podName = ''): StatusCause[] {
   const findings = new Findings();
   const grace = number(spec, 'terminationGracePeriodSeconds') ?? 30;
@@ -255,7 +258,7 @@ export function podSpecCauses(spec: Plain, path: string, podName = ''): StatusCa
   return findings.causes;
 }
 
-/** Invalid in a pod but valid in a template: an image with spaces around it. */
+/** The errors of images with spaces around them. They are invalid in a pod, but valid in a template. */
 function imageCauses(spec: Plain, path: string): StatusCause[] {
   const findings = new Findings();
   for (const list of ['containers', 'initContainers']) {
@@ -270,7 +273,7 @@ function imageCauses(spec: Plain, path: string): StatusCause[] {
   return findings.causes;
 }
 
-/** A pod without an account has no token to project. */
+/** The errors of token volumes in a pod without a service account, which has no token. */
 export function tokenCauses(spec: Plain, path: string): StatusCause[] {
   if (text(spec, 'serviceAccountName') !== '') return [];
   const findings = new Findings();

@@ -9,11 +9,11 @@ const DEPRECATED: Readonly<Record<string, string>> = {
   'beta.kubernetes.io/instance-type': 'deprecated since v1.17; use "node.kubernetes.io/instance-type" instead',
 };
 
-/** The warning for a deprecated label of nodes; undefined: none. */
+/** The warning for a deprecated label of nodes; undefined if the label is not deprecated. */
 export const deprecatedLabel = (key: string): string | undefined =>
   Object.hasOwn(DEPRECATED, key) ? DEPRECATED[key] : undefined;
 
-/** The warning for a deprecated label in a list of labels. */
+/** The warning for a label key, if it is deprecated. */
 export function namedLabel(at: string, key: string): string[] {
   const why = deprecatedLabel(key);
   return why === undefined ? [] : [`${at}: ${key} is ${why}`];

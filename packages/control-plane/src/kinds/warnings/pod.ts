@@ -58,7 +58,7 @@ function annotationWarnings(meta: Plain, spec: Plain, at: string): string[] {
   ];
 }
 
-/** A name that is given twice, of a list. */
+/** Warns about a name that a list contains twice. */
 function repeated(list: readonly Plain[], field: string, at: (index: number) => string): string[] {
   const seen = new Set<string>();
   const what = field === 'ip' ? 'ip' : 'name';
@@ -83,7 +83,7 @@ function secretWarnings(spec: Plain, at: string): string[] {
   ];
 }
 
-/** A variable that stands before another of its name, and is not part of its value. */
+/** Warns about a variable that replaces an earlier one with the same name, unless its value refers to the earlier one. */
 function variableWarnings(container: Plain, at: string): string[] {
   const seen = new Set<string>();
   return items(container, 'env').flatMap((variable, index) => {
@@ -116,7 +116,7 @@ function clash(port: Plain, other: Plain): string | undefined {
   return undefined;
 }
 
-/** An address of the node for a port that is not one of the node's. */
+/** Warns about a host address for a port that is not a host port. */
 const hostAddressWarnings = (containers: readonly PlacedContainer[]): string[] =>
   containers.flatMap(({ container, at }) =>
     items(container, 'ports').flatMap((port, index) => {
@@ -198,7 +198,7 @@ export function podTemplateWarnings(template: unknown, at: string): string[] {
   ];
 }
 
-/** A name that becomes a host name; `where`: the place of its use. */
+/** Warns about a name that is not a DNS label, although it becomes a host name. @param where the text that names its use */
 export function nameWarnings(object: ApiObject, where: string): string[] {
   const problems = labelProblems(object.metadata.name ?? '');
   if (problems.length === 0) return [];
@@ -206,11 +206,11 @@ export function nameWarnings(object: ApiObject, where: string): string[] {
   return [`metadata.name: ${why}: [${problems.join(' ')}]`];
 }
 
-/** Nothing is said of changes: they come from controllers, and often. */
+/** Changes cause no warnings, because controllers change pods often. */
 export const podWarnings = (pod: ApiObject, old: ApiObject | undefined): string[] =>
   old === undefined ? [...nameWarnings(pod, "the Pod's hostname"), ...podTemplateWarnings(pod, '')] : [];
 
-/** Old names of a storage class's zones. */
+/** Warns about old label names in the topology of a storage class. */
 export const topologyWarnings = (storageClass: ApiObject): string[] =>
   items(storageClass, 'allowedTopologies').flatMap((term, index) =>
     items(term, 'matchLabelExpressions').flatMap((expression, position) => {

@@ -13,26 +13,26 @@ const GONE: readonly (readonly [string, string, string])[] = [
   ['rbd', 'rbd', 'deprecated in v1.28, non-functional in v1.31+'],
 ];
 
-/** Sources of a volume that nothing serves any more. */
+/** Warns about sources of a volume whose plugin was removed. */
 export const sourceWarnings = (source: Plain, at: string): string[] =>
   GONE.flatMap(([field, shown, why]) => (source[field] === undefined ? [] : [`${at}.${shown}: ${why}`]));
 
 interface Placed {
   readonly path: string;
-  /** Of a projected volume: what puts the file there. */
+  /** The source that writes the file. Used for projected volumes. */
   readonly by: string;
 }
 
 const contains = (path: string, other: string): boolean => path === other || other.startsWith(`${path}/`);
 
-/** Of these the server says nothing when a persistent volume has them. */
+/** Plugins for which the server sends no warning about a persistent volume. */
 const SILENT: ReadonlySet<string> = new Set(['flocker', 'quobyte']);
 
-/** The same of a persistent volume. */
+/** Warns about sources of a persistent volume whose plugin was removed. */
 export const persistentSourceWarnings = (spec: Plain, at: string): string[] =>
   sourceWarnings(Object.fromEntries(Object.entries(spec).filter(([field]) => !SILENT.has(field))), at);
 
-/** Files of one volume that lie on or under one another. */
+/** Warns about files of one volume whose paths are equal, or are below one another. */
 function overlaps(placed: readonly Placed[], name: (file: Placed) => string): string[] {
   return placed.flatMap((file, index) =>
     placed
@@ -59,7 +59,7 @@ function projectedPaths(source: Plain): Placed[] {
   return [{ path: text(look(source, 'serviceAccountToken'), 'path'), by: 'ServiceAccountToken' }];
 }
 
-/** Files that a volume puts in one another's place. */
+/** Warns about files that a volume writes to the same path. */
 export function overlapWarnings(volume: Plain): string[] {
   const plain = ({ path }: Placed): string => JSON.stringify(path);
   const reported = (what: string, found: readonly string[]): string[] =>

@@ -69,7 +69,7 @@ function deploymentCauses(object: ApiObject): StatusCause[] {
   ];
 }
 
-/** A pod needs the time to become available before the deadline of its rollout. */
+/** Checks that the time in which a pod becomes available is shorter than the progress deadline of the rollout. */
 function deadlineCauses(spec: Plain): StatusCause[] {
   const { progressDeadlineSeconds: deadline, minReadySeconds = 0 } = spec;
   if (typeof deadline !== 'number' || deadline > Number(minReadySeconds)) return [];
@@ -171,7 +171,7 @@ function daemonSetUpdateCauses(spec: Plain): StatusCause[] {
 const MAX_INT64 = 2n ** 63n - 1n;
 
 /**
- * The template's generation is a number of the server's own that clients see as an annotation; 0 where a body has none.
+ * Reads the template generation, an internal number of the server that clients see as an annotation; 0 if a body has none.
  * @throws DecodeError if the annotation is not a valid number
  */
 function templateGeneration(object: ApiObject): number {
@@ -188,7 +188,7 @@ function annotateGeneration(object: ApiObject, generation: number): void {
   object.metadata.annotations = { ...object.metadata.annotations, [TEMPLATE_GENERATION]: String(generation) };
 }
 
-/** Pods of a daemon set never finish. */
+/** The errors of fields that end pods. Pods of a daemon set must not end. */
 function endCauses(spec: Plain): StatusCause[] {
   if (look(spec, 'template', 'spec').activeDeadlineSeconds === undefined) return [];
   const why = 'activeDeadlineSeconds in DaemonSet is not Supported';

@@ -183,7 +183,7 @@ const NEW_STATUSES: Readonly<Record<string, Form>> = {
   }),
 };
 
-/** Converts a list of metrics, whose parts are in the order of Go. */
+/** Converts a list of metrics. Their fields are in the order of Go. */
 const converted = (metrics: readonly Plain[], forms: Readonly<Record<string, Form>>): Plain[] =>
   metrics.map((metric) => {
     const result: Record<string, unknown> = { type: text(metric, 'type') };
@@ -198,7 +198,7 @@ const converted = (metrics: readonly Plain[], forms: Readonly<Record<string, For
 const goJson = (value: unknown): string =>
   JSON.stringify(value).replace(/[<>&\u2028\u2029]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
-/** The behavior in the annotation: an internal type of Go, whose fields have no JSON names. */
+/** The text of the annotation with the behavior. It has the form of an internal Go type, whose fields have no JSON names. */
 function behaviorText(behavior: Plain): string {
   const rules = (direction: unknown): Plain | null => {
     if (!isPlain(direction)) return null;
@@ -219,7 +219,7 @@ function behaviorText(behavior: Plain): string {
   return goJson({ ScaleUp: rules(behavior.scaleUp), ScaleDown: rules(behavior.scaleDown) });
 }
 
-/** The value of a field whose name Go reads in any case. */
+/** Reads a field. Go ignores the case of its name. */
 function anyCase(holder: unknown, name: string): unknown {
   const key = Object.keys(look(holder)).find((each) => each.toLowerCase() === name.toLowerCase());
   return key === undefined ? undefined : look(holder)[key];
@@ -247,13 +247,15 @@ function behaviorOf(value: unknown): Plain | undefined {
   return Object.keys(behavior).length === 0 ? undefined : behavior;
 }
 
-/** Without the annotations of this file. Returns the same object if it has none of them. */
+/** Removes the annotations of this file. If there are none, the given object is returned. */
 export function withoutForms(annotations: Annotations | undefined): Annotations | undefined {
   if (annotations === undefined || !AUTOSCALER_FORMS.some((key) => Object.hasOwn(annotations, key))) return annotations;
   return Object.fromEntries(Object.entries(annotations).filter(([key]) => !AUTOSCALER_FORMS.includes(key)));
 }
 
-/** The annotations of `autoscaling/v1` for the fields of an autoscaler of v2. `others` are the metrics without a field in v1. */
+/**
+ * The annotations of `autoscaling/v1` for the fields of an autoscaler of v2. @param others the metrics without a field in v1
+ */
 export function annotationsFor(spec: Plain, status: Plain, others: readonly Plain[]): Annotations {
   const annotations: Record<string, string> = {};
   if (others.length > 0) annotations[METRICS] = goJson(converted(others, OLD_SOURCES));
@@ -274,7 +276,7 @@ export function annotationsFor(spec: Plain, status: Plain, others: readonly Plai
   return annotations;
 }
 
-/** The fields of `autoscaling/v2` in the annotations of an autoscaler of v1. The server ignores an annotation that it cannot read. */
+/** The fields of `autoscaling/v2` in the annotations of an autoscaler of v1. The server ignores invalid annotations. */
 export interface AnnotatedFields {
   readonly metrics?: readonly Plain[] | undefined;
   readonly currentMetrics?: readonly Plain[] | undefined;

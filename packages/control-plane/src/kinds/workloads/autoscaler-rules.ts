@@ -67,7 +67,7 @@ function resourceFindings(findings: Findings, source: Plain, at: string): void {
   }
 }
 
-/** In the order of their validation. Of several sources in an entry, the first counts. */
+/** Types of sources in the order of their validation. If an entry has several sources, the first counts. */
 const SOURCES: readonly (readonly [string, Source])[] = [
   [
     'object',
@@ -176,7 +176,7 @@ function scalingFindings(findings: Findings, rules: Plain, at: string): void {
   }
 }
 
-/** Checks that an update skips, because the old object already violates them. */
+/** The checks that an update skips, because the old object already violates them. */
 export interface AutoscalerLeniency {
   readonly fewest: number;
   readonly targetVersion: boolean;

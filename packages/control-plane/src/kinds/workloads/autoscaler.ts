@@ -13,7 +13,7 @@ const utilizationOf = (metric: Plain | undefined): number | undefined =>
 
 const isCpu = (metric: Plain): boolean => metric.type === 'Resource' && look(metric, 'resource').name === 'cpu';
 
-/** The metric that `autoscaling/v1` has a field for. */
+/** Whether a metric is the one for which `autoscaling/v1` has a field. */
 const isCpuTarget = (metric: Plain): boolean => isCpu(metric) && utilizationOf(metric) !== undefined;
 
 const cpuMetric = (value: Plain): Plain => ({ type: 'Resource', resource: { name: 'cpu', ...value } });
@@ -94,7 +94,7 @@ export const autoscalerStorage: NonNullable<KindDefinition['storedAs']> = {
   decode,
 };
 
-/** Default rules for scaling. */
+/** The default rules for scaling. */
 const SCALE_UP = {
   stabilizationWindowSeconds: 0,
   selectPolicy: 'Max',
@@ -112,13 +112,13 @@ function defaultBehavior(spec: Plain): void {
   behavior.scaleDown = withRules(look(behavior, 'scaleDown'), SCALE_DOWN);
 }
 
-/** An empty list of policies remains, and is refused later. */
+/** An empty list of policies is kept, and the validation refuses it. */
 function withRules(rules: Plain, usual: Plain): Plain {
   const { policies, ...others } = copyJson(usual);
   return { ...others, ...(given(rules, 'policies') === null ? { policies } : {}), ...rules };
 }
 
-/** Both versions are validated in the form of `autoscaling/v2`. */
+/** The validation of both versions. Objects are converted to `autoscaling/v2` first. */
 const rules = (inner: (object: ApiObject) => ApiObject) => ({
   validate: (object: ApiObject): StatusCause[] => autoscalerCauses(inner(object)),
   validateUpdate: (object: ApiObject, old: ApiObject, { subresource }: { readonly subresource: string }) =>
@@ -131,7 +131,7 @@ const prepare = (object: ApiObject): void => {
   object.status = { currentReplicas: 0, desiredReplicas: 0 };
 };
 
-/** The annotations of an autoscaler, where those in `names` are the ones of `old`. */
+/** The annotations of an autoscaler. Those in `names` get the values of `old`. */
 function keepForms(object: ApiObject, old: ApiObject | undefined, names: readonly string[]): void {
   const own = Object.entries(object.metadata.annotations ?? {}).filter(([name]) => !names.includes(name));
   const kept = Object.entries(old?.metadata.annotations ?? {}).filter(([name]) => names.includes(name));
@@ -148,14 +148,14 @@ export const autoscalerV1Strategy = {
   ...strategy({
     setDefaults(object) {
       defaultReplicas(object);
-      // Metrics in the annotation replace the default.
+      // If the annotation contains metrics, the default metric is not set.
       if ((fieldsIn(object.metadata.annotations).metrics ?? []).length === 0) {
         child(object, 'spec').targetCPUUtilizationPercentage ??= DEFAULT_CPU_PERCENT;
       }
-      // The server writes the annotations, so the owner of a field also owns its annotation.
+      // The server writes the annotations itself. So the manager of a field also manages its annotation.
       Object.assign(object, decode(encode(object)));
     },
-    // A write of the spec does not change the status, and the reverse.
+    // A write of the spec does not change the status, and vice versa.
     prepareForCreate(object) {
       prepare(object);
       keepForms(object, undefined, STATUS_FORMS);
@@ -174,7 +174,7 @@ const prepareV2 = (object: ApiObject): void => {
 export const autoscalerStrategy = {
   ...strategy({
     setDefaults(object) {
-      // v2 has fields for all of them.
+      // v2 has fields for all these annotations.
       object.metadata = withAnnotations(object.metadata, withoutForms(object.metadata.annotations));
       defaultReplicas(object);
       const spec = child(object, 'spec');

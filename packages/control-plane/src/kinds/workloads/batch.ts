@@ -23,7 +23,7 @@ import { defaultTemplate, matchCauses, podTemplateCauses } from './template.ts';
 
 const UNLIMITED_BACKOFF = 2_147_483_647;
 
-/** @param template whether it is the template of a cron job, which does not get the defaults of a running job */
+/** @param template whether the spec is in a cron job, where some defaults do not apply */
 function defaultJobSpec(spec: Plain, template: boolean): void {
   defaultTemplate(spec);
   if (template) return;
@@ -48,7 +48,8 @@ const NAME_LABELS = ['batch.kubernetes.io/job-name', 'job-name'];
 /** Sets the labels and the selector for the pods of a job. */
 function selectOwnPods(job: ApiObject): void {
   const spec = child(job, 'spec');
-  // A manual selector needs `manualSelector`. Any other given selector fails the validation, because it lacks the generated labels.
+  // A selector of the user is accepted only with `manualSelector`. Without it, the selector fails the validation, because it
+  // lacks the generated labels.
   if (spec.manualSelector === true) return;
   const { uid = '', name = '' } = job.metadata;
   const meta = child(child(spec, 'template'), 'metadata');
@@ -62,7 +63,7 @@ function selectOwnPods(job: ApiObject): void {
 
 const RESTARTS = ['OnFailure', 'Never'];
 
-/** Errors of a job spec. `template`: for a cron job, whose jobs get generated selectors. */
+/** The errors of a job spec. @param template whether the spec is in a cron job, whose jobs get generated selectors */
 function jobSpecCauses(spec: Plain, path: string, template = false): StatusCause[] {
   const findings = new Findings();
   const podSpec = look(spec, 'template', 'spec');
@@ -84,7 +85,7 @@ function jobSpecCauses(spec: Plain, path: string, template = false): StatusCause
   managedByFindings(findings, spec, path);
   findings.add(podTemplateCauses(look(spec, 'template'), `${path}.template`));
   const policy = text(podSpec, 'restartPolicy');
-  // Jobs need a policy other than the default of pods.
+  // The default restart policy of pods is invalid for jobs.
   if (policy === 'Always') {
     findings.required(`${at}.restartPolicy`, 'valid values: "OnFailure", "Never"');
   } else findings.oneOf(`${at}.restartPolicy`, policy, RESTARTS);
@@ -135,11 +136,11 @@ function wholeSpecCauses(spec: Plain): StatusCause[] {
 
 const SCHEDULING = ['affinity', 'nodeSelector', 'tolerations', 'schedulingGates'];
 
-/** The placement of pods is mutable until the first start of a suspended job. */
+/** Whether the placement of pods may be changed: the job is suspended and was never started. */
 const isPlacementOpen = (old: ApiObject): boolean =>
   look(old, 'spec').suspend === true && look(old, 'status').startTime === undefined;
 
-/** The template for a message, with sorted labels and without empty metadata. */
+/** The template in the form of error messages: with sorted labels and without empty metadata. */
 function shownTemplate(template: Plain): Plain {
   const { metadata, ...rest } = template;
   if (!isPlain(metadata)) return rest;
@@ -163,7 +164,7 @@ function templateChange(template: Plain, old: ApiObject): StatusCause[] {
   return jsonEquals(spec, expected) ? [] : [invalidValue('spec.template.spec', internalForm('PodSpec', spec), why)];
 }
 
-/** The number of completions is immutable, except together with the parallelism of an indexed job. */
+/** Checks that the number of completions does not change. In an indexed job, it may change together with the parallelism. */
 function completionsChange(spec: Plain, before: Plain): StatusCause[] {
   if (spec.completionMode !== 'Indexed') return immutableCauses(spec, before, ['completions']);
   if (spec.completions === before.completions || spec.completions === spec.parallelism) return [];
@@ -189,7 +190,7 @@ function immutableCauses(spec: Plain, before: Plain, fields: readonly string[]):
     .map((field) => invalidValue(`spec.${field}`, shownField(spec, field), 'field is immutable'));
 }
 
-/** Errors of a change (`ValidateJobSpecUpdate`, which validates the whole spec again). */
+/** The errors of a change (`ValidateJobSpecUpdate`). The server validates the whole spec again. */
 function jobChange(object: ApiObject, old: ApiObject): StatusCause[] {
   const spec = look(object, 'spec');
   const before = look(old, 'spec');
@@ -208,7 +209,8 @@ const jobRules = strategy({
     const spec = child(object, 'spec');
     defaultJobSpec(spec, false);
     const templateLabels = look(spec, 'template', 'metadata').labels;
-    // The same map object, as in Go's defaults: labels that are added to the pods are added to the job too.
+    // The job gets the same map object as its template, as in Go's defaults. So labels that are later added to the template
+    // are added to the job too.
     if (Object.keys(object.metadata.labels ?? {}).length === 0 && templateLabels !== undefined) {
       object.metadata.labels = templateLabels as Record<string, string>;
     }
@@ -233,7 +235,7 @@ const jobRules = strategy({
   statusCauses: jobStatusCauses,
 });
 
-/** The name of the last pod of an indexed job is its hostname. */
+/** Checks the host name of the last pod of an indexed job, which is its name. */
 function hostNameCauses(job: ApiObject): StatusCause[] {
   const { completionMode, completions } = look(job, 'spec');
   if (completionMode !== 'Indexed' || typeof completions !== 'number' || completions <= 0) return [];

@@ -23,7 +23,7 @@ const DESCRIPTORS: Readonly<Record<string, string>> = {
   '@hourly': '0 * * * *',
 };
 
-/** A field: the matching values, and whether it is unrestricted (`*`, `?`). */
+/** One field of a schedule: its matching values, and whether it matches every value (`*`, `?`). */
 interface Field {
   readonly values: ReadonlySet<number>;
   readonly open: boolean;
@@ -58,7 +58,7 @@ function parseValue(text: string, { min, names }: Bounds): number {
   return value;
 }
 
-/** `*`, `5`, `1-5`, `0-30/5`, `10/5`. */
+/** Parses a range: `*`, `5`, `1-5`, `0-30/5` or `10/5`. */
 function parseRange(expression: string, bounds: Bounds): Field {
   const parts = expression.split('/');
   const [range = '', stepText] = parts;
@@ -76,7 +76,7 @@ function parseRange(expression: string, bounds: Bounds): Field {
   if (parts.length > 2) throw new ScheduleError(`too many slashes: ${expression}`);
   if (stepText !== undefined) {
     step = parseValue(stepText, { ...bounds, names: [] });
-    // `N/step` continues to the maximum.
+    // The range of `N/step` ends at the maximum.
     if (last === undefined && !star) high = bounds.max;
   }
   if (low < bounds.min) {
@@ -121,7 +121,7 @@ function goDuration(text: string): number | undefined {
   return text.startsWith('-') ? -total : total;
 }
 
-/** Parses a schedule: five fields, or `@daily` and similar names. @throws ScheduleError */
+/** Parses a schedule: five fields, or a name such as `@daily`. @throws ScheduleError */
 export function parseSchedule(schedule: string): Schedule {
   if (schedule === '') throw new ScheduleError('empty spec string');
   if (schedule.startsWith('@every ')) {
@@ -151,7 +151,7 @@ export function parseSchedule(schedule: string): Schedule {
   };
 }
 
-/** The local time of a time zone. */
+/** Converts between UTC and the local time of a time zone. */
 class Zone {
   readonly #format: Intl.DateTimeFormat;
 
@@ -169,14 +169,14 @@ class Zone {
     });
   }
 
-  /** The local time at an instant, as if it were UTC. */
+  /** The local time at an instant, in milliseconds as if it were UTC. */
   shown(at: number): number {
     const parts = new Map(this.#format.formatToParts(at).map(({ type, value }) => [type, Number(value)]));
     const part = (name: Intl.DateTimeFormatPartTypes): number => parts.get(name) ?? 0;
     return Date.UTC(part('year'), part('month') - 1, part('day'), part('hour'), part('minute'), part('second'));
   }
 
-  /** The instant of a local time; undefined if it does not exist (the skipped hour in spring). */
+  /** The instant of a local time; undefined if it does not exist, because the clocks skip an hour in spring. */
   instantOf(shown: number): number | undefined {
     let at = shown - (this.shown(shown) - shown);
     at = shown - (this.shown(at) - at);
@@ -197,7 +197,7 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/** The first due time after `after`; undefined when there is none within five years. */
+/** The first due time after `after`; undefined if there is none within five years. */
 export function nextTime(schedule: Schedule, after: Date, timeZone = 'UTC'): Date | undefined {
   if ('everyMs' in schedule) {
     const second = Math.floor(after.getTime() / 1000) * 1000;
@@ -212,7 +212,7 @@ export function nextTime(schedule: Schedule, after: Date, timeZone = 'UTC'): Dat
     if (!month.values.has(date.getUTCMonth() + 1)) continue;
     const byDay = day.values.has(date.getUTCDate());
     const byWeekday = weekday.values.has(date.getUTCDay());
-    // If both are restricted, one match is sufficient.
+    // If day and weekday are both restricted, one of them must match.
     const matches = day.open || weekday.open ? byDay && byWeekday : byDay || byWeekday;
     if (!matches) continue;
     for (let hours = 0; hours < 24; hours++) {

@@ -3,7 +3,7 @@ type Interval = readonly [first: number, last: number];
 
 const MOST = 2n ** 63n - 1n;
 
-/** @throws RangeError in kube-apiserver's words */
+/** @throws RangeError with the text of kube-apiserver */
 function parseIndex(part: string, completions: number): number {
   const isInteger = /^[+-]?\d+$/.test(part) && BigInt(part.replace('+', '')) <= MOST;
   if (!isInteger) throw new RangeError(`cannot convert string to integer for index: ${JSON.stringify(part)}`);
@@ -12,7 +12,7 @@ function parseIndex(part: string, completions: number): number {
   return index;
 }
 
-/** @throws RangeError in kube-apiserver's words */
+/** @throws RangeError with the text of kube-apiserver */
 function parseInterval(text: string, completions: number): Interval {
   const ends = text.split('-');
   if (ends.length > 2) {
@@ -27,7 +27,7 @@ function parseInterval(text: string, completions: number): Interval {
   return [first, last];
 }
 
-/** How many indexes a list names. @throws RangeError in kube-apiserver's words */
+/** The number of indexes in a list. @throws RangeError with the text of kube-apiserver */
 export function countIndexes(list: string, completions: number): number {
   if (list === '') return 0;
   let total = 0;
@@ -41,7 +41,7 @@ export function countIndexes(list: string, completions: number): number {
   return total;
 }
 
-/** Why a list of indexes cannot be read, in kube-apiserver's words; undefined: it can. */
+/** The error of an invalid list of indexes, with the text of kube-apiserver; undefined for a valid list. */
 export function indexesProblem(list: string, completions: number): string | undefined {
   try {
     countIndexes(list, completions);
@@ -52,7 +52,7 @@ export function indexesProblem(list: string, completions: number): string | unde
   }
 }
 
-/** The intervals of a list that can be read. */
+/** The valid intervals of a list. */
 function readable(list: string, completions: number): Interval[] {
   if (list === '') return [];
   return list
@@ -60,7 +60,7 @@ function readable(list: string, completions: number): Interval[] {
     .flatMap((text) => (indexesProblem(text, completions) === undefined ? [parseInterval(text, completions)] : []));
 }
 
-/** The first index that two lists share, as kube-apiserver finds it; undefined: none. Intervals that cannot be read are passed over. */
+/** The first index in both lists, as kube-apiserver finds it; undefined if there is none. Invalid intervals are skipped. */
 export function sharedIndex(completed: string, failed: string, completions: number): number | undefined {
   const left = readable(completed, completions);
   const right = readable(failed, completions);

@@ -6,13 +6,13 @@ import { items, look, number, type Plain, strings, text } from '../../apimachine
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { indexesProblem, sharedIndex } from './job-indexes.ts';
 
-/** A job spec and a status. */
+/** The spec and the status of a job. */
 interface Job {
   readonly spec: Plain;
   readonly status: Plain;
 }
 
-/** The changed parts of a status. Most rules check only these, so that an old error does not block other changes. */
+/** Which parts of a status change. Most rules check only these, so that an old error does not block other changes. */
 interface Changes {
   readonly has: (...fields: readonly string[]) => boolean;
   readonly condition: (type: string) => boolean;
@@ -27,7 +27,7 @@ const hasCondition = ({ status }: Job, wanted: string, value = 'True'): boolean 
 const isFinished = (job: Job): boolean => hasCondition(job, 'Complete') || hasCondition(job, 'Failed');
 const isIndexed = ({ spec }: Job): boolean => spec.completionMode === 'Indexed';
 
-/** An error without a value. */
+/** An error about the conditions, without their value. */
 const wrongConditions = (why: string): StatusCause => ({
   reason: 'FieldValueInvalid',
   message: `Invalid value: ${why}`,
@@ -41,7 +41,7 @@ const invalid = (field: string, value: unknown, why: string): StatusCause =>
 const broken = (...rules: readonly (readonly [isBroken: boolean, cause: () => StatusCause])[]): StatusCause[] =>
   rules.filter(([isBroken]) => isBroken).map(([, cause]) => cause());
 
-/** Validates the lists of uncounted finished pods: each pod has a uid, and is in one list. */
+/** Validates the lists of uncounted finished pods. Each pod has a UID, and is in only one list. */
 function uncountedCauses(status: Plain): StatusCause[] {
   const seen = new Set<string>();
   const causes: StatusCause[] = [];
@@ -108,7 +108,7 @@ function endCauses(job: Job, changes: Changes): StatusCause[] {
   );
 }
 
-/** Errors in the order of the fields that a finished job must not have. */
+/** The errors for fields that a finished job must not have, in the order of the fields. */
 function leftoverCauses(
   job: Job,
   changes: Changes,
@@ -190,7 +190,7 @@ function successCauses(job: Job): StatusCause[] {
   );
 }
 
-/** Errors for changes of a status that are not allowed. */
+/** The errors for changes of a status that are not allowed. */
 function transitionCauses(job: Job, old: Job, changes: Changes): StatusCause[] {
   const { spec, status } = job;
   const count = (one: Job, field: string): number => number(one.status, field) ?? 0;
@@ -227,7 +227,7 @@ function transitionCauses(job: Job, old: Job, changes: Changes): StatusCause[] {
   );
 }
 
-/** Errors of the new status of a job (`ValidateJobStatusUpdate` with the options of kube-apiserver 1.36). */
+/** The errors of the new status of a job (`ValidateJobStatusUpdate` with the options of kube-apiserver 1.36). */
 export function jobStatusCauses(object: ApiObject, before: ApiObject): StatusCause[] {
   const job = jobOf(object);
   const old = jobOf(before);

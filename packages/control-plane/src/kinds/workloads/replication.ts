@@ -9,13 +9,13 @@ import { strategy, withStatus } from '../base/strategy.ts';
 import { statusCountCauses } from './status-counts.ts';
 import { defaultTemplate, podTemplateCauses, templateCauses } from './template.ts';
 
-/** A PodTemplate object, whose pods may have any restart policy. */
+/** PodTemplates. Their pods may have any restart policy. */
 export const podTemplateStrategy = strategy({
   setDefaults: (object) => defaultTemplate(object),
   causes: (object) => podTemplateCauses(look(object, 'template'), 'template'),
 });
 
-/** A missing selector and missing labels get the labels of the template. */
+/** Copies the labels of the template to a missing selector and to missing labels. */
 function defaultController(object: ApiObject): void {
   const spec = child(object, 'spec');
   spec.replicas ??= 1;

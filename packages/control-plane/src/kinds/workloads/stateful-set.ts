@@ -19,7 +19,7 @@ function defaultStatefulSet(object: ApiObject): void {
   preset(spec, 'podManagementPolicy', 'OrderedReady');
   defaultTemplate(spec);
   const update = child(spec, 'updateStrategy');
-  // Only a strategy without a type gets the whole default.
+  // A strategy gets all defaults only if it has no type.
   if (text(update, 'type') === '')
     Object.assign(update, { type: 'RollingUpdate', rollingUpdate: update.rollingUpdate ?? {} });
   const { rollingUpdate } = update;
@@ -29,7 +29,7 @@ function defaultStatefulSet(object: ApiObject): void {
   preset(retention, 'whenScaled', 'Retain');
   const claims = spec.volumeClaimTemplates;
   for (const claim of Array.isArray(claims) ? claims.filter(isPlain) : []) {
-    // The server sets both, also when a client gives another type.
+    // The server sets apiVersion and kind, even if a client sent other values.
     claim.apiVersion = 'v1';
     claim.kind = 'PersistentVolumeClaim';
     defaultClaim(claim);
@@ -102,7 +102,7 @@ function statefulSetCauses(spec: Plain, isNew: boolean): StatusCause[] {
   return findings.causes;
 }
 
-/** The pods as they will be, each with a volume for every claim. */
+/** The spec with a volume for each claim template, as the pods will have it. */
 function withClaims(spec: Plain): Plain {
   const claims = items(spec, 'volumeClaimTemplates').map((claim) => {
     const name = text(look(claim, 'metadata'), 'name');
@@ -132,13 +132,13 @@ const statefulSetStatusCauses = statusCountCauses({
   collisions: true,
 });
 
-/** The feature is off by default in the real server, which drops its field. */
+/** Removes a field whose feature is off by default. The real server does the same. */
 function dropMaxUnavailable(set: ApiObject): void {
   delete look(set, 'spec', 'updateStrategy', 'rollingUpdate').maxUnavailable;
 }
 
 export const statefulSetStrategy: Strategy = {
-  // Its name becomes a label of its pods.
+  // The name of the set becomes a label of its pods.
   validateName: labelProblems,
   setDefaults: defaultStatefulSet,
   prepareForCreate(set) {

@@ -6,13 +6,13 @@ import type { StatusCause } from '../../apimachinery/objects/status.ts';
 
 /** The counts in the status of a workload, in the order of the checks of kube-apiserver. */
 export interface StatusCounts {
-  /** None of these is negative. */
+  /** Names of counts that must not be negative. */
   readonly fields: readonly string[];
-  /** None of these is greater than `replicas`. */
+  /** Names of counts that must not be greater than `replicas`. */
   readonly partsOfReplicas?: readonly string[];
-  /** How the message names `readyReplicas`, which `availableReplicas` never exceeds. */
+  /** The name of `readyReplicas` in the error for a greater `availableReplicas`. */
   readonly ready?: string;
-  /** Whether `collisionCount` only rises. */
+  /** Whether `collisionCount` may only increase. */
   readonly collisions?: boolean;
 }
 

@@ -12,7 +12,7 @@ import { podSpecCauses } from '../pod/validate.ts';
 
 export { selectorCauses } from '../base/selector.ts';
 
-/** Defaults of the pod template in `holder.template`. */
+/** Sets the defaults of the pod template in `holder.template`. */
 export function defaultTemplate(holder: Plain): void {
   defaultPodSpec(child(child(holder, 'template'), 'spec'));
 }
@@ -20,13 +20,13 @@ export function defaultTemplate(holder: Plain): void {
 const isEmptySelector = (selector: unknown): boolean =>
   Object.keys(labels(selector, 'matchLabels')).length === 0 && items(selector, 'matchExpressions').length === 0;
 
-/** Texts for errors of a selector, where kinds differ. */
+/** Texts of errors about a selector that differ between kinds. */
 export interface SelectorWords {
   /** The kind in errors, such as `deployment`. */
   readonly kind: string;
-  /** The error for an invalid selector; null: none. */
+  /** The error for an invalid selector; null if the server reports none. */
   readonly unreadable: string | null;
-  /** The controller in the error for pods with an end, such as `ReplicaSet`. */
+  /** The controller in the error for pods that may end, such as `ReplicaSet`. */
   readonly controller?: string;
 }
 
@@ -37,8 +37,8 @@ const DEPLOYMENT: SelectorWords = {
 };
 
 /**
- * Errors of the selector and template of a workload. The selector must exist, must not be empty, and must match the labels of the
- * template. The pods must be valid, and have the restart policy Always.
+ * The errors of the selector and the template of a workload. The selector must exist, must not be empty, and must match the
+ * labels of the template. The pods must be valid, and have the restart policy Always.
  */
 export function workloadCauses(spec: Plain, words: SelectorWords = DEPLOYMENT): StatusCause[] {
   const findings = new Findings();
@@ -65,7 +65,7 @@ export function workloadCauses(spec: Plain, words: SelectorWords = DEPLOYMENT): 
   return findings.causes;
 }
 
-/** Errors if the labels of the pods do not match the selector. */
+/** The errors if the labels of the pods do not match the selector. */
 export function matchCauses(selector: unknown, spec: Plain): StatusCause[] {
   const meta = look(spec, 'template', 'metadata');
   const matches =
@@ -86,7 +86,7 @@ function templateMetaCauses(template: Plain, at: string): StatusCause[] {
   return findings.causes;
 }
 
-/** Errors of the template at `path` (`ValidatePodTemplateSpec`). */
+/** The errors of the template at `path` (`ValidatePodTemplateSpec`). */
 export function podTemplateCauses(template: Plain, path: string): StatusCause[] {
   const spec = look(template, 'spec');
   const causes = [...templateMetaCauses(template, path), ...podSpecCauses(spec, `${path}.spec`)];
@@ -97,7 +97,11 @@ export function podTemplateCauses(template: Plain, path: string): StatusCause[] 
   return causes;
 }
 
-/** Errors of the pods in a template. `policies`: the allowed restart policies. `controller`: a controller whose pods have no end. */
+/**
+ * The errors of the pods in a template.
+ * @param policies the allowed restart policies
+ * @param controller name of the controller, if its pods must not end
+ */
 export function templateCauses(spec: Plain, policies: readonly string[], controller?: string): StatusCause[] {
   const podSpec = look(spec, 'template', 'spec');
   const causes = podTemplateCauses(look(spec, 'template'), 'spec.template');
@@ -112,7 +116,7 @@ export function templateCauses(spec: Plain, policies: readonly string[], control
   return causes;
 }
 
-/** Errors of an integer or percentage such as `1` or `"25%"`, which must not be negative. */
+/** The errors of an integer or percentage such as `1` or `"25%"`, which must not be negative. */
 export function intOrPercentCauses(field: string, value: unknown): StatusCause[] {
   if (typeof value === 'number') {
     return value < 0 ? [invalidValue(field, value, 'must be greater than or equal to 0')] : [];

@@ -8,7 +8,7 @@ import { fieldType, isAnyScalar, isScalar, shapeOf } from './fields/types.ts';
 
 const MAX_DEPTH = 1000;
 
-/** A value as Go's `%#v` prints it. */
+/** Prints a value as Go's `%#v` does. */
 function goSyntax(value: unknown): string {
   if (typeof value === 'string') return goQuote(value);
   if (value === null) return '<nil>';
@@ -20,7 +20,7 @@ function goSyntax(value: unknown): string {
   return `map[string]interface {}{${fields.join(', ')}}`;
 }
 
-/** A value as Go's `%v` prints it. */
+/** Prints a value as Go's `%v` does. */
 function goPlain(value: unknown): string {
   if (value === null) return '<nil>';
   if (Array.isArray(value)) return `[${value.map(goPlain).join(' ')}]`;
@@ -31,7 +31,7 @@ function goPlain(value: unknown): string {
   return `map[${fields.join(' ')}]`;
 }
 
-/** The type of a value as Go's `%T` prints it. */
+/** Prints the type of a value as Go's `%T` does. */
 function goTypeOf(value: unknown): string {
   if (Array.isArray(value)) return '[]interface {}';
   if (isRecord(value)) return 'map[string]interface {}';
@@ -40,7 +40,7 @@ function goTypeOf(value: unknown): string {
 
 const dump = (value: unknown): string => `&value.valueUnstructured{Value:${goSyntax(value)}}`;
 
-/** Why a scalar does not fit its type, in the words of structured-merge-diff. */
+/** Why a scalar does not match its type, with the text of structured-merge-diff. */
 function scalarProblem(value: unknown, node: SchemaNode | undefined): string | undefined {
   if (value === null || node === undefined || node.intOrString) return undefined;
   switch (node.types[0]) {
@@ -59,12 +59,12 @@ function scalarProblem(value: unknown, node: SchemaNode | undefined): string | u
   }
 }
 
-/** An item of an associative list without any of its keys. */
+/** The path element of an item that has none of the keys of its list. */
 const NO_KEYS = 'k:{}';
 
 const SCALARS: ReadonlySet<string> = new Set(['string', 'boolean', 'integer', 'number']);
 
-/** Reads an applied configuration: the set of paths that it claims, and everything that does not fit the schema. */
+/** Reads an applied configuration. The result is the set of paths that it claims, and all mismatches with the schema. */
 export class AppliedReader {
   readonly errors: string[] = [];
   private readonly scope: Scope;
@@ -73,7 +73,7 @@ export class AppliedReader {
     this.scope = scope;
   }
 
-  /** The paths that the configuration claims. `errors` contains the mismatches with the schema. */
+  /** Returns the paths that the configuration claims. `errors` then has the mismatches with the schema. */
   read(object: Record<string, unknown>, node: SchemaNode | undefined): FieldSet {
     return this.readMap(object, node, '', { isResource: true, depth: 0, top: [] });
   }
@@ -101,7 +101,7 @@ export class AppliedReader {
     return value === null && shape !== 'leaf' ? fieldSet(false, undefined) : LEAF;
   }
 
-  /** Atomic values are checked below as well, but claimed as a whole. */
+  /** Checks a value that is claimed as a whole, and all values in it. */
   private checkLeaf(value: unknown, node: SchemaNode | undefined, path: string, depth: number): void {
     const isSingle = node !== undefined && SCALARS.has(node.types[0] ?? '');
     if (Array.isArray(value) && !isSingle) {
@@ -116,7 +116,7 @@ export class AppliedReader {
     }
   }
 
-  /** Top-level fields of which an endpoint may write some parts and not others. */
+  /** Whether an endpoint may write some parts of a top-level field and not others. */
   private isLookedInto(key: string): boolean {
     return key === 'metadata' || (key === 'status' && this.scope.ignoredStatus !== undefined);
   }

@@ -27,25 +27,25 @@ import { type ChangesIn, changesByVersion, type VersionOf } from './versions.ts'
 
 /** The input of a server-side apply. */
 export interface ApplyInput {
-  /** The stored object; absent when the apply creates it. */
+  /** The stored object; absent if the apply creates it. */
   readonly live?: ApiObject;
   readonly applied: ApiObject;
   readonly manager: string;
-  /** Take fields of other managers instead of refusing. */
+  /** Whether the apply takes fields from other managers. Otherwise it fails with a conflict. */
   readonly force: boolean;
   readonly schema?: JsonSchema;
-  /** '' for the main resource. */
+  /** The subresource; '' for the main resource. */
   readonly subresource: string;
   readonly now: Date;
   readonly kind: KindDefinition;
-  /** Finds the kind in the versions of other managers. */
+  /** Finds the kind in the API versions that other managers used. */
   readonly versionOf?: VersionOf;
 }
 
 /** The manager of fields that existed before the first apply. */
 const BEFORE_FIRST_APPLY = 'before-first-apply';
 
-/** Refuses a configuration that does not match the schema of its kind. @throws StatusError 500 */
+/** Checks that a configuration matches the schema of its kind. @throws StatusError 500 */
 export function checkTyped(applied: ApiObject, { schema }: Pick<ApplyInput, 'schema'>): void {
   readApplied(applied, schema === undefined ? undefined : nodeOf(schema), { ignored: new Set() });
 }
@@ -66,14 +66,17 @@ function readApplied(applied: ApiObject, node: SchemaNode | undefined, scope: Sc
   });
 }
 
-/** The error for a stored object that does not match the schema of its kind, so it cannot be merged. */
+/** The error for a stored object that does not match the schema of its kind. Such an object cannot be merged. */
 function untypedLive({ apiVersion, kind, metadata: { namespace = '', name = '' } }: ApiObject): StatusError {
   const version = apiVersion.includes('/') ? apiVersion : `/${apiVersion}`;
   const message = `failed to create typed live object (${namespace}/${name}; ${version}, Kind=${kind}): it does not fit the schema`;
   return new StatusError({ code: 500, message });
 }
 
-/** The configuration for the merge. It includes fields that this endpoint does not write, which the kind resets later. */
+/**
+ * The configuration that is merged. It includes fields that this endpoint does not write, because the kind resets them
+ * later.
+ */
 function relevant(applied: ApiObject): ApiObject {
   // The generation of a configuration has no effect.
   const { managedFields, creationTimestamp, generation: _generation, ...metadata } = applied.metadata ?? {};
@@ -86,14 +89,14 @@ function relevant(applied: ApiObject): ApiObject {
   return copy;
 }
 
-/** The fields of a new object. A built-in kind removes fields that a creation must not set. */
+/** The new object. For a built-in kind, fields that clients must not set are removed. */
 function made(applied: ApiObject, { subresource, kind }: ApplyInput): ApiObject {
   if (subresource !== '' || !kind.custom || kind.subresources?.status !== true) return applied;
   const { status: _status, ...rest } = applied;
   return rest as ApiObject;
 }
 
-/** The managers before this apply. An object without managers belongs to `before-first-apply`. */
+/** The managers before this apply. If the object has none, its fields belong to `before-first-apply`. */
 function ownersOf(input: ApplyInput, node: SchemaNode | undefined, scope: Scope): Ownership[] {
   const { live, kind } = input;
   const owners = readEntries(live?.metadata.managedFields);
@@ -108,10 +111,13 @@ function ownersOf(input: ApplyInput, node: SchemaNode | undefined, scope: Scope)
   });
 }
 
-/** Each configuration has a name, although no entry lists it. It holds the rest of the metadata in place. */
+/**
+ * The name of the object is part of every configuration, although no entry lists it. It keeps the rest of the metadata from
+ * being removed.
+ */
 const NAMED = parseFields({ 'f:metadata': { 'f:name': {} } });
 
-/** Metadata without a manager. It is not removed when a manager no longer applies it. */
+/** Metadata fields without a manager. They stay when a manager no longer applies them. */
 const SYSTEM_FIELDS = [
   'name',
   'generateName',
@@ -145,7 +151,7 @@ function conflictsOf(others: readonly Ownership[], changesIn: ChangesIn): Confli
   return conflicts;
 }
 
-/** The conflicts without fields that may be taken. */
+/** Removes the fields that may be taken over from the conflicts. */
 function beyond(conflicts: readonly Conflict[], takeable: FieldSet): Conflict[] {
   return conflicts
     .map(({ owner, fields }) => ({ owner, fields: difference(fields, takeable) }))
@@ -153,10 +159,10 @@ function beyond(conflicts: readonly Conflict[], takeable: FieldSet): Conflict[] 
 }
 
 /**
- * Merges an applied configuration into the live object. Removes fields that the manager applied before and that no manager has now.
- * Returns the whole object with its new managedFields.
- * @throws StatusError 409 with a cause for each field of another manager (unless `force`). 500 when the configuration does not match the
- * schema. 400 when it contains managedFields.
+ * Merges an applied configuration into the live object. Removes fields that the manager applied before and that no manager
+ * has now. Returns the whole object with its new managedFields.
+ * @throws StatusError 409 with a cause for each field of another manager (unless `force`). 500 if the configuration does not
+ * match the schema. 400 if it contains managedFields.
  */
 export function serverSideApply(input: ApplyInput): ApiObject {
   const { live, kind, manager, subresource } = input;
@@ -188,8 +194,8 @@ export function serverSideApply(input: ApplyInput): ApiObject {
     if (refused.length > 0) throw conflictError(refused);
   }
   const remaining = others.map((owner) => withoutChanges(owner, changesIn));
-  // An apply without changes keeps its old time, and has no time if it is the first one. A null removes the creation
-  // time for a moment, which counts as a change.
+  // An apply without changes keeps its old time. The first apply of a manager then has no time. A null for the creation time
+  // counts as a change.
   const isNoop =
     equalJson(current, result) && !(live !== undefined && input.applied.metadata?.creationTimestamp === null);
   const time = isNoop ? previous?.time : entryTime(input.now);
@@ -197,7 +203,7 @@ export function serverSideApply(input: ApplyInput): ApiObject {
   const entries = writeEntries([...remaining, isSame ? previous : { ...self, time, set: claimed }]);
   const { managedFields: _old, ...kept } = result.metadata;
   const done: ApiObject = { ...result, metadata: entries.length === 0 ? kept : { ...kept, managedFields: entries } };
-  // The annotation is updated independent of its manager.
+  // The annotation is updated even if it has another manager.
   if (manager === KUBECTL && live !== undefined) refreshLastApplied(done, input.applied);
   return done;
 }

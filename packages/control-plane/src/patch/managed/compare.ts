@@ -5,7 +5,7 @@ import { fieldElement, itemElement } from './fields/fieldPath.ts';
 import { type FieldSet, fieldSet, isEmptySet, LEAF, union } from './fields/fieldSet.ts';
 import { fieldType, type Shape, shapeOf } from './fields/types.ts';
 
-/** The result of a write: paths that were added or changed, and removed paths. */
+/** The changes of a write: paths that were added or changed, and paths that were removed. */
 export interface Changes {
   readonly changed: FieldSet | undefined;
   readonly removed: FieldSet | undefined;
@@ -26,7 +26,7 @@ function compareLeaf(old: unknown, next: unknown): Changes {
   return equalJson(old, next) ? NOTHING : CHANGED;
 }
 
-/** Collects the changes of children. An added or removed container is a path too. */
+/** Collects the changes in a container. An added or removed container is a path too. */
 class Gathering {
   private changed: Map<string, FieldSet> | undefined;
   private removed: Map<string, FieldSet> | undefined;
@@ -55,7 +55,7 @@ class Gathering {
   }
 }
 
-/** Metadata without managers (`stripMeta` of the field manager). */
+/** Metadata fields that never have a manager (`stripMeta` of the field manager). */
 const UNTRACKED_META = new Set([
   'name',
   'namespace',
@@ -89,7 +89,7 @@ function compareMap(
   const gathering = new Gathering();
   for (const key of Object.keys(after)) {
     if (skip(key)) continue;
-    // An empty list is not stored, but its writer manages it.
+    // An empty list is not stored, but its writer becomes its manager.
     compareField(own(before, key), after[key] ?? emptiesOf(after)[key] ?? after[key], key);
   }
   for (const key of Object.keys(before)) {
@@ -107,12 +107,12 @@ function compareMap(
 type Skip = (key: string) => boolean;
 const NONE: Skip = () => false;
 
-/** The items of a list by their path elements. An element that repeats has all of its items. */
+/** The items of a list by their path elements. Equal items are under the same element. */
 function index(list: unknown, node: SchemaNode): Map<string, unknown[]> {
   return Array.isArray(list) ? Map.groupBy(list, (item: unknown) => itemElement(item, node)) : new Map();
 }
 
-/** Items that repeat are one value: its path has the manager, and not the fields in it. */
+/** Compares the items of a list. Equal items count as one value. A manager has its path, but no paths of its fields. */
 function compareItems(old: readonly unknown[], next: readonly unknown[], node: SchemaNode): Changes {
   if (old.length <= 1 && next.length <= 1) return compareValues(old[0], next[0], node.items);
   if (old.length > 1 && next.length > 1) return equalJson(old, next) ? NOTHING : CHANGED;
@@ -142,7 +142,10 @@ function compareAs(shape: Shape, old: unknown, next: unknown, node: SchemaNode |
 const both = (a: FieldSet | undefined, b: FieldSet | undefined): FieldSet | undefined =>
   a === undefined || b === undefined ? (a ?? b) : union(a, b);
 
-/** Without a type, each value decides how it is compared: a list that becomes a map is changed itself, and by each new key. */
+/**
+ * Compares two values. Without a schema, the values determine the method. If a list becomes a map, the path itself and each
+ * new key are changed.
+ */
 function compareValues(old: unknown, next: unknown, node: SchemaNode | undefined): Changes {
   if (old === next) return NOTHING;
   const before = shapeOf(node, old ?? next ?? {});
@@ -173,7 +176,7 @@ export function compareObjects(
 const isUntracked = (field: string, scope: Scope): boolean =>
   UNTRACKED_META.has(field) || scope.ignoredMeta?.has(field) === true;
 
-/** The object without status fields that this endpoint does not write. */
+/** Removes status fields that this endpoint does not write. */
 function pick(object: Record<string, unknown>, { ignoredStatus }: Scope): Record<string, unknown> {
   const { status } = object;
   if (ignoredStatus === undefined || !isRecord(status)) return object;
@@ -185,7 +188,10 @@ function withMeta(body: FieldSet | undefined, meta: FieldSet | undefined): Field
   return fieldSet(false, new Map([...(body?.children ?? []), [fieldElement('metadata'), meta]]));
 }
 
-/** Whether a path may have a manager: not identity and bookkeeping metadata, and not fields that this endpoint does not write. */
+/**
+ * Whether a path may have a manager. Names, timestamps and similar metadata have none, and fields that this endpoint does
+ * not write have none.
+ */
 export function isTracked(path: readonly string[], scope: Scope): boolean {
   const [first, second] = path;
   if (first === undefined) return true;

@@ -4,20 +4,20 @@ import type { Ownership } from './fields/entries.ts';
 import { printPath } from './fields/fieldPath.ts';
 import { type FieldSet, paths } from './fields/fieldSet.ts';
 
-/** Fields that an apply would change and another manager owns. */
+/** The fields that an apply would change and that another manager has. */
 export interface Conflict {
   readonly owner: Ownership;
   readonly fields: FieldSet;
 }
 
-/** A manager as conflict messages name it: appliers by name, updaters with their version. */
+/** The name of a manager in conflict messages. For a manager of updates, it contains the API version. */
 function nameOf(owner: Ownership): string {
   const subresource = owner.subresource === '' ? '' : ` with subresource ${goQuote(owner.subresource)}`;
   const version = owner.operation === 'Update' ? ` using ${owner.apiVersion}` : '';
   return `${goQuote(owner.manager)}${subresource}${version}`;
 }
 
-/** The 409 of an apply that meets fields of others. */
+/** The 409 for an apply that would change fields of other managers. */
 export function conflictError(conflicts: readonly Conflict[]): StatusError {
   const sorted = conflicts
     .map(({ owner, fields }) => ({ name: nameOf(owner), fields: [...paths(fields)].map(printPath) }))

@@ -9,7 +9,7 @@ import { difference, EMPTY_SET, type FieldSet } from './fields/fieldSet.ts';
 /** The annotation of client-side `kubectl apply` with its last configuration. */
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
-/** The manager of `kubectl apply --server-side`. Only this one takes over from client-side apply. */
+/** The manager of `kubectl apply --server-side`. Only this manager may take over fields of client-side apply. */
 export const KUBECTL = 'kubectl';
 
 const MAX_ANNOTATIONS = 256 * 1024;
@@ -21,15 +21,13 @@ function lastApplied(live: ApiObject): Record<string, unknown> | undefined {
     const object: unknown = parseJson(text);
     return isRecord(object) ? object : undefined;
   } catch (error) {
-    // Users can change the annotation. Invalid JSON allows nothing.
+    // Users can change the annotation. If it is invalid JSON, no field can be taken over.
     if (error instanceof SyntaxError) return undefined;
     throw error;
   }
 }
 
-/**
- * The fields that kubectl may take over without force: unchanged fields of client-side apply.
- */
+/** The fields that kubectl may take over without force: fields of client-side apply that have not changed since. */
 export function takeableFields(live: ApiObject, node: SchemaNode | undefined, scope: Scope): FieldSet {
   const object = lastApplied(live);
   if (object === undefined) return EMPTY_SET;

@@ -10,7 +10,7 @@ import { scopeOf } from './update.ts';
 const rootOf = ({ schema }: KindDefinition): SchemaNode | undefined =>
   schema === undefined ? undefined : nodeOf(schema);
 
-/** Paths of lists, maps and structures that can only be replaced as a whole. */
+/** Paths of lists, maps and structures in a value that can only be replaced as a whole. */
 function atomics(value: unknown, node: SchemaNode | undefined, path: string, isResource: boolean): string[] {
   if (node === undefined || typeof value !== 'object' || value === null) return [];
   const own = shapeOf(node, value) === 'leaf' ? [path] : [];
@@ -24,7 +24,10 @@ function atomics(value: unknown, node: SchemaNode | undefined, path: string, isR
   return [...own, ...below];
 }
 
-/** The reasons why a partial object cannot be merged over another one: mismatches with the schema, and atomic values. */
+/**
+ * Why a partial object cannot be merged into another one: mismatches with the schema, and values that can only be replaced
+ * as a whole.
+ */
 export function typedProblems(
   partial: ApiObject,
   kind: KindDefinition,
@@ -35,6 +38,6 @@ export function typedProblems(
   return { errors: reader.errors, atomic: isRecord(partial) ? atomics(partial, node, '', true) : [] };
 }
 
-/** Lays a partial object over a whole one, field by field and item by item, as an apply does, but nobody's ownership is looked at. */
+/** Merges a partial object into a whole one by field and by item, as an apply does. Managers are ignored. */
 export const layOver = (whole: ApiObject, partial: ApiObject, kind: KindDefinition): ApiObject =>
   mergeValues(whole, partial, rootOf(kind), true) as ApiObject;

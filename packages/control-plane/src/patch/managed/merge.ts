@@ -3,7 +3,7 @@ import type { SchemaNode } from '../../schema/model/node.ts';
 import { itemElement } from './fields/fieldPath.ts';
 import { fieldType, shapeOf } from './fields/types.ts';
 
-/** Merges an applied value into a live one. Fields that the configuration omits remain. The live value is not mutated. */
+/** Merges an applied value into the live one. Fields that the configuration omits stay. The live value is not mutated. */
 export function mergeValues(
   live: unknown,
   applied: unknown,
@@ -40,8 +40,8 @@ function mergeMaps(
 }
 
 /**
- * Merges the items of both lists by key. Applied items keep their order. Live items that are not applied keep their place before the next
- * shared item (the merge order of structured-merge-diff 4.4).
+ * Merges the items of two lists by key. Applied items keep their order. A live item that is not applied stays before the
+ * next item that both lists have. This is the merge order of structured-merge-diff 4.4.
  */
 function mergeLists(live: readonly unknown[], applied: readonly unknown[], node: SchemaNode): unknown[] {
   const left = live.map((item) => itemElement(item, node));

@@ -2,7 +2,10 @@ import type { ManagedFieldsEntry } from '../../apimachinery/objects/object.ts';
 import { isSameManager, type Ownership, readEntries, writeEntries } from './fields/entries.ts';
 import { difference, EMPTY_SET, type FieldSet, fieldSet, isEmptySet, LEAF } from './fields/fieldSet.ts';
 
-/** Where the number of replicas is in the objects of an apiVersion; null: nowhere; undefined: no version of the kind. */
+/**
+ * Returns the path of the number of replicas in objects of an API version. Null: the version has no such field; undefined:
+ * the kind does not have the version.
+ */
 export type ReplicasPath = (apiVersion: string) => readonly string[] | null | undefined;
 
 const SCALE_VERSION = 'autoscaling/v1';
@@ -14,7 +17,7 @@ const setOf = (path: readonly string[]): FieldSet =>
 const owns = (set: FieldSet, path: readonly string[]): boolean =>
   path.reduce<FieldSet>((at, step) => at.children.get(`f:${step}`) ?? EMPTY_SET, set).self;
 
-/** The owners of the number as owners of the Scale's number (`ScaleHandler.ToSubresource`). */
+/** The managers of the number of replicas, as entries of the Scale (`ScaleHandler.ToSubresource`). */
 export function scaleEntries(
   parent: readonly ManagedFieldsEntry[] | undefined,
   pathOf: ReplicasPath,
@@ -28,10 +31,11 @@ export function scaleEntries(
 }
 
 /**
- * The managedFields of an object after a write to its Scale (`ScaleHandler.ToParent`). An updater is another manager in the version
- * of the Scale: it returns as an entry of its own, without a time. An applier is the same manager in all versions.
+ * The managedFields of an object after a write to its Scale (`ScaleHandler.ToParent`). A manager of updates counts as
+ * another one in the version of the Scale. So it gets a separate entry, without a time. A manager of applies is the same in
+ * all versions.
  * @param scale the managedFields of the written Scale
- * @param apiVersion of the object
+ * @param apiVersion API version of the object
  */
 export function parentEntries(
   parent: readonly ManagedFieldsEntry[] | undefined,

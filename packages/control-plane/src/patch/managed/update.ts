@@ -8,18 +8,18 @@ import { emptyObject } from './fields/skeleton.ts';
 import { isTyped } from './fields/typed.ts';
 import { type ChangesIn, changesByVersion, type VersionOf } from './versions.ts';
 
-/** The input for the managers of a create, update or patch. */
+/** The input for recording a create, update or patch. */
 export interface UpdateInput {
   /** The stored object; absent for a create. */
   readonly live?: ApiObject;
   readonly updated: ApiObject;
   readonly manager: string;
   readonly schema?: JsonSchema;
-  /** '' for the main resource. */
+  /** The subresource; '' for the main resource. */
   readonly subresource: string;
   readonly now: Date;
   readonly kind: KindDefinition;
-  /** Finds the kind in the versions of other managers. */
+  /** Finds the kind in the API versions that other managers used. */
   readonly versionOf?: VersionOf;
 }
 
@@ -28,7 +28,7 @@ const STATUS: ReadonlySet<string> = new Set(['status']);
 const SPEC: ReadonlySet<string> = new Set(['spec']);
 const ALL_META: ReadonlySet<string> = new Set(['spec', 'metadata']);
 
-/** Fields that writers of the status of a built-in kind do not manage, in addition to the spec (`GetResetFields`). */
+/** Fields of built-in kinds that a write of the status does not record, in addition to the spec (`GetResetFields`). */
 const STATUS_RESETS: ReadonlyMap<string, Scope> = new Map<string, Scope>([
   ...[
     'admissionregistration.k8s.io/validatingadmissionpolicies',
@@ -43,13 +43,13 @@ const STATUS_RESETS: ReadonlyMap<string, Scope> = new Map<string, Scope>([
   ['certificates.k8s.io/certificatesigningrequests', { ignored: SPEC, ignoredStatus: new Set(['conditions']) }],
 ]);
 
-/** Fields that writers of the main resource do not manage, if these are not only the status. */
+/** Fields of built-in kinds that a write of the main resource does not record, if these are not only the status. */
 const MAIN_RESETS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
-  // The spec of a request is immutable, so only its metadata has managers.
+  // The spec of a certificate request is immutable, so a write records only its metadata.
   ['certificates.k8s.io/certificatesigningrequests', new Set(['spec', 'status'])],
 ]);
 
-/** The fields that an endpoint does not write. A write to it creates no managers for them. */
+/** The fields that an endpoint does not write. A write to it records no managers for them. */
 export function scopeOf(kind: KindDefinition, subresource: string): Scope {
   const id = `${kind.group}/${kind.plural}`;
   if (subresource === 'status')
@@ -61,8 +61,8 @@ export function scopeOf(kind: KindDefinition, subresource: string): Scope {
 }
 
 /**
- * The effective entries: the entries of the client, or the stored entries if the client sent none. `[{}]` clears them all.
- * Writes to a subresource never change them directly.
+ * The entries before this write: those that the client sent, or else the stored ones. `[{}]` clears all entries. A write of
+ * a subresource cannot change entries directly.
  */
 function entriesOf(input: Pick<UpdateInput, 'live' | 'updated' | 'subresource'>): readonly ManagedFieldsEntry[] {
   const stored = input.live?.metadata.managedFields ?? [];
@@ -72,7 +72,7 @@ function entriesOf(input: Pick<UpdateInput, 'live' | 'updated' | 'subresource'>)
   return readEntries(sent).length > 0 ? sent : stored;
 }
 
-/** Built-in kinds that are, or were, also in another group. */
+/** Built-in kinds that exist, or existed, in another group too. */
 const OTHER_GROUPS: ReadonlyMap<string, readonly string[]> = new Map([
   ['Event', ['', 'events.k8s.io']],
   ...['Deployment', 'DaemonSet', 'ReplicaSet', 'Ingress', 'NetworkPolicy'].map((kind): [string, string[]] => [
@@ -81,7 +81,7 @@ const OTHER_GROUPS: ReadonlyMap<string, readonly string[]> = new Map([
   ]),
 ]);
 
-/** Whether an entry has a version of the kind. The real server cannot compare other versions. */
+/** Whether an entry has an API version of the kind. The real server cannot compare objects in other versions. */
 function isOfKind({ apiVersion = '' }: ManagedFieldsEntry, kind: KindDefinition): boolean {
   if (kind.custom) return kind.versions?.some((version) => apiVersion === `${kind.group}/${version}`) !== false;
   const slash = apiVersion.indexOf('/');
@@ -89,7 +89,7 @@ function isOfKind({ apiVersion = '' }: ManagedFieldsEntry, kind: KindDefinition)
   return own === kind.group || OTHER_GROUPS.get(kind.kind)?.includes(own) === true;
 }
 
-/** A manager without the fields that a write has changed or removed. */
+/** Removes the paths that a write has changed or removed from a manager. */
 export function withoutChanges(owner: Ownership, changesIn: ChangesIn): Ownership {
   const { changed = EMPTY_SET, removed = EMPTY_SET } = changesIn(owner.apiVersion);
   const set = difference(difference(owner.set, changed), removed);
@@ -98,7 +98,7 @@ export function withoutChanges(owner: Ownership, changesIn: ChangesIn): Ownershi
   return { ...facts, set };
 }
 
-/** Records a write: it manages the changed fields, and removed fields lose their managers. */
+/** Records a write. Its manager gets the changed fields, and the removed fields lose their managers. */
 export function recordUpdate(
   owners: readonly Ownership[],
   changesIn: ChangesIn,
@@ -117,18 +117,19 @@ export function recordUpdate(
 }
 
 /**
- * The managedFields of an object after a write that is not an apply. It compares only parts that differ. A write without changes
- * returns the stored entries unchanged.
+ * The managedFields of an object after a write that is not an apply. Equal parts are not compared. After a write without
+ * changes, the stored entries are returned.
  */
 export function trackUpdate(input: UpdateInput): ManagedFieldsEntry[] {
   const { live, updated, kind } = input;
   const given = entriesOf(input);
   // An object whose managers were cleared has none until the next apply (skipNonAppliedManager).
   if (given.length === 0 && live?.metadata.uid !== undefined) return [];
-  // The real server cannot compare an object whose patch has changed its kind.
+  // If a patch has changed the kind of an object, the real server cannot compare it.
   if (kind.custom && updated.kind !== kind.kind) return [];
   const areOfKind = given.every((entry) => isOfKind(entry, kind));
-  // Other versions of a built-in kind lose their managers. Invalid entries of a custom kind are an error. The object then has no managers.
+  // If an entry of a custom kind has a foreign API version, the object loses all managers. In a built-in kind, only this
+  // entry is lost.
   if (kind.custom && !areOfKind) return [];
   const entries = areOfKind ? given : given.filter((entry) => isOfKind(entry, kind));
   const node = input.schema === undefined ? undefined : nodeOf(input.schema);
@@ -137,11 +138,11 @@ export function trackUpdate(input: UpdateInput): ManagedFieldsEntry[] {
   const changes = changesIn(apiVersionOf(kind));
   const before = readEntries(entries);
   if (changes.changed === undefined && changes.removed === undefined) {
-    // Fields that this endpoint does not write must have the right types too.
+    // The types of fields that this endpoint does not write are checked too.
     if (input.subresource !== '' && !isTyped(updated, node, true)) return [];
     return before.length === entries.length ? (entries as ManagedFieldsEntry[]) : writeEntries(before);
   }
-  // The real server also removes the managers of an object that does not match its schema.
+  // If an object does not match its schema, the real server removes its managers too.
   if (!isTyped(updated, node, true)) return [];
   const owners = recordUpdate(before, changesIn, {
     manager: input.manager,

@@ -4,10 +4,10 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { nodeOf } from '../../schema/model/node.ts';
 import { type Changes, compareObjects, type Scope } from './compare.ts';
 
-/** The changes of a write, as objects of an apiVersion have them. */
+/** Returns the changes of a write, with the fields of an API version. */
 export type ChangesIn = (apiVersion: string) => Changes;
 
-/** Finds the kind in another apiVersion; undefined: none. */
+/** Finds the kind in another API version; undefined if it does not exist. */
 export type VersionOf = (apiVersion: string) => KindDefinition | undefined;
 
 function converted(object: ApiObject, from: KindDefinition, to: KindDefinition): ApiObject {
@@ -17,8 +17,8 @@ function converted(object: ApiObject, from: KindDefinition, to: KindDefinition):
 }
 
 /**
- * Compares two objects of a kind. The managers of a version own the fields of that version. Therefore the objects are compared in each
- * version with other fields: autoscaling v1 and v2, and events of both groups.
+ * Compares two objects of a kind. Managers have the fields of the API version that they used. So the objects are compared in
+ * each version whose fields differ: autoscaling v1 and v2, and events of both groups.
  */
 export function changesByVersion(
   old: ApiObject,

@@ -7,7 +7,7 @@ export const RETAIN_KEYS = '$retainKeys';
 export const SET_ELEMENT_ORDER = '$setElementOrder/';
 export const DELETE_FROM_PRIMITIVE_LIST = '$deleteFromPrimitiveList/';
 
-/** Formats a value like Go's `%v`, for errors of the patch library. */
+/** Prints a value as Go's `%v` does, for errors of the patch library. */
 export function goPlain(value: unknown): string {
   if (value === null || value === undefined) return '<nil>';
   if (Array.isArray(value)) return `[${value.map(goPlain).join(' ')}]`;
@@ -21,7 +21,7 @@ export function goPlain(value: unknown): string {
 export const GO_LIST = '[]interface {}';
 export const GO_MAP = 'map[string]interface {}';
 
-/** The name of the type that Go has for a JSON value. */
+/** The name of the Go type of a JSON value. */
 export function goType(value: unknown): string {
   if (value === null || value === undefined) return '%!s(<nil>)';
   if (Array.isArray(value)) return GO_LIST;
@@ -31,7 +31,7 @@ export function goType(value: unknown): string {
   return typeof value === 'bigint' || Number.isInteger(value) ? 'int64' : 'float64';
 }
 
-/** The error for a patch that contradicts the schema: 500 with only the message. */
+/** The error for a patch that contradicts the schema: code 500 with only a message. */
 export const patchError = (message: string): StatusError => new StatusError({ code: 500, message });
 
 /** The error for an invalid directive. */
@@ -48,7 +48,7 @@ export const unknownPatchType = (type: unknown, map: unknown): StatusError =>
 export const badType = (expected: string, actual: unknown): StatusError =>
   patchError(`expected a ${expected}, but received a ${goType(actual)}`);
 
-/** Removes all fields that are null. Mutates. */
+/** Removes all fields with the value null. Mutates. */
 export function discardNulls(value: unknown): void {
   if (Array.isArray(value)) for (const item of value) discardNulls(item);
   if (!isRecord(value)) return;
@@ -58,7 +58,10 @@ export function discardNulls(value: unknown): void {
   }
 }
 
-/** The value without the maps that have a `$patch`; undefined if it is one. Other directives remain. Mutates. */
+/**
+ * Removes the maps with a `$patch` from a value. Returns undefined if the value is such a map. Other directives stay.
+ * Mutates.
+ */
 export function withoutDirectives(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutDirectives).filter((item) => item !== undefined);
   if (!isRecord(value)) return value;

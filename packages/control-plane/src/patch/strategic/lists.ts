@@ -7,7 +7,7 @@ import { inOrder, keyText } from './order.ts';
 
 type Fields = Record<string, unknown>;
 
-/** Merges a map of the patch into the original's. */
+/** Merges a map of the patch into the original map. */
 export type MergeMaps = (original: Fields, patch: Fields, node: SchemaNode | undefined) => Fields;
 
 /** Whether the items of lists are maps. All items must have the same type. @throws StatusError 422 or 500 */
@@ -82,7 +82,11 @@ const distinct = (items: readonly unknown[]): unknown[] => [
   ...new Map(items.map((item) => [keyText(item), item])).values(),
 ];
 
-/** Merges a list of the patch into the original list. `deletes`: the patch lists scalars to delete. `mergeMaps` merges an item. */
+/**
+ * Merges a list of the patch into the original list.
+ * @param deletes whether the patch lists scalars to delete
+ * @param mergeMaps merges an item
+ */
 export function mergeLists(
   original: readonly unknown[],
   patch: readonly unknown[],

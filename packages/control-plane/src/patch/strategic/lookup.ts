@@ -21,7 +21,7 @@ const fieldOf = (node: SchemaNode): Field => ({
   mergeKey: text(node.schema['x-kubernetes-patch-merge-key']),
 });
 
-/** The name of the type of an object, as Go's refusals show it. */
+/** The name of the Go type of an object, for errors. */
 const structOf = ({ schema: { $id } }: SchemaNode): string =>
   typeof $id === 'string' ? ($id.split('.').at(-1) ?? '') : '';
 
@@ -43,6 +43,6 @@ export function lookUp(node: SchemaNode | undefined, name: string): Field {
 export function lookUpList(node: SchemaNode | undefined, name: string): Field {
   const field = lookUp(node, name);
   if (field.node === undefined || field.node.types[0] === 'array') return field;
-  // The real server reports the kind of the object instead of the kind of the field.
+  // The real server reports the type of the object instead of the type of the field.
   throw patchError('expected slice or array type, but got: struct');
 }

@@ -23,7 +23,7 @@ import { inOrder, sameKey } from './order.ts';
 
 type Fields = Record<string, unknown>;
 
-/** `$retainKeys`: everything that the patch does not list goes. */
+/** Applies `$retainKeys`: removes all keys that the patch does not list. */
 function retainKeys(original: Fields, patch: Fields): void {
   if (!Object.hasOwn(patch, RETAIN_KEYS)) return;
   const keys = patch[RETAIN_KEYS];
@@ -37,7 +37,7 @@ function retainKeys(original: Fields, patch: Fields): void {
   for (const key of Object.keys(original)) if (!listed.has(key)) delete original[key];
 }
 
-/** Whether an item of the patch is the one of the order. @throws StatusError 500 for an item without its merge key */
+/** Whether an item of the patch equals an item of the order. @throws StatusError 500 for an item without its merge key */
 function isSame(item: unknown, other: unknown, mergeKey: string): boolean {
   if (mergeKey === '') return sameKey(item, other);
   for (const each of [item, other]) {
@@ -47,7 +47,7 @@ function isSame(item: unknown, other: unknown, mergeKey: string): boolean {
   return sameKey((item as Fields)[mergeKey], (other as Fields)[mergeKey]);
 }
 
-/** The items of the patch must have the order of `$setElementOrder`. @throws StatusError 500 */
+/** Checks that the items of the patch have the order of `$setElementOrder`. @throws StatusError 500 */
 function checkOrder(items: readonly unknown[], order: readonly unknown[], mergeKey: string): void {
   if (items.length === 0 || order.length === 0) return;
   if (mergeKey !== '') for (const item of items) if (!isRecord(item)) throw badType(GO_MAP, item);
@@ -71,7 +71,7 @@ const listAt = (fields: Fields, key: string): readonly unknown[] | undefined => 
   return list;
 };
 
-/** Merges the lists of the `$setElementOrder` directives, and removes both from the patch. */
+/** Merges the lists that have a `$setElementOrder` directive. Removes both from the patch. */
 function orderLists(original: Fields, patch: Fields, node: SchemaNode | undefined): void {
   for (const directive of Object.keys(patch)) {
     if (!directive.startsWith(SET_ELEMENT_ORDER)) continue;
@@ -96,7 +96,7 @@ function orderLists(original: Fields, patch: Fields, node: SchemaNode | undefine
   }
 }
 
-/** Takes a value of the patch as it is, without nulls. */
+/** Copies a value of the patch, without nulls. */
 function take(original: Fields, key: string, value: unknown): void {
   discardNulls(value);
   const kept = withoutDirectives(value);
@@ -126,7 +126,7 @@ function mergeField(
   } else put(original, key, change);
 }
 
-/** Merges a map of the patch into the original's. Mutates both. @throws StatusError 400, 422 or 500 */
+/** Merges a map of the patch into the original map. Mutates both. @throws StatusError 400, 422 or 500 */
 export function mergeMaps(original: Fields, patch: Fields, node: SchemaNode | undefined): Fields {
   if (Object.hasOwn(patch, PATCH)) {
     const { [PATCH]: directive, ...rest } = patch;

@@ -7,7 +7,10 @@ export function keyText(value: unknown): string {
   return sortedJson(typeof value === 'number' && Number.isInteger(value) ? BigInt(value) : value);
 }
 
-/** The positions of list items: maps by their merge key, others by their value. Of equal items, the first counts. */
+/**
+ * The positions of list items. A map is found by its merge key, and a scalar by its value. If items are equal, the first
+ * counts.
+ */
 class Positions {
   readonly #mergeKey: string;
   readonly #positions = new Map<string, number>();
@@ -20,7 +23,7 @@ class Positions {
     }
   }
 
-  /** The position of an equal item; -1 without one. */
+  /** The position of an equal item; -1 if there is none. */
   of(item: unknown): number {
     return this.#positions.get(this.#key(item)) ?? -1;
   }
@@ -30,7 +33,7 @@ class Positions {
   }
 }
 
-/** Whether Go finds two values of a merge key, or two scalars, equal. */
+/** Whether two merge keys, or two scalars, are equal in Go. */
 export const sameKey = (left: unknown, right: unknown): boolean => keyText(left) === keyText(right);
 
 function requireKeys(items: readonly unknown[], mergeKey: string): void {
@@ -42,7 +45,10 @@ function requireKeys(items: readonly unknown[], mergeKey: string): void {
 
 const isDeleted = (item: unknown): boolean => isRecord(item) && item[PATCH] === 'delete';
 
-/** Sorts items by an order. Items to delete are last. An item without a place moves to the front, as Go's stable sort moves it. */
+/**
+ * Sorts items by an order. Items to delete are last. An item that the order does not contain moves to the front, as in Go's
+ * stable sort.
+ */
 function sorted(items: readonly unknown[], order: readonly unknown[], mergeKey: string, areMaps: boolean): unknown[] {
   if (areMaps) requireKeys([...items, ...order], mergeKey);
   const positions = new Positions(order, mergeKey);
@@ -58,7 +64,7 @@ function sorted(items: readonly unknown[], order: readonly unknown[], mergeKey: 
   return areMaps ? [...kept, ...items.filter(isDeleted)] : kept;
 }
 
-/** Splits items into items of a list and other items. */
+/** Splits items into those that a list contains and the others. */
 function split(items: readonly unknown[], list: readonly unknown[], mergeKey: string): [unknown[], unknown[]] {
   if (mergeKey !== '') {
     requireKeys(items, mergeKey);
@@ -70,8 +76,8 @@ function split(items: readonly unknown[], list: readonly unknown[], mergeKey: st
 }
 
 /**
- * The order of a merged list. Items of `order` keep that order, and other items the order of the server. Both are interleaved by the order of
- * the server if possible.
+ * The items of a merged list in their order. Items in `order` have this order, and the others have the order of the server.
+ * Both groups are merged by the order of the server, if that is possible.
  */
 export function inOrder(
   merged: readonly unknown[],

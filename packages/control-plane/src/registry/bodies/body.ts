@@ -6,7 +6,7 @@ import { deepestBracket } from '../../apimachinery/objects/nesting.ts';
 import { StatusError } from '../../apimachinery/objects/status.ts';
 import { parseYamlText } from './yaml-body.ts';
 
-/** The start of a body for an error: quoted text for printable JSON, else hexadecimal. */
+/** The start of a body, for an error: a quoted text if it is printable JSON, or else hexadecimal digits. */
 function excerpt(bytes: Uint8Array): string {
   const text = Buffer.from(bytes.subarray(0, 30)).toString('utf8');
   if (bytes.length === 0) return '<empty>';
@@ -14,7 +14,7 @@ function excerpt(bytes: Uint8Array): string {
   return bytes.length > 30 ? `${shown} ...` : shown;
 }
 
-/** 400 for a body that does not match its media type. */
+/** The 400 for a body that does not match its media type. */
 export const unrecognized = (kind: string, why: string, bytes: Uint8Array): Error =>
   badRequest(`the object provided is unrecognized (must be of type ${kind}): ${why} (${excerpt(bytes)})`);
 
@@ -32,19 +32,19 @@ function replaceLone(value: unknown): unknown {
   return made;
 }
 
-/** Parses a JSON body. `jsonProblem` has the text for an error. @throws SyntaxError */
+/** Parses a JSON body. `jsonProblem` returns the text of the error. @throws SyntaxError */
 export function parseJsonBody(text: string): unknown {
   if (deepestBracket(text) !== undefined) throw new SyntaxError('the text nests too deeply');
   return wellFormed(text, parseJson(text));
 }
 
-/** Parses a body to plain JSON. YAML has the rules of version 1.1, as in Go's library (`y` is true). */
+/** Parses a body to plain JSON. YAML follows version 1.1, as in Go's library (`y` is true). */
 export function parseBody(bytes: Uint8Array, mediaType: string, kind: string): Record<string, unknown> {
   const text = Buffer.from(bytes).toString('utf8');
   let value: unknown;
   if (mediaType === 'application/yaml') {
     try {
-      // An empty body is an empty object.
+      // An empty body counts as an empty object.
       value = parseYamlText(text) ?? {};
     } catch (error) {
       if (!(error instanceof StatusError)) throw error;
@@ -52,7 +52,7 @@ export function parseBody(bytes: Uint8Array, mediaType: string, kind: string): R
     }
   } else {
     try {
-      // `null` is an empty object.
+      // `null` counts as an empty object.
       value = parseJsonBody(text) ?? {};
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error;

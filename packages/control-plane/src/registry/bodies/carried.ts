@@ -8,7 +8,7 @@ import type { AdmissionAttributes, CarriedKind } from '../../resources/admission
 import { ServedKind } from '../../resources/kind-registry.ts';
 import { normalize } from './decode.ts';
 
-/** Kinds of bodies of subresources, whose structure is known. */
+/** Kinds of bodies of subresources whose fields are known. */
 const KNOWN: ReadonlyMap<string, ServedKind> = new Map(
   [...bodyKinds, ...builtinKinds.filter(({ plural }) => plural === 'bindings')].map((kind) => [
     kind.kind,
@@ -16,14 +16,14 @@ const KNOWN: ReadonlyMap<string, ServedKind> = new Map(
   ]),
 );
 
-/** How the body of a subresource is read. @throws Error for one that this server does not know */
+/** The kind with which the body of a subresource is read. @throws Error for a kind that this server does not know */
 function carriedKind(name: string): ServedKind {
   const served = KNOWN.get(name);
   if (served === undefined) throw new Error(`no body of a request is a ${name}`);
   return served;
 }
 
-/** The kind in which admission sees a body. */
+/** The kind of a body, in the form that admission gets. */
 export const carried = ({ kind: { group, version, kind } }: ServedKind): CarriedKind => ({ group, version, kind });
 
 export const CARRIED_BINDING = carriedKind('Binding');
@@ -36,7 +36,10 @@ const shown = (apiVersion: string, kind: string): string => {
   return `(${version ?? group}.${kind})`;
 };
 
-/** Reads what admission has made. An unreadable object is an error of the server, because no client sent it. @throws StatusError 500 */
+/**
+ * Decodes an object after admission. If this fails, the server is at fault, because no client sent the object. @throws
+ * StatusError 500
+ */
 function readAs(made: ApiObject, served: ServedKind): readonly string[] {
   try {
     return normalize(made, served);
@@ -48,7 +51,7 @@ function readAs(made: ApiObject, served: ServedKind): readonly string[] {
 
 /**
  * The body after an admission plugin, decoded as its kind.
- * @throws StatusError 500 for an invalid body, in the words of the real server
+ * @throws StatusError 500 for an invalid body, with the text of the real server
  */
 export function readCarried(made: ApiObject, { carries, object }: AdmissionAttributes): ApiObject {
   if (carries === undefined || jsonEquals(made, object)) return made;
@@ -68,8 +71,8 @@ export function readCarried(made: ApiObject, { carries, object }: AdmissionAttri
 }
 
 /**
- * The object after admission, decoded as its kind. An object without kind or version has the version of `apiVersion`.
- * `strict`: it may hold no unknown fields.
+ * The object after admission, decoded as its kind. If it has no kind or version, it gets those of `apiVersion`. @param
+ * strict whether unknown fields are refused
  * @throws StatusError 500
  */
 export function readMade(made: ApiObject, served: ServedKind, apiVersion: string, strict = false): ApiObject {

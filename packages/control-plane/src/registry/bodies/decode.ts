@@ -44,7 +44,7 @@ const isNoInteger = (value: unknown): boolean =>
 /** Checks the Go types of the metadata, before the schema. */
 function checkMeta(body: Record<string, unknown>, { kind }: ServedKind, isApplied = false): void {
   const fail = (value: unknown, path: string, type: string): Error => {
-    // The unstructured decoder of custom kinds starts at ObjectMeta, the typed one at the object.
+    // In errors of custom kinds, paths start at the metadata, and in those of built-in kinds at the object.
     const shown = kind.custom ? path : `metadata.${path}`;
     const odd = oddNumber(value, `metadata.${path}`);
     const found = typeof value === 'number' && type === 'int64' ? `number ${odd ?? value}` : jsonTypeOf(value);
@@ -61,7 +61,7 @@ function checkMeta(body: Record<string, unknown>, { kind }: ServedKind, isApplie
   body.metadata = meta;
   for (const [field, value] of Object.entries(meta)) {
     if (value === null) {
-      // An unknown field is one with any value.
+      // The value of an unknown field is not checked.
       if (META_FIELDS.has(field)) delete meta[field];
       continue;
     }
@@ -69,7 +69,7 @@ function checkMeta(body: Record<string, unknown>, { kind }: ServedKind, isApplie
     const given = typeof value === 'bigint' ? 'number' : typeof value;
     const isOdd = oddNumber(value, `metadata.${field}`) !== undefined || (kind.custom === true && isNoInteger(value));
     if (type !== undefined && (given !== type || isOdd)) throw fail(value, field, GO_TYPES[type] ?? type);
-    // The types of a built-in kind parse their times later.
+    // The times of a built-in kind are parsed later.
     if (kind.custom && !isApplied && TIMES.has(field))
       checkTime(String(value), { apiVersion: apiVersionOf(kind), kind: kind.kind });
     if (field === 'labels' || field === 'annotations') {
@@ -87,14 +87,14 @@ function checkMeta(body: Record<string, unknown>, { kind }: ServedKind, isApplie
       }
     }
     if (field === 'ownerReferences' || field === 'managedFields') {
-      // The types of a built-in kind check the items later.
+      // The items of a built-in kind are checked later.
       const why = kind.custom ? metaFieldProblem(field, value) : undefined;
       if (why !== undefined) throw new DecodeError(why, { apiVersion: apiVersionOf(kind), kind: kind.kind });
       const list = Array.isArray(value) ? value.map((item: unknown) => item ?? {}) : value;
       if (!Array.isArray(list) || !list.every(isRecord)) throw fail(value, field, '[]v1.OwnerReference');
       meta[field] = list;
     }
-    // An empty list clears all managers, like a list with an empty entry. An absent list does not.
+    // An empty list clears all managers, like a list with an empty entry. If the list is absent, nothing changes.
     if (field !== 'managedFields' || !Array.isArray(value) || value.length > 0) continue;
     // For a custom object, the real server cannot distinguish an empty list from an absent one.
     if (kind.custom) delete meta[field];
@@ -110,12 +110,12 @@ function pruneMeta(meta: Record<string, unknown>): string[] {
   return [...unknown.map((field) => `metadata.${field}`), ...lists.flatMap((field) => dropUnknownMeta(meta, field))];
 }
 
-/** The message of strict field validation. */
+/** The error of strict field validation. */
 export const strictMessage = (problems: readonly string[]): string => `strict decoding error: ${problems.join(', ')}`;
 
 const isJson = (text: string): boolean => text.trimStart().startsWith('{');
 
-/** Compares paths by their steps, as Go's library sorts the keys of YAML. */
+/** Compares paths step by step, because Go's library sorts the keys of YAML this way. */
 function compareSteps(one: string, other: string): number {
   const [a, b] = [one.split(/[.[]/), other.split(/[.[]/)];
   const index = a.findIndex((step, at) => step !== b[at]);
@@ -123,11 +123,11 @@ function compareSteps(one: string, other: string): number {
   return (a[index] ?? '') < (b[index] ?? '') ? -1 : 1;
 }
 
-/** The repeated fields of a JSON body. `body` must be unchanged since it was parsed. */
+/** The repeated fields of a JSON body. @param body the parsed body, which must not have been changed */
 const repeatedFields = (text: string, body: Record<string, unknown>): string[] =>
   isJson(text) ? duplicateFields(text, body) : [];
 
-/** The problems of strict decoding: repeated keys of a YAML body, and the others. */
+/** The problems that strict decoding reports: repeated keys of a YAML body, and all others. */
 interface Problems {
   readonly yaml: readonly string[];
   readonly fields: readonly string[];
@@ -137,8 +137,8 @@ interface Problems {
 const PROTOBUF_PREFIX = 'k8s\u0000';
 
 /**
- * All problems of a body. Go's decoder of custom objects reports repeated fields first, and that of built-in kinds reports the problems in the
- * order of the text. In YAML, repeated keys come first, and the other keys are sorted.
+ * All problems of a body. In JSON, Go's decoder for custom objects reports repeated fields first. The one for built-in kinds
+ * reports problems in the order of the text. In YAML, repeated keys come first, and the other keys are sorted.
  */
 function problemsOf(
   text: string,
@@ -155,14 +155,15 @@ function problemsOf(
   return { yaml: [], fields: isMixed ? problemsInOrder(text, unknown) : separate() };
 }
 
-/** The body of a built-in kind, where the values of repeated fields are merged. */
+/** Parses the body of a built-in kind again, so that the values of repeated fields are merged. */
 function readTwice(text: string, given: Record<string, unknown>, { kind }: ServedKind): Record<string, unknown> {
   const merged = parseMerging(text, kind.schema);
   return isRecord(merged) ? merged : given;
 }
 
 /**
- * Converts a body to an object: checks the type and metadata, removes unknown fields (with a warning or refusal on request), sets defaults.
+ * Converts a body to an object. It checks the type and the metadata, removes unknown fields, and sets defaults. If the
+ * client requests it, unknown fields cause a warning or a refusal.
  * @throws StatusError 400 or 422
  */
 export function decodeObject(
@@ -189,7 +190,7 @@ export function decodeObject(
   return object;
 }
 
-/** Refuses the problems of strict decoding, or warns about them, as requested. @throws StatusError 400 */
+/** Refuses the problems of strict decoding, or warns about them. The client chooses. @throws StatusError 400 */
 function reportProblems(
   { yaml, fields }: Problems,
   { kind: { kind, version } }: ServedKind,
@@ -204,13 +205,13 @@ function reportProblems(
   if (fieldValidation === 'Warn') for (const problem of [...yaml, ...fields]) warn(problem);
 }
 
-/** The unknown fields of a body that other code parses. Does not change the body. */
+/** The unknown fields of a body that other code decodes. The body is not changed. */
 export function unknownFields(body: Record<string, unknown>, served: ServedKind): string[] {
   return normalize({ ...structuredClone(body), metadata: { ...(body.metadata ?? {}) } } as ApiObject, served);
 }
 
 /**
- * Reports unknown and repeated fields in the body of a subresource. Does not change the body.
+ * Reports unknown and repeated fields in the body of a subresource. The body is not changed.
  * @throws StatusError 400
  */
 export function checkFields(
@@ -230,13 +231,16 @@ export function checkFields(
   );
 }
 
-/** Removes unknown fields and sets defaults in place. Returns the unknown paths. `applied`: keeps nulls of a custom object for validation. */
+/**
+ * Removes unknown fields and sets defaults. Mutates. Returns the paths of unknown fields. @param applied whether nulls of a
+ * custom object are kept for the validation
+ */
 export function normalize(object: ApiObject, served: ServedKind, applied = false): string[] {
   const unknown = pruneMeta(object.metadata as Record<string, unknown>);
   const { schema } = served;
   if (schema !== undefined) {
     unknown.push(...schema.prune(object));
-    // Built-in kinds are converted to the form of the types of the real server, which have their own rules for nulls.
+    // Objects of built-in kinds are converted to the types of the real server, which have their own rules for nulls.
     if (served.kind.custom) {
       schema.setDefaults(object, { keepNulls: applied });
       unknown.push(...coerceEmbedded(object, schema.node, applied));
@@ -246,7 +250,7 @@ export function normalize(object: ApiObject, served: ServedKind, applied = false
   return unknown;
 }
 
-/** Checks the metadata of a patched object. `isApplied`: the times of a custom kind are parsed later. */
+/** Checks the metadata of a patched object. @param isApplied whether the times of a custom kind are parsed later */
 export function checkPatched(object: ApiObject, served: ServedKind, isApplied = false): void {
   checkMeta(object as Record<string, unknown>, served, isApplied);
 }

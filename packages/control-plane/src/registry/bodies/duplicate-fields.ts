@@ -1,8 +1,8 @@
-/** A level of the current path of the scan: the name of a field or the index of an item. */
+/** A level of the current path: the name of a field, or the index of an item. */
 interface Level {
-  /** Undefined for a list. */
+  /** The keys of an object; undefined for a list. */
   readonly keys: Set<string> | undefined;
-  /** The current field or item. */
+  /** The current field name or index. */
   step: string;
   index: number;
 }
@@ -12,24 +12,27 @@ const pathOf = (levels: readonly Level[], key: string): string => {
   return `${outer.join('')}.${key}`.replace(/^\./, '');
 };
 
-/** A key of a JSON text. */
+/** A key in a JSON text. */
 interface Key {
   readonly path: string;
   readonly isRepeated: boolean;
 }
 
-/** Whether a text can have repeated fields. A text with the same length as its parsed value has none, as most bodies of client libraries. */
+/**
+ * Whether a text may contain repeated fields. If the text is as long as the JSON of its value, it has none. Most bodies from
+ * client libraries are like this.
+ */
 function mayRepeat(text: string, value: unknown): boolean {
   try {
     return JSON.stringify(value).length !== text.trim().length;
   } catch (error) {
-    // With integers of 64 bits, the text must be scanned.
+    // The JSON of 64-bit integers cannot be computed, so the text must be scanned.
     if (!(error instanceof TypeError)) throw error;
     return true;
   }
 }
 
-/** The keys of a JSON text in their order. */
+/** The keys of a JSON text, in order. */
 function* keysOf(text: string): Generator<Key> {
   const levels: Level[] = [];
   // Strings, brackets, commas and colons are sufficient to find keys.
@@ -48,7 +51,7 @@ function* keysOf(text: string): Generator<Key> {
   }
 }
 
-/** The paths of repeated fields in a JSON text, in their order. `value`: the parsed text. */
+/** The paths of repeated fields in a JSON text, in order. @param value the parsed text */
 export const duplicateFields = (text: string, value: unknown): string[] =>
   mayRepeat(text, value) ? [...keysOf(text)].filter(({ isRepeated }) => isRepeated).map(({ path }) => path) : [];
 
@@ -58,8 +61,8 @@ export const repeatedField = (path: string): string => `duplicate field "${path}
 export const unknownField = (path: string): string => `unknown field "${path}"`;
 
 /**
- * The problems of a JSON text for Go's typed decoder, in the order of the text. It reports a repeated unknown field once, as unknown, and
- * nothing below it.
+ * The problems of a JSON text that Go's decoder for built-in kinds reports, in the order of the text. A repeated unknown
+ * field is reported once, as unknown. Nothing below it is reported.
  * @param unknown the paths of unknown fields
  */
 export function problemsInOrder(text: string, unknown: readonly string[]): string[] {

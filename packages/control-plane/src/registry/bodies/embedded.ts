@@ -27,16 +27,16 @@ export function walk(
   }
 }
 
-/** Go prints a map in the order of its keys. */
+/** The error for malformed metadata. Go prints a map in the order of its keys. */
 export const malformed = (path: string, metadata: unknown, { message }: RangeError): StatusCause =>
   invalidValue(`${path}.metadata`, JSON.parse(sortedJson(metadata)), message);
 
 /**
- * Converts the metadata of embedded resources to the form of the type of the real server, like pruning. Mutates.
+ * Converts the metadata of embedded resources to the type of the real server, and removes unknown fields. Mutates.
  *
- * @param isApplied invalid metadata remains, and `embeddedCauses` refuses it
+ * @param isApplied whether invalid metadata stays. `embeddedCauses` refuses it later.
  * @returns the paths of unknown fields, sorted
- * @throws DecodeError when a field has the wrong type
+ * @throws DecodeError if a field has the wrong type
  */
 export function coerceEmbedded(object: ApiObject, node: SchemaNode, isApplied: boolean): string[] {
   const unknown: string[] = [];

@@ -12,13 +12,16 @@ const parseWord = (word: string): unknown => {
   return typeof value === 'number' && /^-?\d+$/.test(word) ? exactInteger(word, value) : value;
 };
 
-/** The result of the Go decoder for a field that occurs with a value and then with null. `holder`: the schema of the structure with the field. */
+/**
+ * The value of a field that occurs with a value and then with null, as Go's decoder reads it. @param holder the schema of
+ * the structure with the field
+ */
 function readNull(first: unknown, holder: JsonSchema | undefined, key: string): unknown {
   const schema = schemaOf(holder, key);
   const { $id: id, ...of } = schema ?? {};
   const structure = holder?.$id;
   if (typeof structure !== 'string' || schema === undefined || isPointer(structure, key)) return null;
-  // The real server computes with zero from now on, and shows the first text.
+  // From now on, the real server computes with zero, but prints the first text.
   if (id === SHARED_SCALARS.quantity) return first;
   if (id === SHARED_SCALARS.intOrString) return typeof first === 'number' ? first : 0;
   const isCleared = of.type === 'array' || isRecord(of.additionalProperties) || typeof of.format === 'string';
@@ -27,8 +30,8 @@ function readNull(first: unknown, holder: JsonSchema | undefined, key: string): 
 }
 
 /**
- * Merges the second value of a repeated field like Go's decoder, which decodes into the first value. Objects keep their fields, and lists their
- * items by index. Objects in a map are replaced. Null clears lists, maps and pointers, and changes no other value.
+ * Merges the second value of a repeated field into the first, as Go's decoder does. Objects keep their fields. Lists are
+ * merged by index. Objects in a map are replaced. Null clears lists, maps and pointers, and does not change other values.
  */
 function readInto(first: unknown, second: unknown, schema: JsonSchema | undefined): unknown {
   if (Array.isArray(first) && Array.isArray(second)) {
@@ -46,7 +49,7 @@ function readInto(first: unknown, second: unknown, schema: JsonSchema | undefine
   return merged;
 }
 
-/** The JSON types of fields. A shared scalar such as a quantity has several, so it is not checked here. */
+/** Checks for the JSON types of fields. A shared scalar such as a quantity has several types, so it is not checked here. */
 const FITS: Readonly<Record<string, (value: unknown) => boolean>> = {
   object: isRecord,
   array: Array.isArray,
@@ -56,8 +59,8 @@ const FITS: Readonly<Record<string, (value: unknown) => boolean>> = {
 };
 
 /**
- * Merges the values of one field of a structure. Go's decoder refuses a body for a wrong type of either value, so a first value
- * of a wrong type stays for the later check.
+ * Merges the values of a repeated field in a structure. Go's decoder refuses a body if one of the values has a wrong type.
+ * So a first value of a wrong type stays, and a later check refuses it.
  */
 function readField(first: unknown, second: unknown, holder: JsonSchema | undefined, key: string): unknown {
   if (first === undefined || first === null) return second;
@@ -73,8 +76,8 @@ const schemaOf = (schema: JsonSchema | undefined, key: string): JsonSchema | und
 };
 
 /**
- * Parses a valid JSON text with repeated fields like Go's decoder for a built-in kind. Other texts are parsed by `parseJson`, which keeps the
- * last value.
+ * Parses a valid JSON text with repeated fields as Go's decoder for a built-in kind does. `parseJson` would keep only the
+ * last value of each field.
  */
 export function parseMerging(text: string, schema: JsonSchema | undefined): unknown {
   const tokens = text.match(TOKEN) ?? [];

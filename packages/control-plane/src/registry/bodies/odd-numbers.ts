@@ -20,7 +20,7 @@ export function oddNumbersOf(text: string): ReadonlyMap<string, string> {
   const paths = new Map<object, { readonly key: string; readonly holder: object | undefined }>();
   const found: { readonly holder: object; readonly key: string; readonly value: number; readonly source: string }[] =
     [];
-  // The reviver visits children before their holders, so paths are known at the end.
+  // The reviver visits children before their parents, so the paths are known only at the end.
   JSON.parse(text, function (this: object, key: string, value: unknown, context?: { readonly source?: string }) {
     const source = context?.source ?? '';
     if (typeof value === 'number' && Number.isInteger(value) && isOdd(source)) {
@@ -36,7 +36,7 @@ export function oddNumbersOf(text: string): ReadonlyMap<string, string> {
     const outer = pathOf(above.holder, above.key);
     return [outer, step].filter((part) => part !== '').join('.');
   };
-  // A quantity in a map has the path of the map.
+  // A quantity in a map gets the path of the map.
   return new Map(
     found.flatMap(({ holder, key, value, source }) =>
       [key, ''].map((step): [string, string] => [`${pathOf(holder, step)} ${value}`, source]),

@@ -5,9 +5,9 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import type { KindRegistry, ServedKind } from '../../resources/kind-registry.ts';
 import { unrecognized } from './body.ts';
 
-/** The error of an object with the wrong type, in the words of the scheme. */
+/** The error for an object of the wrong type, with the text of the scheme. */
 export function unconvertible(apiVersion: string, name: string, { kind }: ServedKind, kinds: KindRegistry): string {
-  // The scheme knows no custom kinds.
+  // The scheme does not know custom kinds.
   if (kinds.byKind(apiVersion, name)?.kind.custom !== false) {
     return `no kind "${name}" is registered for version "${apiVersion}" in scheme "pkg/runtime/scheme.go:111"`;
   }
@@ -15,7 +15,7 @@ export function unconvertible(apiVersion: string, name: string, { kind }: Served
   return `converting (${apiVersion.split('/').at(-1)}.${name}) to (${target}): unknown conversion`;
 }
 
-/** Why apiVersion and kind cannot be read; undefined when they can. */
+/** Why apiVersion and kind cannot be read; undefined if they can. */
 export function typeMetaProblem(body: Record<string, unknown>): string | undefined {
   const field = ['apiVersion', 'kind'].find((each) => typeof (body[each] ?? '') !== 'string');
   if (field === undefined) return undefined;
@@ -23,13 +23,13 @@ export function typeMetaProblem(body: Record<string, unknown>): string | undefin
   return `couldn't get version/kind; json parse error: ${why}`;
 }
 
-/** apiVersion and kind are read before anything else is. @throws StatusError 400 */
+/** Checks apiVersion and kind before all other fields. @throws StatusError 400 */
 export function checkTypeMeta(body: Record<string, unknown>): void {
   const problem = typeMetaProblem(body);
   if (problem !== undefined) throw badRequest(problem);
 }
 
-/** An apiVersion in its parts, both empty where it names none; undefined when it has more than two. */
+/** The parts of an apiVersion. Both are empty if it is empty. Undefined if it has more than two parts. */
 export function parseApiVersion(apiVersion: string): { readonly group: string; readonly version: string } | undefined {
   if (apiVersion === '' || apiVersion === '/') return { group: '', version: '' };
   const parts = apiVersion.split('/');
@@ -40,7 +40,7 @@ export function parseApiVersion(apiVersion: string): { readonly group: string; r
 
 const joined = (group: string, version: string): string => (group === '' ? version : `${group}/${version}`);
 
-/** apiVersion and kind must match the URL. If a built-in kind may omit them, this function fills them in. */
+/** Checks that apiVersion and kind match the URL. If a built-in kind may omit them, the function sets them. */
 export function checkType(
   body: Record<string, unknown>,
   served: ServedKind,
@@ -95,7 +95,7 @@ function checkCustomVersion(
   }
 }
 
-/** 422 of a custom object whose kind or version differs from the URL. */
+/** The 422 for a custom object whose kind or version differs from the URL. */
 function otherType(
   body: Record<string, unknown>,
   { group, version, name }: { readonly group: string; readonly version: string; readonly name: string },
@@ -109,11 +109,11 @@ function otherType(
   return invalid({ group, kind: name }, objectName, causes);
 }
 
-/** Whether an object that a patch has made is still of the resource: its schema knows no other group and kind. */
+/** Whether a patched object still belongs to the resource. Its group and kind must not have changed. */
 export const isOfResource = ({ apiVersion, kind }: Partial<ApiObject>, served: ServedKind): boolean =>
   kind === served.kind.kind && parseApiVersion(apiVersion ?? '')?.group === served.kind.group;
 
-/** A write may not make a custom object another kind or version. @throws StatusError 422 */
+/** Checks that a write does not change the kind or version of a custom object. @throws StatusError 422 */
 export function checkCustomType(object: ApiObject, served: ServedKind): void {
   const { apiVersion = '', kind } = object as Partial<ApiObject>;
   const parsed = parseApiVersion(apiVersion) ?? { group: '', version: apiVersion };
@@ -121,6 +121,6 @@ export function checkCustomType(object: ApiObject, served: ServedKind): void {
   throw otherType(object as Record<string, unknown>, { ...parsed, name: kind ?? '' }, served);
 }
 
-/** Whether an object is of the kind, in the version, that is served. */
+/** Whether an object has the served kind and version. */
 export const sameVersion = (object: ApiObject, served: ServedKind): boolean =>
   object.apiVersion === apiVersionOf(served.kind) && object.kind === served.kind.kind;

@@ -8,7 +8,7 @@ import { goTags, yaml } from '../../apimachinery/objects/yaml.ts';
 /** Converts integers as `parseJson` does: only numbers that a double cannot represent are bigints. */
 function withNumbers(value: unknown): unknown {
   if (typeof value === 'bigint') return exactInteger(value.toString(), Number(value));
-  // In the conversion to JSON, a whole float loses its exponent and becomes an integer.
+  // When YAML is converted to JSON, a float without a fraction becomes an integer.
   if (typeof value === 'number' && Number.isInteger(value) && Math.abs(value) < 1e21) {
     return exactInteger(BigInt(value).toString(), value);
   }
@@ -17,13 +17,13 @@ function withNumbers(value: unknown): unknown {
   return value;
 }
 
-/** The token that Go expects at the end of a flow list or map: its end, or a value after a separator. */
+/** The token that Go expects at the end of a flow list or map. It is the closing bracket, or a value after a separator. */
 const expectedOf = (text: string, message: string): string =>
   /[[{,:]$/.test(text.trimEnd()) || !/end with/.test(message)
     ? 'node content'
     : `',' or '${message.includes('sequence') ? ']' : '}'}'`;
 
-/** Go's text for a YAML error of the library. */
+/** The text that Go has for an error of the YAML library. */
 function yamlProblem(error: unknown, text: string): string {
   const message = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
   const number = Number(/at line (\d+)/.exec(message)?.[1] ?? '1');
@@ -34,7 +34,7 @@ function yamlProblem(error: unknown, text: string): string {
   if (alias !== undefined) return `unknown anchor '${alias}' referenced`;
   const said = YAML_WORDS.find(([pattern]) => pattern.test(message))?.[1];
   if (said === undefined) return message;
-  // For a missing key, Go names the line before. It does not name the first line.
+  // For a missing key, Go names the previous line, except for the first line.
   const line = said === NO_KEY ? number - 1 : number;
   return line > 1 ? `line ${line}: ${said}` : said;
 }
@@ -50,7 +50,7 @@ const YAML_WORDS: readonly (readonly [RegExp, string])[] = [
   [/^Invalid escape sequence/, 'found unknown escape character'],
 ];
 
-/** Throws the first error of a composer, because each error is expensive and a text may contain many. */
+/** Makes the composer throw its first error. Each error is expensive, and a text may contain many. */
 function failFast(composer: Composer, text: string): Composer {
   let fault: YamlFault | undefined;
   const onError = (source: unknown, _code: string, message: string, warning?: boolean): void => {
@@ -83,7 +83,10 @@ function composeYaml(text: string, intAsBigInt: boolean): Document.Parsed | unde
   return composer.compose(new Parser().parse(text)).next().value ?? undefined;
 }
 
-/** Parses the first YAML document like Go's library: the last value of a repeated key counts, and later documents are ignored. */
+/**
+ * Parses the first YAML document as Go's library does. The last value of a repeated key counts, and later documents are
+ * ignored.
+ */
 function readYaml(text: string, intAsBigInt: boolean): unknown {
   const first = composeYaml(text, intAsBigInt);
   if (first === undefined) return null;
@@ -103,7 +106,7 @@ function checkFinite(value: unknown): void {
 /** The YAML is too expensive to parse. */
 class Excess extends Error {}
 
-/** The YAML is valid, but JSON cannot represent it. */
+/** The YAML is valid, but JSON cannot represent its value. */
 class NoJson extends Error {}
 
 /** Parses YAML, with the errors of Go's library. @throws StatusError 400 */
@@ -122,8 +125,8 @@ export function parseYamlText(text: string, prefix = ''): unknown {
 }
 
 /**
- * The repeated keys of a valid YAML text, with the line of each repeated value, as Go's strict decoder reports them: a value before its key.
- * JSON is YAML too.
+ * The repeated keys of a valid YAML text, each with the line of its repeated value. The order is that of Go's strict
+ * decoder: a value comes before its key. JSON is YAML too.
  */
 export function repeatedKeys(text: string): string[] {
   const found: string[] = [];
@@ -147,5 +150,5 @@ export function repeatedKeys(text: string): string[] {
   return found;
 }
 
-/** Go's text for the errors of a strict YAML decoder. */
+/** The text of Go's strict YAML decoder for several errors. */
 export const yamlProblems = (lines: readonly string[]): string => ['yaml: unmarshal errors:', ...lines].join('\n  ');

@@ -9,7 +9,7 @@ import type { StoreEvent } from '../../store/store.ts';
 import { putStatus, track } from '../writes/create.ts';
 import { deleteRecord } from '../writes/delete.ts';
 
-/** Keeps a CRD until its objects are gone. */
+/** The finalizer that keeps a CRD until its objects are deleted. */
 export const CLEANUP = 'customresourcecleanup.apiextensions.k8s.io';
 
 const refuseCreate: AdmissionPlugin['validate'] = ({ operation, served, name }) => {
@@ -17,18 +17,21 @@ const refuseCreate: AdmissionPlugin['validate'] = ({ operation, served, name }) 
   throw forbidden(served.kind, name, 'create not allowed while custom resource definition is terminating');
 };
 
-/** Refuses new objects of a CRD that is being deleted, before any other plugin looks at them. */
+/** Refuses new objects of a CRD that is being deleted. It runs before all other plugins. */
 export const terminatingCrds: AdmissionPlugin = {
   name: 'TerminatingCustomResources',
   admit: (attributes) => refuseCreate(attributes),
   validate: refuseCreate,
 };
 
-/** Deletes the objects of CRDs that are being deleted, waits for those with finalizers, and then lets the CRDs go. */
+/**
+ * Deletes the objects of CRDs that are being deleted, waits for objects with finalizers, and then removes the finalizer of
+ * the CRDs.
+ */
 export class CrdCleanup {
   readonly #registry: Registry;
   readonly #crdKind: ServedKind;
-  /** Ends the wait for the objects of a CRD, by its name. */
+  /** By the name of a CRD, a function that ends the wait for its objects. */
   readonly #waits = new Map<string, () => void>();
 
   constructor(registry: Registry, crdKind: ServedKind) {
@@ -36,7 +39,7 @@ export class CrdCleanup {
     this.#crdKind = crdKind;
   }
 
-  /** Forgets a CRD that is gone: what is stored of it stays. */
+  /** Ends the clean-up for a CRD that no longer exists. Its stored objects stay. */
   forget(name: string): void {
     this.#waits.get(name)?.();
     this.#waits.delete(name);
@@ -46,7 +49,7 @@ export class CrdCleanup {
     for (const name of [...this.#waits.keys()]) this.forget(name);
   }
 
-  /** Cleans up after a CRD that is being deleted. Repeats are safe: a write that was lost is done again. */
+  /** Deletes the objects of a CRD that is being deleted. A second call for the same CRD is safe, and repeats lost writes. */
   begin(name: string): void {
     const crd = this.#live(name);
     if (crd === undefined) return;
@@ -60,7 +63,7 @@ export class CrdCleanup {
     const { store } = this.#registry;
     const served = new ServedKind(stored);
     if (!this.#waits.has(name)) {
-      // An object may come late: its creation was admitted before the CRD was deleted.
+      // An object may still be created, if its creation was admitted before the CRD was deleted.
       const stop = store.subscribe(served.resource, (event) => this.#onEvent(name, served, event));
       this.#waits.set(name, stop);
     }
@@ -69,12 +72,12 @@ export class CrdCleanup {
   }
 
   #onEvent(name: string, served: ServedKind, { type, record }: StoreEvent): void {
-    // A listener must not write: the change is still being told to others.
+    // A listener must not write, because other listeners have not received the change yet.
     queueMicrotask(() => {
       if (!this.#waits.has(name)) return;
       const { store } = this.#registry;
       const current = type === 'DELETED' ? undefined : store.get(served.resource, record.namespace, record.name);
-      // One that is marked already stays as it is.
+      // An object that is already marked for deletion is not changed.
       if (current !== undefined) deleteRecord(this.#registry, served, current);
       this.#finishIfEmpty(name, served);
     });
@@ -100,7 +103,7 @@ export class CrdCleanup {
     this.#registry.put(this.#crdKind, updated);
   }
 
-  /** A CRD that is being deleted and not yet cleaned up. */
+  /** A CRD that is being deleted and still has the finalizer. */
   #live(name: string): ApiObject | undefined {
     const record = this.#registry.store.get(this.#crdKind.resource, '', name);
     if (record === undefined) return undefined;

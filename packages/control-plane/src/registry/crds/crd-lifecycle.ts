@@ -18,7 +18,7 @@ import { putStatus } from '../writes/create.ts';
 import { CLEANUP, CrdCleanup } from './crd-cleanup.ts';
 
 const CRDS = 'apiextensions.k8s.io/customresourcedefinitions';
-/** The first delete of a CRD: its objects are deleted next. */
+/** Marks a CRD at its first delete. Its objects are deleted next. */
 function markCrd(crd: ApiObject, now: Date): void {
   const { metadata } = crd;
   const finalizers = metadata.finalizers ?? [];
@@ -38,7 +38,7 @@ export function withCrdStrategy(kind: KindDefinition): KindDefinition {
       defaultCrd(crd);
     },
     prepareForCreate: (crd) => {
-      // A new CRD has stored nothing, whatever its body says.
+      // A new CRD has no status, even if its body contains one.
       delete crd.status;
       crd.status = initialCrdStatus(crd);
     },
@@ -47,10 +47,10 @@ export function withCrdStrategy(kind: KindDefinition): KindDefinition {
   };
 }
 
-/** Names of records, which never change: to read them takes a look through all of a CRD's schemas. */
+/** The names in each record. Records never change, and parsing the schemas of a CRD is expensive. */
 const namesKept = new WeakMap<StoredRecord, readonly string[]>();
 
-/** The names that a CRD wants or has, in its group. Two that share one are in each other's way. */
+/** The names that a CRD requests or has, in its group. Two CRDs with the same name conflict. */
 function namesOf(record: StoredRecord): readonly string[] {
   let names = namesKept.get(record);
   if (names === undefined) {
@@ -91,15 +91,18 @@ function withStorageVersion(crd: ApiObject): KindDefinition[] {
   return kindsOfCrd(crd).map((kind) => (storageVersion === undefined ? kind : { ...kind, storageVersion }));
 }
 
-/** Serves the kinds of CRDs as these come, change and go: names, establishing, and the clean-up of a deleted one. */
+/**
+ * Serves the kinds of CRDs. It writes the accepted names and the conditions of CRDs, and starts the clean-up of deleted
+ * ones.
+ */
 export class CrdLifecycle {
   readonly #registry: Registry;
-  /** What is served of each CRD, to serve anew only what has changed. */
+  /** The served state of each CRD. Only changes of it are processed. */
   readonly #served = new Map<string, unknown>();
-  /** CRDs to look at, by name. */
+  /** Names of CRDs that must be processed. */
   readonly #changed = new Set<string>();
   #scheduled = false;
-  /** The CRD whose status is being written. */
+  /** Name of the CRD whose status is being written. */
   #settling: string | undefined;
   #stop: (() => void) | undefined;
   #cleanup: CrdCleanup | undefined;
@@ -108,7 +111,7 @@ export class CrdLifecycle {
     this.#registry = registry;
   }
 
-  /** Serves what the store has, and follows its changes. */
+  /** Serves the CRDs in the store, and follows their changes. */
   start(): void {
     this.#stop = this.#registry.store.subscribe(CRDS, (event) => this.#onEvent(event));
     for (const { name } of this.#registry.store.list(CRDS).records) this.#changed.add(name);
@@ -127,13 +130,13 @@ export class CrdLifecycle {
       this.#cleanup?.forget(record.name);
       this.#registry.kinds.setCustom(record.name, []);
     }
-    // A name that one gives up may be what another waits for.
+    // If a CRD releases a name, another one may get it.
     const words = new Set([record, previous].flatMap((state) => (state === undefined ? [] : namesOf(state))));
     const touched = this.#registry.store.find(CRDS, BY_NAME, words).map(({ name }) => name);
-    // Its own status says nothing new to the one that is just being settled.
+    // The write of its own status does not change the CRD that is being processed.
     for (const name of [record.name, ...touched]) if (name !== this.#settling) this.#changed.add(name);
     if (this.#changed.size === 0) return;
-    // After the answer to the write that caused it, as a controller would.
+    // CRDs are processed after the answer to the write, as in a separate controller.
     if (this.#scheduled) return;
     this.#scheduled = true;
     queueMicrotask(() => {
@@ -142,7 +145,7 @@ export class CrdLifecycle {
     });
   }
 
-  /** Brings the status of every CRD that has changed, and what is served, up to date. */
+  /** Updates the status of every changed CRD, and the served kinds. */
   settle(): void {
     const { kinds, store } = this.#registry;
     const names = [...this.#changed].sort();

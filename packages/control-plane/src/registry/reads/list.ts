@@ -29,20 +29,20 @@ export interface ListResult {
   readonly remainingItemCount: number | undefined;
 }
 
-/** The filter of both selectors. Undefined: all records match. */
+/** The filter of both selectors; undefined if all records match. */
 export interface Selection {
   readonly matches: ((record: StoredRecord) => boolean) | undefined;
-  /** Index words that all matches have. */
+  /** Index words that all matching objects have. */
   readonly where: readonly Demand[];
 }
 
-/** Validates the selectors of a query, before its other options. @throws StatusError 400 */
+/** Validates the selectors of a query. This happens before its other options are read. @throws StatusError 400 */
 export function checkSelectors({ labelSelector, fieldSelector }: ListOptions): void {
   parseLabelSelector(labelSelector);
   parseTerms(fieldSelector);
 }
 
-/** @throws StatusError 400 */
+/** Parses the selectors of a query. @throws StatusError 400 */
 export function parseSelection(served: ServedKind, options: ListOptions, name = ''): Selection {
   const labels = parseLabelSelector(options.labelSelector);
   const fields = parseFieldSelector(served.kind, options.fieldSelector);
@@ -62,22 +62,28 @@ export function parseSelection(served: ServedKind, options: ListOptions, name = 
   };
 }
 
-/** The namespace of the objects of a target; undefined: all namespaces. */
+/** The namespace of the objects that a target includes; undefined for all namespaces. */
 export const namespaceOf = ({ served, namespace }: Target): string | undefined =>
   namespace === '' && served.kind.namespaced ? undefined : namespace;
 
 const TOKEN_VERSION = 'meta.k8s.io/v1';
 
-/** The smallest suffix: the key with it is the next key in the order of bytes. */
+/** The smallest suffix. A key with this suffix is the next key after it in byte order. */
 const END_OF_KEY = '\u0000';
 
 interface ContinueToken {
   readonly v: 'meta.k8s.io/v1';
   readonly rv: number;
   readonly start: string;
-  /** The number of remaining records, so that the next page need not count them. The real server does not have this field. */
+  /**
+   * The number of remaining records, so that the next page does not count them again. The real server does not have this
+   * field.
+   */
   readonly left?: number;
-  /** When the version was read, in milliseconds. The real server does not need this field, because its storage compacts versions by time. */
+  /**
+   * The time at which the version was read, in milliseconds. The real server does not need this field, because its storage
+   * compacts versions by time.
+   */
   readonly at?: number;
 }
 
@@ -97,7 +103,7 @@ interface Place {
   readonly namespace: string;
   readonly name: string;
   readonly left: number | undefined;
-  /** When the version was read, in milliseconds; undefined in a token of another server. */
+  /** The time at which the version was read, in milliseconds; undefined if the token comes from another server. */
   readonly at: number | undefined;
 }
 
@@ -113,7 +119,7 @@ function decodeToken(text: string): Place {
   if (namespace === undefined || start === '') {
     throw invalidToken(`encoded start key empty (version ${TOKEN_VERSION})`);
   }
-  // A token must not refer to another resource.
+  // A token must not lead to another resource.
   if (/(^|\/)\.{1,2}(\/|$)|.\/\/|\/$/.test(String(start).replace(END_OF_KEY, ''))) throw invalidToken(String(start));
   const numberOr = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
   return { rv: Number(rv), namespace, name: name ?? '', left: numberOr(left), at: numberOr(at) };
@@ -122,7 +128,7 @@ function decodeToken(text: string): Place {
 const invalidToken = (why: string): StatusError =>
   badRequest(`invalid continue token: continue key is not valid: ${why}`);
 
-/** Parses a token. It comes from a client, so all its fields may be missing or invalid. */
+/** Parses a continue token. A client sends it, so all its fields may be missing or invalid. */
 function readToken(text: string): Partial<Record<keyof ContinueToken, unknown>> {
   const strange = text.search(/[^A-Za-z0-9_-]/);
   if (strange >= 0 || text.length % 4 === 1) {
@@ -160,7 +166,7 @@ const INCONSISTENT =
 
 const MAX_UINT64 = 2n ** 64n - 1n;
 
-/** Parses a resourceVersion. @throws StatusError 400 in a list, 500 in a get or a watch */
+/** Parses a resourceVersion. @throws StatusError 400 for a list, 500 for a get or a watch */
 export function parseResourceVersion(text: string, failure: 400 | 500): number | undefined {
   if (text === '') return undefined;
   const digits = /^\d+$/.test(text);
@@ -170,7 +176,7 @@ export function parseResourceVersion(text: string, failure: 400 | 500): number |
   throw badRequest(`invalid resource version: resourceVersion: Invalid value: ${JSON.stringify(text)}: ${why}`);
 }
 
-/** Waits for a future version. @throws StatusError 504 when it is not reached in time */
+/** Waits until the store reaches a version. @throws StatusError 504 when it is not reached in time */
 export async function awaitVersion(registry: Registry, version: number | undefined, asked: string): Promise<void> {
   if (version === undefined || version <= registry.store.revision()) return;
   await sleep(registry.clock, FUTURE_WAIT_MS);
@@ -178,7 +184,7 @@ export async function awaitVersion(registry: Registry, version: number | undefin
 }
 
 /**
- * One page of a resource: from the current state, from the snapshot of the first page, or from an exact version.
+ * One page of a resource. Its source is the current state, the snapshot of the first page, or an exact version.
  * @throws StatusError 400, 410, 422 or 504
  */
 export async function listRecords(registry: Registry, target: Target, options: ListOptions): Promise<ListResult> {
@@ -195,12 +201,12 @@ export async function listRecords(registry: Registry, target: Target, options: L
     version !== undefined &&
     version > 0 &&
     (options.resourceVersionMatch === 'Exact' || (options.resourceVersionMatch === '' && options.limit > 0));
-  // After an expired token, a continue token with rv -1 continues from the current state.
+  // A continue token with the version -1 continues from the current state. The server sends it after a token has expired.
   const at = token === undefined ? (exact ? version : undefined) : token.rv < 0 ? undefined : token.rv;
-  // Pages with resourceVersion=0 come from the cache of the real server, which ignores the limit.
+  // The real server serves pages with resourceVersion=0 from its cache, which ignores the limit.
   const limit = options.limit > 0 && options.resourceVersion !== '0' ? options.limit : undefined;
   const current = registry.store.revision();
-  // Versions are compacted by time, also without changes.
+  // Versions are compacted by time, even without changes.
   const now = registry.now().getTime();
   const readAt = token === undefined || token.rv < 0 ? now : token.at;
   if (readAt !== undefined && now - readAt > registry.store.historyMs) throw compacted(token, current);
@@ -217,7 +223,7 @@ export async function listRecords(registry: Registry, target: Target, options: L
   });
   const last = page.records.at(-1);
   const isFull = last !== undefined && page.records.length === limit;
-  // The real server does not look whether the records that follow are selected.
+  // The real server does not check whether a selector matches the records that follow.
   const next = { namespace: namespaceOf(target), revision: at, after: last, limit: 1, left: 1 };
   const more =
     isFull && (page.remaining > 0 || (!all && find(registry, token, served.resource, next).records.length > 0));
@@ -230,7 +236,7 @@ export async function listRecords(registry: Registry, target: Target, options: L
   };
 }
 
-/** @throws StatusError 410 when the version is compacted */
+/** Finds the records of a list. @throws StatusError 410 when the version is compacted */
 function find(registry: Registry, token: Place | undefined, resource: string, options: PageOptions): RecordPage {
   try {
     return registry.store.list(resource, options);
@@ -267,7 +273,7 @@ export function listMeta(served: ServedKind, result: ListResult): Record<string,
   return meta;
 }
 
-/** The text of a whole list. It concatenates stored texts without parsing them. */
+/** The text of a whole list. It consists of the stored texts of the items, which are not parsed. */
 export function listText(served: ServedKind, result: ListResult): string {
   const items = result.records.map((record) => itemText(served, record)).join(',');
   const head = served.kind.custom

@@ -10,23 +10,23 @@ import type { StoredRecord } from '../../store/record.ts';
 import type { StoreEvent } from '../../store/store.ts';
 import { awaitVersion, namespaceOf, parseResourceVersion, parseSelection, type Selection } from './list.ts';
 
-/** The maximum number of unread events of a client before its watch is closed. */
+/** Maximum number of unread events of a client. Beyond it, the watch is closed. */
 const MAX_QUEUED_EVENTS = 16_384;
-/** The maximum number of characters in unread objects, so that large objects are limited too. */
+/** Maximum number of characters in the unread objects of a client. It limits large objects. */
 const MAX_QUEUED_LENGTH = 32 * 1024 * 1024;
 const BOOKMARK_EVERY_MS = 60_000;
-/** The time of the last bookmark before the timeout of a watch. */
+/** The last bookmark is sent this much before the timeout of a watch, in milliseconds. */
 const LAST_BOOKMARK_MS = 2_000;
-/** The duration of a watch without a timeout is between this and twice this. */
+/** A watch without a timeout ends after a time between this value and twice this value, in milliseconds. */
 const MIN_TIMEOUT_MS = 1_800_000;
 /** The maximum delay of a Node.js timer (24.8 days). A longer one would fire immediately. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
 export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
 
-/** The form of objects in a watch: whole, metadata, or table rows. `first`: whether it is the first event. */
+/** The form in which a watch sends objects: whole, metadata only, or table rows. `first` is true for the first event. */
 export interface WatchFormat {
-  /** Watchers with equal keys share a text; undefined: no sharing. */
+  /** Watches with the same key share their texts; undefined for a watch that shares none. */
   readonly shareKey: string | undefined;
   object(text: string, first: boolean): string;
   bookmark(resourceVersion: string, initialEventsEnd: boolean): string;
@@ -40,11 +40,11 @@ const encoder = new TextEncoder();
 export const frame = (type: EventType, object: string): Uint8Array =>
   encoder.encode(`{"type":"${type}","object":${object}}\n`);
 
-/** Frames of the current event, so that it is serialized once for all watchers. */
+/** The encoded forms of the current event. So it is encoded once for all watches. */
 let delivered: { readonly event: StoreEvent; readonly frames: Map<string, Uint8Array> } | undefined;
 
 function sharedFrame(event: StoreEvent, key: string, make: () => Uint8Array): Uint8Array {
-  // Only for one event: all watchers get it in the same turn, and more frames would double the size of the history.
+  // Only the current event is cached: all watches get it in the same turn. More events would double the size of the history.
   if (delivered?.event !== event) delivered = { event, frames: new Map() };
   const { frames } = delivered;
   let bytes = frames.get(key);
@@ -55,13 +55,13 @@ function sharedFrame(event: StoreEvent, key: string, make: () => Uint8Array): Ui
   return bytes;
 }
 
-/** A prepared watch; `run` sends it to a sink. */
+/** A prepared watch. `run` sends its events to a sink. */
 export interface Watch {
   run(sink: Sink): void;
 }
 
 /**
- * Prepares a watch. All refusals happen here, before the first byte.
+ * Prepares a watch. All refusals happen here, before the first byte is sent.
  * @throws StatusError 400, 422 or 500
  */
 export async function openWatch(
@@ -82,7 +82,7 @@ export async function openWatch(
       },
     };
   }
-  // The timeout has already expired.
+  // A negative timeout has already expired.
   if (options.timeoutSeconds !== undefined && options.timeoutSeconds < 0) return { run: (sink) => sink.end() };
   // By default, a watch without a version (or with 0) starts with the existing objects.
   const fresh = version === undefined || version === 0;
@@ -95,13 +95,16 @@ export async function openWatch(
   };
 }
 
-/** The error event of a watch for the state at a future version that is not reached. The watch has already started, so it cannot fail. */
+/**
+ * The error event of a watch that requests the state at a future version. The watch has already started, so it cannot be
+ * refused.
+ */
 async function missingState(
   registry: Registry,
   version: number | undefined,
   { resourceVersion, sendInitialEvents }: ListOptions,
 ): Promise<Status | undefined> {
-  // Other watches start at any version, also in the future.
+  // Other watches may start at any version, even at a future one.
   if (sendInitialEvents !== true) return undefined;
   try {
     await awaitVersion(registry, version, resourceVersion);
@@ -114,11 +117,11 @@ async function missingState(
 
 type Queued = () => Uint8Array | undefined;
 
-/** A running watch. Waiting frames are functions, so that unsent ones are never serialized. */
+/** A running watch. Waiting events are stored as functions, so that unsent events are never encoded. */
 class Watcher {
   readonly #registry: Registry;
   readonly #served: ServedKind;
-  /** The namespace of the watch; undefined: all. */
+  /** The namespace of the watch; undefined for all namespaces. */
   readonly #within: string | undefined;
   readonly #selection: Selection;
   readonly #options: ListOptions;
@@ -186,7 +189,7 @@ class Watcher {
     if (this.#options.allowWatchBookmarks) this.#queue.push(() => this.#bookmark(this.#seen, true));
   }
 
-  /** Sends the changes after a version. Returns false, and ends the watch, if they are not available any more. */
+  /** Sends the changes after a version. If they are no longer available, the method ends the watch and returns false. */
   #replay(version: number): boolean {
     const { store } = this.#registry;
     const events = store.since(this.#served.resource, version, this.#where());
@@ -198,7 +201,7 @@ class Watcher {
       return false;
     }
     this.#seen = version;
-    // The replay does not count for the limit of unread events. Otherwise a disconnected watch could never be resumed.
+    // The replayed events do not count towards the limit of unread events. Otherwise a client could never resume a watch.
     for (const event of events) {
       const queued = this.#next(event, false);
       if (queued !== undefined) this.#queue.push(queued);
@@ -211,9 +214,13 @@ class Watcher {
     this.#pump();
   }
 
-  /** Converts a new event for this watch. `isLive`: it happens now, so the real server shows the object as it is stored. */
+  /**
+   * Converts a new event for this watch. @param isLive whether the event happens now; then the real server sends the object
+   * as it is stored
+   */
   #next(event: StoreEvent, isLive: boolean): Queued | undefined {
-    // Events of the initial state or the replay are delivered again when they become durable.
+    // Events of the initial state or the replay are delivered again when they become durable. The watch has already sent
+    // them.
     if (event.revision <= this.#seen) return undefined;
     this.#seen = event.revision;
     return this.#translate(event, isLive);
@@ -239,7 +246,7 @@ class Watcher {
     });
   }
 
-  /** Converts an event for a client that sees only the selected objects. */
+  /** Converts an event for a watch with selectors. */
   #translate(event: StoreEvent, isLive: boolean): Queued | undefined {
     if (this.#within !== undefined && event.record.namespace !== this.#within) return undefined;
     const { matches } = this.#selection;
@@ -250,7 +257,7 @@ class Watcher {
     if (after) return () => this.#eventFrame(event, before ? 'MODIFIED' : 'ADDED', record, isLive);
     if (event.type === 'DELETED') return () => this.#eventFrame(event, 'DELETED', record, isLive);
     return () => {
-      // The object no longer matches: send its last matching state with the version of the change.
+      // The object no longer matches. The watch sends its last matching state, with the version of the change.
       const object = parseJson(previous?.json ?? '{}') as { metadata: { resourceVersion: string } };
       object.metadata.resourceVersion = String(event.revision);
       const json = stringifyJson(object);
@@ -294,7 +301,7 @@ class Watcher {
     }
   }
 
-  /** Sets the timers for the end and for bookmarks. */
+  /** Sets the timers for the end of the watch and for bookmarks. */
   #schedule(): void {
     const { timeoutSeconds, allowWatchBookmarks } = this.#options;
     const lasts =
@@ -317,7 +324,7 @@ class Watcher {
   }
 
   #sendBookmark(): void {
-    // Listeners are called in the order of revisions, so everything up to here was delivered.
+    // Listeners are called in the order of revisions, so all events up to this one were delivered.
     const revision = Math.max(this.#seen, this.#registry.deliveredRevision());
     this.#queue.push(() => this.#bookmark(revision, false));
     this.#pump();

@@ -39,7 +39,7 @@ function check({ metadata, target }: Binding, name: string): void {
 
 const BOUND = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 };
 
-/** `pods/NAME/binding`: binds a pod to a node, once. */
+/** Handles `pods/NAME/binding`: binds a pod to a node. A pod can be bound only once. */
 export async function bindPod(request: SubresourceRequest): Promise<SubresourceAnswer> {
   const { registry, target, call } = request;
   if (request.method !== 'POST') throw methodNotAllowed();
@@ -60,7 +60,7 @@ export async function bindPod(request: SubresourceRequest): Promise<SubresourceA
   return { status: 201, body: BOUND };
 }
 
-/** `bindings`: the same, for the pod in the name of the Binding. */
+/** Handles `bindings`: binds the pod that the name of the Binding names. */
 export function legacyBinding(registry: Registry): ReviewHandler {
   return async ({ object, call, target, options, attributes }) => {
     const pods = registry.kinds.find('', 'v1', 'pods');
@@ -84,7 +84,8 @@ async function bind(
   check(binding, target.name);
   await registry.admission.validate({ ...attributes, object });
   const next = (pod: ApiObject): ApiObject => bound(registry, target, pod, binding);
-  // The storage sets these fields without field management, so `nodeName` and the condition have no manager.
+  // The storage of the real server sets these fields without field management. So `nodeName` and the condition have no
+  // manager.
   await updateObject(registry, call, target, { next, admitted: true, managed: true }, options);
 }
 
@@ -111,7 +112,7 @@ function bound(registry: Registry, target: Target, pod: ApiObject, binding: Bind
   if (annotations !== undefined) metadata.annotations = { ...metadata.annotations, ...annotations };
   if (labels !== undefined) metadata.labels = { ...metadata.labels, ...labels };
   const status = (pod.status ?? {}) as { conditions?: Condition[]; nominatedNodeName?: string };
-  // The nomination is outdated.
+  // The nomination is no longer needed.
   delete status.nominatedNodeName;
   const scheduled = {
     type: 'PodScheduled',

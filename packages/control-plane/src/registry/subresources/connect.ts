@@ -7,7 +7,7 @@ import { checkLogOptions } from './log-options.ts';
 
 const SCHEMES: ReadonlySet<string> = new Set(['', 'http', 'https']);
 
-/** The object of a connection. @throws StatusError 404 */
+/** The object to connect to. @throws StatusError 404 */
 function targetOf({ registry, target }: SubresourceRequest, name = target.name): ApiObject {
   const record = registry.store.get(target.served.resource, target.namespace, name);
   if (record === undefined) throw notFound(target.served.kind, name);
@@ -16,7 +16,10 @@ function targetOf({ registry, target }: SubresourceRequest, name = target.name):
 
 const names = (containers: readonly Plain[]): string => containers.map((one) => text(one, 'name')).join(' ');
 
-/** Checks the container name, which is optional for a single container. @throws StatusError 400 with the text of the server */
+/**
+ * Checks the name of the container. It is optional if the pod has only one. @throws StatusError 400 with the text of the
+ * server
+ */
 function checkContainer(pod: ApiObject, wanted: string | null): void {
   const spec = look(pod, 'spec');
   const containers = items(spec, 'containers');
@@ -48,7 +51,7 @@ function optionsOf({ query, target: { served, subresource }, rest }: Subresource
   object.kind = subresource === 'exec' ? 'PodExecOptions' : 'PodAttachOptions';
   for (const flag of FLAGS) {
     const value = query.get(flag);
-    // As apimachinery parses booleans of a query: any present value is true, except false and 0.
+    // Any value of a boolean is true, except `false` and `0`. apimachinery parses queries this way.
     if (value !== null && value.toLowerCase() !== 'false' && value !== '0') object[flag] = true;
   }
   const container = query.get('container') ?? '';
@@ -75,11 +78,11 @@ async function admitConnection(request: SubresourceRequest): Promise<ApiObject> 
   return admitted;
 }
 
-/** This control plane runs no containers. Requests to a kubelet fail as if it were unreachable. */
+/** This control plane runs no containers. A request to a kubelet fails as if the kubelet were unreachable. */
 const unreachable = (node: string): Error =>
   internal(`error dialing backend: no kubelet of node "${node}" can be reached: this control plane runs no containers`);
 
-/** The error for a request to the kubelet of a node. For a missing node, it has the kind `kind`. */
+/** The error for a request to the kubelet of a node. If the node does not exist, the error names it. */
 function unreached({ registry, target }: SubresourceRequest, node: string): Error {
   const record = registry.store.get('/nodes', '', node);
   if (record === undefined) return notFound(target.served.kind, node);
@@ -87,7 +90,10 @@ function unreached({ registry, target }: SubresourceRequest, node: string): Erro
   return addresses.length === 0 ? internal('no preferred addresses found; known addresses: []') : unreachable(node);
 }
 
-/** `pods/NAME/log`: empty for a pod without a node, as in the real server, else the error of an unreachable kubelet. */
+/**
+ * Handles `pods/NAME/log`. The answer is empty for a pod without a node, as in the real server. For other pods, it is the
+ * error of an unreachable kubelet.
+ */
 export async function podLog(request: SubresourceRequest): Promise<SubresourceAnswer> {
   if (request.method !== 'GET') throw methodNotAllowed();
   checkLogOptions(request.query, request.target.name);
@@ -98,14 +104,16 @@ export async function podLog(request: SubresourceRequest): Promise<SubresourceAn
   throw unreached(request, node);
 }
 
-/** @throws StatusError 400 for an invalid port */
+/** Checks the ports of a query. @throws StatusError 400 for an invalid port */
 function checkPorts(query: URLSearchParams): void {
   const wrong = query.getAll('ports').find((port) => !/^\d+$/.test(port));
   if (wrong === undefined) return;
   throw badRequest(`cannot convert to []int32: strconv.ParseUint: parsing ${JSON.stringify(wrong)}: invalid syntax`);
 }
 
-/** `pods/NAME/exec`, `attach` and `portforward`: streams to a kubelet, which does not exist. */
+/**
+ * Handles `pods/NAME/exec`, `attach` and `portforward`. They would need a kubelet, which this control plane does not have.
+ */
 export async function podStream(request: SubresourceRequest): Promise<SubresourceAnswer> {
   const { method, query, target } = request;
   if (method !== 'GET' && method !== 'POST') throw methodNotAllowed();
@@ -119,7 +127,7 @@ export async function podStream(request: SubresourceRequest): Promise<Subresourc
   throw unreached(request, node);
 }
 
-/** `NAME`, `NAME:PORT` or `SCHEME:NAME:PORT`. @throws StatusError 400 */
+/** Parses `NAME`, `NAME:PORT` or `SCHEME:NAME:PORT`. @throws StatusError 400 */
 function proxied(id: string, what: 'pod' | 'service'): { readonly name: string; readonly port: string } {
   const parts = id.split(':');
   const [first = '', second = '', third = ''] = parts;
@@ -130,7 +138,7 @@ function proxied(id: string, what: 'pod' | 'service'): { readonly name: string; 
   return { name, port };
 }
 
-/** `pods/NAME/proxy`: the pod must have an address. */
+/** Handles `pods/NAME/proxy`. The pod must have an address. */
 export async function podProxy(request: SubresourceRequest): Promise<SubresourceAnswer> {
   await admitConnection(request);
   const pod = targetOf(request, proxied(request.target.name, 'pod').name);
@@ -141,7 +149,7 @@ export async function podProxy(request: SubresourceRequest): Promise<Subresource
 const unavailable = (message: string): StatusError =>
   new StatusError({ message, reason: 'ServiceUnavailable', code: 503 });
 
-/** `services/NAME/proxy`: connects to an endpoint of the service. */
+/** Handles `services/NAME/proxy`: connects to an endpoint of the service. */
 export async function serviceProxy(request: SubresourceRequest): Promise<SubresourceAnswer> {
   await admitConnection(request);
   const { registry, target } = request;
@@ -165,7 +173,7 @@ export async function serviceProxy(request: SubresourceRequest): Promise<Subreso
   throw unreachable(text(address, 'nodeName'));
 }
 
-/** `nodes/NAME/proxy`. */
+/** Handles `nodes/NAME/proxy`. */
 export async function nodeProxy(request: SubresourceRequest): Promise<SubresourceAnswer> {
   await admitConnection(request);
   throw unreached(request, targetOf(request).metadata.name ?? '');

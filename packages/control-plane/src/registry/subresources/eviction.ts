@@ -25,7 +25,10 @@ import { matchNamespace, putStatus, track } from '../writes/create.ts';
 import { checkPreconditions, deleteObject } from '../writes/delete.ts';
 
 const BUDGETS = 'policy/poddisruptionbudgets';
-/** The maximum number of evictions that the disruption controller has not processed. More indicate a problem with it. */
+/**
+ * Maximum number of evictions that the disruption controller has not processed yet. A larger number indicates a problem of
+ * the controller.
+ */
 const MAX_DISRUPTED_PODS = 2000;
 const TOO_MANY = "Cannot evict pod as it would violate the pod's disruption budget.";
 const TWO_BUDGETS = 'This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.';
@@ -74,14 +77,14 @@ const tooMany = (message: string, retryAfterSeconds?: number): StatusError =>
     code: 429,
   });
 
-/** Pods that no budget protects: they are not running, or are being deleted. */
+/** Whether no budget protects a pod, because it does not run or is being deleted. */
 const isExempt = (pod: Pod): boolean =>
   pod.metadata.deletionTimestamp !== undefined || ['Succeeded', 'Failed', 'Pending'].includes(pod.status?.phase ?? '');
 
 const isReady = (pod: Pod): boolean =>
   (pod.status?.conditions ?? []).some(({ type, status }) => type === 'Ready' && status === 'True');
 
-/** `pods/NAME/eviction`: a delete that the disruption budget of the pod may refuse. */
+/** Handles `pods/NAME/eviction`: deletes a pod, unless its disruption budget refuses this. */
 export async function evictPod(request: SubresourceRequest): Promise<SubresourceAnswer> {
   const { registry, target, call } = request;
   if (request.method !== 'POST') throw methodNotAllowed();
@@ -116,14 +119,14 @@ export async function evictPod(request: SubresourceRequest): Promise<Subresource
   const options: DeleteOptions = { ...asked, dryRun: writing.dryRun || asked.dryRun };
   await registry.admission.validate({ ...attributes, object: admitted });
 
-  // Reading and charging the budget is synchronous, so two evictions never use the same allowance.
+  // The budget is read and charged without a wait in between. So two evictions never use the same allowance.
   const pod = readPod(registry, target.served, target.namespace, target.name);
   if (!isExempt(pod)) chargeBudget(registry, pod, options.dryRun);
   if (!options.dryRun) {
     checkPreconditions(target.served.kind, pod, options);
     markDisrupted(registry, target.served, pod);
   }
-  // The delete reports invalid options, after the writes to budget and pod.
+  // The delete reports invalid options after the writes to the budget and the pod.
   check();
   // The condition is a separate write. The preconditions are already checked.
   const unconditional = { ...options, preconditions: undefined };
@@ -140,7 +143,7 @@ export async function evictPod(request: SubresourceRequest): Promise<Subresource
 const IN_EVICTION = { text: 'Eviction in version "v1" cannot be handled as a Eviction: ', path: 'deleteOptions.' };
 const UNSAFE = 'ignoreStoreReadErrorWithClusterBreakingPotential';
 
-/** Checks of an eviction before any write. @throws StatusError 422 or 500 */
+/** Checks an eviction before any write. @throws StatusError 422 or 500 */
 function checkOptions({ deleteOptions = {} }: Eviction, name: string, { given }: WriteOptions): void {
   if (deleteOptions[UNSAFE] === true) {
     const why = 'can not be set for pod eviction, try after removing the option';
@@ -167,7 +170,7 @@ function readPod(registry: Registry, served: ServedKind, namespace: string, name
   return registry.parse(served, record);
 }
 
-/** Selectors of the stored budgets, cached per version instead of parsed per eviction. */
+/** The parsed selectors of budgets. Each version of a budget is parsed once, and not for each eviction. */
 const selectors = new WeakMap<StoredRecord, LabelSelector>();
 
 function selectorIn(registry: Registry, served: ServedKind, record: StoredRecord): LabelSelector {
@@ -179,7 +182,7 @@ function selectorIn(registry: Registry, served: ServedKind, record: StoredRecord
   return selector;
 }
 
-/** Index of budgets by a label of their pods. The selector is the same in all versions. */
+/** An index of budgets by a label of their pods. It is the same in all API versions. */
 const BY_SELECTOR: Words = {
   of: ({ namespace, json }) => wordsOfSelector(namespace, (JSON.parse(json) as Budget).spec?.selector),
 };
@@ -230,7 +233,7 @@ function chargeBudget(registry: Registry, pod: Pod, dryRun: boolean): void {
   });
 }
 
-/** Unready pods may be evicted if the policy of the budget allows it, or if it has enough other ready pods. */
+/** Whether an unready pod may be evicted: the policy of the budget allows it, or enough other pods are ready. */
 function mayGoUnhealthy({ spec, status = {} }: Budget, pod: Pod): boolean {
   if (isReady(pod)) return false;
   if (spec?.unhealthyPodEvictionPolicy === 'AlwaysAllow') return true;

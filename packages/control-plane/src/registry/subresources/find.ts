@@ -26,7 +26,7 @@ const HANDLERS: Readonly<Record<string, SubresourceHandler>> = {
   'certificatesigningrequests/approval': partUpdate,
 };
 
-/** undefined: the kind does not have the subresource. */
+/** The handler of a subresource; undefined if the kind does not have it. */
 export function findSubresource({ kind }: ServedKind, name: string): SubresourceHandler | undefined {
   if (name === 'scale') return kind.subresources?.scale === undefined ? undefined : scale;
   if (kind.custom || kind.otherSubresources?.includes(name) !== true) return undefined;

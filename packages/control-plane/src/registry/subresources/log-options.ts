@@ -4,13 +4,13 @@ import { parseInteger } from '../../resources/options.ts';
 
 const RFC3339 = /^\d{4}-(0[1-9]|1[0-2])-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 
-/** A number of the query. A value without digits counts as absent. @throws StatusError 400 */
+/** Parses a number in the query. A value without digits counts as absent. @throws StatusError 400 */
 function integer(query: URLSearchParams, name: string): number | undefined {
   if (query.get(name) === '') throw badRequest('strconv.ParseInt: parsing "": invalid syntax');
   return parseInteger(query.get(name));
 }
 
-/** The `sinceTime` of a query; undefined for none. @throws StatusError 400 in the words of Go's `time.Parse` */
+/** The `sinceTime` of a query; undefined if it is absent. @throws StatusError 400 with the text of Go's `time.Parse` */
 function sinceTime(query: URLSearchParams): string | undefined {
   const time = query.get('sinceTime') ?? '';
   if (time === '') return undefined;
@@ -26,8 +26,8 @@ function sinceTime(query: URLSearchParams): string | undefined {
 }
 
 /**
- * Options of `pods/NAME/log` (`ValidatePodLogOptions`), which are looked at before the pod is.
- * @throws StatusError 400 for what cannot be read, 422 for wrong values
+ * Validates the options of `pods/NAME/log` (`ValidatePodLogOptions`). This happens before the pod is read.
+ * @throws StatusError 400 for unreadable values, 422 for wrong ones
  */
 export function checkLogOptions(query: URLSearchParams, pod: string): void {
   const sinceSeconds = integer(query, 'sinceSeconds');
@@ -42,7 +42,7 @@ export function checkLogOptions(query: URLSearchParams, pod: string): void {
     causes.push(invalidValue('limitBytes', limitBytes, 'must be greater than 0'));
   }
   if (sinceSeconds !== undefined && time !== undefined) {
-    // The path is empty there, which is written so.
+    // The path of this error is empty, and Go prints an empty path as `[]`.
     causes.push(forbiddenValue('[]', 'at most one of `sinceTime` or `sinceSeconds` may be specified'));
   } else if (sinceSeconds !== undefined && sinceSeconds < 1) {
     causes.push(invalidValue('sinceSeconds', sinceSeconds, 'must be greater than 0'));

@@ -6,8 +6,8 @@ import { type PatchType, patchObject } from '../writes/patch.ts';
 import { checkName, updateObject } from '../writes/update.ts';
 
 /**
- * Subresources that write a part of their object as `status` does: the kind's `prepareForUpdate` keeps all but that part,
- * by the subresource's name. Get, update and patch.
+ * Handles subresources that write a part of their object, as `status` does: get, update and patch. The kind's
+ * `prepareForUpdate` gets the name of the subresource, and keeps all other parts.
  */
 export async function partUpdate(request: SubresourceRequest): Promise<SubresourceAnswer> {
   const { registry, target, call, method } = request;
@@ -27,7 +27,7 @@ export async function partUpdate(request: SubresourceRequest): Promise<Subresour
     // The body is validated before the object is read.
     checkName(first, target);
     const next = async () => {
-      // An attempt changes the object, so a later one reads the body again.
+      // An attempt changes the object, so a later attempt parses the body again.
       const object = first ?? (await read(() => undefined));
       first = undefined;
       return object;

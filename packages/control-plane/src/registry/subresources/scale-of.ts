@@ -4,10 +4,10 @@ import type { ReplicasPath } from '../../patch/index.ts';
 import type { ServedKind } from '../../resources/kind-registry.ts';
 import type { Registry } from '../../resources/registry.ts';
 
-/** `.spec.replicas` → `['spec', 'replicas']`. */
+/** The steps of a path: `.spec.replicas` → `['spec', 'replicas']`. */
 export const steps = (path: string): string[] => path.split('.').filter((step) => step !== '');
 
-/** The value at a path of an object, or undefined. */
+/** The value at a path of an object; undefined if it is absent. */
 export function read(object: ApiObject, path: string): unknown {
   let value: unknown = object;
   for (const step of steps(path)) {
@@ -17,14 +17,14 @@ export function read(object: ApiObject, path: string): unknown {
   return value;
 }
 
-/** Versions of built-in kinds that are not served any more, and that managedFields may still name. */
+/** Versions of built-in kinds that are no longer served. Entries in managedFields may still name them. */
 const LEGACY: Readonly<Record<string, readonly string[]>> = {
   'apps/Deployment': ['apps/v1beta1', 'apps/v1beta2', 'extensions/v1beta1'],
   'apps/ReplicaSet': ['apps/v1beta2', 'extensions/v1beta1'],
   'apps/StatefulSet': ['apps/v1beta1', 'apps/v1beta2'],
 };
 
-/** Where the number of replicas is in each version of a kind. */
+/** Returns the path of the number of replicas in each version of a kind. */
 export function replicasPathOf({ kinds }: Pick<Registry, 'kinds'>, { kind }: ServedKind): ReplicasPath {
   const legacy = LEGACY[`${kind.group}/${kind.kind}`] ?? [];
   return (apiVersion) => {
@@ -36,7 +36,7 @@ export function replicasPathOf({ kinds }: Pick<Registry, 'kinds'>, { kind }: Ser
   };
 }
 
-/** A label selector of a spec as the text of a query. */
+/** The text of a label selector in a spec. */
 function selectorText(value: unknown): string {
   if (typeof value === 'string') return value;
   if (typeof value !== 'object' || value === null) return '';
@@ -54,7 +54,7 @@ function selectorText(value: unknown): string {
   return terms.sort().join(',');
 }
 
-/** The `Scale` view of an object. Zero replicas are left out of the spec, as Go's omitempty has it. */
+/** The Scale of an object. If the number of replicas is zero, the spec has no replicas, because Go omits a zero. */
 export function scaleOf({ kind }: ServedKind, object: ApiObject): JsonObject {
   const paths = kind.subresources?.scale;
   const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;

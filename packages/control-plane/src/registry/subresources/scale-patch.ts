@@ -16,7 +16,7 @@ import { invalidPatch, parseApplied, patchedText, refuseVersion } from '../write
 
 const MOST_REPLICAS = 2 ** 31 - 1;
 
-/** The error of Go's decoder for a number of replicas; undefined: none. */
+/** The error of Go's decoder for a number of replicas; undefined if there is none. */
 function replicasProblem(scale: ApiObject): string | undefined {
   const replicas: unknown = (scale.spec as { replicas?: unknown } | undefined)?.replicas ?? 0;
   const found = wrongType(replicas);
@@ -33,7 +33,7 @@ function wrongType(replicas: unknown): string | undefined {
   return typeof replicas === 'boolean' ? 'bool' : typeof replicas;
 }
 
-/** Parses the Scale of a body. @throws StatusError 400 */
+/** Reads the Scale in a body. @throws StatusError 400 */
 export function sentScale(body: Record<string, unknown>, served: ServedKind): ApiObject {
   const scale = body as ApiObject;
   checkPatched(scale, served);
@@ -43,7 +43,7 @@ export function sentScale(body: Record<string, unknown>, served: ServedKind): Ap
 }
 
 /**
- * Converts an applied number like Go's converter, which keeps the last 32 bits of an integer.
+ * Converts an applied number as Go's converter does: only the last 32 bits of an integer are kept.
  * @throws StatusError 500 for a number with a fraction
  */
 function convertApplied(scale: ApiObject): void {
@@ -65,8 +65,8 @@ function convertApplied(scale: ApiObject): void {
 const INVALID = 'request to convert CR to an invalid group/version: autoscaling/v1';
 
 /**
- * Applies a configuration to the current Scale. The real server cannot convert the Scale of a custom kind, so there an apply with a change
- * fails.
+ * Applies a configuration to the current Scale. The real server cannot convert the Scale of a custom kind, so an apply with
+ * a change fails there.
  * @throws StatusError 400, 409 or 500
  */
 function appliedScale({ served, options, now }: PatchOfScale, current: ApiObject, bytes: Uint8Array): ApiObject {
@@ -101,7 +101,7 @@ function appliedScale({ served, options, now }: PatchOfScale, current: ApiObject
 
 const failure = (message: string): StatusError => new StatusError({ message, code: 500 });
 
-/** The context of a patch of a Scale. `warn` reports unknown fields. */
+/** The inputs of a patch of a Scale. `warn` is called for unknown fields. */
 interface PatchOfScale {
   readonly registry: Registry;
   readonly served: ServedKind;
@@ -119,7 +119,7 @@ function parsePatch(bytes: Uint8Array, prefix: string): unknown {
   }
 }
 
-/** Parses an applied configuration, which must have a type and only fields of a Scale. @throws StatusError 400 or 500 */
+/** Parses an applied configuration. It must have a type, and only fields of a Scale. @throws StatusError 400 or 500 */
 function readApplied(bytes: Uint8Array): ApiObject {
   const applied = parseApplied(bytes);
   const { apiVersion = '', kind = '' } = applied as Partial<ApiObject>;

@@ -8,14 +8,14 @@ import { CARRIED_SCALE, carried } from '../bodies/carried.ts';
 import { track } from '../writes/create.ts';
 import { scaleOf } from './scale-of.ts';
 
-/** A Scale during admission. */
+/** A Scale in admission. */
 export interface ScaleReview {
   readonly registry: Registry;
   readonly call: Call;
   readonly target: Target;
   readonly options: WriteOptions;
   readonly pathOf: ReplicasPath;
-  /** By server-side apply. */
+  /** Whether the write is a server-side apply. */
   readonly applying: boolean;
 }
 
@@ -26,7 +26,7 @@ export function managedScale(served: ServedKind, object: ApiObject, pathOf: Repl
   return managedFields.length === 0 ? scale : { ...scale, metadata: { ...scale.metadata, managedFields } };
 }
 
-/** Adds the writer of a Scale, for writes other than an apply. */
+/** Records the manager of a write to a Scale that is not an apply. */
 function withWriter({ registry, options }: ScaleReview, object: ApiObject, old: ApiObject): ApiObject {
   const written = { ...object, metadata: { ...object.metadata, managedFields: old.metadata.managedFields ?? [] } };
   track(registry, CARRIED_SCALE, old, written, options, 'scale');
@@ -34,7 +34,7 @@ function withWriter({ registry, options }: ScaleReview, object: ApiObject, old: 
 }
 
 /**
- * Runs mutating admission for a Scale. `live`: the current object.
+ * Runs mutating admission for a Scale. @param live the current object
  *
  * @returns the Scale after admission
  * @throws StatusError of a refusal, or 500 for an invalid Scale
@@ -48,7 +48,7 @@ export async function admitScale(review: ScaleReview, live: ApiObject, wanted: A
     kind: 'Scale',
     apiVersion: 'autoscaling/v1',
     metadata: { ...wanted.metadata, namespace: target.namespace },
-    // Go always writes the replicas of a status, but the replicas of a spec only if they are not zero.
+    // Go omits the replicas of a spec if they are zero, but always writes the replicas of a status.
     spec: (spec.replicas ?? 0) === 0 ? {} : spec,
     status: { replicas: 0, ...((wanted.status ?? {}) as object) },
   };

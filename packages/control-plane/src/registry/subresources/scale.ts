@@ -31,7 +31,7 @@ function write(object: ApiObject, path: string, value: number): void {
 
 const replicasOf = ({ spec }: ApiObject): number => ((spec ?? {}) as { replicas?: number }).replicas ?? 0;
 
-/** Validates the name in the body before the object is read. Invalid metadata is reported when it is parsed. */
+/** Validates the name in the body before the object is read. Invalid metadata is reported later, when it is parsed. */
 function checkScaleName(sent: Record<string, unknown>, target: Target): void {
   const metadata: unknown = sent.metadata ?? {};
   if (typeof metadata === 'object' && metadata !== null && !Array.isArray(metadata)) {
@@ -39,7 +39,7 @@ function checkScaleName(sent: Record<string, unknown>, target: Target): void {
   }
 }
 
-/** `…/scale`: get, update and patch of the replicas. */
+/** Handles the subresource `scale`: get, update and patch of the number of replicas. */
 export async function scale(request: SubresourceRequest): Promise<SubresourceAnswer> {
   const { registry, target, call, method } = request;
   const { served } = target;
@@ -71,7 +71,7 @@ export async function scale(request: SubresourceRequest): Promise<SubresourceAns
   const pathOf = replicasPathOf(registry, served);
   const review: ScaleReview = { registry, call, target, options, pathOf, applying };
   let warned = false;
-  // A retry after a conflict must not repeat the warning.
+  // After a conflict, the write is retried. The retry must not repeat the warning.
   const warn = (message: string): void => (warned ? undefined : call.warn(message));
   const made = (live: ApiObject): ApiObject => {
     if (bytes === undefined) return structuredClone(given ?? sentScale({}, served));

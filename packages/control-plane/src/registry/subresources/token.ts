@@ -37,14 +37,17 @@ interface Spec {
 
 const NO_TOKEN = { token: '', expirationTimestamp: null };
 
-/** The object that a token is bound to. The token becomes invalid with this object. Pods and secrets are of the account's namespace. */
+/**
+ * Kinds of objects to which a token can be bound. The token becomes invalid with this object. Pods and Secrets are in the
+ * namespace of the account.
+ */
 const BINDABLE: Readonly<Record<string, { readonly plural: string; readonly namespaced: boolean }>> = {
   Pod: { plural: 'pods', namespaced: true },
   Secret: { plural: 'secrets', namespaced: true },
   Node: { plural: 'nodes', namespaced: false },
 };
 
-/** `serviceaccounts/NAME/token`: a signed token for the account. */
+/** Handles `serviceaccounts/NAME/token`: returns a signed token for the account. */
 export async function requestToken(request: SubresourceRequest): Promise<SubresourceAnswer> {
   const { registry, target } = request;
   if (request.method !== 'POST') throw methodNotAllowed();
@@ -99,7 +102,7 @@ export async function requestToken(request: SubresourceRequest): Promise<Subreso
   return { status: 201, body: body as Json };
 }
 
-/** A uid in the body must equal the uid of the account. @throws StatusError 409 */
+/** Checks that a UID in the body equals the UID of the account. @throws StatusError 409 */
 function checkUid(request: ApiObject, account: ApiObject, { name }: SubresourceRequest['target']): void {
   const { uid: given = '' } = request.metadata;
   const { uid = '' } = account.metadata;
@@ -114,11 +117,13 @@ function checkExpiration(seconds: number): void {
   if (seconds > LONGEST_SECONDS) throw refuse('may not specify a duration larger than 2^32 seconds');
 }
 
-/** The object that the token is bound to. @throws StatusError 400 for another kind, 404 and 409 when it is not there */
+/**
+ * The object to which the token is bound. @throws StatusError 400 for another kind, 404 or 409 if the object does not exist
+ */
 function boundObject({ registry, target }: SubresourceRequest, { boundObjectRef: ref }: Spec): BoundObject | undefined {
   if (ref === undefined || ref === null) return undefined;
   const { kind = '', apiVersion = '', name = '', uid = '' } = ref;
-  // Of the version only the group is looked at.
+  // Only the group in the apiVersion is checked.
   const bindable = Object.hasOwn(BINDABLE, kind) && !apiVersion.includes('/') ? BINDABLE[kind] : undefined;
   if (bindable === undefined) {
     const slash = apiVersion.indexOf('/');
@@ -156,7 +161,7 @@ function nodeOf(registry: Registry, name: string): { name: string; uid?: string 
   return { name, ...(uid === undefined ? {} : { uid }) };
 }
 
-/** The body with its defaults, as admission sees it. @throws StatusError 400 */
+/** The body with its defaults, in the form that admission gets. @throws StatusError 400 */
 function sentRequest({ registry, target }: SubresourceRequest, decoded: ApiObject, options: WriteOptions): ApiObject {
   const given = look(decoded, 'spec');
   const object: ApiObject = {
@@ -174,7 +179,7 @@ function sentRequest({ registry, target }: SubresourceRequest, decoded: ApiObjec
   return object;
 }
 
-/** A name in the body must equal the name of the account. */
+/** Checks that a name in the body equals the name of the account. */
 function checkName({ metadata }: ApiObject, { name }: SubresourceRequest['target']): void {
   const given = metadata.name ?? '';
   if (given === '' || given === name) return;

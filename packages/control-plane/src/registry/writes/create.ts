@@ -13,14 +13,14 @@ import { checkCustomType } from '../bodies/type-meta.ts';
 import { dedupOwners, finalizerWarnings, generalPrefixCauses, metaCauses } from './metadata.ts';
 import { schemaCauses } from './schema-causes.ts';
 
-/** Kinds whose new objects the real server stores without a default: the phase of a claim. */
+/** Kinds whose new objects the real server stores without a default. The default of a claim is its phase. */
 const STORED_WITHOUT_DEFAULTS: ReadonlySet<string> = new Set(['/persistentvolumeclaims']);
 
-/** Letters of a generated suffix: no vowels and no similar digits. */
+/** Letters of a generated suffix. They are no vowels and no similar digits. */
 const SUFFIX_LETTERS = 'bcdfghjklmnpqrstvwxz2456789';
 const SUFFIX_LENGTH = 5;
 const MAX_GENERATED_PREFIX = 63 - SUFFIX_LENGTH;
-/** The number of attempts for a generated name. */
+/** Maximum number of attempts with generated names. */
 const NAME_ATTEMPTS = 8;
 
 function generateName(prefix: string, random: () => number): string {
@@ -29,7 +29,10 @@ function generateName(prefix: string, random: () => number): string {
   return start + Array.from({ length: SUFFIX_LENGTH }, letter).join('');
 }
 
-/** The namespace of the body must equal the namespace of the path. A missing one is set, and for a cluster-scoped kind it is removed. */
+/**
+ * Checks that the namespace of the body equals that of the path. A missing one is set. For a cluster-scoped kind, it is
+ * removed.
+ */
 export function matchNamespace(object: ApiObject, target: Target): void {
   const { metadata } = object;
   if (!target.served.kind.namespaced) {
@@ -43,8 +46,8 @@ export function matchNamespace(object: ApiObject, target: Target): void {
 }
 
 /**
- * Adds the manager of this write to the managed fields, also for kinds without a schema. If the main resource does not write the status,
- * the status has no manager.
+ * Records the manager of a write in the managedFields, even for kinds without a schema. If the main resource does not write
+ * the status, the status gets no manager.
  */
 export function track(
   registry: Registry,
@@ -77,18 +80,24 @@ export function track(
   });
 }
 
-/** Whether the status in a write of the main resource has valid types. Otherwise no field has a manager, although the status is not written. */
+/**
+ * Whether the status in a write of the main resource has valid types. If it has not, no field gets a manager, although the
+ * status is not written.
+ */
 const isTypedStatus = ({ kind: { schema } }: ServedKind, status: unknown): boolean =>
   status === undefined || schema === undefined || isTyped(status, nodeOf(schema).properties.get('status'));
 
-/** Stores a status that the server changes in a request for another object. The client of the server manages its new fields. */
+/**
+ * Stores a status that the server changes during a request for another object. The real server uses its own client for this,
+ * and the client becomes the manager of the new fields.
+ */
 export function putStatus(registry: Registry, served: ServedKind, live: ApiObject, status: ApiObject['status']): void {
   const updated = { ...live, metadata: { ...live.metadata }, status };
   track(registry, served, live, updated, { fieldManager: 'kube-apiserver' }, 'status');
   registry.put(served, updated);
 }
 
-/** The input of the strategies in a request. */
+/** The inputs of the strategies in a request. */
 export const strategyContext = (
   registry: Registry,
   { user }: Call,
@@ -119,7 +128,7 @@ function causesOf(
   return causes.length > 0 ? causes : generalPrefixCauses(object.metadata);
 }
 
-/** Fields that a client cannot set. */
+/** Metadata fields that a client cannot set. */
 const SYSTEM_FIELDS = [
   'creationTimestamp',
   'deletionGracePeriodSeconds',
@@ -128,15 +137,18 @@ const SYSTEM_FIELDS = [
   'uid',
 ] as const satisfies readonly (keyof ObjectMeta)[];
 
-/** Fields that the server sets. */
+/** Metadata fields that the server sets. */
 const FILLED_IN = ['creationTimestamp', 'uid'] as const;
 
-/** Removes fields that a client cannot set. Only for creations: an update that creates may have a deletionTimestamp. */
+/**
+ * Removes fields that a client cannot set. Used only for creations. An update that creates an object may have a
+ * deletionTimestamp.
+ */
 export function dropSystemFields({ metadata }: ApiObject): void {
   for (const field of SYSTEM_FIELDS) delete metadata[field];
 }
 
-/** Sets the fields of the server, before the preparation of the kind. */
+/** Sets the metadata that the server defines, before the preparation by the kind. */
 function prepareMeta(registry: Registry, served: ServedKind, object: ApiObject, uid: string): void {
   const { metadata } = object;
   metadata.uid = uid;
@@ -145,17 +157,17 @@ function prepareMeta(registry: Registry, served: ServedKind, object: ApiObject, 
   if (served.kind.custom && served.kind.subresources?.status === true) delete object.status;
 }
 
-/** Whether a new object has a version. The store ignores an invalid number. */
+/** Whether a new object has a resourceVersion. The store ignores an invalid number. */
 const namesVersion = ({ resourceVersion = '' }: ObjectMeta): boolean =>
   /^\d+$/.test(resourceVersion) && BigInt(resourceVersion) > 0n && BigInt(resourceVersion) < 2n ** 64n;
 
-/** How an object is created. */
+/** Options of a creation. */
 interface CreateWays {
-  /** Whether its managedFields are complete (server-side apply). */
+  /** Whether the managedFields of the object are complete, as after a server-side apply. */
   readonly managed?: boolean;
   /** Whether the request is an update of a missing object. */
   readonly byUpdate?: boolean;
-  /** Default: a random one. */
+  /** The UID of the object; random if absent. */
   readonly uid?: string | undefined;
 }
 
@@ -179,7 +191,7 @@ export async function createObject(
   const repeated = dedupOwners(object);
   if (repeated !== undefined) call.warn(repeated);
   object.metadata = tidyMeta(metadata);
-  // The server sets these after mutating admission, so values in the body have no manager.
+  // The server sets these fields after mutating admission. So values in the body get no manager.
   for (const field of FILLED_IN) delete object.metadata[field];
   if (!managed) track(registry, served, undefined, object, options, target.subresource);
 
@@ -203,14 +215,14 @@ export async function createObject(
   const generated = (admitted.metadata.name ?? '') === '' && prefix !== '';
   for (let attempt = 1; ; attempt++) {
     if (generated) admitted.metadata.name = generateName(prefix, registry.random);
-    // The preparation may use the name (the labels of the pods of a job).
+    // The preparation may use the name, for example for the labels of the pods of a job.
     kind.prepareForCreate?.(admitted, context);
     const causes = causesOf(registry, call, served, admitted, '');
     if (causes.length > 0) throw invalid(shownKind(kind), admitted.metadata.name ?? '', causes);
     for (const warning of attempt === 1 ? (kind.warnings?.(admitted, undefined) ?? []) : []) call.warn(warning);
     if (kind.custom) for (const warning of finalizerWarnings(admitted.metadata, undefined)) call.warn(warning);
     await registry.admission.validate({ ...attributes, name: admitted.metadata.name ?? '', object: admitted });
-    // The store checks the version before the name. A dry run does not reach the store.
+    // The store checks the resourceVersion before the name. A dry run does not use the store.
     if (!options.dryRun && namesVersion(admitted.metadata)) {
       throw internal('resourceVersion should not be set on objects to be created');
     }
@@ -222,7 +234,7 @@ export async function createObject(
     throw alreadyExists(kind, name, dying ? 'object is being deleted: ' : '');
   }
   const gained = kind.defaultsOnRead?.(admitted) === true;
-  // Only the store removes a link and a version in a creation.
+  // In a creation, only the store removes the selfLink and the resourceVersion.
   if (options.dryRun) return { text: registry.preview(served, admitted), created: true };
   delete admitted.metadata.selfLink;
   delete admitted.metadata.resourceVersion;

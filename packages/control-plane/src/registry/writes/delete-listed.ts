@@ -7,9 +7,9 @@ import { deleteObject } from './delete.ts';
 const isNotFound = (error: unknown): boolean => error instanceof StatusError && error.status.code === 404;
 
 /**
- * Deletes the objects of a list: one page if the request has a limit, otherwise all. Without a limit the real server lists in large pages, so that a
- * version means exactly that one, as it does for every page.
- * @returns the objects as they were listed
+ * Deletes the objects of a list. With a limit, this is one page, and otherwise all objects. Without a limit, the real server
+ * lists in large pages. So a resourceVersion means exactly this version, as for every page.
+ * @returns the objects in their listed state
  * @throws StatusError of the list, or of the first delete that is refused
  */
 export async function deleteListed(
@@ -25,7 +25,7 @@ export async function deleteListed(
     try {
       await deleteObject(registry, call, { ...target, namespace, name }, options, 'listed');
     } catch (error) {
-      // Another client has deleted it in the meantime.
+      // Another client has deleted the object in between.
       if (!isNotFound(error)) throw error;
     }
   }

@@ -7,13 +7,13 @@ import type { DeleteOptions } from '../../resources/options.ts';
 const ORPHAN = 'orphan';
 const FOREGROUND = 'foregroundDeletion';
 
-/** Whether a kind is Namespace, whose content is deleted first. */
+/** Whether a kind is Namespace. The content of a namespace is deleted before the namespace. */
 export const isNamespace = ({ kind, group, custom }: KindDefinition): boolean =>
   kind === 'Namespace' && group === '' && !custom;
 
 /**
- * The options of a delete that first marks an object (namespaces, CRDs). It always has the uid of the object as a precondition, which is
- * visible to webhooks.
+ * The options of a delete that first marks an object (namespaces, CRDs). The UID of the object is always a precondition,
+ * which webhooks can see.
  *
  * @see kubernetes pkg/registry/core/namespace/storage
  * @throws StatusError 409 when a precondition does not match
@@ -29,7 +29,10 @@ export function pinnedOptions(kind: KindDefinition, object: ApiObject, options: 
   return { ...options, preconditions, given: { ...options.given, preconditions } as JsonObject };
 }
 
-/** The finalizer of a propagation policy; `undefined` keeps the finalizers. The deprecated `orphanDependents: false` means foreground here. */
+/**
+ * The finalizer for a propagation policy; `undefined` keeps the present finalizers. Here, the deprecated `orphanDependents:
+ * false` means foreground.
+ */
 function wantedFinalizer({ propagationPolicy, given }: DeleteOptions): string | undefined {
   if (propagationPolicy === undefined) return undefined;
   if (propagationPolicy === 'Orphan') return ORPHAN;
@@ -37,7 +40,7 @@ function wantedFinalizer({ propagationPolicy, given }: DeleteOptions): string | 
   return waits ? FOREGROUND : '';
 }
 
-/** The first delete of a namespace only marks it. It is deleted with the last of its finalizers. */
+/** Marks a namespace at its first delete. It is deleted when its last finalizer is removed. */
 export function markNamespace(namespace: ApiObject, options: DeleteOptions, now: Date): void {
   namespace.metadata.deletionTimestamp = formatTime(now);
   namespace.status = { ...(namespace.status as object | undefined), phase: 'Terminating' };

@@ -10,10 +10,10 @@ import type { StoredRecord } from '../../store/record.ts';
 import { isNamespace, markNamespace, pinnedOptions } from './delete-namespace.ts';
 import { hasSpecFinalizers } from './update.ts';
 
-/** The result of a delete: the object is deleted, or marked and still stored. */
+/** The result of a delete. Either the object is deleted, or it is marked for deletion and still stored. */
 export interface Deleted {
   readonly gone: boolean;
-  /** The last or current state of the object, in the requested version. */
+  /** The last or the current state of the object, in the requested version. */
   readonly text: string;
   readonly object: ApiObject;
 }
@@ -23,10 +23,10 @@ const FOREGROUND = 'foregroundDeletion';
 const ATTEMPTS = 8;
 
 /**
- * Deletes one object, or marks it if it has finalizers, a grace period (pods), or dependents that come first.
+ * Deletes one object. It is only marked if it has finalizers, a grace period (pods), or dependents that are deleted first.
  *
- * @param how `admitted`: the request has already passed admission as another operation (an eviction). `listed`: the request is for a
- * collection, so admission gets no name.
+ * @param how `admitted`: the request has already passed admission as another operation (an eviction). `listed`: the request
+ * is for a collection, so admission gets no name.
  * @throws StatusError 403, 404 or 409
  */
 export async function deleteObject(
@@ -58,7 +58,7 @@ export async function deleteObject(
   }
 }
 
-/** A delete without options. */
+/** The options of a delete request without options. */
 const PLAIN: DeleteOptions = {
   dryRun: false,
   gracePeriodSeconds: undefined,
@@ -66,7 +66,7 @@ const PLAIN: DeleteOptions = {
   preconditions: undefined,
 };
 
-/** Deletes a stored object on behalf of the server: without admission, but with finalizers. */
+/** Deletes a stored object for the server. Admission does not run, but finalizers are respected. */
 export function deleteRecord(registry: Registry, served: ServedKind, record: StoredRecord): void {
   const target = { served, namespace: record.namespace, name: record.name, subresource: '' };
   finish(registry, target, record, registry.parse(served, record), PLAIN, true);
@@ -94,7 +94,7 @@ async function admitDelete(
   await registry.admission.validate(attributes);
 }
 
-/** @throws StatusError 409 when the object does not match the preconditions */
+/** Checks the preconditions of a delete. @throws StatusError 409 when the object does not match them */
 export function checkPreconditions(kind: KindDefinition, old: ApiObject, { preconditions }: DeleteOptions): void {
   const { uid, resourceVersion, name = '' } = old.metadata;
   if (preconditions?.uid !== undefined && preconditions.uid !== uid) {
@@ -113,7 +113,7 @@ export function checkPreconditions(kind: KindDefinition, old: ApiObject, { preco
   }
 }
 
-/** The synchronous end of a delete: no other write can happen between its read and its write. */
+/** The last part of a delete. It is synchronous, so that no other write can happen between its read and its write. */
 function finish(
   registry: Registry,
   target: Target,
@@ -141,24 +141,26 @@ function finish(
   const waits = finalizers.length > 0 || hasSpecFinalizers(object);
   if (grace === 'none' && waits && !hasSpecFinalizers(object)) markAsDeleting(registry, object);
   const marked = grace === 'given' || waits;
-  // Without a grace period of its kind, one in the metadata means nothing.
+  // If the kind has no grace period, one in the metadata is ignored.
   const gone = !waits && (grace === 'none' || (object.metadata.deletionGracePeriodSeconds ?? 0) <= 0);
   if (options.dryRun) return { gone, text: marked ? renderObject(object, undefined) : served.textOf(record), object };
   let current = record;
   if (marked && !isMarkedSo(object, old)) current = registry.put(served, object);
   if (gone) current = registry.remove(served, current);
-  // Only a deleted object is shown as to readers.
+  // Only the text of a deleted object has the form that readers get.
   return { gone, text: gone ? served.textOf(current) : served.storedTextOf(current), object };
 }
 
-/** Whether the mark of a delete equals the existing one. A first delete is never equal. */
+/** Whether a delete would mark an object exactly as it is already marked. This is never so for a first delete. */
 const isMarkedSo = (object: ApiObject, old: ApiObject): boolean =>
   old.metadata.deletionTimestamp !== undefined &&
   jsonEquals(parseJson(renderObject(object, undefined)), parseJson(renderObject(old, undefined)));
 
 /**
- * Graceful deletion (rest.BeforeDelete). `pending`: the deletion is already in progress and nothing changes. `given`: the object now has
- * its deletion time. `none`: this kind has no grace period.
+ * Applies the grace period of a delete (rest.BeforeDelete). The result is one of:
+ * - `pending`: the deletion is already in progress and nothing changes,
+ * - `given`: the object now has its deletion time,
+ * - `none`: this kind has no grace period.
  */
 function applyGrace(
   registry: Registry,
@@ -177,7 +179,7 @@ function applyGrace(
     const start = Date.parse(metadata.deletionTimestamp) - before * 1000;
     const now = registry.now().getTime();
     const end = start + asked * 1000;
-    // A period that is already over becomes the shortest one, so that the kubelet sees the change.
+    // A period that has already ended becomes the shortest one, so that the kubelet notices the change.
     metadata.deletionTimestamp = formatTime(new Date(Math.max(end, now)));
     metadata.deletionGracePeriodSeconds = end < now ? Math.min(asked, 1) : asked;
     return 'given';
@@ -195,7 +197,7 @@ const LAST = Date.parse('9999-12-31T23:59:59Z');
 
 const timeAfter = (now: Date, seconds: number): Date => new Date(Math.min(now.getTime() + seconds * 1000, LAST));
 
-/** The finalizers for the propagation policy, which replace those of an earlier policy. */
+/** The finalizers for the propagation policy. They replace those of an earlier policy. */
 function finalizersFor(
   object: ApiObject,
   options: DeleteOptions,

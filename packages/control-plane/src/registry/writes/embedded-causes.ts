@@ -34,7 +34,7 @@ function typeCauses(resource: Record<string, unknown>, path: string): StatusCaus
   return causes;
 }
 
-/** Errors of embedded resources: in their type, and in their metadata as for any object. */
+/** The errors of embedded resources: errors of their type, and errors of their metadata. */
 export function embeddedCauses(object: ApiObject, node: SchemaNode): StatusCause[] {
   const causes: StatusCause[] = [];
   walk(object, node, '', (resource, path) => {

@@ -34,7 +34,7 @@ function annotationCauses(annotations: Readonly<Record<string, string>> | undefi
   const causes: StatusCause[] = [];
   let size = 0;
   for (const [key, value] of Object.entries(annotations ?? {})) {
-    // Keys are compared in lower case, because annotations were case-insensitive in early versions.
+    // Keys are validated in lower case, because annotations were case-insensitive in early versions.
     for (const problem of qualifiedNameProblems(key.toLowerCase())) {
       causes.push(invalidValue('metadata.annotations', key, problem));
     }
@@ -44,7 +44,7 @@ function annotationCauses(annotations: Readonly<Record<string, string>> | undefi
   return causes;
 }
 
-/** Whether an apiVersion contains a version: `v1` and `group/v1` do, `group/` and `a/b/c` do not. */
+/** Whether an apiVersion contains a version. This is so for `v1` and `group/v1`, but not for `group/` and `a/b/c`. */
 const hasVersion = (apiVersion: string): boolean => /^([^/]*\/)?[^/]+$/.test(apiVersion);
 
 const ownerShown = (owner: OwnerReference): OwnerReference => owner;
@@ -84,7 +84,7 @@ function finalizerNameCauses(finalizers: readonly string[]): StatusCause[] {
   );
 }
 
-/** The rule of built-in kinds: a finalizer has a domain, or is a standard one. */
+/** The errors of finalizers in built-in kinds. A finalizer must have a domain or be a standard one. */
 function finalizerDomainCauses(finalizers: readonly string[]): StatusCause[] {
   const causes: StatusCause[] = [];
   for (const [index, finalizer] of finalizers.entries()) {
@@ -118,7 +118,7 @@ const PREFIX_IS_FREE: ReadonlySet<string> = new Set([
   'certificates.k8s.io/certificatesigningrequests',
 ]);
 
-/** The properties of a kind for the validation of metadata. */
+/** The properties of a kind that the validation of metadata needs. */
 type AssessedKind = Pick<
   KindDefinition,
   'group' | 'plural' | 'namespaced' | 'custom' | 'validateName' | 'assessesMetaLast'
@@ -165,7 +165,7 @@ export function metaCauses(kind: AssessedKind, meta: ObjectMeta): StatusCause[] 
   return causes;
 }
 
-/** Groups whose kinds have only the general rules: finalizers need no domain there. */
+/** Groups whose kinds have only the general rules. Their finalizers need no domain. */
 const GENERAL_RULES: ReadonlySet<string> = new Set([
   'admissionregistration.k8s.io',
   'apiextensions.k8s.io',
@@ -178,10 +178,13 @@ const GENERAL_RULES: ReadonlySet<string> = new Set([
 const takesAnyFinalizer = (kind: AssessedKind): boolean =>
   kind.custom === true || kind.assessesMetaLast === true || GENERAL_RULES.has(kind.group);
 
-/** The additional validation of metadata in an update by the strategy of a kind: as a change, or as a new object. */
+/** How the strategy of a kind validates the metadata of an update again: as a change, or as a new object. */
 type Look = 'change' | 'new';
 
-/** Strategies with more or other checks than the change. The key is `group/plural`, with the subresource if it has its own strategy. */
+/**
+ * Kinds whose strategy validates the metadata differently or more than once. The key is `group/plural`, with the subresource
+ * if it has its own strategy.
+ */
 const LOOKS: ReadonlyMap<string, readonly Look[]> = new Map<string, readonly Look[]>([
   ...[
     '/configmaps',
@@ -235,7 +238,7 @@ const LOOKS: ReadonlyMap<string, readonly Look[]> = new Map<string, readonly Loo
 const looksOf = ({ group, plural }: KindDefinition, subresource: string): readonly Look[] =>
   LOOKS.get(`${group}/${plural}${subresource === '' ? '' : `/${subresource}`}`) ?? ['change'];
 
-/** Errors in any metadata, new or changed. */
+/** The errors in any metadata, new or changed. */
 const plainCauses = (meta: ObjectMeta): StatusCause[] => [
   ...labelCauses(meta.labels),
   ...annotationCauses(meta.annotations),
@@ -273,7 +276,7 @@ const IMMUTABLE: readonly (keyof ObjectMeta)[] = [
   'deletionGracePeriodSeconds',
 ];
 
-/** Errors for changes of an object in deletion and of immutable metadata. */
+/** The errors for changes of immutable metadata, and of an object that is being deleted. */
 function changeCauses(meta: ObjectMeta, old: ObjectMeta): StatusCause[] {
   const causes: StatusCause[] = [];
   if (old.deletionTimestamp !== undefined) {
@@ -299,9 +302,10 @@ function changeCauses(meta: ObjectMeta, old: ObjectMeta): StatusCause[] {
 }
 
 /**
- * Errors for a change of the metadata. Several steps validate it, and an error occurs once per step that finds it. The general step
- * validates it as a new object and as a change (`ValidateObjectMetaAccessor`, `ValidateObjectMetaAccessorUpdate`). Then the strategy of the
- * kind validates it (`ValidateObjectMetaUpdate` or `ValidateObjectMeta`).
+ * The errors for a change of the metadata. Several steps validate it, and each step that finds an error reports it. The
+ * general step validates the metadata as a new object and as a change (`ValidateObjectMetaAccessor`,
+ * `ValidateObjectMetaAccessorUpdate`). Then the strategy of the kind validates it (`ValidateObjectMetaUpdate` or
+ * `ValidateObjectMeta`).
  */
 export function metaUpdateCauses(
   kind: KindDefinition,
@@ -320,7 +324,7 @@ export function metaUpdateCauses(
   return [...generalPrefixCauses(meta), ...general, ...change, ...looks];
 }
 
-/** Warnings about the finalizers of an accepted custom object: all finalizers, or only finalizers that an update added. */
+/** Warnings about the finalizers of an accepted custom object. For an update, only about the finalizers that it added. */
 export function finalizerWarnings(meta: ObjectMeta, old: ObjectMeta | undefined): string[] {
   const before = new Set(old?.finalizers ?? []);
   const warnings: string[] = [];
@@ -333,7 +337,7 @@ export function finalizerWarnings(meta: ObjectMeta, old: ObjectMeta | undefined)
   return warnings;
 }
 
-/** Removes repeated owners by uid, and returns a warning with their uids. Mutates. */
+/** Removes repeated owners with the same UID. Returns a warning with their UIDs. Mutates. */
 export function dedupOwners(object: ApiObject): string | undefined {
   const owners = object.metadata.ownerReferences;
   if (owners === undefined || owners.length < 2) return undefined;

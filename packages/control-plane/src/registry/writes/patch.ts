@@ -29,7 +29,7 @@ export type PatchType =
   | 'application/strategic-merge-patch+json'
   | 'application/apply-patch+yaml';
 
-/** The patch types of a kind, in the order of the refusal of others. */
+/** The patch types of a kind, in the order in which the error about other types lists them. */
 export const patchTypesOf = (served: ServedKind): readonly PatchType[] =>
   served.kind.custom
     ? ['application/json-patch+json', 'application/merge-patch+json', 'application/apply-patch+yaml']
@@ -52,7 +52,7 @@ function parsePatch(bytes: Uint8Array, prefix: string): unknown {
 const isPlain = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The repeated fields of a JSON patch, as messages. */
+/** Messages about repeated fields of a JSON patch. */
 function repeatedInPatch(type: PatchType, bytes: Uint8Array): string[] {
   const text = Buffer.from(bytes).toString('utf8');
   const prefix = type === 'application/json-patch+json' ? 'json patch ' : '';
@@ -93,8 +93,8 @@ function patcher(
 }
 
 /**
- * A patched value with the order of fields of Go's patch libraries: a changed object became a map, so its keys are sorted. Unchanged
- * objects keep their order.
+ * A patched value with the order of fields of Go's patch libraries. They convert a changed object to a map, so its keys are
+ * sorted. Unchanged objects keep their order.
  */
 function opened(before: unknown, after: unknown, isTop = false): unknown {
   if (!isTop && jsonEquals(before, after)) return before;
@@ -106,10 +106,10 @@ function opened(before: unknown, after: unknown, isTop = false): unknown {
   return Object.fromEntries(fields.map(([key, value]) => [key, opened(before[key], value)]));
 }
 
-/** The result of a patch for its refusal. */
+/** The text of a patched object, for errors. */
 export const patchedText = (before: unknown, after: unknown): string => stringifyJson(opened(before, after, true));
 
-/** The refusal of an invalid result of a patch, which contains the whole result. */
+/** The error for an invalid patched object. It contains the whole object. */
 export const invalidPatch = (shown: string, why: string): StatusError => {
   const message = `Invalid value: ${stringifyJson(shown)}: ${why}`;
   return new StatusError({
@@ -122,15 +122,15 @@ export const invalidPatch = (shown: string, why: string): StatusError => {
 
 const TYPE_FIELDS: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
 
-/** The inputs for an error about a patched object. */
+/** The inputs of an error about a patched object. */
 interface PatchFacts {
-  /** The text of a strategic merge patch; undefined for other types. */
+  /** Returns the text of a strategic merge patch; undefined for other types. */
   readonly strategic: (() => string) | undefined;
   /** Messages for repeated fields of the patch. */
   readonly repeated: readonly string[];
 }
 
-/** Decodes a patched object: unknown fields, metadata types, defaults. */
+/** Decodes a patched object: removes unknown fields, checks the types of the metadata, and sets defaults. */
 function decodePatched(
   patched: JsonObject,
   live: ApiObject,
@@ -173,7 +173,7 @@ function decodePatched(
     checkPatched(object, served);
     if (!served.kind.custom && !sameVersion(object, served)) refuseVersion(object, live, served, kinds);
     if (!served.kind.custom || sameVersion(object, served)) return normalize(object, served);
-    // Other kinds have no schema here, and other versions have no known fields.
+    // If the kind was changed, there is no schema here. If the version was changed, no field is known.
     return isOfResource(object, served)
       ? Object.keys(object)
           .filter((field) => !TYPE_FIELDS.has(field))
@@ -195,7 +195,7 @@ function decodePatched(
   return object;
 }
 
-/** Kinds that the real server knows in every group. */
+/** Kinds that exist in every group of the real server. */
 const UNVERSIONED: ReadonlySet<string> = new Set([
   'Status',
   'APIVersions',
@@ -205,8 +205,8 @@ const UNVERSIONED: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Without an apiVersion, the real server decodes the object in the internal version. That version has no field of a built-in kind with its
- * name in the API, so the object has no name.
+ * The error for a patched object without an apiVersion. The real server decodes it in the internal version. There, no field
+ * of a built-in kind has its name from the API, so the object has no name.
  */
 function unversioned(
   object: ApiObject,
@@ -238,14 +238,14 @@ function unversioned(
   return nameless(live.metadata.name ?? '');
 }
 
-/** Refuses a patch that changes the kind of an object. Errors of the other kind come first. */
+/** Refuses a patch that changes the kind of an object. Errors of the new kind are reported first. */
 export function refuseVersion(object: ApiObject, live: ApiObject, served: ServedKind, kinds: KindRegistry): never {
   const other = kinds.byKind(object.apiVersion, object.kind)?.kind;
   if (other?.model !== undefined) roundTrip(structuredClone(object), other.model);
   throw invalidPatch(patchedText(live, object), unconvertible(object.apiVersion, object.kind, served, kinds));
 }
 
-/** Converts a type error to a refusal of the patch, with the whole result or (strategic) the patch itself. */
+/** Converts a type error to an error about the patch. It contains the whole object, or (strategic) the patch. */
 function typed(isStrategic: boolean, shown: () => string, read: () => string[]): string[] {
   try {
     return read();
@@ -256,7 +256,7 @@ function typed(isStrategic: boolean, shown: () => string, read: () => string[]):
 }
 
 /**
- * JSON, merge and strategic merge patches, and server-side apply, for an object or its status.
+ * Handles JSON, merge and strategic merge patches, and server-side apply, for an object or its status.
  * @throws StatusError 400, 404, 409, 415, 422 or 500
  */
 export function patchObject(
@@ -271,11 +271,11 @@ export function patchObject(
   if (type === 'application/apply-patch+yaml') return applyObject(registry, call, target, bytes, options);
   let patch: ((target: JsonObject) => JsonObject) | undefined;
   const isStrategic = type === 'application/strategic-merge-patch+json';
-  // The text of a strategic merge patch is only needed for refusals.
+  // Only errors need the text of a strategic merge patch.
   const strategic = isStrategic ? () => goPlain(parsePatch(bytes, '')) : undefined;
   let repeated: readonly string[] | undefined;
   let warned = false;
-  // A retry after a conflict must not repeat the warning.
+  // After a conflict, the patch is retried. The retry must not repeat the warning.
   const quiet: Call = { ...call, warn: (message) => (warned ? undefined : call.warn(message)) };
   const transformation: Transformation = {
     patched: true,
@@ -292,7 +292,7 @@ export function patchObject(
   return updateObject(registry, call, target, transformation, options);
 }
 
-/** Parses the body of an apply: YAML, which includes JSON. */
+/** Parses the body of an apply. It is YAML, which includes JSON. */
 export function parseApplied(bytes: Uint8Array): ApiObject {
   const text = Buffer.from(bytes).toString('utf8');
   const value = parseYamlText(text, 'error decoding YAML: ');
@@ -306,18 +306,21 @@ export function parseApplied(bytes: Uint8Array): ApiObject {
   return value as ApiObject;
 }
 
-/** @throws StatusError 400 for a configuration of another version or kind */
+/** Checks the type of an applied configuration. @throws StatusError 400 for another version or kind */
 function checkAppliedType(applied: ApiObject, { apiVersion: expected, kind: own }: ServedKind): void {
   const { apiVersion = '', kind = '' } = applied as Record<string, unknown>;
   if (apiVersion === expected && kind === own.kind) return;
   const parsed = typeof apiVersion === 'string' ? parseApiVersion(apiVersion) : { group: '', version: '' };
-  // With an invalid version, the error has no type.
+  // If the version is invalid, the error does not name the type.
   const { group, version } = parsed ?? { group: '', version: '' };
   const name = parsed === undefined || typeof kind !== 'string' ? '' : kind;
   throw badRequest(`invalid object type: ${group}/${version}, Kind=${name}`);
 }
 
-/** The error for an applied configuration that has valid types, but a value that the types of the real server cannot store. */
+/**
+ * The error for an applied configuration whose types are valid, but which has a value that the types of the real server
+ * cannot store.
+ */
 function unreadableApply({ metadata }: ApiObject, { kind }: ServedKind, error: DecodeError): StatusError {
   const type = `${kind.group}/${kind.version}, Kind=${kind.kind}`;
   const name = `${metadata.namespace ?? ''}/${metadata.name ?? ''}`;
@@ -335,7 +338,7 @@ const MADE_BY_STATUS: ReadonlySet<string> = new Set([
 const makesObject = ({ served, subresource }: Target): boolean =>
   subresource === 'status' && MADE_BY_STATUS.has(served.resource);
 
-/** Refuses repeated keys of an applied configuration, or warns about them, as requested. @throws StatusError 400 */
+/** Refuses repeated keys of an applied configuration, or warns about them. The client chooses. @throws StatusError 400 */
 function checkRepeatedKeys(bytes: Uint8Array, { fieldValidation }: WriteOptions, call: Call): void {
   if (fieldValidation === 'Ignore') return;
   const text = Buffer.from(bytes).toString('utf8');
@@ -348,13 +351,16 @@ function checkRepeatedKeys(bytes: Uint8Array, { fieldValidation }: WriteOptions,
   for (const line of lines) call.warn(line);
 }
 
-/** Whether a text is JSON without repeated fields, which is much cheaper to check than YAML. Most client libraries send JSON. */
+/**
+ * Whether a text is JSON without repeated fields. Most client libraries send JSON, and this check is much cheaper than
+ * parsing YAML.
+ */
 function isJsonWithoutRepeats(text: string): boolean {
   if (!text.trimStart().startsWith('{')) return false;
   try {
     return duplicateFields(text, JSON.parse(text)).length === 0;
   } catch (error) {
-    // A YAML text in flow style is not JSON.
+    // YAML in flow style may start like JSON, but it is not JSON.
     if (error instanceof SyntaxError) return false;
     throw error;
   }
@@ -371,7 +377,7 @@ function applyObject(
   const read = (): ApiObject => {
     const applied = parseApplied(bytes);
     checkAppliedType(applied, served);
-    // The apply itself reports other errors with its own text.
+    // The apply reports other errors itself, with its own text.
     if (!isPlain(applied.metadata ?? {})) checkPatched(applied, served);
     return applied;
   };
@@ -421,7 +427,10 @@ function applyObject(
   });
 }
 
-/** Whether metadata has nulls or empty values. A custom object is stored with them until its next write, and read without them. */
+/**
+ * Whether metadata has nulls or empty values. A custom object is stored with them until its next write, but readers do not
+ * get them.
+ */
 const isOddMeta = (metadata: ApiObject['metadata']): boolean =>
   Object.entries(metadata).some(([field, value]: [string, unknown]) => {
     if (field === 'managedFields') return false;

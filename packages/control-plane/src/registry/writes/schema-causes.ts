@@ -5,7 +5,7 @@ import { scaleCauses } from '../../crd/scale.ts';
 import type { ServedKind } from '../../resources/kind-registry.ts';
 import { embeddedCauses } from './embedded-causes.ts';
 
-/** Errors after which CEL rules are not evaluated, because they need a valid object. */
+/** Errors after which CEL rules are not evaluated, because the rules need a valid object. */
 const BLOCKING = new Set([
   'FieldValueNotSupported',
   'FieldValueRequired',
@@ -21,8 +21,10 @@ const NOT_CHECKED = invalidValue(
 );
 
 /**
- * Errors of a custom object from its schema; `meta` are the errors of its metadata. `warn` gets errors that may remain, because the old object
- * already has them. Built-in kinds have types that are checked when they are decoded, and their own rules.
+ * The errors of a custom object by its schema. Built-in kinds have no such errors: their types are checked during decoding,
+ * and they have their own rules.
+ * @param meta the errors of its metadata
+ * @param warn called with errors that may stay, because the old object already has them
  */
 export function schemaCauses(
   served: ServedKind,
@@ -41,7 +43,7 @@ export function schemaCauses(
   return subresource === 'status' ? ofSchema.map(belowStatus) : ofSchema;
 }
 
-/** The status has a separate schema, which does not include the path above it. */
+/** The path of an error in the status. The status is validated with its own schema, so the path starts there. */
 function belowStatus(cause: StatusCause): StatusCause {
   const { field = '', message } = cause;
   // An error without a field has its path in the message.

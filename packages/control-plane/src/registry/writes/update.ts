@@ -22,34 +22,42 @@ import { createObject, matchNamespace, strategyContext, track } from './create.t
 import { dedupOwners, finalizerWarnings, metaUpdateCauses } from './metadata.ts';
 import { schemaCauses } from './schema-causes.ts';
 
-/** Creates the new object from the stored one. */
+/** How a write creates the new object from the stored one. */
 export interface Transformation {
   /**
-   * Returns the new object; it may mutate `live`, but not `old`. `live` is undefined if the object does not exist (only with `mayCreate`).
+   * Returns the new object. It may mutate `live`, but not `old`. If the object does not exist, `live` is undefined (only
+   * with `create`).
    */
   readonly next: (live: ApiObject, old: ApiObject) => ApiObject | Promise<ApiObject>;
-  /** Returns the object to create if there is none. */
+  /** Returns the object to create if it does not exist. */
   readonly create?: (() => ApiObject | Promise<ApiObject>) | undefined;
-  /** Whether the metadata is stored in another form than the one that is read. Such a write always makes a version. */
+  /**
+   * Whether the stored form of the metadata differs from the form that readers get. Then even a write without changes
+   * creates a version.
+   */
   readonly isOdd?: () => boolean;
-  /** Whether the result of `next` already has its managedFields. */
+  /** Whether the result of `next` already contains its managedFields. */
   readonly managed?: boolean;
-  /** Whether admission has seen the request in another form (a Binding), so it does not get the object. */
+  /** Whether admission has already seen the request in another form (a Binding). Then it does not get the object. */
   readonly admitted?: boolean;
-  /** Runs validating admission for that form after the validation of the object. */
+  /** Runs validating admission for the other form, after the validation of the object. */
   readonly validate?: (updated: ApiObject, old: ApiObject) => Promise<void>;
-  /** Whether the object comes from a patch. Then a changed uid is an invalid field, and otherwise a precondition. */
+  /**
+   * Whether the object comes from a patch. A changed UID is then an invalid field. In other writes, it is a failed
+   * precondition.
+   */
   readonly patched?: boolean;
 }
 
-/** Writes to these do not change the generation. */
+/** Subresources whose writes do not change the generation. */
 const QUIET_SUBRESOURCES: ReadonlySet<string> = new Set(['status', 'binding']);
 
-/** The number of attempts of a write with conflicts. */
+/** Maximum number of attempts of a write with conflicts. */
 const ATTEMPTS = 8;
 
 /**
- * Changes one object: reads, transforms, prepares, admits, validates and writes it. Repeats this after a conflict.
+ * Changes one object. The function reads, transforms, prepares, admits, validates and writes it. After a conflict, it starts
+ * again.
  * @throws StatusError 400, 404, 409, 422 or 500
  */
 export async function updateObject(
@@ -69,7 +77,7 @@ export async function updateObject(
       const { metadata } = object;
       const { uid = '' } = metadata;
       if (uid !== '') throw transformation.patched === true ? absentUid(target, uid) : uidConflict(target, uid, '');
-      // An update that creates an object has no version to compare with.
+      // The update creates an object, so there is no version to compare with.
       checkVersionText(metadata.resourceVersion ?? '');
       if (!options.dryRun) delete metadata.resourceVersion;
       const { managed = false } = transformation;
@@ -111,7 +119,7 @@ async function attemptUpdate(
   const isOdd = transformation.isOdd?.() === true;
   if (!isOdd) keepTimes(updated, old);
   checkVersion(updated, old, target);
-  // A write of the status takes the type of the old object.
+  // In a write of the status, the type of the old object is used.
   if (kind.custom && subresource !== 'status') checkCustomType(updated, served);
   prepare(registry, call, served, subresource, updated, old, options.dryRun);
   const causes = causesOf(registry, call, served, subresource, updated, old);
@@ -125,7 +133,7 @@ async function attemptUpdate(
 
   if (registry.store.get(served.resource, target.namespace, target.name) !== record) return undefined;
   if (isFinished(updated, old)) {
-    // The answer has the last state before the deletion, with its last version.
+    // The answer has the last state before the deletion, with its version.
     updated.metadata.resourceVersion = old.metadata.resourceVersion ?? '';
     const text = renderObject(updated, undefined);
     if (!options.dryRun) registry.remove(served, record);
@@ -144,10 +152,10 @@ async function attemptUpdate(
   return { text: shown(written), created: false };
 }
 
-/** The part of an object for a comparison. Empty lists in the metadata count as absent. */
+/** The parts of an object that are compared. Empty lists in the metadata count as absent. */
 const strip = (object: ApiObject): ApiObject => ({ ...object, metadata: tidyMeta(object.metadata) });
 
-/** A write that would only change times of managers changes nothing (`IgnoreManagedFieldsTimestampsTransformer`). */
+/** Restores the old times of managers, if a write changes nothing else (`IgnoreManagedFieldsTimestampsTransformer`). */
 function keepTimes(updated: ApiObject, old: ApiObject): void {
   const { managedFields: next = [], ...metadata } = updated.metadata;
   const { managedFields: before = [], ...oldMetadata } = old.metadata;
@@ -157,11 +165,11 @@ function keepTimes(updated: ApiObject, old: ApiObject): void {
   }
 }
 
-/** 400 for an object without a name. */
+/** The 400 for an object without a name. */
 export const nameless = (name: string): StatusError =>
   badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
 
-/** The object must contain its name, although the URL has it too. */
+/** Checks that the body contains the name of the object, although the URL has it too. */
 export function checkName({ metadata }: ApiObject, target: Pick<Target, 'name'>): void {
   const name = metadata.name ?? '';
   if (name === '') throw nameless(target.name);
@@ -170,7 +178,7 @@ export function checkName({ metadata }: ApiObject, target: Pick<Target, 'name'>)
   }
 }
 
-/** The name, namespace and uid in the body must match the object. */
+/** Checks that the name, namespace and UID in the body match the object. */
 function checkIdentity(updated: ApiObject, old: ApiObject, target: Target, patched: boolean): void {
   const meta = updated.metadata;
   checkName(updated, target);
@@ -180,7 +188,7 @@ function checkIdentity(updated: ApiObject, old: ApiObject, target: Target, patch
   }
 }
 
-/** @throws StatusError 500 for a version that is not a number of 64 bits */
+/** Checks the form of a version. @throws StatusError 500 for a version that is not a 64-bit number */
 function checkVersionText(version: string): void {
   if (version !== '' && !/^\d+$/.test(version)) {
     throw internal(`strconv.ParseUint: parsing ${JSON.stringify(version)}: invalid syntax`);
@@ -190,14 +198,14 @@ function checkVersionText(version: string): void {
   }
 }
 
-/** The version in the body must match the object, after mutating admission. Sets an absent one. */
+/** Checks that the version in the body matches the object, after mutating admission. Sets a missing version. */
 function checkVersion(updated: ApiObject, old: ApiObject, { served: { kind }, name }: Target): void {
   const meta = updated.metadata;
   const version = meta.resourceVersion ?? '';
   checkVersionText(version);
   if (version === '' || version === '0') {
     if (kind.requiresResourceVersion === true || kind.custom) {
-      // The store names the resource, other errors name the kind.
+      // This error names the resource, as errors of the store do. Other errors name the kind.
       throw invalid({ group: kind.group, kind: kind.plural }, name, [
         invalidValue('metadata.resourceVersion', 0, 'must be specified for an update'),
       ]);
@@ -216,7 +224,10 @@ const OWN_KEYS: Readonly<Record<string, string>> = {
   'networking.k8s.io/ingresses': 'ingress',
 };
 
-/** A precondition (`UID` or `ResourceVersion`) that does not match the object (`actual` '': the object does not exist). */
+/**
+ * The error for a precondition (`UID` or `ResourceVersion`) that the object does not meet. `actual` is '' if the object does
+ * not exist.
+ */
 export const preconditionConflict = (target: Target, what: string, wanted: string, actual: string): StatusError =>
   conflict(
     target.served.kind,
@@ -224,7 +235,7 @@ export const preconditionConflict = (target: Target, what: string, wanted: strin
     `StorageError: invalid object, Code: 4, Key: ${storageKey(target)}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: ${what} in precondition: ${wanted}, ${what} in object meta: ${actual}`,
   );
 
-/** An apply with a uid needs an existing object. */
+/** The error for an apply with a UID, if the object does not exist. */
 const absentUid = ({ served, name }: Target, uid: string): StatusError =>
   conflict(
     served.kind,
@@ -232,7 +243,7 @@ const absentUid = ({ served, name }: Target, uid: string): StatusError =>
     `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`,
   );
 
-/** The uid in the body is a precondition. */
+/** The error for a UID in the body that is not the UID of the object. */
 const uidConflict = (target: Target, wanted: string, actual: string): StatusError =>
   preconditionConflict(target, 'UID', wanted, actual);
 
@@ -243,7 +254,7 @@ function storageKey({ served: { kind }, namespace, name }: Target): string {
   return ['/registry', resource, namespace, name].filter((part) => part !== '').join('/');
 }
 
-/** Keeps the immutable parts of the old object in an update. */
+/** Copies the immutable parts of the old object to the new one. */
 function prepare(
   registry: Registry,
   call: Call,
@@ -260,12 +271,13 @@ function prepare(
   meta.creationTimestamp = before.creationTimestamp ?? null;
   if (before.generation === undefined) delete meta.generation;
   else meta.generation = before.generation;
-  // An update can neither cancel nor start a deletion. The validation reports it as a change of an immutable field.
+  // An update can neither cancel nor start a deletion. The validation reports such a change as a change of an immutable
+  // field.
   if (before.deletionTimestamp !== undefined) meta.deletionTimestamp = before.deletionTimestamp;
   if (before.deletionGracePeriodSeconds !== undefined) {
     meta.deletionGracePeriodSeconds ??= before.deletionGracePeriodSeconds;
   }
-  // Only the store removes a link.
+  // Only the store removes the selfLink.
   if (!dryRun) delete meta.selfLink;
   if (subresource === 'status') keepAllButStatus(served, updated, old);
   else if (subresource === '' && kind.subresources?.status === true) {
@@ -282,14 +294,16 @@ function prepare(
   }
 }
 
-/** Built-in kinds whose metadata a status write does not change, as for custom ones. */
+/** Built-in kinds in which a write of the status does not change the metadata. This is so for all custom kinds. */
 const METADATA_STAYS: ReadonlySet<string> = new Set([
   'flowcontrol.apiserver.k8s.io/flowschemas',
   'flowcontrol.apiserver.k8s.io/prioritylevelconfigurations',
 ]);
 const CLIENTS_FIELDS = ['labels', 'annotations', 'finalizers', 'ownerReferences', 'deletionTimestamp'] as const;
 type Kept = (typeof CLIENTS_FIELDS)[number];
-/** Metadata fields that a status write does not change in other kinds (`ResetObjectMetaForStatus`, or their own code). */
+/**
+ * Metadata fields of other kinds that a write of the status does not change (`ResetObjectMetaForStatus`, or their own code).
+ */
 const FIELDS_STAY: ReadonlyMap<string, readonly Kept[]> = new Map<string, readonly Kept[]>([
   ['admissionregistration.k8s.io/validatingadmissionpolicies', CLIENTS_FIELDS],
   ['apiregistration.k8s.io/apiservices', ['labels', 'annotations', 'finalizers', 'ownerReferences']],
@@ -304,7 +318,9 @@ function copyField<Field extends Kept>(to: ObjectMeta, from: ObjectMeta, field: 
   else to[field] = value;
 }
 
-/** A status write changes only the status, and for built-in kinds also some metadata. */
+/**
+ * Restores all parts that a write of the status must not change: all but the status and, in built-in kinds, some metadata.
+ */
 function keepAllButStatus({ kind }: ServedKind, updated: ApiObject, old: ApiObject): void {
   const { status } = updated;
   for (const field of Object.keys(updated)) {
@@ -329,7 +345,10 @@ function emptyIsNew(updated: ApiObject): boolean {
   return isGivenEmpty(updated) || holdsEmpties(body);
 }
 
-/** Whether a write changes the generation: a change outside of the metadata, and outside of a status with a subresource. */
+/**
+ * Whether a write changes the generation. Changes of the metadata do not count, and changes of a status with a subresource
+ * do not count.
+ */
 function bumps({ kind }: ServedKind, updated: ApiObject, old: ApiObject): boolean {
   const keepsStatus = kind.subresources?.status === true || !kind.custom;
   const body = ({ metadata: _metadata, status, ...rest }: ApiObject) => (keepsStatus ? rest : { ...rest, status });
@@ -356,7 +375,10 @@ function causesOf(
   ];
 }
 
-/** An object in deletion is deleted with its last finalizer, its grace period (pods) and the finalizers in its spec (namespaces). */
+/**
+ * Whether an update completes a deletion: no finalizers, no grace period (pods), and no finalizers in the spec (namespaces)
+ * are left.
+ */
 function isFinished(updated: ApiObject, old: ApiObject): boolean {
   const { metadata } = updated;
   if (old.metadata.deletionTimestamp === undefined || (metadata.finalizers ?? []).length > 0) return false;
@@ -364,7 +386,7 @@ function isFinished(updated: ApiObject, old: ApiObject): boolean {
   return !hasSpecFinalizers(updated);
 }
 
-/** Namespaces also have finalizers in their spec. */
+/** Whether an object has finalizers in its spec. Namespaces may have some. */
 export function hasSpecFinalizers(object: ApiObject): boolean {
   if (object.kind !== 'Namespace' || object.apiVersion !== 'v1') return false;
   const spec = object.spec as { finalizers?: unknown[] } | undefined;

@@ -4,7 +4,7 @@ import type { Expr } from './syntax/ast.ts';
 import { type CelType, DYN, listOf, mapOf, opaque } from './types/types.ts';
 import { join } from './types/unify.ts';
 
-/** A structure that an expression makes: `Object.spec{replicas: 1}`. */
+/** A structure that an expression creates: `Object.spec{replicas: 1}`. */
 export class MessageValue extends LiteralMap {
   readonly typeName: string;
 
@@ -17,12 +17,15 @@ export class MessageValue extends LiteralMap {
 /** The type of a structure by its name. */
 export const messageType = (name: string): CelType => opaque(name);
 
-/** `Object`, its nested types, and the operations of a JSON patch: the types that expressions of mutations create. */
+/**
+ * Whether a name is a type that expressions of mutations create: `Object`, its nested types, or an operation of a JSON
+ * patch.
+ */
 export const isMutationType = (name: string): boolean => name === 'JSONPatch' || /^Object(\.|$)/.test(name);
 
 const PATCH_FIELDS: ReadonlySet<string> = new Set(['op', 'path', 'from', 'value']);
 
-/** Plans a structure. */
+/** Plans the creation of a structure. */
 export function message(scope: Scope, expr: Extract<Expr, { kind: 'message' }>): Compiled {
   const { name, at } = expr;
   if (!scope.messages(name)) return scope.issue(at, `undeclared reference to '${name}' (in container '')`);
@@ -46,7 +49,7 @@ export function message(scope: Scope, expr: Extract<Expr, { kind: 'message' }>):
   };
 }
 
-/** Plans a list: its type is what its items have in common. */
+/** Plans the creation of a list. The type of its items is the type that all items have in common. */
 export function list(scope: Scope, expr: Extract<Expr, { kind: 'list' }>): Compiled {
   const items = expr.items.map((item) => ({ ...scope.compile(item.value), optional: item.optional }));
   let type: CelType | undefined;
@@ -70,7 +73,7 @@ export function list(scope: Scope, expr: Extract<Expr, { kind: 'list' }>): Compi
   };
 }
 
-/** Plans a map. */
+/** Plans the creation of a map. */
 export function map(scope: Scope, expr: Extract<Expr, { kind: 'map' }>): Compiled {
   const entries = expr.entries.map((entry) => ({
     key: scope.compile(entry.key),

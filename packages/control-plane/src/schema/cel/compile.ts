@@ -41,7 +41,7 @@ export interface Program {
   run(values: readonly unknown[]): unknown;
 }
 
-/** The maximum number of loop steps in an evaluation. */
+/** Maximum number of loop steps in an evaluation. */
 const MAX_STEPS = 1_000_000;
 
 const TYPE_NAMES = new Set([
@@ -167,7 +167,7 @@ class Compiler implements Scope {
       const name = `${operandExpr.name}.${field}`;
       if (TYPE_NAMES.has(name)) return this.ident(name, at);
     }
-    // The name of a variable may contain a dot (`authorizer.requestResource`). The longest name is used.
+    // The name of a variable may contain a dot (`authorizer.requestResource`). The longest matching name is used.
     if (operandExpr.kind === 'ident' && this.find(`${operandExpr.name}.${field}`) !== undefined) {
       return this.ident(`${operandExpr.name}.${field}`, at);
     }
@@ -287,7 +287,7 @@ class Compiler implements Scope {
 }
 
 /**
- * Parses, checks and plans an expression. `messages`: the names of structures that it may create.
+ * Parses, checks and plans an expression. @param messages names of the structures that it may create
  * @throws CelCompileError with all errors, in the format of cel-go
  */
 export function compileCel(

@@ -8,13 +8,16 @@ import { controllerOf, isDying, namespaceOf, ownerReference } from '../../runtim
 import { CLAIMS } from '../../runtime/resources.ts';
 import { claimName, claimTemplates, inRange } from './identity.ts';
 
-/** The owners of a claim by the retention policy of the set. The claim is deleted together with its owner. */
+/**
+ * The owner references that a claim must have, by the retention policy of the set. The garbage collector deletes a claim
+ * with its owner.
+ */
 function claimOwners(set: ApiObject, ordinal: number, pod: ApiObject | undefined, claim: ApiObject): OwnerReference[] {
   const isOurs = ({ uid, kind, name }: OwnerReference): boolean =>
     uid === set.metadata.uid || (kind === 'Pod' && name === `${set.metadata.name}-${ordinal}`);
   const others = (claim.metadata.ownerReferences ?? []).filter((reference) => !isOurs(reference));
   const controller = controllerOf(claim);
-  // A claim with another controller keeps its owners.
+  // If another controller owns the claim, its owners do not change.
   if (controller !== undefined && !isOurs(controller)) return others;
   const { whenDeleted, whenScaled } = look(set, 'spec', 'persistentVolumeClaimRetentionPolicy');
   const isCondemned = !inRange(set, ordinal);
@@ -24,7 +27,10 @@ function claimOwners(set: ApiObject, ordinal: number, pod: ApiObject | undefined
   return whenDeleted === 'Delete' ? [...others, ownerReference(set)] : others;
 }
 
-/** The claims of a set's pods: created before the pod, kept or deleted by the set's policy. */
+/**
+ * The claims of a set's pods. They are created before their pod. The policy of the set decides whether they are kept or
+ * deleted.
+ */
 export class StatefulClaims {
   readonly #api: Api;
   readonly #claims: Informer;
@@ -37,7 +43,8 @@ export class StatefulClaims {
   }
 
   /**
-   * Creates the missing claims of the pod with this number. False: a claim is terminating, and the pod waits for the next one.
+   * Creates the missing claims of the pod with this ordinal. Returns false if a claim is terminating. Then the pod waits
+   * until a new claim exists.
    */
   async ensure(set: ApiObject, ordinal: number): Promise<boolean> {
     for (const template of claimTemplates(set)) {
@@ -67,7 +74,10 @@ export class StatefulClaims {
     }
   }
 
-  /** Gives the claims of a number the owners that the set's policy wants. `pod`: the one with the number, if it is there. */
+  /**
+   * Writes the owner references that the policy of the set requires to the claims of an ordinal. @param pod the pod with the
+   * ordinal, if it exists
+   */
   async keepOwners(set: ApiObject, ordinal: number, pod: ApiObject | undefined): Promise<void> {
     for (const template of claimTemplates(set)) {
       const claim = this.#claims.get(`${namespaceOf(set)}/${claimName(template, set, ordinal)}`);

@@ -7,7 +7,7 @@ const REVISION_LABEL = 'controller-revision-hash';
 const POD_NAME_LABEL = 'statefulset.kubernetes.io/pod-name';
 const INDEX_LABEL = 'apps.kubernetes.io/pod-index';
 
-/** The number at the end of a pod's name; -1 for a pod of another name. */
+/** The ordinal at the end of a pod's name; -1 if the pod does not have a name of the set. */
 export function ordinalOf(set: ApiObject, pod: ApiObject): number {
   const prefix = `${set.metadata.name}-`;
   const { name = '' } = pod.metadata;
@@ -17,7 +17,7 @@ export function ordinalOf(set: ApiObject, pod: ApiObject): number {
 
 export const firstOrdinal = (set: ApiObject): number => number(look(set, 'spec', 'ordinals'), 'start') ?? 0;
 
-/** Whether a number is one that the set has now. */
+/** Whether the set has a pod with this ordinal now. */
 export const inRange = (set: ApiObject, ordinal: number): boolean =>
   ordinal >= firstOrdinal(set) && ordinal < firstOrdinal(set) + replicasOf(set);
 
@@ -28,7 +28,7 @@ export const claimTemplates = (set: ApiObject): Plain[] => items(look(set, 'spec
 export const claimName = (template: Plain, set: ApiObject, ordinal: number): string =>
   `${text(look(template, 'metadata'), 'name')}-${set.metadata.name}-${ordinal}`;
 
-/** The pod of a set with this number, made from the template of one of its revisions. */
+/** Creates the pod of a set with this ordinal from the template of a revision. */
 export function statefulPod(set: ApiObject, ordinal: number, template: Plain, revision: string): Plain {
   const pod = copyJson(podOf(set, template));
   const name = `${set.metadata.name}-${ordinal}`;
@@ -62,7 +62,7 @@ export function statefulPod(set: ApiObject, ordinal: number, template: Plain, re
   };
 }
 
-/** Missing identity labels of a pod with this ordinal, without the label of the revision. */
+/** The identity labels of this ordinal that a pod lacks. The label of the revision is not included. */
 export function missingIdentity(set: ApiObject, pod: ApiObject): Record<string, string> {
   const { name = '', labels = {} } = pod.metadata;
   const wanted = { [POD_NAME_LABEL]: name, [INDEX_LABEL]: String(ordinalOf(set, pod)) };

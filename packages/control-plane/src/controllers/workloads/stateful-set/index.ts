@@ -12,7 +12,7 @@ import { ordinalOf } from './identity.ts';
 import { planStatefulSet } from './plan.ts';
 import { namesIn, revisionsOf } from './status.ts';
 
-/** Under which label a revision of a set has the hash of its template. */
+/** The label of a revision with the hash of its template. */
 const HASH_LABEL = 'controller.kubernetes.io/hash';
 
 function setup({ api, clock, informer, queue, recorder }: ControllerContext): void {
@@ -50,7 +50,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
   follow({ sets, pods, claims: informer(CLAIMS), adoption, work });
 }
 
-/** Adds the sets to the queue that a change of a pod or a claim concerns. */
+/** Adds the sets that a change of a pod or a claim affects to the queue. */
 function follow(of: {
   readonly sets: Informer;
   readonly pods: Informer;
@@ -67,7 +67,7 @@ function follow(of: {
     }
     if (controllerOf(object) !== undefined) return;
     for (const set of setsIn(namespaceOf(object))) {
-      // An orphan to be adopted, or one that stood in the way and has gone.
+      // The pod is an orphan that the set may adopt, or a deleted pod whose name blocked a pod of the set.
       if (adoption.selects(set, object) || (type === 'deleted' && ordinalOf(set, object) >= 0)) work.add(keyOf(set));
     }
   });
@@ -80,7 +80,7 @@ function follow(of: {
 }
 
 /**
- * Keeps the numbered pods and claims of StatefulSets.
+ * Keeps the pods and claims of StatefulSets.
  * @see kubernetes pkg/controller/statefulset
  */
 export const statefulSetController: Controller = { name: 'statefulset', setup };

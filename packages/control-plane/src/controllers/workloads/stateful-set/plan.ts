@@ -4,14 +4,14 @@ import { isDying, isReady, isTerminal, phaseOf } from '../../runtime/objects.ts'
 import { availability, minReadySecondsOf, replicasOf } from '../pods.ts';
 import { firstOrdinal, inRange, ordinalOf, revisionOfPod } from './identity.ts';
 
-/** The next step of a set. */
+/** The writes in the next step of a set. */
 export interface StatefulPlan {
-  /** Numbers of pods to make, with the revision to make each from. */
+  /** Ordinals of pods to create, each with its revision. */
   readonly create: readonly { readonly ordinal: number; readonly revision: string }[];
   readonly delete: readonly ApiObject[];
 }
 
-/** A set, its pods, and its current and updated revision. */
+/** A set, its pods, and its current and its update revision. */
 export interface StatefulView {
   readonly set: ApiObject;
   readonly pods: readonly ApiObject[];
@@ -20,11 +20,11 @@ export interface StatefulView {
   readonly now: Date;
 }
 
-/** From which number on pods are made from, and brought to, the new revision. */
+/** The partition of the update: pods from this ordinal on get the update revision. */
 const partitionOf = (set: ApiObject): number =>
   number(look(set, 'spec', 'updateStrategy', 'rollingUpdate'), 'partition') ?? 0;
 
-/** A pod that is deleted before its update is created again with the old revision. */
+/** The revision for a new pod with an ordinal. A pod that is deleted before its update gets the old revision again. */
 function revisionFor({ set, current, update }: StatefulView, ordinal: number): string {
   const { type, rollingUpdate } = look(set, 'spec', 'updateStrategy');
   const start = firstOrdinal(set);
@@ -36,8 +36,8 @@ function revisionFor({ set, current, update }: StatefulView, ordinal: number): s
 export const isRunningAndReady = (pod: ApiObject): boolean => phaseOf(pod) === 'Running' && isReady(pod);
 
 /**
- * Plans the pods of a set: it creates them in ascending order, and deletes and updates them in descending order.
- * With `OrderedReady`, each pod waits until the previous one is available. With `Parallel`, all change at the same time.
+ * Plans the pods of a set. It creates pods in ascending order, and deletes and updates them in descending order. With
+ * `OrderedReady`, each pod waits until the previous one is available. With `Parallel`, all pods change at the same time.
  * Scaling comes before updates.
  */
 export function planStatefulSet(view: StatefulView): StatefulPlan {
@@ -55,7 +55,7 @@ export function planStatefulSet(view: StatefulView): StatefulPlan {
   for (let ordinal = start; ordinal < end; ordinal++) {
     const pod = byOrdinal.get(ordinal);
     if (pod !== undefined && isTerminal(pod)) {
-      // A finished pod is created again after its deletion.
+      // A finished pod is deleted, and created again later.
       if (!isDying(pod)) gone.push(pod);
       waits = true;
       if (inOrder) break;
@@ -66,7 +66,7 @@ export function planStatefulSet(view: StatefulView): StatefulPlan {
       return { create, delete: gone };
     }
   }
-  // In parallel mode, missing or finished pods do not delay other pods.
+  // With `Parallel`, missing or finished pods do not delay other pods.
   if (inOrder && (waits || create.length > 0)) return { create, delete: gone };
 
   const condemned = pods
@@ -82,7 +82,7 @@ export function planStatefulSet(view: StatefulView): StatefulPlan {
   }
   if (look(set, 'spec', 'updateStrategy').type === 'OnDelete') return { create, delete: gone };
 
-  // The partition counts from the set's first number.
+  // The partition is relative to the first ordinal of the set.
   for (let ordinal = end - 1; ordinal >= start + partitionOf(set); ordinal--) {
     const pod = byOrdinal.get(ordinal);
     if (pod === undefined) break;

@@ -6,19 +6,22 @@ import { countPods, minReadySecondsOf, replicasOf } from '../pods.ts';
 import { revisionOfPod } from './identity.ts';
 import { isRunningAndReady } from './plan.ts';
 
-/** Names of the current revision and of the updated revision of a set. */
+/** Names of the current and of the update revision of a set. */
 export interface SetRevisions {
   readonly current: string;
   readonly update: string;
 }
 
-/** A terminating set gets no new revision. */
+/** The names in the status of a set. A terminating set gets no new revision, so they stay. */
 export const namesIn = (set: ApiObject): SetRevisions => ({
   current: text(look(set, 'status'), 'currentRevision'),
   update: text(look(set, 'status'), 'updateRevision'),
 });
 
-/** The current revision is the update revision if the status names none, or if its template no longer exists. */
+/**
+ * The names of the revisions. If the status names no current revision, or its template no longer exists, the update revision
+ * is the current one.
+ */
 export function revisionsOf(set: ApiObject, { current: update, duplicates, old }: Revisions): SetRevisions {
   const known = new Set([update, ...duplicates, ...old].map(({ metadata }) => metadata.name ?? ''));
   const name = update.metadata.name ?? '';

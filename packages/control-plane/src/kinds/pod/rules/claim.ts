@@ -7,7 +7,7 @@ import { selectorCauses } from '../../base/selector.ts';
 const ACCESS_MODES = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod'];
 export const VOLUME_MODES = ['Block', 'Filesystem'];
 
-/** Which ways a volume may be mounted; the one for a single pod goes with no other. */
+/** Validates the access modes of a volume. ReadWriteOncePod must be the only mode. */
 export function accessModeFindings(findings: Findings, spec: Plain, at: string): void {
   const modes = strings(spec, 'accessModes');
   for (const mode of modes) findings.oneOf(`${at}.accessModes`, mode, ACCESS_MODES);
@@ -73,7 +73,7 @@ export function claimSpecFindings(
     }
   } else if (isPlain(dataSource) && isPlain(dataSourceRef)) {
     const differs = ['apiGroup', 'kind', 'name'].some((field) => dataSource[field] !== dataSourceRef[field]);
-    // Of the path that it means to show, Go shows nothing.
+    // Go prints an empty value here instead of the path.
     if (differs) findings.invalid(at, {}, 'must match dataSourceRef');
   }
   const attributes = text(spec, 'volumeAttributesClassName');

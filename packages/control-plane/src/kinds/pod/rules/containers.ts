@@ -137,7 +137,7 @@ function mountFindings(findings: Findings, container: Plain, at: string, context
     if (devices.some((device) => device.devicePath === path)) {
       findings.invalid(`${here}.mountPath`, path, 'must not already exist as a path in volumeDevices');
     }
-    // The errors contain the path of the list, not of the mount.
+    // The path in these errors is that of the list, and not that of the mount.
     for (const field of ['subPath', 'subPathExpr']) {
       const value = text(mount, field);
       if (value === '') continue;
@@ -280,7 +280,7 @@ function resizeFindings(findings: Findings, container: Plain, at: string, restar
   }
 }
 
-/** Validates any container (`validateContainerCommon`). */
+/** Validates what all types of containers have in common (`validateContainerCommon`). */
 export function containerFindings(findings: Findings, container: Plain, at: string, context: ContainerContext): void {
   const name = text(container, 'name');
   if (name === '') findings.required(`${at}.name`);
@@ -309,7 +309,7 @@ function lifecycleFindings(findings: Findings, container: Plain, at: string, gra
   }
 }
 
-/** A host port may be requested only once. */
+/** Checks that no host port is requested twice. */
 function hostPortFindings(findings: Findings, containers: readonly Plain[], at: string, first = 0): void {
   const taken = new Set<string>();
   for (const [index, container] of containers.entries()) {
@@ -323,7 +323,7 @@ function hostPortFindings(findings: Findings, containers: readonly Plain[], at: 
   }
 }
 
-/** Validates the containers of a pod. */
+/** Validates the main containers of a pod. */
 export function mainContainerFindings(
   findings: Findings,
   containers: readonly Plain[],
@@ -346,7 +346,7 @@ export function mainContainerFindings(
   hostPortFindings(findings, containers, at);
 }
 
-/** Validates init containers, including restartable ones (sidecars). */
+/** Validates the init containers, including restartable ones (sidecars). */
 export function initContainerFindings(
   findings: Findings,
   containers: readonly Plain[],

@@ -35,7 +35,10 @@ function raise(sums: Sums, others: Sums): void {
   }
 }
 
-/** The total requests of a pod. An init container runs together with earlier init containers that always restart. */
+/**
+ * The total requests or limits of the containers of a pod. An init container runs together with earlier init containers that
+ * always restart.
+ */
 function sumOf(spec: Plain, list: 'requests' | 'limits'): Sums {
   const amounts = (container: Plain): Plain => look(container, 'resources', list);
   let sums = items(spec, 'containers').reduce<Sums>((all, each) => added(all, amounts(each)), new Map());
@@ -63,7 +66,7 @@ function compare(findings: Findings, sums: Sums, resources: Plain, list: 'reques
   }
 }
 
-/** The resources of a pod as a whole (`validatePodResources`). */
+/** Validates the resources of the whole pod (`validatePodResources`). */
 export function podResourceFindings(findings: Findings, spec: Plain, path: string, claims: ReadonlySet<string>): void {
   if (spec.resources === undefined) return;
   const at = `${path}.resources`;
@@ -72,7 +75,7 @@ export function podResourceFindings(findings: Findings, spec: Plain, path: strin
     return;
   }
   const resources = look(spec, 'resources');
-  // An empty list counts as well.
+  // An empty list counts as set too.
   if (given(resources, 'claims') !== null) {
     findings.forbidden(`${at}.claims`, 'claims may not be set for Resources at pod-level');
   }

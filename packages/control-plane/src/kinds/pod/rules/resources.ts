@@ -44,7 +44,9 @@ const COUNTED = new Set([
 const isHugePages = (name: string): boolean => name.startsWith('hugepages-');
 const isNative = (name: string): boolean => !name.includes('/') || name.includes('kubernetes.io/');
 
-/** Whether a resource is somebody's own (`example.dev/gpu`): counted in whole pieces, and never given twice. */
+/**
+ * Whether a resource is an extended one (`example.dev/gpu`). Its amounts are integers, and its requests equal its limits.
+ */
 const isExtended = (name: string): boolean =>
   !isNative(name) && !name.startsWith('requests.') && qualifiedNameProblems(`requests.${name}`).length === 0;
 
@@ -52,20 +54,20 @@ const mayOvercommit = (name: string): boolean => isNative(name) && !isHugePages(
 
 export const isWhole = (name: string): boolean => COUNTED.has(name) || isExtended(name);
 
-/** Whether the server accepts an amount as an integer. It counts in thousandths, rounds up, and supports 64 bits. */
+/** Whether the server accepts an amount as an integer. It computes in thousandths, rounds up, and supports 64 bits. */
 export function isInteger(nanos: bigint): boolean {
   const milli = nanos / MILLI + (nanos > 0n && nanos % MILLI !== 0n ? 1n : 0n);
   return (milli > MOST_MILLI ? MOST_MILLI : milli) % 1000n === 0n;
 }
 
-/** An amount: not negative, and whole where the resource is counted. */
+/** Validates an amount. It must not be negative. For extended resources, it must be an integer. */
 export function amountFindings(findings: Findings, name: string, amount: unknown, at: string): void {
   const nanos = quantityNanos(amount);
   if (nanos < 0n) findings.invalid(at, amount, NOT_NEGATIVE);
   if (isWhole(name) && !isInteger(nanos)) findings.invalid(at, amount, 'must be an integer');
 }
 
-/** The name of any resource. False: it is invalid. */
+/** Validates the name of a resource. Returns false if it is invalid. */
 export function resourceNameFindings(findings: Findings, name: string, at: string): boolean {
   const problems = qualifiedNameProblems(name);
   findings.problems(at, name, problems);
@@ -87,11 +89,13 @@ export function containerResourceName(findings: Findings, name: string, at: stri
   }
 }
 
-/** Requests and limits of a container (`ValidateContainerResourceRequirements`). */
+/** Validates the requests and limits of a container (`ValidateContainerResourceRequirements`). */
 export const resourceFindings = (findings: Findings, resources: Plain, at: string): void =>
   requirementFindings(findings, resources, at, containerResourceName);
 
-/** Requests and limits; `nameFindings` validates the names (`validateResourceRequirements`). */
+/**
+ * Validates requests and limits (`validateResourceRequirements`). @param nameFindings validates the names of the resources
+ */
 export function requirementFindings(
   findings: Findings,
   resources: Plain,
@@ -128,7 +132,7 @@ export function requirementFindings(
   }
 }
 
-/** Huge pages are counted in whole pages. */
+/** Checks that an amount of huge pages is a multiple of the page size. */
 function pageFindings(findings: Findings, name: string, amount: unknown, at: string): void {
   if (!isHugePages(name)) return;
   const size = quantityNanos(name.slice('hugepages-'.length));
@@ -138,7 +142,7 @@ function pageFindings(findings: Findings, name: string, amount: unknown, at: str
 
 const roundedUp = (nanos: bigint): bigint => nanos / NANO + (nanos > 0n && nanos % NANO !== 0n ? 1n : 0n);
 
-/** The claims of devices that a pod brings (`validatePodResourceClaims`). */
+/** Validates the device claims of a pod (`validatePodResourceClaims`). */
 export function podClaimFindings(findings: Findings, spec: Plain, path: string): void {
   const names = new Set<string>();
   for (const [index, claim] of items(spec, 'resourceClaims').entries()) {
@@ -161,14 +165,17 @@ export function podClaimFindings(findings: Findings, spec: Plain, path: string):
   }
 }
 
-/** A claim as a Go structure, for a refusal. */
+/** A device claim in the form of a Go structure, for errors. */
 const shownClaim = (claim: Plain): Plain => ({
   Name: text(claim, 'name'),
   ResourceClaimName: claim.resourceClaimName ?? null,
   ResourceClaimTemplateName: claim.resourceClaimTemplateName ?? null,
 });
 
-/** The claims of devices that a container uses: each of the pod's own, whole or one request of it, once. */
+/**
+ * Validates the device claims that a container uses. Each must be a claim of the pod, or one request of it, and may appear
+ * only once.
+ */
 export function deviceClaimFindings(
   findings: Findings,
   resources: Plain,

@@ -74,7 +74,7 @@ function nodeTerm(findings: Findings, term: unknown, at: string, lenient = false
   }
 }
 
-/** A node selector: one of its terms has to be met. */
+/** Validates a node selector, of which a node must meet one term. */
 export function nodeSelectorFindings(findings: Findings, selector: unknown, at: string): void {
   const terms = items(selector, 'nodeSelectorTerms');
   if (terms.length === 0) findings.required(`${at}.nodeSelectorTerms`, 'must have at least one node selector term');
@@ -86,7 +86,7 @@ function weight(findings: Findings, term: Plain, at: string): void {
   if (value <= 0 || value > 100) findings.invalid(`${at}.weight`, value, 'must be in the range 1-100');
 }
 
-/** Keys of the pod's own labels that are added to a selector. */
+/** Validates the label keys whose values come from the labels of the pod. */
 function labelKeyFindings(findings: Findings, holder: Plain, at: string, lists: readonly string[]): void {
   const selector = holder.labelSelector;
   const labelKeys = new Set(Object.keys(labels(selector, 'matchLabels')));
@@ -128,7 +128,7 @@ function podTerm(findings: Findings, term: Plain, at: string): void {
   findings.qualifiedName(`${at}.topologyKey`, key);
 }
 
-/** Where a pod wants to be (`validateAffinity`). */
+/** Validates the affinity of a pod (`validateAffinity`). */
 export function affinityFindings(findings: Findings, affinity: unknown, at: string): void {
   if (!isPlain(affinity)) return;
   const { nodeAffinity } = affinity;
@@ -154,7 +154,7 @@ export function affinityFindings(findings: Findings, affinity: unknown, at: stri
   }
 }
 
-/** How a pod's kind is spread (`validateTopologySpreadConstraints`). */
+/** Validates the topology spread constraints of a pod (`validateTopologySpreadConstraints`). */
 export function spreadFindings(findings: Findings, spec: Plain, at: string): void {
   const constraints = items(spec, 'topologySpreadConstraints');
   for (const [index, constraint] of constraints.entries()) {
@@ -190,7 +190,7 @@ export function spreadFindings(findings: Findings, spec: Plain, at: string): voi
   }
 }
 
-/** The rules for tolerations (`ValidateTolerations`). */
+/** Validates the tolerations of a pod (`ValidateTolerations`). */
 export function tolerationFindings(findings: Findings, tolerations: readonly Plain[], path: string): void {
   for (const [index, toleration] of tolerations.entries()) {
     const at = `${path}[${index}]`;

@@ -40,7 +40,7 @@ function armorFindings(findings: Findings, profile: unknown, at: string): void {
   else findings.oneOf(`${at}.type`, type, PROFILES);
 }
 
-/** Kernel parameters of the IPC namespace. */
+/** Kernel parameters that belong to the IPC namespace. */
 const IPC = /^(?:kernel\.(?:sem|shm|shmall|shmmax|shmmni|shm_rmid_forced|msg|msgmax|msgmnb|msgmni)$|fs\.mqueue\.)/;
 const isOfIpc = (sysctl: string): boolean => IPC.test(sysctl);
 
@@ -91,7 +91,7 @@ export function podSecurityFindings(findings: Findings, spec: Plain, path: strin
 /** Validates the security context of a container (`ValidateSecurityContext`). */
 export function containerSecurityFindings(findings: Findings, context: unknown, at: string, hostUsers: boolean): void {
   if (!isPlain(context)) return;
-  // Privileged pods are allowed, as with `--allow-privileged`.
+  // Privileged containers are allowed, as with `--allow-privileged`.
   for (const field of ['runAsUser', 'runAsGroup']) {
     findings.problems(`${at}.${field}`, context[field], userIdProblems(context[field]));
   }

@@ -98,17 +98,17 @@ function projected(findings: Findings, volume: Plain, at: string): void {
 
 const MAX_DRIVER = 63;
 
-/** The name of a CSI driver. */
+/** Validates the name of a CSI driver. */
 export function driverFindings(findings: Findings, driver: string, at: string): void {
   if (driver === '') findings.required(at);
   if (driver.length > MAX_DRIVER) findings.tooLong(at, MAX_DRIVER);
   findings.problems(at, driver, driver === '' ? [] : subdomainProblems(driver.toLowerCase()));
 }
 
-/** An address with its port; one of the sixth version is in brackets. */
+/** An address with a port. An IPv6 address is in brackets. */
 const HOST_AND_PORT = /^(?:[^:[\]]*|\[[^[\]]*\]):[^:]*$/;
 
-/** The volume that a source belongs to. */
+/** The volume to which a source belongs. */
 export interface Volume {
   readonly name: string;
   readonly of: 'pod' | 'template' | 'persistentVolume';
@@ -124,13 +124,13 @@ const withFiles =
     for (const [index, item] of items(source, 'items').entries()) keyToPath(findings, item, `${at}.items[${index}]`);
   };
 
-/** A rule for fields that must not be empty. */
+/** Creates a rule for fields that must not be empty. */
 const needs =
   (...fields: readonly string[]): SourceRule =>
   (findings, source, at) =>
     needed(findings, source, at, ...fields);
 
-/** The name in a reference to a secret, and its namespace for a volume without one. */
+/** Validates the name in a reference to a Secret. A persistent volume also needs its namespace. */
 function secretRef(findings: Findings, source: Plain, at: string, ...fields: readonly string[]): void {
   if (isPlain(source.secretRef)) needed(findings, source.secretRef, `${at}.secretRef`, ...fields);
 }
@@ -174,7 +174,7 @@ function lunFindings(findings: Findings, lun: number, at: string): void {
   if (lun < 0 || lun > 255) findings.invalid(`${at}.lun`, lun, 'must be between 0 and 255, inclusive');
 }
 
-/** A disk with partitions: the server allows 0, although its message does not. */
+/** Creates the rule for a disk with partitions. The server allows partition 0, although its message does not. */
 const disk =
   (id: string): SourceRule =>
   (findings, source, at) => {
@@ -207,7 +207,7 @@ function azureDisk(findings: Findings, source: Plain, at: string): void {
   if (!uri.startsWith(start)) findings.oneOf(`${at}.diskURI`, uri, [form]);
 }
 
-/** The rules of the volumes of pods. */
+/** The rules for volumes of pods. */
 const RULES: Readonly<Record<string, SourceRule>> = {
   emptyDir(findings, source, at) {
     const limit = source.sizeLimit;
@@ -329,7 +329,7 @@ const RULES: Readonly<Record<string, SourceRule>> = {
   scaleIO: needs('gateway', 'system', 'volumeName'),
 };
 
-/** The rules of persistent volumes, which name a namespace because they have none. */
+/** The rules for persistent volumes. Their references contain a namespace, because these volumes have none. */
 const PERSISTENT_RULES: Readonly<Record<string, SourceRule>> = {
   ...RULES,
   iscsi: iscsi(true),
@@ -355,11 +355,11 @@ const PERSISTENT_RULES: Readonly<Record<string, SourceRule>> = {
   },
 };
 
-/** Rules of one source of a volume. */
+/** Validates one source of a volume. */
 export function sourceFindings(findings: Findings, type: string, source: unknown, at: string, volume: Volume): void {
   if (!isPlain(source)) return;
   const rules = volume.of === 'persistentVolume' ? PERSISTENT_RULES : RULES;
-  // The real server names this one differently.
+  // The real server uses another name for this source in errors.
   const shown = type === 'gcePersistentDisk' ? 'persistentDisk' : type;
   rules[type]?.(findings, source, `${at}.${shown}`, volume);
 }

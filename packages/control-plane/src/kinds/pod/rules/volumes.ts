@@ -3,7 +3,7 @@ import { labelProblems, subdomainProblems } from '../../../apimachinery/errors/n
 import { items, type Plain, text } from '../../../apimachinery/objects/plain.ts';
 import { sourceFindings } from './volume-sources.ts';
 
-/** Sources in the order in which the server looks at them. */
+/** Sources in the order in which the server checks them. */
 const SOURCES = [
   'emptyDir',
   'hostPath',
@@ -36,16 +36,16 @@ const SOURCES = [
   'ephemeral',
   'image',
 ];
-/** The refusal of a second source. */
+/** The error for a second source. */
 export const ONE_TYPE = 'may not specify more than 1 volume type';
 
-/** The names of second sources in errors, where the real server has its own spelling. */
+/** The names of sources in the error for a second source, if the spelling of the real server differs. */
 export const SECOND_NAMES: ReadonlyMap<string, string> = new Map([
   ['cephfs', 'cephFS'],
   ['downwardAPI', 'downwarAPI'],
 ]);
 
-/** The claim of an ephemeral volume is named after its pod and the volume. */
+/** Validates the name of the claim of an ephemeral volume, which consists of the names of the pod and the volume. */
 function claimNameFindings(findings: Findings, name: string, podName: string, at: string): void {
   if (podName === '' || name === '') return;
   const claim = `${podName}-${name}`;
@@ -55,8 +55,8 @@ function claimNameFindings(findings: Findings, name: string, podName: string, at
 }
 
 /**
- * Rules of a pod's volumes. Returns the names of valid volumes, which can be mounted.
- * @param podName of a pod, not of a template: claims are named after it
+ * Validates the volumes of a pod. Returns the names of valid volumes, which containers can mount.
+ * @param podName name of the pod, from which names of claims are derived; absent for a template
  */
 export function volumeFindings(findings: Findings, spec: Plain, path: string, podName = ''): Set<string> {
   const names = new Set<string>();

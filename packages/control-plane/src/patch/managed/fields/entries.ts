@@ -10,11 +10,11 @@ export interface Ownership {
   readonly subresource: string;
   readonly time: string | undefined;
   readonly set: FieldSet;
-  /** The entry that this was parsed from, while it is unchanged. */
+  /** The entry from which this was parsed, if it has not changed. */
   readonly entry?: ManagedFieldsEntry;
 }
 
-/** Above this number of update managers, the oldest ones are merged. */
+/** If there are more update managers than this, the oldest ones are merged. */
 const MAX_UPDATE_MANAGERS = 10;
 
 const FOLDED_MANAGER = 'ancient-changes';
@@ -22,7 +22,7 @@ const FOLDED_MANAGER = 'ancient-changes';
 /** The time of an entry: whole seconds in UTC. */
 export const entryTime = (now: Date): string => now.toISOString().replace(/\.\d+Z$/, 'Z');
 
-/** Parses entries, and skips invalid ones. Of several entries of one manager, the last one counts. */
+/** Parses entries. Invalid ones are skipped. If a manager has several entries, the last one counts. */
 export function readEntries(entries: readonly ManagedFieldsEntry[] | undefined): Ownership[] {
   if (!Array.isArray(entries)) return [];
   const owners: Ownership[] = [];
@@ -48,7 +48,10 @@ export function readEntries(entries: readonly ManagedFieldsEntry[] | undefined):
 export const isReset = (entries: readonly ManagedFieldsEntry[] | undefined): boolean =>
   entries?.length === 1 && Object.keys(entries[0] ?? {}).length === 0;
 
-/** Whether both are the same manager. An applier is one manager for all versions, an updater is one per version. */
+/**
+ * Whether two entries belong to the same manager. Applies of a name are one manager for all API versions. Updates of a name
+ * are one manager for each version.
+ */
 export function isSameManager(a: Ownership, b: Omit<Ownership, 'set' | 'time'>): boolean {
   if (a.manager !== b.manager || a.operation !== b.operation || a.subresource !== b.subresource) return false;
   return a.operation === 'Apply' || a.apiVersion === b.apiVersion;
@@ -70,7 +73,7 @@ function toEntry(owner: Ownership): ManagedFieldsEntry {
 
 const text = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** Appliers first, then by time, manager, version and subresource. */
+/** The order of entries: applies first, then by time, manager, version and subresource. */
 const inOrder = (a: Ownership, b: Ownership): number =>
   text(a.operation, b.operation) ||
   text(a.time ?? '', b.time ?? '') ||
@@ -78,7 +81,7 @@ const inOrder = (a: Ownership, b: Ownership): number =>
   text(a.apiVersion, b.apiVersion) ||
   text(a.subresource, b.subresource);
 
-/** Merges the oldest updaters of a version if there are too many (`capManagersManager`). */
+/** Merges the oldest update managers of a version if there are too many (`capManagersManager`). */
 function fold(owners: readonly Ownership[]): Ownership[] {
   const updaters = owners.filter((owner) => owner.operation === 'Update').sort(inOrder);
   if (updaters.length <= MAX_UPDATE_MANAGERS) return [...owners];

@@ -6,7 +6,7 @@ import type { SchemaNode } from '../../../schema/model/node.ts';
 /** The path element of a field. */
 export const fieldElement = (name: string): string => `f:${name}`;
 
-/** Built-in items whose key is optional in Go, so the published schema has no default for it. */
+/** Built-in lists in which a key is optional in Go. The published schema has no default for such a key. */
 const OPTIONAL_KEYS: ReadonlySet<unknown> = new Set([
   'io.k8s.api.core.v1.ObjectReference',
   'io.k8s.api.flowcontrol.v1.FlowSchemaCondition',
@@ -15,7 +15,7 @@ const OPTIONAL_KEYS: ReadonlySet<unknown> = new Set([
 
 const ZEROS: Readonly<Record<string, unknown>> = { string: '', integer: 0, number: 0 };
 
-/** The default of a key in the published schema. The key of a built-in kind has the zero value of its Go type. */
+/** The default of a key in the published schema. In built-in kinds, it is the zero value of the Go type. */
 function keyDefault({ items }: SchemaNode, name: string): unknown {
   const key = items?.properties.get(name);
   if (key?.hasDefault === true) return key.default;
@@ -23,7 +23,7 @@ function keyDefault({ items }: SchemaNode, name: string): unknown {
   return id === undefined || OPTIONAL_KEYS.has(id) ? undefined : ZEROS[key?.types[0] ?? ''];
 }
 
-/** The keys of an item of an associative list. A missing key has the default of its schema. */
+/** The keys of an item in an associative list. A missing key gets the default of its schema. */
 export function itemKeys(item: unknown, list: SchemaNode): Readonly<Record<string, unknown>> {
   const keys: Record<string, unknown> = {};
   if (!isRecord(item)) return keys;

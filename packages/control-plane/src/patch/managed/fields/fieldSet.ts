@@ -2,8 +2,13 @@ import { isRecord } from '../../../apimachinery/objects/json-value.ts';
 import type { JsonObject } from '../../../apimachinery/objects/object.ts';
 
 /**
- * A set of field paths as a tree. A key is a path element of `fieldsV1`: `f:name` is a field, and `k:{…}` a list item by its keys.
- * `v:…` is a set item by its value, and `i:0` an index. Shared trees are immutable.
+ * A set of field paths as a tree. Its keys are path elements of `fieldsV1`:
+ * - `f:name` for a field,
+ * - `k:{…}` for a list item by its keys,
+ * - `v:…` for a set item by its value,
+ * - `i:0` for an index.
+ *
+ * Trees are immutable, so they can be shared.
  */
 export interface FieldSet {
   /** Whether the path to this node is a member. */
@@ -13,13 +18,13 @@ export interface FieldSet {
 
 const NO_CHILDREN: ReadonlyMap<string, FieldSet> = new Map();
 
-/** The set without members. */
+/** The empty set. */
 export const EMPTY_SET: FieldSet = { self: false, children: NO_CHILDREN };
 
-/** The set of one path that ends here. */
+/** A set with only the empty path. As a child, it means a path that ends here. */
 export const LEAF: FieldSet = { self: true, children: NO_CHILDREN };
 
-/** Creates a node, or the empty set. */
+/** Creates a set. Without members, the result is the empty set. */
 export function fieldSet(self: boolean, children: ReadonlyMap<string, FieldSet> | undefined): FieldSet {
   if (children === undefined || children.size === 0) return self ? LEAF : EMPTY_SET;
   return { self, children };
@@ -27,7 +32,7 @@ export function fieldSet(self: boolean, children: ReadonlyMap<string, FieldSet> 
 
 export const isEmptySet = (set: FieldSet): boolean => !set.self && set.children.size === 0;
 
-/** The members of either set. */
+/** The paths that are in one of the sets or in both. */
 export function union(a: FieldSet, b: FieldSet): FieldSet {
   if (a === b || isEmptySet(b)) return a;
   if (isEmptySet(a)) return b;
@@ -56,7 +61,7 @@ export function difference(a: FieldSet, b: FieldSet): FieldSet {
   return fieldSet(a.self && !b.self, children ?? a.children);
 }
 
-/** The members of both sets. */
+/** The paths that are in both sets. */
 export function intersection(a: FieldSet, b: FieldSet): FieldSet {
   const children = new Map<string, FieldSet>();
   for (const [key, child] of a.children) {
@@ -79,7 +84,7 @@ export function sameSet(a: FieldSet, b: FieldSet): boolean {
   return true;
 }
 
-/** The paths in the order of structured-merge-diff: the members of a level, then the paths below each. */
+/** The paths in the order of structured-merge-diff: first all members of a level, then the paths below each. */
 export function* paths(set: FieldSet, prefix: readonly string[] = []): Generator<readonly string[]> {
   const keys = [...set.children.keys()].sort();
   for (const key of keys) if (set.children.get(key)?.self) yield [...prefix, key];
@@ -105,9 +110,9 @@ function parse(fields: Record<string, unknown>, isRoot: boolean, depth: number):
 
 const parsed = new WeakMap<object, FieldSet>();
 
-/** Parses `fieldsV1`. The result is cached per object, because writes often leave entries unchanged. */
+/** Parses `fieldsV1`. The result is cached by object, because most writes do not change the entries. */
 export function parseFields(fields: JsonObject | undefined): FieldSet {
-  // An invalid value owns nothing, as in the real server.
+  // An invalid value means the empty set, as in the real server.
   if (!isRecord(fields)) return EMPTY_SET;
   let set = parsed.get(fields);
   if (set === undefined) {

@@ -3,7 +3,7 @@ import type { SchemaNode } from '../../../schema/model/node.ts';
 import { itemKeys } from './fieldPath.ts';
 import { fieldType, isAnyScalar, isScalar } from './types.ts';
 
-/** Whether a value has the type of the schema, without a check of its content. */
+/** Whether a value has the type of the schema. Its content is not checked. */
 function fits(value: unknown, node: SchemaNode): boolean {
   if (node.intOrString) return true;
   switch (node.types[0]) {
@@ -23,13 +23,13 @@ function fits(value: unknown, node: SchemaNode): boolean {
   }
 }
 
-/** Whether an item of an associative list has a key. */
+/** Whether an item has at least one key of its list. Items of other lists need no key. */
 const hasKeys = (item: unknown, list: SchemaNode): boolean =>
   list.listType !== 'map' || Object.keys(itemKeys(item, list)).length > 0;
 
 /**
- * Whether the field manager can read a value by its schema: every value has its type, and the items of associative lists have their keys.
- * Null fits everywhere.
+ * Whether the field manager can read a value with its schema: all values have the right types, and items of associative
+ * lists have their keys. Null is valid everywhere.
  */
 export function isTyped(value: unknown, node: SchemaNode | undefined, isResource = false): boolean {
   if (value === undefined || value === null) return true;

@@ -2,13 +2,13 @@ import { isRecord } from '../../../apimachinery/objects/json-value.ts';
 import type { JsonSchema } from '../../../apimachinery/objects/kind.ts';
 import { nodeOf, type SchemaNode } from '../../../schema/model/node.ts';
 
-/** How a value is merged: as a whole, by keys, or by items. */
+/** How a value is merged: as a whole, by key, or by item. */
 export type Shape = 'leaf' | 'map' | 'list';
 
 const text: JsonSchema = { type: 'string' };
 const textMap: JsonSchema = { type: 'object', additionalProperties: text };
 
-/** Object metadata, which every kind merges in the same way, independent of its schema. */
+/** The schema of object metadata. It applies to every kind, independent of its schema. */
 const META: JsonSchema = {
   type: 'object',
   properties: {
@@ -36,7 +36,7 @@ const META: JsonSchema = {
           apiVersion: text,
           kind: text,
           name: text,
-          // The published schema has this default, so an item without the key is readable and validated later.
+          // The published schema has this default. So an item without the key can be read, and is refused later.
           uid: { ...text, default: '' },
           controller: { type: 'boolean' },
           blockOwnerDeletion: { type: 'boolean' },
@@ -47,12 +47,12 @@ const META: JsonSchema = {
   },
 };
 
-/** The type of a field: its schema (undefined: unknown, the value decides), and whether the schema declares it. */
+/** The type of a field. If its schema is undefined, the value determines the type. */
 export interface FieldType {
   readonly node: SchemaNode | undefined;
-  /** Whether it is a field of a structure, not a key of a map. */
+  /** Whether the field belongs to a structure. Otherwise it is a key of a map. */
   readonly declared: boolean;
-  /** Whether the schema contains it. */
+  /** Whether the schema contains the field. */
   readonly known: boolean;
 }
 
@@ -74,7 +74,7 @@ export function fieldType(node: SchemaNode | undefined, name: string, isResource
   return isFree(node) ? UNKNOWN : MISSING;
 }
 
-/** Whether a text has a format other than `byte`. Its type for managers is any scalar. */
+/** Whether a schema is a text with a format other than `byte`. The field manager accepts any scalar for it. */
 export const isAnyScalar = (node: SchemaNode): boolean =>
   node.types[0] === 'string' && node.format !== '' && node.format !== 'byte';
 
@@ -85,7 +85,7 @@ const isAssociative = (node: SchemaNode): boolean =>
 
 const typeOf = (node: SchemaNode): string | undefined => (node.intOrString ? 'scalar' : node.types[0]);
 
-/** How a value of this type is merged. Without a type, the value decides, and lists are atomic. */
+/** How a value of this type is merged. Without a schema, the value determines it, and lists are merged as a whole. */
 export function shapeOf(node: SchemaNode | undefined, value: unknown): Shape {
   const type = node === undefined ? undefined : typeOf(node);
   if (node === undefined || type === undefined) return isRecord(value) && node?.mapType !== 'atomic' ? 'map' : 'leaf';

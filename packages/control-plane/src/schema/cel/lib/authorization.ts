@@ -8,7 +8,7 @@ const PATH_CHECK = opaque('kubernetes.authorization.PathCheck');
 const GROUP_CHECK = opaque('kubernetes.authorization.GroupCheck');
 const DECISION = opaque('kubernetes.authorization.Decision');
 
-/** A check of the authorizer in an expression: a path or a resource. */
+/** A permission that an expression checks, for a path or a resource. */
 export interface AccessQuestion {
   readonly verb: string;
   readonly path: string;
@@ -19,13 +19,13 @@ export interface AccessQuestion {
   readonly name: string;
 }
 
-/** Answers questions for one user; `as` for the service account of that namespace and name instead. */
+/** Decides about permissions of one user. With `as`, it decides for the service account with this namespace and name. */
 export interface AccessOracle {
   ask(question: AccessQuestion): { readonly allowed: boolean; readonly reason: string };
   as(namespace: string, name: string): AccessOracle;
 }
 
-/** Base of the values here: none is equal to another. */
+/** Base class of the values in this library. Two of them are never equal. */
 abstract class AuthorizationValue implements Opaque {
   abstract readonly opaque: string;
 
@@ -38,7 +38,7 @@ abstract class AuthorizationValue implements Opaque {
   }
 }
 
-/** `authorizer`. */
+/** The value of the variable `authorizer`. */
 export class AuthorizerValue extends AuthorizationValue {
   readonly opaque = AUTHORIZER.kind === 'opaque' ? AUTHORIZER.name : '';
   readonly oracle: AccessOracle;
@@ -58,7 +58,7 @@ const NOTHING: Omit<AccessQuestion, 'verb'> = {
   name: '',
 };
 
-/** A question without its verb, of one of the three kinds that there are. */
+/** A check whose verb is still missing. There are three kinds: for a path, a group and a resource. */
 class Check extends AuthorizationValue {
   readonly opaque: string;
   readonly oracle: AccessOracle;
@@ -79,7 +79,7 @@ class Check extends AuthorizationValue {
 const GROUP_NAME = 'kubernetes.authorization.GroupCheck';
 const RESOURCE_NAME = 'kubernetes.authorization.ResourceCheck';
 
-/** `authorizer.requestResource`: a check of the resource of the request itself. */
+/** The value of `authorizer.requestResource`: a check for the resource of the request. */
 export const resourceCheck = (oracle: AccessOracle, about: Partial<AccessQuestion>): Opaque =>
   new Check(RESOURCE_NAME, oracle, { ...NOTHING, ...about });
 
@@ -128,7 +128,7 @@ export const authorizationLibrary: readonly Overload[] = [
   method('name', [RESOURCE_CHECK, STRING], RESOURCE_CHECK, (of: Check, name: string) =>
     of.with(RESOURCE_NAME, { name }),
   ),
-  // RBAC ignores selectors. They only limit the permissions of the node authorizer.
+  // RBAC ignores selectors. They only limit the permissions from the node authorizer.
   method('fieldSelector', [RESOURCE_CHECK, STRING], RESOURCE_CHECK, (of: Check) => of),
   method('labelSelector', [RESOURCE_CHECK, STRING], RESOURCE_CHECK, (of: Check) => of),
   method('check', [PATH_CHECK, STRING], DECISION, check),

@@ -56,7 +56,7 @@ class Url implements Opaque {
   }
 }
 
-/** Parses like Go's `url.ParseRequestURI`: an absolute URL, or an absolute path. */
+/** Parses a URL as Go's `url.ParseRequestURI` does. It must be an absolute URL or an absolute path. */
 function parseUrl(text: string): Url | undefined {
   if (text === '' || /[\s]/.test(text)) return undefined;
   if (text.startsWith('/')) return new Url(text, URL.parse(text, 'http://-/') ?? undefined);
@@ -197,7 +197,7 @@ const qualifiedNameCheck = (text: string): string[] => {
   return [...problems, ...nameCheck(name ?? '')];
 };
 
-/** A prefix for a generated name may end with a dash. */
+/** Validates a prefix of generated names, which may end with a dash. */
 const asPrefix =
   (check: (text: string) => string[]) =>
   (text: string): string[] =>

@@ -12,7 +12,7 @@ export class Ip implements Opaque {
     this.value = value;
   }
 
-  /** Whether the first bits equal `prefix`. */
+  /** Whether the first bits of the address equal `prefix`. */
   private starts(prefix: bigint, bits: number): boolean {
     return this.value >> BigInt((this.family === 4 ? 32 : 128) - bits) === prefix;
   }
@@ -49,7 +49,7 @@ export class Ip implements Opaque {
   }
 }
 
-/** Shortest form: the longest run of zero groups (two or more) becomes `::`. */
+/** Formats an IPv6 address in its shortest form: the longest run of two or more zero groups becomes `::`. */
 function printIpv6(value: bigint): string {
   const groups = Array.from({ length: 8 }, (_, at) => (value >> BigInt(112 - at * 16)) & 0xffffn);
   let best = { at: -1, length: 1 };
@@ -68,7 +68,7 @@ function printIpv6(value: bigint): string {
 
 const ipv4Value = (text: string): bigint => text.split('.').reduce((value, part) => value * 256n + BigInt(part), 0n);
 
-/** Parses an address; no zones, and no IPv4 mapped into IPv6, as Kubernetes wants it. */
+/** Parses an address. As in Kubernetes, zones and IPv4-mapped IPv6 addresses are invalid. */
 export function parseIp(text: string): Ip | undefined {
   const family = isIP(text);
   if (family === 4) return new Ip(4, ipv4Value(text));
@@ -84,7 +84,7 @@ export function parseIp(text: string): Ip | undefined {
   );
 }
 
-/** A network: an address and how many of its bits count. */
+/** A network: an address and the number of its leading bits. */
 export class Cidr implements Opaque {
   readonly opaque = 'net.CIDR';
   readonly ip: Ip;

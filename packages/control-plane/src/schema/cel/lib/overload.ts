@@ -16,7 +16,7 @@ function define<Args extends readonly unknown[]>(
   return { name, method, params, result, call: (args) => call(...(args as readonly unknown[] as Args)) };
 }
 
-/** A global function. The implementation gets values of the parameter types. */
+/** Defines a global function. The implementation gets values of the parameter types. */
 export const fn = <Args extends readonly unknown[]>(
   name: string,
   params: readonly CelType[],
@@ -24,7 +24,7 @@ export const fn = <Args extends readonly unknown[]>(
   call: Implementation<Args>,
 ): Overload => define(name, false, params, result, call);
 
-/** A method; the first parameter is the receiver. */
+/** Defines a method. Its first parameter is the receiver. */
 export const method = <Args extends readonly unknown[]>(
   name: string,
   params: readonly CelType[],
