@@ -149,8 +149,8 @@ export const Annotations = {
    */
   ScaleIn: 'node.machine.sapcloud.io/scale-in',
   /**
-   * On a MachineDeployment, a JSON list of `{"requestID", "outcome", "message"}`, newest first: the results of scale-
-   * ins. Only in mcm.
+   * On a MachineDeployment, a JSON list of `{"requestID", "outcome", "message"}`, newest first: the results
+   * of scale-ins. Only in mcm.
    */
   ScaleInResults: 'node.machine.sapcloud.io/scale-in-results',
   /**

@@ -54,7 +54,15 @@ export type DrainCaches = Omit<TargetCaches, 'csiNodes'>;
 
 /** All caches of the machine controller. */
 export interface Caches {
-  /** Indexes: `node` (label), `class`, `group` (of replacements), `unhealthyGroup` (the same, unhealthy ones only), `interruptedGroup` (the same, interrupted ones in deletion), `instance` (see {@link instanceKey}). */
+  /**
+   * Indexes:
+   *
+   * - `node`: the value of the node label
+   * - `class`: the name of the class
+   * - `group`: machines that share a limit of replacements; `unhealthyGroup`: the unhealthy ones of them
+   * - `interruptedGroup`: the interrupted ones of them that are being deleted
+   * - `instance`: see {@link instanceKey}
+   */
   readonly machines: Informer<Machine>;
   /** Index: `secret` (keys of the Secrets that a class refers to). */
   readonly classes: Informer<MachineClass>;
@@ -70,7 +78,7 @@ export interface Caches {
 const isUnhealthy = ({ status }: Machine): boolean =>
   status?.currentStatus?.phase === 'Unknown' || status?.currentStatus?.phase === 'InPlaceUpdateFailed';
 
-/** It may wait for its successor. */
+/** Returns true if the machine is being deleted because of an interruption. It may wait for its replacement. */
 const isLeavingByInterruption = ({ metadata }: Machine): boolean =>
   metadata.deletionTimestamp !== undefined && metadata.annotations?.[Annotations.Interruption] !== undefined;
 

@@ -118,7 +118,7 @@ export interface ControllerContext {
   readonly log: Logger;
   /** Metrics of the controllers' queues; without them, nothing is recorded. */
   readonly metrics?: QueueMetrics | undefined;
-  /** Receives the decisions; absent: they are not recorded. */
+  /** Records the decisions. If absent, they are not recorded. */
   readonly journal?: Journal | undefined;
 }
 

@@ -85,7 +85,9 @@ export class PendingDeletions {
     for (const uid of [...this.#uids.keys()]) this.forget(uid);
   }
 
-  /** Forgets deletions that the cache shows now, and returns the others. Later deletions do not change the result. */
+  /**
+   * Removes the deletions that the cache now shows, and returns the others. Later deletions do not change the returned map.
+   */
   settle(machines: readonly Machine[]): ReadonlyMap<string, DeletionState> {
     if (this.#uids.size === 0) return NO_DELETIONS;
     const shown = new Map(machines.map(({ metadata }) => [metadata.uid, metadata.deletionTimestamp]));

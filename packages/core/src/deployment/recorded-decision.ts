@@ -9,9 +9,9 @@ import { PlanRefused } from './state/guard.ts';
 import type { RolloutPlan } from './state/step.ts';
 import type { DeploymentSnapshot } from './state/view.ts';
 
-/** The answers of {@link Guards} during a decision. */
+/** The answers of {@link Guards} that a decision requested. */
 interface GuardAnswers extends Omit<Guards, 'breakerOf' | 'hasClass' | 'classAnnotations'> {
-  /** By UID of the machine. */
+  /** Open circuit breakers by the UID of the machine. */
   readonly breakers: ReadonlyMap<string, OpenBreaker | undefined>;
   readonly classes: ReadonlyMap<string, boolean>;
   readonly classAnnotations: ReadonlyMap<string, Readonly<Record<string, string>> | undefined>;
@@ -22,11 +22,11 @@ export interface DeploymentInput {
   readonly deployment: MachineDeployment;
   readonly sets: readonly MachineSet[];
   readonly machines: ReadonlyMap<string, readonly Machine[]>;
-  /** By UID of the set. */
+  /** Number of machines that are being created, by the UID of the set. */
   readonly creating: ReadonlyMap<string, number>;
   /** UIDs of machines whose deletion was sent. */
   readonly leaving: ReadonlySet<string>;
-  /** The nodes that the decision requested. Absent: there is no target cluster, or its nodes cannot be read. */
+  /** The nodes that the decision requested. Absent if there is no target cluster, or if its nodes cannot be read. */
   readonly nodes?: ReadonlyMap<string, Node | undefined> | undefined;
   readonly nodesUnseen?: string | undefined;
   readonly guards?: GuardAnswers | undefined;
@@ -34,7 +34,10 @@ export interface DeploymentInput {
   readonly refusedRollback?: string | undefined;
 }
 
-/** The snapshot with functions that keep their answers, and the input that contains them after the decision. */
+/**
+ * Returns the snapshot with functions that record their answers. It also returns the input, which contains these answers
+ * after the decision.
+ */
 function recordedDeployment(seen: DeploymentSnapshot): {
   readonly seen: DeploymentSnapshot;
   readonly input: DeploymentInput;
@@ -77,7 +80,7 @@ function recordedDeployment(seen: DeploymentSnapshot): {
   };
 }
 
-/** The snapshot of a recorded decision. */
+/** Returns the snapshot of a recorded decision. */
 export function deploymentSnapshot(input: DeploymentInput, now: Date): DeploymentSnapshot {
   const { creating, leaving, nodes, nodesUnseen, guards, overlaps = [], ...rest } = input;
   const disruptions = new DisruptionsUnderWay();
@@ -106,7 +109,7 @@ function snapshotGuards({ breakers, classes, classAnnotations, ...settings }: Gu
 
 /**
  * Decides about a deployment, and records the decision or its refusal.
- * @throws PlanRefused as `decide` does
+ * @throws PlanRefused if `decide` throws it
  */
 export function decideRecorded(
   journal: Journal,

@@ -41,7 +41,7 @@ export interface ObserveDrainOptions {
   readonly now: Date;
   /** The undrainable policy. If absent, `Force`. */
   readonly choice?: PolicyChoice;
-  /** The times of the interruption of the VM. Absent: the cloud has announced none. */
+  /** The times of the interruption of the VM. Absent if the cloud has announced none. */
   readonly interrupted?: InterruptionTimes | undefined;
 }
 

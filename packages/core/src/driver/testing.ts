@@ -32,7 +32,7 @@ export interface FakeVm {
   /** Why the VM does not run and will not start, such as `being deleted`. */
   ending?: string;
   initialized: boolean;
-  /** Size and zone, such as `small b`. */
+  /** Size and zone of the VM, such as `small b`. */
   readonly offering: string;
 }
 
@@ -70,11 +70,11 @@ export interface FakeCloudOptions {
   /** Called when a VM is created or deleted, to simulate its kubelet. */
   readonly onCreated?: (vm: FakeVm) => void;
   readonly onDeleted?: (vm: FakeVm) => void;
-  /** Whether the cloud announces interruptions; default false: the driver does not watch them. */
+  /** True if the cloud announces interruptions. By default, the driver does not watch them. */
   readonly announces?: boolean;
-  /** Whether an offering such as `small b` has capacity; default all. */
+  /** Returns true if an offering such as `small b` has capacity. By default, all have. */
   readonly room?: (offering: string) => boolean;
-  /** Look-ups and lists see only the VMs of the zone of the request, as in Compute Engine. */
+  /** True if lookups and lists return only the VMs in the zone of the request, as in Compute Engine. */
   readonly zonal?: boolean;
   /** Returns the current time, RFC 3339, for `createdAt`. */
   readonly now?: () => string;
@@ -110,10 +110,10 @@ export class FakeCloud {
     evidence: 0,
     watchInterruptions: 0,
   };
-  /** Notices that no driver has taken note of. */
+  /** Notices that no driver has removed yet. */
   readonly notices: InterruptionNotice[] = [];
   #announced = Promise.withResolvers<void>();
-  /** The offerings of the create calls that reached the cloud without a VM of their machine, in their order. */
+  /** The offerings of all create calls for machines without a VM, in their order. */
   readonly asked: { readonly machine: string; readonly offering: string; readonly refused: boolean }[] = [];
   #next = 0;
 
@@ -141,7 +141,7 @@ export class FakeCloud {
     return this.#make(machineName, `planted-${this.#next}`, new Uint8Array(), createdAt, providerId, owner);
   }
 
-  /** Sends notices about interruptions. Each stays until a driver has taken note of it. */
+  /** Sends notices about interruptions. Each notice stays until a driver removes it. */
   announce(...notices: readonly InterruptionNotice[]): void {
     this.notices.push(...notices);
     this.#announced.resolve();

@@ -6,20 +6,20 @@ export const HOOK_STAGES = ['before-create', 'after-ready', 'before-drain', 'bef
 /** A point in the life of a machine at which it waits for hooks. */
 export type HookStage = (typeof HOOK_STAGES)[number];
 
-/** A step of another program that a machine waits for. */
+/** A step of another program for which a machine waits. */
 export interface Hook {
   readonly stage: HookStage;
-  /** Unique within its stage. */
+  /** Name of the hook, unique in its stage. */
   readonly name: string;
-  /** The program or team that does the step, for messages. */
+  /** The program or team that executes the step, for messages. */
   readonly owner: string;
-  /** How long the machine waits, in milliseconds. */
+  /** Time for which the machine waits, in milliseconds. */
   readonly timeoutMs: number;
-  /** What happens after the timeout: the machine continues, or it waits without a limit. */
+  /** What happens after the timeout: `Continue` ends the wait, and `Block` continues it without a limit. */
   readonly afterTimeout: 'Continue' | 'Block';
 }
 
-/** The hooks of a machine, and a sentence for each invalid entry. */
+/** The hooks of a machine, and one sentence for each invalid entry. */
 export interface HookDefinitions {
   readonly hooks: readonly Hook[];
   readonly problems: readonly string[];
@@ -27,7 +27,9 @@ export interface HookDefinitions {
 
 const NO_HOOKS: HookDefinitions = { hooks: [], problems: [] };
 const SYNTAX = 'write entries such as "before-drain backup backup-operator 30m Continue", separated by ";"';
-/** Name and stage are parts of the key of an annotation, whose last part has at most 63 characters. */
+/**
+ * Pattern of names. The name and the stage are parts of the key of an annotation, whose last part has at most 63 characters.
+ */
 const NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
 const isStage = (text: string): text is HookStage => (HOOK_STAGES as readonly string[]).includes(text);
@@ -46,7 +48,7 @@ function parseEntry(entry: string): Hook | string {
   return { stage, name, owner, timeoutMs, afterTimeout };
 }
 
-/** Reads the annotation `node.machine.sapcloud.io/hooks`. An invalid entry adds a problem and no hook. */
+/** Parses the annotation `node.machine.sapcloud.io/hooks`. An invalid entry results in a problem and no hook. */
 export function parseHooks(text: string): HookDefinitions {
   const hooks: Hook[] = [];
   const problems: string[] = [];
@@ -61,7 +63,7 @@ export function parseHooks(text: string): HookDefinitions {
   return { hooks, problems };
 }
 
-/** Machines of one class share the text, so each text is parsed once. */
+/** Parsed hooks by object, so that each text is parsed once. */
 const parsed = new WeakMap<MachineClass | Machine, HookDefinitions>();
 
 function definitionsOf(holder: Machine | MachineClass | undefined): HookDefinitions {
@@ -74,7 +76,10 @@ function definitionsOf(holder: Machine | MachineClass | undefined): HookDefiniti
   return definitions;
 }
 
-/** The hooks of the class and of the machine itself. A hook of the machine replaces one of the class with the same stage and name. */
+/**
+ * Returns the hooks of the class and of the machine itself. A hook of the machine replaces one of the class with the same
+ * stage and name.
+ */
 export function hooksOf(machine: Machine, machineClass: MachineClass | undefined): HookDefinitions {
   const [own, shared] = [definitionsOf(machine), definitionsOf(machineClass)];
   if (own === NO_HOOKS && shared === NO_HOOKS) return NO_HOOKS;

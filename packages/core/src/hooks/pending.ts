@@ -1,7 +1,10 @@
 import { Annotations, formatTime, type Machine, type MachineClass, parseTime } from '@mcm/api';
 import { HOOK_STAGES, type Hook, type HookStage, hooksOf } from './definitions.ts';
 
-/** The key of the annotation that a machine has until the owner of the hook removes it. The value is the owner. */
+/**
+ * Returns the key of a hook's annotation. The machine has this annotation until the owner of the hook removes it. Its value
+ * is the owner.
+ */
 export const hookKey = ({ stage, name }: Pick<Hook, 'stage' | 'name'>): string =>
   `${stage}.${Annotations.HookSuffix}/${name}`;
 
@@ -9,7 +12,7 @@ export const hookKey = ({ stage, name }: Pick<Hook, 'stage' | 'name'>): string =
 export interface PendingHook {
   readonly hook: Hook;
   readonly since: Date;
-  /** The end of its timeout. */
+  /** End of the timeout. */
   readonly until: Date;
 }
 
@@ -17,14 +20,17 @@ export interface PendingHook {
 export type StageState =
   /** The stage has no hooks, or all have finished. */
   | { readonly is: 'done' }
-  /** The stage has hooks and has not begun: these annotations begin it. */
+  /** The stage has hooks and has not started. These annotations start it. */
   | { readonly is: 'new'; readonly annotations: Readonly<Record<string, string>>; readonly hooks: readonly Hook[] }
-  /** Hooks have not finished. `expired`: the timeout of these has ended, and the machine continues without them. */
+  /** Hooks have not finished. `expired` are those whose timeout has ended, so the machine continues without them. */
   | { readonly is: 'pending'; readonly pending: readonly PendingHook[]; readonly expired: readonly PendingHook[] };
 
 const DONE: StageState = { is: 'done' };
 
-/** The stages that have begun, with the time of their begin: `before-drain=2026-01-01T00:00:00Z,…`. */
+/**
+ * Returns the stages that have started, with their start times. The annotation has the form
+ * `before-drain=2026-01-01T00:00:00Z,…`.
+ */
 function begunOf({ metadata }: Machine): ReadonlyMap<string, Date> {
   const entries = (metadata.annotations?.[Annotations.HooksBegun] ?? '').split(',').map((entry) => entry.split('='));
   const begun = new Map<string, Date>();
@@ -36,8 +42,8 @@ function begunOf({ metadata }: Machine): ReadonlyMap<string, Date> {
 }
 
 /**
- * The hooks of a stage. A stage begins with one write of the Machine: the time, and one annotation for each hook. The owner of a
- * hook removes its annotation. So a restart of any program loses nothing.
+ * Returns the state of a stage. One write of the Machine starts a stage: it adds the time, and an annotation for each hook.
+ * The owner of a hook removes its annotation. So a restart of any program loses nothing.
  */
 export function stageState(
   machine: Machine,
@@ -63,7 +69,7 @@ export function stageState(
   return unfinished.length === 0 ? DONE : { is: 'pending', pending, expired };
 }
 
-/** The hooks of all stages that a machine waits for, for an explanation. */
+/** Returns the hooks of all stages for which a machine waits, for an explanation. */
 export const pendingHooksOf = (
   machine: Machine,
   machineClass: MachineClass | undefined,
@@ -74,7 +80,9 @@ export const pendingHooksOf = (
     return state.is === 'pending' ? [...state.pending, ...state.expired] : [];
   });
 
-/** The hooks that a machine waits for, as a clause. It changes only when a hook ends or its timeout passes. */
+/**
+ * Returns the hooks for which a machine waits, as a clause. The text changes only when a hook ends or its timeout passes.
+ */
 export function describeHooks(pending: readonly PendingHook[], now: Date): string {
   const texts = pending.map(({ hook: { name, owner, stage }, since, until }) => {
     const late = until <= now ? ', which is longer than its timeout' : '';

@@ -3,30 +3,31 @@ import type { Interruption } from './notice.ts';
 const MINUTE = 60_000;
 
 /**
- * The shortest notice that leaves time for a successor: about the time from a create call to a Ready node, twice. With a
- * shorter notice the drain begins at once, while the successor is created.
+ * Minimum notice that leaves time to wait for a replacement: twice the time from a create call to a Ready node. With a
+ * shorter notice, the drain starts immediately, while the replacement is created.
  */
 const SUCCESSOR_FIRST_FROM_MS = 10 * MINUTE;
 
-/** The time between a forced end of the drain and the end of the VM, at most. */
+/** Maximum time between the forced drain and the end of the VM. */
 const LONGEST_MARGIN_MS = 10_000;
 
-/** A passed interruption has no effect after this time, because the VM has survived it. */
+/** If a VM still exists this long after the deadline, its interruption has no effect any more. */
 const FORGOTTEN_AFTER_MS = 10 * MINUTE;
 
-/** The steps before the end of an interrupted VM. */
+/** Times at which an interrupted VM is drained. */
 export interface InterruptionTimes {
-  /** The drain begins at the latest then. Before, the machine waits for its successor. */
+  /** Latest start of the drain. Before this time, the machine waits for its replacement. */
   readonly drainAt: Date;
-  /** The drain is forced. */
+  /** The time at which the drain is forced. */
   readonly forceAt: Date;
-  /** The drain begins at once, and evicts all pods at the same time. */
+  /** True if the drain starts immediately and evicts all pods at the same time. */
   readonly short: boolean;
 }
 
 /**
- * The times of an interruption. A notice of 120 s forces the drain 10 s before the end of the VM, and one of 30 s 5 s
- * before. A longer notice first waits for the successor, and leaves half of the time or the drain timeout for the drain.
+ * Returns the times for an interruption. With a notice of 120 s, the drain is forced 10 s before the end of the VM. With a
+ * notice of 30 s, it is forced 5 s before. With a longer notice, the machine first waits for its replacement. Half of the
+ * notice or the drain timeout is left for the drain.
  */
 export function timesOf({ noticedAt, deadline }: Interruption, drainTimeoutMs: number): InterruptionTimes {
   const notice = Math.max(deadline.getTime() - noticedAt.getTime(), 0);
@@ -39,6 +40,6 @@ export function timesOf({ noticedAt, deadline }: Interruption, drainTimeoutMs: n
   };
 }
 
-/** Returns true if the deadline passed so long ago that the VM has survived it. */
+/** Returns true if the deadline passed long ago and the VM still exists. */
 export const isOver = ({ deadline }: Interruption, now: Date): boolean =>
   now.getTime() - deadline.getTime() > FORGOTTEN_AFTER_MS;

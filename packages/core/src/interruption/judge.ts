@@ -7,28 +7,29 @@ import { type Interruption, interruptionIn, interruptionOf, isOnlyReported } fro
 export type Verdict =
   /** The interruption is recorded on the Machine. */
   | { readonly do: 'record'; readonly interruption: Interruption }
-  /** Only an event reports it. */
+  /** mcm only sends an event. */
   | { readonly do: 'report' }
-  /** A look-up in the cloud comes first. If the VM has ended, the interruption is recorded. */
+  /** A lookup in the cloud follows. If the VM has ended, the interruption is recorded. */
   | { readonly do: 'confirm'; readonly interruption: Interruption }
-  /** The driver reports it again later. */
+  /** The driver must report the notice again later. */
   | { readonly do: 'wait' }
-  /** It has no effect. */
+  /** The notice has no effect. */
   | { readonly do: 'drop'; readonly because: 'unknown' | 'duplicate' | 'stale' | 'invalid' };
 
-/** The VM of a young notice may belong to a machine whose provider ID is not recorded yet. */
+/** A notice about an unknown VM is kept for this time, because the provider ID of its machine may not be recorded yet. */
 const UNKNOWN_VM_MS = 120_000;
 
 const drop = (because: Extract<Verdict, { do: 'drop' }>['because']): Verdict => ({ do: 'drop', because });
 
 /**
- * Decides about a notice. The decision depends only on its arguments, so a notice may be repeated, late, or in another order.
+ * Decides about a notice. The decision depends only on its arguments, so notices may be repeated, late, or in another order.
  *
  * - A notice about an unknown VM, such as one of another cluster, has no effect.
- * - A notice from before the creation of the machine concerns an earlier VM of the same name.
- * - Of several notices, the one with the earliest deadline counts.
- * - A notice whose deadline has passed is true only if the VM has ended. Otherwise it is old, and the VM was restarted.
- * @param machine The machine of the VM, undefined if no machine has it
+ * - A notice from before the creation of the machine is about an earlier VM of the same name.
+ * - If there are several notices, the one with the earliest deadline is used.
+ * - If the deadline has passed, the notice is only valid if the VM has ended. Otherwise it is outdated, and the VM was
+ *   restarted.
+ * @param machine The machine of the VM; undefined if no machine has it
  */
 export function judge(notice: InterruptionNotice, machine: Machine | undefined, now: Date): Verdict {
   const interruption = interruptionIn(notice);
@@ -39,7 +40,7 @@ export function judge(notice: InterruptionNotice, machine: Machine | undefined, 
   const known = interruptionOf(machine);
   if (known && known.deadline <= interruption.deadline) return drop('duplicate');
   if (interruption.kind !== 'Ended' && now <= interruption.deadline) return { do: 'record', interruption };
-  // The deletion of the VM has begun, or the recorded interruption begins it.
+  // The deletion of the VM has started, or the recorded interruption will start it.
   if (known || machine.metadata.deletionTimestamp !== undefined) return drop('duplicate');
   return { do: 'confirm', interruption };
 }

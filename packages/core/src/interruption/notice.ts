@@ -1,7 +1,7 @@
 import { Annotations, formatTime, parseTime } from '@mcm/api';
 import type { InterruptionKind, InterruptionNotice } from '../driver/contract/driver.ts';
 
-/** The kinds of which a machine is replaced. */
+/** The kinds of interruptions for which a machine is replaced. */
 type ReplacingKind = Extract<InterruptionKind, 'Terminate' | 'Maintenance' | 'Ended'>;
 
 /** An interruption as it is recorded on a Machine. */
@@ -16,21 +16,21 @@ export interface Interruption {
 const REPLACING: ReadonlySet<string> = new Set<ReplacingKind>(['Terminate', 'Maintenance', 'Ended']);
 const ONLY_REPORTED: ReadonlySet<string> = new Set<InterruptionKind>(['Freeze', 'Rebalance']);
 
-/** The shortest notice of a cloud, for a notice without a deadline. */
+/** Time that is assumed for a notice without a deadline. No cloud has a shorter notice. */
 const SHORTEST_NOTICE_MS = 30_000;
 
-/** Texts of a cloud are cut, so that a forged notice cannot fill an object. */
+/** Maximum length of a text from a cloud, so that a forged notice cannot fill an object. */
 const LONGEST_TEXT = 200;
 
 interface Annotated {
   readonly metadata: { readonly annotations?: Readonly<Record<string, string>> | undefined };
 }
 
-/** The stored form of an interruption. */
+/** Formats an interruption for its annotation. */
 export const printInterruption = ({ kind, id, noticedAt, deadline, detail }: Interruption): string =>
   JSON.stringify({ kind, id, noticedAt: formatTime(noticedAt), deadline: formatTime(deadline), detail });
 
-/** The interruption in the annotation of a Machine or Node; undefined for none, and for an invalid one. */
+/** Returns the interruption in the annotation of a Machine or Node; undefined if there is none or it is invalid. */
 export function interruptionOf(object: Annotated | undefined): Interruption | undefined {
   const text = object?.metadata.annotations?.[Annotations.Interruption];
   return text === undefined ? undefined : interruptionIn(fieldsOf(text));
@@ -50,7 +50,7 @@ const timeOf = (value: unknown): Date | undefined => (typeof value === 'string' 
 
 const isReplacing = (kind: string): kind is ReplacingKind => REPLACING.has(kind);
 
-/** The interruption in the fields of a notice; undefined if it is invalid or replaces no machine. */
+/** Returns the interruption in the fields of a notice; undefined if it is invalid, or if no machine has to be replaced. */
 export function interruptionIn(
   fields: {
     readonly [K in keyof InterruptionNotice]?: unknown;
@@ -67,10 +67,10 @@ export function interruptionIn(
 const defaultDeadline = (noticedAt: Date | undefined): Date | undefined =>
   noticedAt && new Date(noticedAt.getTime() + SHORTEST_NOTICE_MS);
 
-/** Returns true for a notice that changes no machine. */
+/** Returns true if the notice is only reported and changes no machine. */
 export const isOnlyReported = ({ kind }: InterruptionNotice): boolean => ONLY_REPORTED.has(kind);
 
-/** One sentence for events. */
+/** Returns the interruption as one sentence for events. */
 export const sentenceOf = ({ kind, deadline, detail }: Interruption): string =>
   kind === 'Ended'
     ? `The VM ended: ${detail}. The machine is deleted, and its set replaces it`

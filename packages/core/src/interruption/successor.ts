@@ -4,10 +4,10 @@ import { millis } from '../values/timestamps.ts';
 import { interruptionOf } from './notice.ts';
 
 /**
- * Whether a successor of an interrupted machine runs. Each running machine of the set that was created after the
- * interruption replaces one interrupted machine, in the order of their deletions.
+ * Returns whether the replacement of an interrupted machine is Running. Each Running machine of the set that was created
+ * after the interruption replaces one interrupted machine, in the order of their deletions.
  * @param group Machines of the set and of others
- * @returns undefined for a machine without a set, which has no successor
+ * @returns undefined for a machine without a set, because it gets no replacement
  */
 export function successorOf(machine: Machine, group: readonly Machine[]): 'running' | 'awaited' | undefined {
   const owner = controllerOf(machine)?.uid;

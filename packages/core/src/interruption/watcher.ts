@@ -22,7 +22,7 @@ import { type Interruption, interruptionOf, printInterruption, sentenceOf } from
 /** The result of a notice, for the metric `mcm_interruption_notices_total`. */
 export type NoticeOutcome = 'recorded' | 'reported' | 'unknown' | 'duplicate' | 'stale' | 'invalid' | 'later';
 
-/** Receives each notice with its outcome. */
+/** Called with the kind and the outcome of each notice. */
 export type ObserveNotice = (kind: string, outcome: NoticeOutcome) => void;
 
 export interface WatcherOptions {
@@ -36,13 +36,13 @@ export interface WatcherOptions {
   readonly observe: ObserveNotice;
 }
 
-/** A failed wait is repeated after one second, then after growing waits. */
+/** Back-off after a failed wait: one second, then longer. */
 const RETRY = { baseMs: 1_000, maxMs: 60_000, jitter: 0.5 } as const;
 
-/** A driver that returns at once must not be called without a pause. */
+/** Minimum time between two calls of a driver that returns immediately. */
 const SHORTEST_WAIT_MS = 1_000;
 
-/** Waits for notices of all sources, and records them on Machines before the driver removes them from its queue. */
+/** Waits for notices of all sources, and records them on Machines. After that, the driver removes them from its queue. */
 export class InterruptionWatcher {
   readonly #options: WatcherOptions;
   readonly #running = new Map<string, AbortController>();
@@ -51,7 +51,7 @@ export class InterruptionWatcher {
     this.#options = options;
   }
 
-  /** Runs until the signal aborts. Sources come and go with the classes. */
+  /** Runs until the signal aborts. The sources change with the classes. */
   async run(signal: AbortSignal): Promise<void> {
     const { caches, invoker } = this.#options;
     if (!invoker.can.interruptions || signal.aborted) return;
@@ -78,7 +78,7 @@ export class InterruptionWatcher {
     await Promise.all(loops);
   }
 
-  /** The first class of each source, by name. */
+  /** Returns the first class of each source, sorted by name. */
   #sources(): ReadonlyMap<string, MachineClass> {
     const { caches, invoker } = this.#options;
     const found = new Map<string, MachineClass>();
@@ -116,7 +116,7 @@ export class InterruptionWatcher {
     }
   }
 
-  /** Records one notice. An error leaves it at its source. */
+  /** Records one notice. If an error occurs, the notice stays at its source. */
   async notify(notice: InterruptionNotice): Promise<NoticeAnswer> {
     const { log, observe } = this.#options;
     const outcome = await this.#handle(notice).catch((error: unknown): NoticeOutcome => {
@@ -155,7 +155,10 @@ export class InterruptionWatcher {
       .find(({ spec }) => isInstance(spec.providerID, providerId));
   }
 
-  /** Asks the cloud, because a notice may be old or forged. Without an answer the notice stays at its source. */
+  /**
+   * Looks up the VM, because a notice may be outdated or forged. If the cloud does not answer, the notice stays at its
+   * source.
+   */
   async #hasEnded(machine: Machine): Promise<boolean> {
     const { invoker } = this.#options;
     if (!invoker.can.status) return false;

@@ -1,9 +1,9 @@
-/** A decision asks for something that its record does not contain. */
+/** A repeated decision needs an answer that was not recorded. */
 export class NotRecorded extends Error {
   override readonly name = 'NotRecorded';
 }
 
-/** Answers with `ask`, and keeps the answers. */
+/** Returns a function that calls `ask` and records the answers. */
 export const remembering =
   <K, V>(answers: Map<K, V>, ask: (key: K) => V): ((key: K) => V) =>
   (key) => {
@@ -14,7 +14,10 @@ export const remembering =
     return answer;
   };
 
-/** Answers with recorded answers. @throws NotRecorded without one */
+/**
+ * Returns a function that answers with recorded answers.
+ * @throws NotRecorded if there is no recorded answer
+ */
 export const recalling =
   <K, V>(answers: ReadonlyMap<K, V>, what: string): ((key: K) => V) =>
   (key) => {

@@ -1,10 +1,10 @@
 import { type FlagValues, flagGroup, integerFlag } from '@mcm/kube';
 import { Journal } from './journal.ts';
 
-/** Records of one object. The life of a machine has about 14 different decisions. */
+/** Maximum number of records for one object. In its life, a machine has about 14 different decisions. */
 const PER_OBJECT = 16;
 
-/** The flag of the journal. Both binaries have it. */
+/** The flag of the journal. Both programs have it. */
 export const journalFlags = flagGroup('Journal', {
   'journal-records': integerFlag({
     min: 0,
@@ -13,6 +13,6 @@ export const journalFlags = flagGroup('Journal', {
   }),
 });
 
-/** The journal with the limits of the flags. */
+/** Creates the journal with the limits from the flags. */
 export const journalOf = (flags: FlagValues<typeof journalFlags>): Journal =>
   new Journal({ perObject: PER_OBJECT, total: flags['journal-records'] });

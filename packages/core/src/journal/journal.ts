@@ -1,6 +1,6 @@
 import type { KubeObject } from '@mcm/kube';
 
-/** The kinds of decisions in a journal. A name never changes, because records of other versions contain it. */
+/** The kinds of decisions in a journal. These names must never change, because records of other versions contain them. */
 export const DECISION_KINDS = ['machinedeployment', 'machineset', 'overshoot', 'machine', 'drain', 'orphanvm'] as const;
 /** The name of a kind of decision. */
 export type DecisionKind = (typeof DECISION_KINDS)[number];
@@ -13,7 +13,7 @@ export interface Subject {
   readonly uid: string;
 }
 
-/** A decision as a controller reports it. It is kept by reference, so nothing in it may change later. */
+/** A decision as a controller reports it. The journal keeps references to its parts, so they must not be changed later. */
 export interface Decided {
   readonly kind: DecisionKind;
   readonly subject: Subject;
@@ -24,26 +24,26 @@ export interface Decided {
   readonly decision: unknown;
   /** The reason as a sentence. */
   readonly because: string;
-  /** Names of the actions. Empty: the object waits. */
+  /** Names of the actions. Empty if the object waits. */
   readonly actions: readonly string[];
 }
 
-/** One record: a decision, or several equal ones in a row. It contains the input of the last one. */
+/** One record: a decision, or several consecutive equal ones. It contains the input of the last one. */
 export interface JournalEntry extends Decided {
   /** The time of the first of the equal decisions. */
   readonly firstAt: Date;
   readonly count: number;
-  /** `running`: the actions have not ended. */
+  /** The result of the actions. It is `running` while they have not ended. */
   readonly outcome: string;
 }
 
 /** The limits of a journal. */
 export interface JournalLimits {
-  /** Records of one object. */
+  /** Maximum number of records for one object. */
   readonly perObject: number;
   /**
-   * Records of all objects. The oldest ones are removed first. Half of them are for decisions without actions, so that many
-   * idle objects do not remove the others.
+   * Maximum number of records in total. The oldest ones are removed first. Half of them are reserved for decisions without
+   * actions, so that many idle objects do not displace the others.
    */
   readonly total: number;
 }
@@ -53,7 +53,7 @@ const DONE = 'done';
 /** The outcome of actions that have not ended. */
 const RUNNING = 'running';
 
-/** Longer texts of errors are cut. */
+/** Maximum length of an error text. Longer texts are truncated. */
 const LONGEST_OUTCOME = 500;
 
 /** A record that the journal still changes. */
@@ -62,15 +62,18 @@ interface Slot {
   readonly key: string;
 }
 
-/** Writes the outcome of a decision into its record. */
+/** Adds the outcome to the record of a decision. */
 export interface OpenEntry {
-  /** The actions ended. @param problem the error, without secrets; absent: none */
+  /**
+   * Records that the actions ended.
+   * @param problem The error without secrets; absent if there was none
+   */
   ended(problem?: string): void;
 }
 
 const CLOSED: OpenEntry = { ended: () => undefined };
 
-/** The subject of a decision about an object. */
+/** Returns the subject of a decision about an object. */
 export const subjectOf = (kind: string, { metadata }: KubeObject): Subject => ({
   kind,
   namespace: metadata.namespace ?? '',
@@ -81,15 +84,15 @@ export const subjectOf = (kind: string, { metadata }: KubeObject): Subject => ({
 /**
  * The last decisions about each object, in the memory of this process.
  *
- * - A record contains references to the objects of the caches, which never change. So a record costs no copy.
- * - Equal decisions in a row are one record with a count and the newest input.
- * - The work for a decision does not depend on the number of objects.
+ * - A record contains references to objects of the caches, which never change. So a record needs no copies.
+ * - Consecutive equal decisions are one record, with a count and the newest input.
+ * - The cost of a decision does not depend on the number of objects.
  */
 export class Journal {
   readonly #limits: JournalLimits;
-  /** By kind of decision and UID of the object, oldest first. */
+  /** Records by the kind of decision and the UID of the object, oldest first. */
   readonly #byObject = new Map<string, Slot[]>();
-  /** All records with actions, and all without, oldest first. */
+  /** Records with actions and records without, oldest first. */
   readonly #acting = new Set<Slot>();
   readonly #waiting = new Set<Slot>();
 
@@ -143,7 +146,7 @@ export class Journal {
     if (open.outcome === DONE) return CLOSED;
     return {
       ended: (problem) => {
-        // A newer decision of the same record has its own outcome.
+        // The record contains a newer decision now, which has its own outcome.
         if (slot.entry !== open) return;
         slot.entry = {
           ...open,
@@ -153,7 +156,7 @@ export class Journal {
     };
   }
 
-  /** All records in the order of the last time, and those of one object in the order of its decisions. */
+  /** Returns all records, sorted by their last time. The records of one object are in the order of its decisions. */
   entries(): readonly JournalEntry[] {
     return [...this.#byObject.values()]
       .flatMap((slots) => slots.map(({ entry }) => entry))

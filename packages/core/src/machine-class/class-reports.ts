@@ -22,7 +22,7 @@ interface ClassReportsOptions {
   readonly check: (machineClass: MachineClass) => readonly string[];
   /** Returns the fields of a class that have no effect. */
   readonly unknownFields: (machineClass: MachineClass) => readonly string[];
-  /** Problems of the alternatives of a class. With a problem, the alternatives have no effect. */
+  /** Returns the problems of a class's alternatives. If there are problems, the alternatives have no effect. */
   readonly alternativeProblems: (machineClass: MachineClass) => readonly string[];
 }
 

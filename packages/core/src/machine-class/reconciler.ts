@@ -27,7 +27,7 @@ export interface ClassReconcilerOptions {
   readonly check: (machineClass: MachineClass) => readonly string[];
   /** Returns the fields of a class that have no effect. */
   readonly unknownFields: (machineClass: MachineClass) => readonly string[];
-  /** Problems of the alternatives of a class. */
+  /** Returns the problems of a class's alternatives. */
   readonly alternativeProblems: (machineClass: MachineClass) => readonly string[];
   readonly log: Logger;
   readonly former: FormerSpecs;

@@ -41,7 +41,7 @@ export interface ObserveOptions {
   readonly volumeWindow: number;
   readonly keepsEvidence: boolean;
   readonly keepsVms: boolean;
-  /** Whether mcm reacts to interruptions by the cloud. */
+  /** True if mcm reacts to interruptions by the cloud. */
   readonly interruptions: boolean;
 }
 
@@ -56,7 +56,7 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
   const node = nodeOf(machine, memory, caches);
   const machineClass = invoker.classOf(machine);
   const interruption = o.interruptions ? interruptionOf(machine) : undefined;
-  // The VM ends in any case, so no policy can keep it.
+  // The cloud ends the VM, so no policy can keep it.
   const choice = settings.undrainablePolicy && !interruption ? policyOf(machine, machineClass, caches) : FORCED;
   const tokenLivesUntil = o.tokens?.livesUntil(machine);
   const created = callMemory.created?.nodeName;

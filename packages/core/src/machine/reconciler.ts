@@ -17,7 +17,7 @@ export interface MachineReconcilerOptions extends Omit<ObserveOptions, 'reserved
   readonly performer: Performer;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Receives the decisions; absent: they are not recorded. */
+  /** Records the decisions. If absent, they are not recorded. */
   readonly journal?: Journal | undefined;
   /** Called with the budgets for which a machine's drain waits, and the volumes that move to other nodes. */
   readonly waitFor: (key: Key, budgets: readonly string[], volumes: readonly string[]) => void;
@@ -116,7 +116,7 @@ export class MachineReconciler {
     return again(Math.max(plan.next.instant.getTime() - clock.now().getTime(), 0) + 1);
   }
 
-  /** Runs the actions in their order, and records their outcome. */
+  /** Executes the actions in order, and records their outcome. */
   async #carryOut(
     actions: readonly Action[],
     scope: Parameters<Performer['perform']>[1],

@@ -36,8 +36,8 @@ export class Wakes {
   }
 
   /**
-   * A machine wakes itself, unhealthy machines of its group when it no longer blocks them, and interrupted ones that wait
-   * for a successor.
+   * Returns the machine itself. If it no longer blocks its group, it also returns the group's unhealthy machines.
+   * Interrupted machines that wait for a replacement are returned too.
    */
   readonly machine = (change: Change<Machine>): readonly Key[] => {
     if (change.type === 'deleted') this.waitFor(change.key, [], []);

@@ -13,7 +13,7 @@ export interface MachineSources {
   readonly suspects: () => { readonly vms: number; readonly nodes: number; readonly quarantined: number };
   /** Counts of the live reads of Nodes, which happen for machines whose health changes often. */
   readonly rechecks: () => Rechecks;
-  /** Offerings whose capacity the cloud refused. */
+  /** Returns the offerings whose capacity the cloud refused. */
   readonly shortages: () => Iterable<OfferingShortage>;
   readonly clock: Clock;
   /** Another observer of every stage. Absent if there is none. */
@@ -129,7 +129,7 @@ const INFO = [
 
 const OFFERING = ['machine_type', 'zone', 'subnet', 'market'];
 
-/** Metrics of the alternatives of classes. Accounts with the same offering add up. */
+/** Registers the metrics of alternatives. The values of several accounts with the same offering are added up. */
 function offeringMetrics(meters: Meters, { shortages, clock }: MachineSources): void {
   const perOffering = (value: (shortage: OfferingShortage) => number): Sample[] => {
     const sums = new Map<string, Sample>();

@@ -174,7 +174,7 @@ export function planNodeSync(
   return nonEmpty(patch) ? patch : undefined;
 }
 
-/** Labels that the cloud provider or the kubelet set by the VM. */
+/** Labels that the cloud provider or the kubelet derives from the VM. */
 const LABELS_OF_OFFERING: readonly string[] = [
   'topology.kubernetes.io/zone',
   'failure-domain.beta.kubernetes.io/zone',
@@ -186,8 +186,8 @@ const LABELS_OF_OFFERING: readonly string[] = [
 ];
 
 /**
- * The node template of a machine. It describes the first choice, so the Node of an alternative does not get its zone and
- * type.
+ * Returns the node template of a machine. It describes the first choice. If the machine has an alternative, its Node does
+ * not get the zone and type from it.
  */
 function templateOf(machine: Machine): NodeTemplateSpec | undefined {
   const template = machine.spec.nodeTemplate;

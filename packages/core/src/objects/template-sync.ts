@@ -28,7 +28,7 @@ export const configurationOf = (spec: MachineSpec): Configuration =>
 /** Fields of a merge patch. The value null removes a field. */
 export type SpecPatch = Record<string, unknown>;
 
-/** The patch of a node template; null removes it. */
+/** Returns the patch of a node template. The value null removes it. */
 function nodeTemplatePatch({ nodeTemplate: from }: MachineSpec, { nodeTemplate: to }: MachineSpec): unknown {
   if (semanticEqual(from, to)) return undefined;
   return to === undefined ? null : mergeDiff(from, to, semanticEqual);

@@ -2,28 +2,31 @@ import type { MachineCode } from '@mcm/api';
 import type { KubeObject } from '@mcm/kube';
 import { MachineError } from '../driver/contract/errors.ts';
 
-/** JSON as it is parsed. */
+/** Parsed JSON. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
-/** A text that is no record of a journal. */
+/** A text is not a valid record of a journal. */
 export class BadRecord extends Error {
   override readonly name = 'BadRecord';
 }
 
-/** Deeper values are refused, because a hostile file could exhaust the stack. */
+/** Maximum depth of values. A malicious file could otherwise exhaust the stack. */
 const DEEPEST = 100;
 
-/** Whether a value is an object with fields. */
+/** Returns true if a value is an object with fields. */
 export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** An annotation with a copy of the whole object. No decision reads it. */
+/** The annotation of kubectl with a copy of the whole object. No decision reads it. */
 const COPY = 'kubectl.kubernetes.io/last-applied-configuration';
 
 const isObject = (value: object): value is KubeObject =>
   'metadata' in value && 'kind' in value && isRecord(value.metadata) && typeof value.metadata.uid === 'string';
 
-/** The parts of an object that decisions read: no managed fields, no copies of itself and no provider spec. */
+/**
+ * Returns the parts of an object that decisions read. Managed fields, copies of the object and the provider spec are
+ * removed.
+ */
 function relevant(object: KubeObject): object {
   const {
     managedFields: _fields,
@@ -36,14 +39,14 @@ function relevant(object: KubeObject): object {
 }
 
 /**
- * Converts values to JSON. An object of Kubernetes is in a table, once for all records that contain it. This also keeps
- * the identity of objects within a record.
+ * Converts values to JSON. Kubernetes objects are in a table, each once for all records that contain it. So objects keep
+ * their identity in a record.
  */
 export class Encoder {
   readonly #numbers = new Map<object, number>();
   readonly #fresh: object[] = [];
 
-  /** Objects that records need and that were not taken yet, by number. */
+  /** Returns the objects that records need and that were not returned yet, by number. */
   takeObjects(): readonly { readonly number: number; readonly object: Json }[] {
     const taken: { number: number; object: Json }[] = [];
     for (let object = this.#fresh.shift(); object !== undefined; object = this.#fresh.shift()) {
@@ -80,7 +83,7 @@ export class Encoder {
   #fields(entries: readonly (readonly [string, unknown])[]): Json {
     const fields: Record<string, Json> = Object.create(null);
     for (const [key, value] of entries) {
-      // A key of a user that begins with $ must not look like one of these marks.
+      // A user's key that starts with $ must not look like one of these marks.
       if (value !== undefined && typeof value !== 'function')
         fields[key.startsWith('$') ? `$${key}` : key] = this.encode(value);
     }
@@ -103,17 +106,20 @@ const errorFields = (error: MachineError): readonly (readonly [string, unknown])
   });
 };
 
-/** Converts JSON of an {@link Encoder} back. An object of the table is decoded once. */
+/** Converts the JSON of an {@link Encoder} back to values. Each object of the table is decoded once. */
 export class Decoder {
   readonly #table = new Map<number, Json>();
   readonly #decoded = new Map<number, unknown>();
 
-  /** Adds an object of the table. */
+  /** Adds an object to the table. */
   add(number: number, object: Json): void {
     this.#table.set(number, object);
   }
 
-  /** @throws BadRecord */
+  /**
+   * Decodes a value.
+   * @throws BadRecord
+   */
   decode(json: Json, depth = 0): unknown {
     if (depth > DEEPEST) throw new BadRecord(`values are nested more than ${DEEPEST} levels deep`);
     if (json === null || typeof json !== 'object') return json;
@@ -167,7 +173,7 @@ export class Decoder {
     if (this.#decoded.has(number)) return this.#decoded.get(number);
     const json = this.#table.get(number);
     if (json === undefined) throw new BadRecord(`object ${number} is missing`);
-    // An object that contains itself would never end.
+    // Without this, an object that contains itself would be decoded without end.
     this.#decoded.set(number, undefined);
     const object = this.decode(json, depth);
     this.#decoded.set(number, object);

@@ -2,15 +2,15 @@ import type { KubeObject } from '@mcm/kube';
 import { MachineError } from '../driver/contract/errors.ts';
 import { isRecord, type Json } from './codec.ts';
 
-/** Objects that a decision only names. */
+/** Kinds of objects that are represented by their names in a decision. */
 const NAMED: ReadonlySet<string> = new Set(['Machine', 'Node', 'MachineClass']);
 
 const isObject = (value: object): value is KubeObject & { readonly spec?: unknown } =>
   'metadata' in value && 'kind' in value && isRecord(value.metadata);
 
 /**
- * A decision as JSON, for a comparison. A machine, node or class is its name. A set or deployment has the fields that a
- * controller writes.
+ * Converts a decision to JSON, for a comparison. Machines, nodes and classes become their names. Sets and deployments keep
+ * the fields that a controller writes.
  */
 export function decisionJson(value: unknown): Json {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
@@ -37,15 +37,15 @@ function fields(entries: readonly (readonly [string, unknown])[]): Json {
   return result;
 }
 
-/** The first field with different values, in the order of the recorded decision. */
+/** The first field with different values. The order is that of the recorded decision. */
 export interface FieldDifference {
-  /** For example `actions[0].do`; empty: the whole decision. */
+  /** Path of the field, such as `actions[0].do`. Empty for the whole decision. */
   readonly field: string;
   readonly recorded: Json | undefined;
   readonly present: Json | undefined;
 }
 
-/** A version may add or remove a field. An empty value equals a missing one. */
+/** Returns true for an empty value, which equals a missing one. A version may add or remove a field. */
 const isEmpty = (json: Json | undefined): boolean =>
   json === undefined ||
   json === null ||
@@ -55,7 +55,7 @@ const isEmpty = (json: Json | undefined): boolean =>
 const isObjectJson = (json: Json | undefined): json is { readonly [key: string]: Json } =>
   typeof json === 'object' && json !== null && !Array.isArray(json);
 
-/** Compares two decisions. Undefined: they are equal. */
+/** Compares two decisions. Returns undefined if they are equal. */
 export function firstDifference(
   recorded: Json | undefined,
   present: Json | undefined,
@@ -79,7 +79,7 @@ export function firstDifference(
   return recorded === present ? undefined : { field, recorded, present };
 }
 
-/** A missing element differs from an empty one. */
+/** Compares elements of lists. A missing element differs from an empty one. */
 const elementDifference = (recorded: Json | undefined, present: Json | undefined, field: string) =>
   (recorded === undefined) === (present === undefined)
     ? firstDifference(recorded, present, field)

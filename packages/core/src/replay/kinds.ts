@@ -17,18 +17,18 @@ import { decisionJson } from './decision-json.ts';
 interface Repeatable {
   /** Fields that each input has. */
   readonly needs: readonly string[];
-  /** Repeats the decision. The input has all fields of `needs`. */
+  /** Repeats the decision. Before the call, all fields of `needs` are checked. */
   readonly decide: (input: unknown, now: Date) => unknown;
-  /** Decisions within this one. They are pure too, so they are derived from the input. */
+  /** Returns decisions that are a part of this one. They are pure too, so they are derived from the input. */
   readonly parts?: (input: unknown, now: Date) => Readonly<Record<string, unknown>>;
 }
 
-/** What `planRollout` refused. It is a decision, too. */
+/** The refusal of `planRollout`. It is a decision too. */
 interface Refused {
   readonly refused: string;
 }
 
-/** The plan of a deployment, or the refusal of a plan that breaks a limit. */
+/** Returns the plan of a deployment, or the refusal of a plan that breaks a limit. */
 function rollout(input: DeploymentInput, now: Date): unknown {
   try {
     return planRollout(deploymentSnapshot(input, now));
@@ -69,10 +69,10 @@ const DECISIONS: Readonly<Record<DecisionKind, Repeatable>> = {
   },
 };
 
-/** Whether this version can repeat decisions of the kind. */
+/** Returns true if this version can repeat decisions of the kind. */
 export const isDecisionKind = (kind: string): kind is DecisionKind => DECISION_KINDS.some((each) => each === kind);
 
-/** The decision with its parts as JSON. */
+/** Returns the decision with its parts as JSON. */
 export function completeDecision(kind: DecisionKind, input: unknown, decision: unknown, now: Date): Json {
   const json = decisionJson(decision);
   const parts = DECISIONS[kind].parts?.(input, now);
@@ -82,7 +82,8 @@ export function completeDecision(kind: DecisionKind, input: unknown, decision: u
 
 /**
  * Repeats a decision with its recorded input and time.
- * @throws BadRecord if the input lacks a field. @throws NotRecorded if this version asks for more than was recorded.
+ * @throws BadRecord if the input lacks a field
+ * @throws NotRecorded if this version needs an answer that was not recorded
  */
 export function repeatDecision(kind: DecisionKind, input: unknown, now: Date): Json {
   const { needs, decide } = DECISIONS[kind];

@@ -3,10 +3,10 @@ import { type Known, scrubber } from '../driver/secrets/evidence-text.ts';
 import type { Journal, JournalEntry } from '../journal/journal.ts';
 import { journalLines } from './write-journal.ts';
 
-/** The path of the page with the journal of a controller. */
+/** Path of the page with the journal of a controller. */
 export const JOURNAL_PATH = '/debug/journal';
 
-/** After so many lines, other work of the process continues. */
+/** Number of lines after which the process can do other work. */
 const LINES_AT_ONCE = 20;
 
 interface JournalPageOptions {
@@ -14,13 +14,13 @@ interface JournalPageOptions {
   readonly version: string;
   readonly controller: string;
   readonly clock: Clock;
-  /** Values that the text must not contain. Texts that look like secrets are always removed. */
+  /** Returns the values that the text must not contain. Texts that look like secrets are always removed. */
   readonly known: () => Known;
 }
 
 /**
- * The page with the journal of a controller, as `journalLines` writes it. The parameters `kind`, `namespace` and `name`
- * select objects, and `limit` the newest records.
+ * Creates the page with the journal of a controller, in the format of `journalLines`. The parameters `kind`, `namespace` and
+ * `name` select objects, and `limit` selects the newest records.
  */
 export const journalPage = ({ journal, version, controller, clock, known }: JournalPageOptions): DebugPage => ({
   path: JOURNAL_PATH,

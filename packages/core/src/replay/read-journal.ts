@@ -2,12 +2,12 @@ import type { Subject } from '../journal/journal.ts';
 import { BadRecord, Decoder, isRecord, type Json } from './codec.ts';
 import { JOURNAL_FORMAT } from './write-journal.ts';
 
-/** A text that is no journal, or one that this version cannot read. */
+/** A text is not a journal, or this version cannot read it. */
 export class BadJournal extends Error {
   override readonly name = 'BadJournal';
 }
 
-/** A record of a journal as text. `kind` may be of another version. */
+/** A record of a journal as text. `kind` may be unknown to this version. */
 export interface RecordedDecision {
   readonly kind: string;
   readonly subject: Subject;
@@ -18,7 +18,10 @@ export interface RecordedDecision {
   readonly actions: readonly string[];
   readonly outcome: string;
   readonly decision: Json;
-  /** Decodes the input. @throws BadRecord */
+  /**
+   * Decodes the input.
+   * @throws BadRecord
+   */
   readonly input: () => unknown;
 }
 
@@ -28,7 +31,7 @@ export interface JournalText {
   readonly controller: string;
   readonly at: string;
   readonly records: readonly RecordedDecision[];
-  /** What is wrong with the text, one sentence each. The records can still be used. */
+  /** Problems of the text, one sentence each. The records can still be used. */
   readonly problems: readonly string[];
 }
 
@@ -38,8 +41,8 @@ const texts = (value: unknown): readonly string[] =>
   Array.isArray(value) ? value.filter((each: unknown) => typeof each === 'string') : [];
 
 /**
- * Reads the lines of a journal. Unknown lines and fields are skipped, because a newer version may have written them.
- * @throws BadJournal if the text is no journal, or has a format that this version cannot read
+ * Parses the lines of a journal. Unknown lines and fields are skipped, because a newer version may have written them.
+ * @throws BadJournal if the text is not a journal, or has a format that this version cannot read
  */
 export function readJournal(lines: Iterable<string>): JournalText {
   const reader = new Reader();

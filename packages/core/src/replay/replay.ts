@@ -4,15 +4,15 @@ import { type FieldDifference, firstDifference } from './decision-json.ts';
 import { isDecisionKind, repeatDecision } from './kinds.ts';
 import type { RecordedDecision } from './read-journal.ts';
 
-/** Repeats one decision; a test may replace it. */
+/** Type of the function that repeats a decision. Tests replace it. */
 export type Repeat = typeof repeatDecision;
 
-/** A decision that this version makes differently, or not at all. */
+/** A decision for which this version has a different result, or none. */
 export interface ReplayDifference {
   readonly record: RecordedDecision;
-  /** The first field that differs. Absent: this version cannot repeat the decision, see `because`. */
+  /** The first field that differs. Absent if this version cannot repeat the decision, see `because`. */
   readonly difference?: FieldDifference;
-  /** Why this version cannot repeat it, as a sentence; empty if it can. */
+  /** Why this version cannot repeat the decision, as a sentence. Empty if it can. */
   readonly because: string;
 }
 
@@ -20,9 +20,9 @@ export interface ReplayDifference {
 export interface ReplayResult {
   /** Number of repeated decisions. */
   readonly repeated: number;
-  /** In the order of time. */
+  /** Differences in the order of time. */
   readonly differences: readonly ReplayDifference[];
-  /** Records that cannot be read, one sentence each. */
+  /** Problems with records that cannot be read, one sentence each. */
   readonly problems: readonly string[];
 }
 
@@ -40,7 +40,7 @@ export function replayJournal(records: readonly RecordedDecision[], repeat: Repe
       if (found?.because !== UNKNOWN_KIND) repeated += 1;
     } catch (error) {
       if (!(error instanceof Error)) throw error;
-      // The input comes from a file, so it may have any shape.
+      // The input comes from a file, so it may have any type.
       problems.push(`${nameOf(record)}: its input cannot be used: ${error.message}`);
     }
   }

@@ -6,7 +6,7 @@ import { journalLines } from './write-journal.ts';
 /** A journal that is large enough for a test. */
 export const testJournal = (): Journal => new Journal({ perObject: 32, total: 5_000 });
 
-/** The journal as text. */
+/** Returns the journal as text. */
 export const textOf = (journal: Journal, scrub = (text: string): string => text): readonly string[] => [
   ...journalLines({ version: '1.2.3', controller: 'test', at: new Date(0) }, journal.entries(), scrub),
 ];

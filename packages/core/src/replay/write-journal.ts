@@ -2,16 +2,16 @@ import type { JournalEntry } from '../journal/journal.ts';
 import { Encoder, type Json } from './codec.ts';
 import { completeDecision } from './kinds.ts';
 
-/** The format of a journal as text. A higher number is for a change that an older version must not read. */
+/** Version of the text format. It must be increased for a change that an older version must not read. */
 export const JOURNAL_FORMAT = 1;
 
-/** The content of a journal as text. */
+/** The first line of a journal as text. */
 export interface JournalHeader {
-  /** The version of the program. */
+  /** Version of the program. */
   readonly version: string;
-  /** The name of the controller. */
+  /** Name of the controller. */
   readonly controller: string;
-  /** The time of the copy. */
+  /** The time at which the text was written. */
   readonly at: Date;
 }
 
@@ -19,9 +19,8 @@ export interface JournalHeader {
 export type Scrub = (text: string) => string;
 
 /**
- * Returns the records as lines of JSON, oldest first: a header, records with their objects, and the number of records as
- * the last line. Without the last line the text is incomplete. `scrub` reads each
- * line.
+ * Returns the records as lines of JSON, oldest first: a header, the records with their objects, and the number of records as
+ * the last line. If the last line is missing, the text is incomplete. `scrub` is applied to each line.
  */
 export function* journalLines(
   { version, controller, at }: JournalHeader,
@@ -38,7 +37,7 @@ export function* journalLines(
   yield lineOf({ end: entries.length }, scrub);
 }
 
-/** The lines of a journal without further secrets. A line that is not JSON stays a line. */
+/** Returns the lines of a journal without further secrets. A line that is not JSON stays a line. */
 export const scrubbedJournal = (lines: readonly string[], scrub: Scrub): readonly string[] =>
   lines.map((line) => {
     const json = parsed(line);
@@ -61,7 +60,10 @@ function recordOf(entry: JournalEntry, encoder: Encoder): Json {
   };
 }
 
-/** One line. The removal of a secret may break the syntax; then each text of the line is scrubbed alone. */
+/**
+ * Returns one line without secrets. If the removal of a secret breaks the JSON syntax, each text of the line is scrubbed
+ * separately.
+ */
 function lineOf(json: Json, scrub: Scrub): string {
   const line = JSON.stringify(json);
   const clean = scrub(line);
@@ -77,7 +79,7 @@ function parsed(line: string): Json | undefined {
   }
 }
 
-/** A text is scrubbed together with its key, because the key may say that it is a password. */
+/** Removes secrets from each text. The key is passed too, because it may show that the text is a password. */
 function scrubbed(json: Json, scrub: Scrub, key = ''): Json {
   if (typeof json === 'string') {
     const prefix = `"${key}": "`;

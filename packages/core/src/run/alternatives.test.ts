@@ -16,7 +16,7 @@ const classes = (rig: Rig) => rig.admin.resource<MachineClass>(machineClasses, N
 const annotate = (rig: Rig, name: string, annotations: Record<string, string | null>) =>
   classes(rig).patch(name, { type: 'merge', body: { metadata: { annotations } } });
 
-/** Offerings without capacity, which a test changes. */
+/** Starts a rig whose cloud has no capacity for the offerings in `empty`. A test can change this set. */
 async function started(empty: Set<string>, options: StartOptions = {}): Promise<Rig> {
   const rig = await startRig({
     eventTtlMs: 0,
@@ -95,7 +95,7 @@ test('another pool of the process asks no empty offering, and one new machine pr
   await rig.clock.advance(HOUR);
   await createMany(rig, 20, 21);
   await running(rig, 42);
-  // Only the probe and those that followed its success have the first choice.
+  // Only the probe, and the machines that followed its success, have the first choice.
   expect(rig.cloud.vms.filter((vm) => vm.offering === 'small a').length).toBeGreaterThan(0);
   expect(refusals(rig)).toEqual({ 'small a': 2 });
 });
@@ -121,7 +121,7 @@ test('after a lost answer the call is repeated with the recorded offering, altho
   const rig = await started(empty);
   await createMany(rig, 1);
   await running(rig, 1);
-  // The VM exists in zone b, and its answer is lost. The process ends before it repeats the call.
+  // The VM exists in zone b, and the answer is lost. The process stops before it repeats the call.
   rig.cloud.fail('create', { code: 'Unavailable', after: true });
   await rig.createMachine('lost', OF_SPREAD);
   await rig.until(async () => rig.cloud.made.length === 2, MINUTE);

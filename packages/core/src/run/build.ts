@@ -18,7 +18,7 @@ export interface MachineController {
   readonly frozen: () => boolean;
   /** Numbers of orphaned VMs and Nodes, from the last search. */
   readonly suspects: () => { readonly vms: number; readonly nodes: number; readonly quarantined: number };
-  /** Offerings whose capacity the cloud refused. */
+  /** Returns the offerings whose capacity the cloud refused. */
   readonly shortages: () => Iterable<OfferingShortage>;
   /** Counts of the live reads of Nodes, which happen for machines whose health changes often. */
   readonly rechecks: () => Rechecks;

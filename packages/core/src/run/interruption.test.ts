@@ -138,7 +138,7 @@ test('a notice on the Node is recorded on the Machine, which is then deleted', a
 
 const open = (clock: VirtualClock) => startControlPlane({ clock, crds, controllers: false });
 
-/** A machine lives, and is interrupted, while the process dies at each of `deaths`. */
+/** Creates and interrupts a machine. The process stops at each point in `deaths`. */
 const interrupted = (deaths: readonly (number | undefined)[], seed: number) =>
   liveAndDie(
     deaths,

@@ -135,7 +135,10 @@ export function machineControllerBinary<F extends Flags, Spec, Credentials>(
   };
 }
 
-/** Registers the metrics of machines. @returns the observer of their stages */
+/**
+ * Registers the metrics of machines.
+ * @returns the observer of their stages
+ */
 function stagesOf(
   controller: MachineController,
   meters: Meters,

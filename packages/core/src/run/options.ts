@@ -75,9 +75,9 @@ export interface MachineControllerOptions<Spec, Credentials> {
    * default is true.
    */
   readonly siblingCredentials?: boolean;
-  /** Receives the decisions; absent: they are not recorded. */
+  /** Records the decisions. If absent, they are not recorded. */
   readonly journal?: Journal | undefined;
-  /** Whether mcm reacts to interruptions that the cloud announces, and receives their outcomes; absent: it does not. */
+  /** Set if mcm reacts to interruptions that the cloud announces. `observe` is called with the outcome of each notice. */
   readonly interruptions?: { readonly observe: ObserveNotice } | undefined;
   /** Creates a span for each driver call. If absent, there are no spans. */
   readonly tracer?: DriverTracer | undefined;

@@ -52,7 +52,7 @@ export interface Parts {
   readonly keptVms: KeptVms;
   readonly performer: Performer;
   readonly inherited: InheritedMachines;
-  /** Undefined: mcm does not react to interruptions. */
+  /** Undefined if mcm does not react to interruptions. */
   readonly interruptions: InterruptionWatcher | undefined;
   readonly wakes: Wakes;
   readonly wake: Wake;
@@ -158,7 +158,10 @@ function invokerOf<Spec, Credentials>(
   });
 }
 
-/** The offerings that machines of a class have on record. An edited record is reported by the calls of its machine. */
+/**
+ * Returns the offerings that are recorded on machines of a class. If a user edited a record, the calls of its machine report
+ * it.
+ */
 const recordsOf = ({ machines }: Pick<Caches, 'machines'>, { metadata }: MachineClass): readonly Alternative[] =>
   machines.store.byIndex('class', metadata.name).flatMap((machine) => offeringOf(machine) ?? []);
 
@@ -191,7 +194,7 @@ function callsOf(
   });
 }
 
-/** An observing process records nothing, and leaves the notices to the active one. */
+/** Creates the watcher. In observe mode there is none, because the notices are for the active process. */
 function watcherOf(
   { interruptions, observe, control, clock, random, log, recorder }: Settings,
   { caches, invoker }: Pick<Parts, 'caches' | 'invoker'>,

@@ -7,7 +7,7 @@ import { releasesMore } from '../safety/orphans/quarantine.ts';
 export const awaitsVm = (machine: Machine | undefined): boolean =>
   machine !== undefined && !machine.spec.providerID && machine.metadata.deletionTimestamp === undefined;
 
-/** Annotations of a class that are settings of its machines. */
+/** Annotations of a class that change how its machines are handled. */
 const SETTINGS = [Annotations.UndrainablePolicy, Annotations.Hooks];
 
 /** Returns true if the machines of a class must be reconciled. A change of only its finalizer does not affect them. */

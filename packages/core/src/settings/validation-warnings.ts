@@ -63,10 +63,10 @@ const LIKE = 'write a duration of at least 0s, such as "1h30m"';
 const annotation = (key: string): string => `metadata.annotations[${key}]`;
 
 /**
- * Settings of a machine that are invalid and have no effect, one sentence each with field and hint. The CRDs of mcm
- * refuse most of them. Those of the original, and annotations, accept them.
- * @param choice The policy at the end of its drain timeout
- * @param namesakes Machines that name the same Node, possibly with the machine itself
+ * Returns warnings about invalid settings of a machine, which have no effect. Each is a sentence with the field and a hint.
+ * The CRDs of mcm refuse most of these settings. The CRDs of the original, and annotations, accept them.
+ * @param choice The policy after its drain timeout
+ * @param namesakes Machines whose label contains the same Node. The machine itself may be among them.
  * @param node The machine's own Node
  * @param hooks The hooks of the machine
  */

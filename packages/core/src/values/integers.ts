@@ -14,7 +14,9 @@ export function parseInteger(text: string | undefined): number | undefined {
 const times = new Map<string, number>();
 const MOST_TIMES = 20_000;
 
-/** The instant of an RFC 3339 text in milliseconds since 1970. Undefined for other text. It caches the results of `parseTime`. */
+/**
+ * Parses an RFC 3339 text to milliseconds since 1970. Undefined for any other text. It caches the results of `parseTime`.
+ */
 export function parseInstant(text: string | null | undefined): number | undefined {
   if (!text) return undefined;
   const known = times.get(text);

@@ -6,6 +6,6 @@ export function listed(names: readonly string[], most = 5): string {
   return names.length > most ? `${shown} and ${names.length - most} more` : shown;
 }
 
-/** The names of the first objects, and the number of the others. */
+/** Returns the names of the first objects, and the number of the others. */
 export const listedNames = (objects: readonly KubeObject[]): string =>
   listed(objects.map(({ metadata }) => metadata.name));

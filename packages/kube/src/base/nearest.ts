@@ -24,12 +24,12 @@ function distance(a: string, b: string): number {
 /** A longer name is not a typing error, and the comparison would be expensive. */
 const LONGEST = 200;
 
-/** The number of changes after which a name counts as another name. */
+/** Returns the number of changes from which two names count as different. */
 const tooMany = (length: number): number => Math.max(1, Math.floor(length / 3)) + 1;
 
 /**
- * The known name that was probably meant. Undefined when no name is near.
- * A name is near when at most a third of the longer name differs, ignoring case. Of two equally near names, the first is used.
+ * Returns the known name that the user probably meant; undefined if none is similar. A name is similar if at most a third of
+ * the longer name differs, ignoring case. Of two equally similar names, the first is used.
  */
 export function nearest(name: string, known: Iterable<string>): string | undefined {
   if (name.length > LONGEST) return undefined;

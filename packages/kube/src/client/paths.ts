@@ -60,5 +60,5 @@ const REVIEWS = /\/(tokenreviews|subjectaccessreviews|selfsubjectaccessreviews)$
 /** Returns true if a POST to this path is a review, which stores nothing. */
 export const isReview = (path: string): boolean => REVIEWS.test(path);
 
-/** Whether a request is a watch, by its path with the query. */
+/** Returns true if a request is a watch, by its path with the query. */
 export const isWatch = (path: string): boolean => /[?&]watch=(true|1)(&|$)/.test(path);

@@ -1,4 +1,4 @@
-/** True for a JSON object: not for a list, and not for null. */
+/** Returns true for a JSON object. Lists and null are not objects. */
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 

@@ -40,7 +40,7 @@ export interface BinaryContext<F extends Flags> {
   readonly observe?: ObserveDecisions | undefined;
   /** Called before actions that cannot be undone. Absent if this process runs without leader election. */
   readonly fence?: Fence | undefined;
-  /** Receives the debug pages of the program. */
+  /** Serves the debug pages of the program. */
   readonly pages: DebugPages;
   /**
    * Monitors the expiry of a service's certificate.

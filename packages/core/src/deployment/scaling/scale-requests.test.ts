@@ -139,7 +139,7 @@ test('a deployment without a set drops the names of machines that are gone', asy
   expect(called).toEqual([['list', { [Annotations.TriggerDeletion]: null }]]);
 });
 
-/** A deployment of two replicas that a user scaled down for machine a and up again since its last status. */
+/** Returns a deployment of two replicas. Since its last status, a user has scaled it down for machine a and up again. */
 const undone = () => {
   const annotations = {
     [Annotations.TriggerDeletion]: `a~${minutes(-1)}`,

@@ -68,7 +68,7 @@ export interface WorldOptions extends MachineLives {
   /** Names of the existing MachineClasses. The default is small, large and huge. */
   readonly classes?: readonly string[];
   readonly decide?: DeploymentOptions['decide'];
-  /** Receives the decisions of all processes of the controllers. */
+  /** Records the decisions of all controller processes. */
   readonly journal?: Journal;
   /** Wraps the logger of the controllers. */
   readonly wrapLog?: (log: Logger) => Logger;

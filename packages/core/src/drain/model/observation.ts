@@ -142,9 +142,9 @@ export interface DrainObservation {
   readonly attachments: readonly Attachment[];
   /** Volumes of moving pods that are attached to another node now. */
   readonly attachedElsewhere: ReadonlySet<string>;
-  /** The cloud ends the VM, which sets the time at which the drain is forced. */
+  /** Set if the cloud will end the VM. The drain is then forced before that time. */
   readonly interrupted?: true | undefined;
-  /** The VM ends soon: all pods are evicted at once, by priority. */
+  /** Set if the VM ends soon. All pods are then evicted at the same time, by priority. */
   readonly urgent?: true | undefined;
   /** How many volumes can be attached elsewhere. Absent if unknown. */
   readonly attach?: AttachRoom | undefined;

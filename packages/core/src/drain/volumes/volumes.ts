@@ -85,9 +85,9 @@ export const byPriority = (a: DrainPod, b: DrainPod): number =>
   b.priority - a.priority || (`${a.namespace}/${a.name}` < `${b.namespace}/${b.name}` ? -1 : 1);
 
 /**
- * Returns true if a pod may be evicted now. Pods without own volumes always may. Those with volumes are limited, and
- * each waits until the volumes of an earlier one are attached elsewhere. No pod waits on a VM that the cloud ends soon. Clouds attach slowly, and a replicated
- * application should have its pod back before the next one is evicted.
+ * Returns true if a pod may be evicted now. Pods that share or have no volumes always may. The others wait until the volumes
+ * of an earlier pod are attached elsewhere. Clouds attach volumes slowly, and a replicated application should have its pod
+ * back before the next one is evicted. If the cloud ends the VM soon, no pod waits.
  */
 export function mayMove(o: DrainObservation, pod: DrainPod, now: Date): boolean {
   if (o.urgent || !o.tracksVolumes || !beginMove(pod) || o.memory.moves.has(pod.uid)) return true;

@@ -89,36 +89,36 @@ export interface ListedInstance {
 /**
  * What a cloud announces for a VM:
  *
- * - `Terminate`: the VM ends at the deadline, such as a spot VM that is reclaimed.
+ * - `Terminate`: the VM ends at the deadline, for example because a spot VM is reclaimed.
  * - `Maintenance`: the VM is moved, rebooted or retired at the deadline.
- * - `Ended`: the VM has stopped or is gone. mcm asks the cloud before it believes this.
- * - `Freeze`: the VM pauses for a few seconds. Only an event reports it.
- * - `Rebalance`: the VM has an increased risk to end. Only an event reports it.
+ * - `Ended`: the VM has stopped or is deleted. mcm verifies this with a lookup in the cloud.
+ * - `Freeze`: the VM pauses for a few seconds. mcm only sends an event.
+ * - `Rebalance`: the VM has an increased risk to end. mcm only sends an event.
  */
 export type InterruptionKind = 'Terminate' | 'Maintenance' | 'Ended' | 'Freeze' | 'Rebalance';
 
 /** A notice of a cloud about one VM. */
 export interface InterruptionNotice {
-  /** Identifies the notice. A repeated notice has the same one. */
+  /** ID of the notice. If the notice is repeated, it has the same ID. */
   readonly id: string;
   /** The provider ID of the VM, or the part of it that the cloud uses in notices, such as `i-0abc`. */
   readonly providerId: string;
   readonly kind: InterruptionKind;
-  /** When the cloud sent it, RFC 3339. */
+  /** The time at which the cloud sent the notice, RFC 3339. */
   readonly noticedAt: string;
-  /** When the cloud acts, RFC 3339. Absent: at once, or unknown. */
+  /** The time at which the cloud acts, RFC 3339. Absent if it acts at once or the time is unknown. */
   readonly deadline?: string | undefined;
-  /** The reason in the words of the cloud. */
+  /** The reason, as the cloud states it. */
   readonly detail: string;
 }
 
 /**
- * The answer to a notice. `done`: it is recorded or has no effect, and the driver removes it from its source. `later`: the
- * driver keeps it and reports it again, because its VM is not recorded yet, or because a request failed.
+ * The answer to a notice. With `done`, the notice is recorded or has no effect, and the driver removes it from its source.
+ * With `later`, the driver keeps it and reports it again. The VM is not recorded yet, or a request failed.
  */
 export type NoticeAnswer = 'done' | 'later';
 
-/** Input of a wait for notices. */
+/** Input of a call that waits for notices. */
 export interface InterruptionRequest<Spec, Credentials> extends DriverRequest<Spec, Credentials> {
   /** Records a notice. It never rejects. */
   readonly notify: (notice: InterruptionNotice) => Promise<NoticeAnswer>;
@@ -166,15 +166,15 @@ export interface Driver<Spec = unknown, Credentials = unknown> {
    */
   evidence?(request: MachineRequest<Spec, Credentials>): Promise<InstanceEvidence>;
   /**
-   * Waits for notices about VMs of the class's account, at most about 20 s, reports each to `notify`, and resolves. It is
-   * called again at once, and after an error with a growing delay. A notice may be reported several times, late and in
-   * any order. A driver removes it from a queue only after the answer `done`. Absent: the cloud sends no notices to
+   * Waits at most about 20 s for notices about VMs of the class's account, reports each to `notify`, and resolves. The
+   * controller then calls it again, after an error with a growing delay. A notice may be reported several times, late, and
+   * in any order. The driver removes it from a queue only after the answer `done`. Absent if the cloud sends no notices to
    * the driver.
    */
   watchInterruptions?(request: InterruptionRequest<Spec, Credentials>): Promise<void>;
   /**
    * Identifies the source of notices of a class, such as a region and its credentials. One call waits for all classes with
-   * the same source. Undefined: the class has none.
+   * the same source. Undefined if the class has none.
    */
   interruptionSource?(machineClass: MachineClass): string | undefined;
   /** Returns all VMs of the class's cluster and role, from all pages. */

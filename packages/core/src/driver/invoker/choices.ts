@@ -18,9 +18,9 @@ type Source<Spec, Credentials> = Pick<
 >;
 
 /**
- * Finds the offerings of machines: the first choice, then the alternatives in their order. The result is kept for each
+ * Finds the offerings of machines: the first choice, then the alternatives in their order. The result is cached for each
  * version of a class, because every reconcile of a waiting machine needs it.
- * @returns Undefined: the machine has no alternatives, so the shortage of its class applies.
+ * @returns Undefined if the machine has no alternatives, so the shortage of its class applies
  */
 export function createChoices<Spec, Credentials>(
   driver: Source<Spec, Credentials>,
@@ -42,7 +42,10 @@ export function createChoices<Spec, Credentials>(
   };
 }
 
-/** Identity of the credentials. It is a hash, so no key contains a secret. The user data differs between pools of one account. */
+/**
+ * Returns a hash of the credentials, so no key contains a secret. User data is not part of it, because it differs between
+ * pools of one account.
+ */
 function accountOf(data: Readonly<Record<string, string>>): string {
   const credentials = Object.entries(data).filter(([key]) => key !== USER_DATA_KEY);
   const text = JSON.stringify(credentials.toSorted(([a], [b]) => (a < b ? -1 : 1)));
@@ -67,7 +70,7 @@ function choicesOf<Spec, Credentials>(
   return [{}, ...usableAlternatives(rules, text, spec)].flatMap((alternative: Alternative) => {
     const offering = rules.offering(rules.apply(spec, alternative));
     const key = JSON.stringify([driver.name, account, offering]);
-    // A repeated offering would only cost a second refusal.
+    // A repeated offering would only cause a second refusal.
     if (seen.has(key)) return [];
     seen.add(key);
     const { machineType: machine_type, zone, subnet, market } = offering;
@@ -76,7 +79,7 @@ function choicesOf<Spec, Credentials>(
   });
 }
 
-/** Undefined: the class is invalid, which its creation reports. */
+/** Returns the provider spec; undefined if the class is invalid, which its creation reports. */
 function specOf<Spec, Credentials>(
   driver: Source<Spec, Credentials>,
   machineClass: MachineClass,

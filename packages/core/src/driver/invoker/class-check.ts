@@ -34,7 +34,10 @@ export function checkClass<Spec, Credentials>(
   return [noUserData, ...problems];
 }
 
-/** The problems of the alternatives of a class, one sentence each. A class that is invalid itself reports only that. */
+/**
+ * Returns the problems of the alternatives of a class, one sentence each. If the class itself is invalid, only that is
+ * reported.
+ */
 export function checkAlternatives<Spec, Credentials>(
   driver: DriverDefinition<Spec, Credentials>,
   { secretsOf }: Pick<ClassLookup, 'secretsOf'>,

@@ -15,7 +15,10 @@ function inputs(machineClass: MachineClass | undefined, find: (key: string) => S
   return [`${uid}:${generation}`, ...secretKeysOf(machineClass).map((key) => secretVersion(key, find(key)))].join(' ');
 }
 
-/** The offering on record belongs to the input of a call: with another offering the retry does not wait. */
+/**
+ * Returns the versions of a machine's inputs. They contain the recorded offering, so the retry with another offering does
+ * not wait.
+ */
 export function inputsOfMachine(
   machine: Machine,
   machineClass: MachineClass | undefined,

@@ -145,7 +145,7 @@ const callForMachine = (
   progress: { sent: false },
 });
 
-/** A call about a class: it lists VMs, or waits for notices. */
+/** Builds a call for a class: it lists VMs, or waits for notices. */
 const callForClass = (
   { secretsOf }: Lookup,
   machineClass: MachineClass,

@@ -7,9 +7,9 @@ import type { ClassLookup } from './api/class-lookup.ts';
 import type { InvokerOptions } from './api/invoker-api.ts';
 
 /**
- * Lists the VMs of a class in every part of the cloud in which its alternatives, or the records of its machines, may have one.
- * Without alternatives in another part it is one listing. If one part fails, the whole listing fails: a part that is missing
- * would make its VMs look deleted.
+ * Lists the VMs of a class in every part of the cloud in which it may have some. These parts depend on its alternatives and
+ * on the records of its machines. If all alternatives are in one part, this is one listing. If one listing fails, the whole
+ * listing fails. Otherwise the VMs of the missing part would look deleted.
  */
 export async function listEverywhere<Spec, Credentials>(
   options: Pick<InvokerOptions<Spec, Credentials>, 'driver' | 'recorded'>,
@@ -23,7 +23,7 @@ export async function listEverywhere<Spec, Credentials>(
   return [...found.values()];
 }
 
-/** One alternative for each further part of the cloud. */
+/** Returns one alternative for each further part of the cloud. */
 function otherParts<Spec, Credentials>(
   { driver, recorded }: Pick<InvokerOptions<Spec, Credentials>, 'driver' | 'recorded'>,
   { secretsOf }: Pick<ClassLookup, 'secretsOf'>,

@@ -1,10 +1,10 @@
 import { Annotations, type Machine, type MachineClass } from '@mcm/api';
 import { MachineError } from '../contract/errors.ts';
 
-/** The market of a VM. */
+/** How the VM is sold. */
 export type Market = 'spot' | 'on-demand';
 
-/** Another offering for the VMs of a class. An absent field has the value of the provider spec. */
+/** Another offering for the VMs of a class. If a field is absent, the value of the provider spec is used. */
 export interface Alternative {
   readonly machineType?: string;
   readonly zone?: string;
@@ -17,11 +17,11 @@ export type AlternativeField = keyof Alternative;
 
 /** One offering that a machine may have. */
 export interface Choice {
-  /** Text of the Machine's record. */
+  /** Text that is recorded on the Machine. */
   readonly record: string;
-  /** Identity of the offering: provider, account and the fields of the cloud. Pools with the same key share a shortage. */
+  /** Key of the offering: provider, account and the fields of the cloud. Pools with the same key share a shortage. */
   readonly key: string;
-  /** For messages: `machineType m6i.large`. */
+  /** Text for messages, such as `machineType m6i.large`. */
   readonly text: string;
   /** The values for metrics. */
   readonly labels: Readonly<Record<'machine_type' | 'zone' | 'subnet' | 'market', string>>;
@@ -30,10 +30,10 @@ export interface Choice {
 const FIELDS: readonly AlternativeField[] = ['machineType', 'zone', 'subnet', 'market'];
 const MARKETS: readonly string[] = ['spot', 'on-demand'] satisfies readonly Market[];
 
-/** More alternatives are a mistake: each one costs a refused call in a general shortage. */
+/** Maximum number of alternatives. If nothing has capacity, each one causes a refused call. */
 const MOST = 20;
 
-/** A list of alternatives, or its problems, one sentence each. A list with a problem has no alternatives. */
+/** A list of alternatives, or its problems, one sentence each. If there is a problem, the list is empty. */
 export interface ParsedAlternatives {
   readonly alternatives: readonly Alternative[];
   readonly problems: readonly string[];
@@ -45,7 +45,7 @@ const KEY = Annotations.CapacityAlternatives;
 const isMap = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Parses the annotation with the alternatives. Absent or empty: none. */
+/** Parses the annotation with the alternatives. An absent or empty annotation means none. */
 export function parseAlternatives(text: string | undefined, supported = FIELDS): ParsedAlternatives {
   if (text === undefined || text.trim() === '') return NONE;
   const list = parseJson(text);
@@ -73,7 +73,7 @@ function entryProblems(entry: unknown, path: string, supported: readonly Alterna
   });
 }
 
-/** The fields in one order, so that equal alternatives have equal texts. */
+/** Returns the fields in a fixed order, so that equal alternatives have equal texts. */
 const normal = (entry: Readonly<Record<string, unknown>>): Alternative =>
   Object.fromEntries(FIELDS.filter((field) => entry[field] !== undefined).map((field) => [field, entry[field]]));
 
@@ -85,12 +85,13 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** The record of an offering on a Machine. The first choice is `{}`. */
+/** Returns the text that is recorded on a Machine for an offering. For the first choice it is `{}`. */
 export const recordOf = (alternative: Alternative): string => JSON.stringify(normal({ ...alternative }));
 
 /**
- * The offering that a Machine has on record. Undefined: the first choice, or none yet.
- * @throws MachineError `InvalidArgument`: the record was edited. Another offering could hide the VM, or create a second one.
+ * Returns the offering that is recorded on a Machine. Undefined for the first choice, and without a record.
+ * @throws MachineError `InvalidArgument` if a user edited the record. With another offering, the driver could miss the VM or
+ * create a second one.
  */
 export function recordedAlternative(machine: Machine): Alternative | undefined {
   const { metadata } = machine;
@@ -104,18 +105,18 @@ export function recordedAlternative(machine: Machine): Alternative | undefined {
   );
 }
 
-/** The same without an error: undefined for the first choice, for no record, and for one that was edited. */
+/** Returns the same without an error: undefined for the first choice, without a record, and for an edited record. */
 export function offeringOf({ metadata }: Machine): Alternative | undefined {
   const key = Annotations.CapacityOffering;
   const value = parseJson(metadata.annotations?.[key] ?? '');
   return isMap(value) && entryProblems(value, key, FIELDS).length === 0 ? normal(value) : undefined;
 }
 
-/** The text of the alternatives that apply to a machine: its own list, otherwise the list of its class. */
+/** Returns the alternatives that apply to a machine as text: its own list, otherwise the list of its class. */
 export const alternativesText = (machine: Machine, machineClass: MachineClass): string | undefined =>
   machine.metadata.annotations?.[KEY] ?? machineClass.metadata.annotations?.[KEY];
 
-/** An alternative for messages: `machineType m6i.large, zone b`. */
+/** Returns an alternative as text for messages, such as `machineType m6i.large, zone b`. */
 export const alternativeText = (alternative: Alternative): string => {
   const fields = Object.entries(alternative).map(([field, value]) => `${field} ${String(value)}`);
   return fields.length === 0 ? 'the first choice' : fields.join(', ');

@@ -2,7 +2,7 @@ import { Annotations, type MachineClass } from '@mcm/api';
 import { MachineError } from '../contract/errors.ts';
 import { type Alternative, type AlternativeField, parseAlternatives } from './alternative.ts';
 
-/** What the capacity of an account depends on. */
+/** The values on which the capacity for an account depends. */
 export interface Offering {
   readonly region: string;
   readonly zone: string;
@@ -15,23 +15,23 @@ export interface Offering {
 export interface AlternativeRules<Spec> {
   /** The fields that an alternative may have. */
   readonly fields: readonly AlternativeField[];
-  /** The provider spec with the fields of the alternative. All other fields stay. */
+  /** Returns the provider spec with the fields of the alternative. All other fields stay. */
   apply(spec: Spec, alternative: Alternative): Spec;
   /**
-   * The reason why the alternative cannot work with the provider spec, as `zone: … ; …` with the field first and the fix
-   * last. Absent or undefined: none.
+   * Returns why the alternative cannot work with the provider spec, as `zone: … ; …` with the field first and the fix last.
+   * Absent or undefined if it can.
    */
   problem?(spec: Spec, alternative: Alternative): string | undefined;
-  /** The offering of a provider spec. Two specs with equal values share their capacity. */
+  /** Returns the offering of a provider spec. Two specs with equal offerings share their capacity. */
   offering(spec: Spec): Offering;
   /**
-   * The part of the cloud that `list` searches for the spec, such as its zone. Alternatives in another part need a listing of
-   * their own. Absent: one listing contains the VMs of all alternatives.
+   * Returns the part of the cloud that `list` searches for the spec, such as its zone. Alternatives in another part need
+   * their own listing. If absent, one listing contains the VMs of all alternatives.
    */
   listing?(spec: Spec): string;
 }
 
-/** The problems of the alternatives of an object for a provider spec, one sentence each. */
+/** Returns the problems of an object's alternatives for a provider spec, one sentence each. */
 export function alternativeProblems<Spec>(
   rules: AlternativeRules<Spec> | undefined,
   text: string | undefined,
@@ -48,7 +48,10 @@ export function alternativeProblems<Spec>(
   });
 }
 
-/** The alternatives that can work. A list with any problem counts as empty, so no VM has an unintended offering. */
+/**
+ * Returns the alternatives that can work. If the list has any problem, the result is empty, so no VM gets an unintended
+ * offering.
+ */
 export function usableAlternatives<Spec>(
   rules: AlternativeRules<Spec>,
   text: string | undefined,
@@ -62,8 +65,8 @@ const problemOf = <Spec>(rules: AlternativeRules<Spec>, spec: Spec, alternative:
   rules.problem?.(spec, alternative);
 
 /**
- * The provider spec with an alternative.
- * @throws MachineError `Unimplemented`: the driver supports no alternatives
+ * Returns the provider spec with an alternative applied.
+ * @throws MachineError `Unimplemented` if the driver supports no alternatives
  */
 export function specWith<Spec>(
   rules: AlternativeRules<Spec> | undefined,
@@ -78,6 +81,6 @@ export function specWith<Spec>(
   );
 }
 
-/** The text of the alternatives of a class. */
+/** Returns the alternatives of a class as text. */
 export const classAlternatives = ({ metadata }: MachineClass): string | undefined =>
   metadata.annotations?.[Annotations.CapacityAlternatives];

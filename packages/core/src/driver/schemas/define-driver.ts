@@ -10,7 +10,7 @@ export type DriverCall = 'create' | 'initialize' | 'status' | 'delete' | 'list' 
 export interface DriverInput {
   readonly call: DriverCall;
   readonly machineClass: MachineClass;
-  /** The machine of the call; absent for a listing and for a wait for notices. */
+  /** The machine of the call. Absent for a listing and for a wait for notices. */
   readonly machine?: Machine | undefined;
   /** Merged and decoded data of the class's Secrets. */
   readonly data: Readonly<Record<string, string>>;
@@ -41,8 +41,8 @@ export interface DriverDefinition<Spec, Credentials> extends Driver<Spec, Creden
    */
   check?(input: DecodedInput<Spec, Credentials> & { readonly secrets: string }): readonly string[];
   /**
-   * Applies the alternatives of a class to its provider spec. A refused creation with code `ResourceExhausted` then leaves no
-   * VM, so the next call may have another offering. Absent: the driver supports no alternatives.
+   * Applies the alternatives of a class to its provider spec. A creation that is refused with `ResourceExhausted` must leave
+   * no VM behind, so that the next call can use another offering. Absent if the driver supports no alternatives.
    */
   readonly alternatives?: AlternativeRules<Spec>;
   /**

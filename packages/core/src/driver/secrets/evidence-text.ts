@@ -37,7 +37,7 @@ const LOOKS: readonly RegExp[] = [
  */
 export const scrub = (text: string, known: Known): string => scrubber(known)(text);
 
-/** The same for many texts. */
+/** Returns a function that removes the secrets from many texts. */
 export function scrubber(known: Known): (text: string) => string {
   const pieces = piecesOf(known);
   const needles = [

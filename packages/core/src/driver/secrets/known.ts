@@ -3,13 +3,15 @@ import type { Secret } from '@mcm/kube';
 import type { Known } from './evidence-text.ts';
 import type { SecretValue } from './secret-value.ts';
 
-/** User data may be binary; everything else is text. */
+/** User data may be binary, and everything else is text. */
 const decoded = (key: string, data: string): SecretValue => {
   const bytes = Buffer.from(data, 'base64');
   return key === USER_DATA_KEY ? bytes : bytes.toString('utf8');
 };
 
-/** The values of Secrets, to remove them from texts. Secrets have the same keys, so they are not merged. */
+/**
+ * Returns the values of Secrets that must be removed from texts. Several Secrets have the same keys, so they are not merged.
+ */
 export const knownOf = (secrets: readonly Secret[]): Known => ({
   secrets: secrets.map(({ data }) =>
     Object.fromEntries(Object.entries(data ?? {}).map(([key, value]) => [key, decoded(key, value)])),

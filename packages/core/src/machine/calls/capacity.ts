@@ -13,7 +13,10 @@ export interface CapacityOptions {
   readonly firstMs: number;
   /** Reconciles machines that waited for capacity. */
   readonly wake: (key: Key) => void;
-  /** The offerings of a machine; absent or undefined: it has no alternatives, so the shortage of its class and zone applies. */
+  /**
+   * Returns the offerings of a machine. Absent or undefined if it has no alternatives, so the shortage of its class and zone
+   * applies.
+   */
   readonly choicesOf?: (machine: Machine) => readonly Choice[] | undefined;
 }
 
@@ -28,26 +31,31 @@ const JITTER = 0.2;
 const OPEN_FROM = 64;
 /** A shortage that had no probe for this time is removed. */
 const FORGET_AFTER_MS = 86_400_000;
-/** A machine that intends to call `create` for longer was deleted or could not write its record. */
+/**
+ * Time after which an announced `create` is no longer expected: the machine was deleted, or it could not write its record.
+ */
 const INTENT_MS = 30_000;
-/** The record of the first choice. */
+/** The recorded text of the first choice. */
 const FIRST_CHOICE = '{}';
 
 /** An offering whose capacity the cloud refused. */
 export interface OfferingShortage {
   readonly labels: Choice['labels'];
-  /** Refusals in a row. */
+  /** Number of consecutive refusals. */
   readonly failures: number;
-  /** When one machine may try again. */
+  /** The time at which one machine may retry. */
   readonly retryAt: Date;
 }
 
-/** A place whose capacity may be short. */
+/** An offering, or a class in a zone, whose capacity may be exhausted. */
 interface Place {
   readonly key: string;
-  /** A shortage with other inputs does not apply. Shortages of offerings apply to all classes, so they have none. */
+  /**
+   * Versions of the class and Secrets. A shortage applies only to the same versions. Shortages of offerings apply to all
+   * classes, so their value is the same.
+   */
   readonly inputs: string;
-  /** Absent: the place is a class in a zone. */
+  /** The offering. Absent if the shortage is about a class in a zone. */
   readonly choice?: Choice;
 }
 
@@ -64,17 +72,20 @@ interface Entry extends Place {
 
 const zoneOf = ({ spec }: Machine): string => spec.nodeTemplate?.metadata?.labels?.[Labels.Zone] ?? '';
 
-/** The place of a machine without alternatives. `ResourceExhausted` is the only error code with a shortage. */
+/**
+ * Returns the key of a machine without alternatives: a class in a zone. Only the error `ResourceExhausted` causes a
+ * shortage.
+ */
 const keyFor = (machine: Machine): string =>
   JSON.stringify([machine.metadata.namespace, machine.spec.class.name, zoneOf(machine), 'ResourceExhausted']);
 
 /**
- * Shares the error `ResourceExhausted` among all machines of a class and zone. Machines with alternatives share it among all
- * machines of the same offering, also of other classes.
+ * Applies an error `ResourceExhausted` to all machines of the same class and zone. For machines with alternatives, it
+ * applies to all machines with the same offering, also of other classes.
  *
- * - One refusal applies to all of them. One machine at a time retries, with growing waits.
- * - Each success doubles the number of machines that may call `create` at once.
- * - A changed class or Secret ends the shortage.
+ * - After one refusal, all of them wait. One machine at a time retries, with growing waits.
+ * - Each success doubles the number of machines that may call `create` at the same time.
+ * - A change of the class or its Secret ends the shortage.
  * - A new process starts without this state. Machines with the error in their status start with one probe.
  */
 export class CapacityGate {
@@ -82,7 +93,7 @@ export class CapacityGate {
   readonly #backoff: Backoff;
   readonly #entries = new Map<string, Entry>();
   readonly #firstCalls: FirstCalls;
-  /** Machines that are about to call `create` for an offering, after the write of their record. */
+  /** Machines that will call `create` for an offering, as soon as their record is written. */
   readonly #intents = new Map<string, { readonly key: string; readonly until: number }>();
 
   constructor(options: CapacityOptions) {
@@ -92,7 +103,7 @@ export class CapacityGate {
     this.#firstCalls = new FirstCalls(options);
   }
 
-  /** The offerings of a machine with the known shortages; undefined: it has no alternatives. */
+  /** Returns the offerings of a machine with their known shortages; undefined if it has no alternatives. */
   offeringsOf(machine: Machine): readonly ObservedOffering[] | undefined {
     const { uid } = machine.metadata;
     return this.#options.choicesOf?.(machine)?.map((choice) => {
@@ -104,7 +115,7 @@ export class CapacityGate {
     });
   }
 
-  /** The machine will call `create` for an offering, so no other machine uses the same probe. */
+  /** Records that the machine will call `create` for an offering, so that no other machine uses the same probe. */
   intends(machine: Machine, record: string): void {
     const { uid } = machine.metadata;
     const choice = this.#options.choicesOf?.(machine)?.find((each) => each.record === record);
@@ -113,7 +124,7 @@ export class CapacityGate {
     else this.#intents.set(uid, { key: choice.key, until: this.#options.clock.monotonic() + INTENT_MS });
   }
 
-  /** The known shortages of offerings, for metrics. */
+  /** Returns the known shortages of offerings, for metrics. */
   *shortages(): Generator<OfferingShortage> {
     for (const entry of this.#entries.values()) {
       const { choice, failures } = entry;
@@ -134,13 +145,16 @@ export class CapacityGate {
     return { error, retryAt: this.#instant(retryAt), free: busy < allowed };
   }
 
-  /** The planner compares instants with the system clock. */
+  /** Converts a time to the system clock, with which the planner compares it. */
   #instant(monotonic: number): Date {
     const { clock } = this.#options;
     return new Date(clock.now().getTime() + monotonic - clock.monotonic());
   }
 
-  /** Other machines that intend to call `create` for the offering. A machine that was deleted meanwhile is forgotten. */
+  /**
+   * Returns the number of other machines that will call `create` for the offering. Deleted machines are removed after a
+   * while.
+   */
   #intentsOf(key: string, uid: string): number {
     const now = this.#options.clock.monotonic();
     let count = 0;
@@ -167,7 +181,7 @@ export class CapacityGate {
     const reported = machine.status?.lastOperation;
     const place = this.#placeOf(machine, inputs);
     this.#intents.delete(uid);
-    // The error in the status of a machine with alternatives may be about another offering.
+    // If the machine has alternatives, the error in its status may be about another offering.
     const entry =
       this.#find(machine, inputs) ??
       (reported?.errorCode === 'ResourceExhausted' && !place.choice
@@ -194,7 +208,7 @@ export class CapacityGate {
     if (place.choice) this.#wakeAll(this.#firstCalls.ended(place.key, machine.metadata.uid, outcome.ok));
   }
 
-  /** The place of the offering on record, otherwise the class in its zone. */
+  /** Returns the recorded offering, or else the class in its zone. */
   #placeOf(machine: Machine, inputs: string): Place {
     const record = machine.metadata.annotations?.[Annotations.CapacityOffering];
     const choice = this.#options.choicesOf?.(machine)?.find((each) => each.record === (record ?? FIRST_CHOICE));

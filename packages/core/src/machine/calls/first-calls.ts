@@ -1,13 +1,13 @@
 import type { Clock, Key } from '@mcm/kube';
 
-/** Other machines wait at most this long for the result of the first call. */
+/** Maximum time for which other machines wait for the result of the first call. */
 const WAIT_MS = 120_000;
-/** A success proves capacity for this long. Afterwards one machine asks first again. */
+/** A success proves capacity for this time. Afterwards, one machine makes a first call again. */
 const PROVEN_MS = 600_000;
 
 interface FirstCall {
   readonly uid: string;
-  /** By the monotonic clock, like all times here. */
+  /** Time by the monotonic clock, like all times in this file. */
   readonly until: number;
   readonly waiting: Set<Key>;
 }
@@ -15,8 +15,8 @@ interface FirstCall {
 const NONE: ReadonlySet<Key> = new Set();
 
 /**
- * The first calls for offerings without a recent result. One machine asks, and the others wait for its result, so an empty
- * offering costs one refused call and not one for each machine.
+ * Coordinates the first calls for offerings without a recent result. One machine calls, and the others wait for its result.
+ * So an offering without capacity causes one refused call, not one for each machine.
  */
 export class FirstCalls {
   readonly #clock: Clock;
@@ -27,7 +27,7 @@ export class FirstCalls {
     this.#clock = clock;
   }
 
-  /** Until when a machine waits for the result of another machine's first call; undefined: it may call. */
+  /** Returns until when a machine waits for the result of another machine's first call; undefined if it may call now. */
   awaited(key: string, uid: string): Date | undefined {
     const call = this.#calls.get(key);
     if (!call || call.uid === uid || this.#isProven(key)) return undefined;
@@ -35,17 +35,20 @@ export class FirstCalls {
     return leftMs > 0 ? new Date(this.#clock.now().getTime() + leftMs) : undefined;
   }
 
-  /** The machine will call next. */
+  /** Records that the machine will make the next call. */
   intends(key: string, uid: string): void {
     this.#claim(key, uid);
   }
 
-  /** The call of a machine begins. */
+  /** Records the start of a machine's call. */
   began(key: string, uid: string): void {
     this.#claim(key, uid);
   }
 
-  /** The call of a machine ended. @returns the machines that waited for it */
+  /**
+   * Records the end of a machine's call.
+   * @returns the machines that waited for it
+   */
   ended(key: string, uid: string, ok: boolean): Set<Key> {
     if (ok) this.#proven.set(key, this.#clock.monotonic() + PROVEN_MS);
     const call = this.#calls.get(key);
@@ -54,7 +57,7 @@ export class FirstCalls {
     return call.waiting;
   }
 
-  /** Registers a machine to be woken when the first call ended. */
+  /** Records that the machine waits. It is reconciled after the first call has ended. */
   waits(key: string, machine: Key): void {
     this.#calls.get(key)?.waiting.add(machine);
   }

@@ -211,7 +211,8 @@ export class Performer {
 
   async #deleteObject(scope: Scope): Promise<void> {
     const { name, uid, resourceVersion = '' } = scope.o.machine.metadata;
-    // The label of the Machine names its Node, and an annotation its interruption. If they changed, the deletion no longer applies.
+    // The label of the Machine contains the name of its Node, and an annotation contains its interruption. If they have
+    // changed, the decision to delete is no longer valid.
     const options = { preconditions: { uid, resourceVersion }, signal: scope.signal };
     const answer = await ignoreNotFound(this.#machines(scope).delete(name, options));
     // The answer is added to the cache. Otherwise the next reconcile could send the request again before the watch delivers

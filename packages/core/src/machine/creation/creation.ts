@@ -81,8 +81,8 @@ function planVm(o: MachineObservation, now: Date): Plan {
 }
 
 /**
- * Waits for the `before-create` hooks. Only a machine without a VM has them. After the creation timeout it becomes Failed, because
- * a VM of this machine would have no time to join.
+ * Waits for the `before-create` hooks of a machine without a VM. After the creation timeout, the machine becomes Failed,
+ * because a new VM would have no time to join.
  */
 function planCreateHooks(o: MachineObservation, now: Date): Plan | undefined {
   const timeout = after(o.machine.metadata.creationTimestamp, o.settings.creationTimeoutMs);
@@ -219,7 +219,7 @@ function createBackoff(o: MachineObservation, error: MachineError): Backoff {
   return ms > 0 ? { firstMs: ms, maxMs: ms } : CREATE_RETRY.ResourceExhausted;
 }
 
-/** Chooses the offering of the next `create`, or waits for capacity. Undefined: the machine may call `create`. */
+/** Chooses the offering of the next `create`, or waits for capacity. Returns undefined if the machine may call `create`. */
 function planCapacity(o: MachineObservation, now: Date): Plan | undefined {
   if (!o.offerings) return planShortage(o, now);
   const plan = planOffering(o, o.offerings, now);
@@ -229,11 +229,11 @@ function planCapacity(o: MachineObservation, now: Date): Plan | undefined {
   return { ...wait('another machine asks whether the offering has capacity', until), awaitsCapacity: true };
 }
 
-/** After a refusal, the next `create` does not wait: it has another offering, or is the probe of its offering. */
+/** Plans the next `create` after a refusal, without a wait: it uses another offering, or it is the probe of its offering. */
 function planElsewhere(o: MachineObservation, last: SettledCall, now: Date): Plan | undefined {
   const error = last.outcome.ok ? undefined : last.outcome.error;
   const because = error ? creationFailed(error) : '';
-  // The same time as in `planShortage`. With another one, the two would replace each other's status.
+  // This is the same time as in `planShortage`. With different times, the two would overwrite each other's status.
   const said = sayFailed(o, { ...last, at: now }, because);
   if (said.length > 0) return act(because, ...said);
   return planCapacity(o, now) ?? act('an offering has capacity', { do: 'call', call: 'create' });

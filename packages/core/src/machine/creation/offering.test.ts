@@ -36,7 +36,7 @@ interface Case {
   readonly offerings: readonly ObservedOffering[];
 }
 
-/** `call`, `record X`, or `wait M` with the minutes. */
+/** Returns `call`, `record X`, or `wait M` with the number of minutes. */
 function decide({ record, calls = {}, inherited = false, offerings }: Case): string {
   const annotations = record === undefined ? {} : { [Annotations.CapacityOffering]: record };
   const plan = planOffering(

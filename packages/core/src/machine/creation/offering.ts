@@ -2,18 +2,18 @@ import { Annotations } from '@mcm/api';
 import type { MachineObservation, ObservedOffering, Shortage } from '../model/observation.ts';
 import type { Plan } from '../model/plan.ts';
 
-/** The machine waits for the capacity of its offerings, or for the result of another machine's first call. */
+/** The machine waits for capacity of its offerings, or for the result of another machine's first call. */
 interface Waiting {
   readonly waitsFor: { readonly shortage?: Shortage; readonly until?: Date };
 }
 
-/** Returns true if the last `create` was refused for lack of capacity. Then no VM of the machine exists. */
+/** Returns true if the last `create` was refused because of missing capacity. Then the machine has no VM. */
 export const refusedCapacity = ({ calls: { last } }: Pick<MachineObservation, 'calls'>): boolean =>
   last?.kind === 'create' && !last.outcome.ok && last.outcome.error.code === 'ResourceExhausted';
 
 /**
- * Returns true if no `create` of the machine may have an unknown result. Only then it may have another offering, because a
- * lost answer may hide a VM. A record of an earlier process means that it may have sent a call.
+ * Returns true if the results of all `create` calls for the machine are known. Only then it may have another offering,
+ * because a call without an answer may have created a VM. If an earlier process wrote a record, it may have sent a call.
  */
 function isFree(o: MachineObservation, record: string | undefined): boolean {
   if (refusedCapacity(o)) return true;
@@ -24,8 +24,8 @@ const isShort = ({ shortage }: ObservedOffering, now: Date): boolean =>
   shortage !== undefined && !(shortage.free && now >= shortage.retryAt);
 
 /**
- * Chooses the first offering that has capacity, as far as known, and records it on the Machine. The record is written before
- * the call, so every later process repeats the call with the same offering. Undefined: the machine may call `create`.
+ * Chooses the first offering without a known shortage, and records it on the Machine. The record is written before the call,
+ * so every later process repeats the call with the same offering. Returns undefined if the machine may call `create`.
  */
 export function planOffering(
   o: MachineObservation,
@@ -49,7 +49,7 @@ export function planOffering(
   return choose(o, best, 'the first offering with capacity', best === first ? undefined : first);
 }
 
-/** Waits until one of the offerings may be tried again. Undefined: one of them may be tried now. */
+/** Waits until one of the offerings may be tried again. Returns undefined if one may be tried now. */
 function waitFor(offerings: readonly ObservedOffering[], now: Date): Waiting | undefined {
   const short = offerings.flatMap(({ shortage }) => (shortage ? [shortage] : []));
   if (short.length === 0 || offerings.some((each) => !isShort(each, now))) return undefined;
@@ -58,7 +58,7 @@ function waitFor(offerings: readonly ObservedOffering[], now: Date): Waiting | u
   return newest && { waitsFor: { shortage: { ...newest, retryAt, free: false } } };
 }
 
-/** Nothing is unknown, so a later process may choose freely. */
+/** The results of all calls are known, so a later process may choose any offering. */
 const forget = (): Plan => ({
   actions: [{ do: 'annotate', annotations: { [Annotations.CapacityOffering]: null } }],
   next: { kind: 'continue' },

@@ -203,7 +203,7 @@ function planRetry(
   return act('try again', { do: 'call', call: last.kind });
 }
 
-/** Waits for the `before-drain` hooks of a machine with a Node, also if the hooks appear during the drain. */
+/** Waits for the `before-drain` hooks of a machine with a Node, even if the hooks are added during the drain. */
 function planDrainHooks(o: MachineObservation, now: Date): Plan | undefined {
   if (!o.hasTarget || !o.node || hasReached(o.machine.status, 'deleteVolumeAttachments')) return undefined;
   const step = hasReached(o.machine.status, 'drain') ? 'drain' : 'getVmStatus';
@@ -212,7 +212,7 @@ function planDrainHooks(o: MachineObservation, now: Date): Plan | undefined {
   );
 }
 
-/** Waits for the `before-delete` hooks of a machine that may have a VM. The Node is empty. */
+/** Waits for the `before-delete` hooks of a machine that may have a VM. The Node is already drained. */
 function planDeleteHooks(o: MachineObservation, now: Date): Plan | undefined {
   if (wasNeverMade(o)) return undefined;
   return planHooks(o, 'before-delete', now, (because, event) =>

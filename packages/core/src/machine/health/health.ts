@@ -110,11 +110,11 @@ const isUpdating = (phase: string | undefined): boolean =>
  */
 const waitsForTaints = (node: Node): boolean => waitsForCriticalComponents(node) || readinessTaints(node).length > 0;
 
-/** Whether the machine's own Node is healthy, and pods can use it. */
+/** Returns true if the machine's own Node is healthy and pods can use it. */
 export const hasJoined = (o: MachineObservation): boolean =>
   o.node !== undefined && isWell(o) && !waitsForTaints(o.node) && isNodeOf(o.machine, o.node);
 
-/** Pending, or Failed because it did not join in time. */
+/** Returns true if the machine is Pending, or Failed because it did not join in time. */
 const neverJoinedYet = ({ machine: { status } }: MachineObservation): boolean =>
   status?.currentStatus?.phase === 'Pending' ||
   (status?.currentStatus?.phase === 'Failed' && status.lastOperation?.type === 'Create');

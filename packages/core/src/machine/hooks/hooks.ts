@@ -6,18 +6,21 @@ import { interruptionOf } from '../../interruption/notice.ts';
 import type { MachineObservation } from '../model/observation.ts';
 import { type Action, act, nextAt, type Plan, type PlannedEvent } from '../model/plan.ts';
 
-/** Writes the reason of the wait to the status, if the status does not have it. `event` is sent with the write. */
+/**
+ * Returns actions that write the reason of the wait to the status, unless the status already contains it. `event` is sent
+ * with the write.
+ */
 type Report = (because: string, event: PlannedEvent | undefined) => readonly Action[];
 
-/** Neither waits: `force-deletion` asks for an end, and the cloud ends an interrupted VM in any case. */
+/** Returns true if the machine does not wait for hooks: with `force-deletion`, or if the cloud will end its VM. */
 const ignoresHooks = ({ machine, interruptions }: MachineObservation): boolean =>
   isForceDeletion(machine) || (interruptions === true && interruptionOf(machine) !== undefined);
 
 /**
- * Begins the hooks of a stage, and waits until their owners have finished them. Undefined: the machine continues.
+ * Starts the hooks of a stage, and waits until their owners have finished them. Returns undefined if the machine continues.
  *
- * - A hook with `Continue` whose timeout has passed loses its annotation, with a warning.
- * - A hook with `Block` has no limit. Its timeout only sends a warning.
+ * - If the timeout of a hook with `Continue` has passed, its annotation is removed with a warning.
+ * - A hook with `Block` has no limit. After its timeout, there is only a warning.
  */
 export function planHooks(o: MachineObservation, stage: HookStage, now: Date, report: Report): Plan | undefined {
   if (ignoresHooks(o)) return undefined;
@@ -53,10 +56,13 @@ function planExpired(stage: HookStage, expired: readonly PendingHook[]): Plan {
   );
 }
 
-/** Whether a joining machine must not become Running yet, because its `after-ready` hooks have not finished. */
+/**
+ * Returns true if a machine whose Node has joined must not become Running yet, because its `after-ready` hooks have not
+ * finished.
+ */
 export const awaitsReadyHooks = (o: MachineObservation, now: Date): boolean =>
   !ignoresHooks(o) && stageState(o.machine, o.machineClass, 'after-ready', now).is !== 'done';
 
-/** A status write with an event, for {@link planHooks}. */
+/** Returns a status write together with an event, for {@link planHooks}. */
 export const withEvent = (actions: readonly Action[], event: PlannedEvent | undefined): readonly Action[] =>
   actions.map((action) => (action.do === 'writeStatus' ? defined({ ...action, event }) : action));

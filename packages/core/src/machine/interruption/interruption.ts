@@ -8,8 +8,8 @@ import type { MachineObservation } from '../model/observation.ts';
 import { type Action, act, nextAt, type Plan } from '../model/plan.ts';
 
 /**
- * Copies the interruption that an agent wrote to the Node, also during a deletion, whose drain must end before the VM. A
- * Node reports only about its own VM.
+ * Copies the interruption that an agent wrote to the Node. It also does so during a deletion, because the drain must end
+ * before the VM does. A Node only reports about its own VM.
  */
 export function planNodeNotice({ machine, node, interruptions }: MachineObservation, now: Date): Plan | undefined {
   if (!interruptions || !node || !isNodeOf(machine, node)) return undefined;
@@ -26,8 +26,8 @@ export function planNodeNotice({ machine, node, interruptions }: MachineObservat
 }
 
 /**
- * Deletes an interrupted machine. Its set then creates the successor, also if the set belongs to the original, because a
- * machine that is being deleted does not count. The deletion waits for the successor before the drain, see
+ * Deletes an interrupted machine, so its set creates the replacement. This also works with a set of the original, because a
+ * machine that is being deleted does not count. Before the drain, the deletion waits for the replacement, see
  * `planSuccessor`. Evidence is collected at the same time, because the notice is short.
  */
 export function planInterruption(o: MachineObservation, now: Date): Plan | undefined {
@@ -66,8 +66,8 @@ const isRunning = ({ machine, node, settings }: MachineObservation): boolean =>
   isHealthy(node.status?.conditions ?? [], settings.unhealthyConditionTypes);
 
 /**
- * Waits with the drain of an interrupted machine until its successor runs, as long as the notice leaves time. The Node is
- * cordoned already. Undefined: the drain begins or continues.
+ * Delays the drain of an interrupted machine until its replacement is Running, if the notice leaves enough time. The Node is
+ * already cordoned. Returns undefined if the drain starts or continues.
  */
 export function planSuccessor(o: MachineObservation, now: Date): Plan | undefined {
   const interruption = o.interruptions ? interruptionOf(o.machine) : undefined;

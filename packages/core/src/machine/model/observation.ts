@@ -18,14 +18,17 @@ export interface Shortage {
   readonly free: boolean;
 }
 
-/** An offering that a machine may have, with what is known about its capacity. */
+/** An offering that a machine may have, and what is known about its capacity. */
 export interface ObservedOffering {
-  /** The text of the Machine's record. */
+  /** The text that is recorded on the Machine. */
   readonly record: string;
-  /** For messages. */
+  /** Text for messages. */
   readonly text: string;
   readonly shortage?: Shortage;
-  /** Another machine makes the first call for the offering. The machine waits for the result, at most until then. */
+  /**
+   * Set if another machine makes the first call for the offering. This machine waits for the result, at most until this
+   * time.
+   */
   readonly awaitsFirstCall?: Date;
 }
 
@@ -127,7 +130,7 @@ export interface MachineObservation {
   readonly calls: CallMemory;
   /** Set if the cloud lacks capacity for machines of this class and zone. */
   readonly shortage?: Shortage | undefined;
-  /** The offerings that the machine may have, the first choice first. Absent: it has no alternatives. */
+  /** The offerings that the machine may have, the first choice first. Absent if it has no alternatives. */
   readonly offerings?: readonly ObservedOffering[] | undefined;
   /** The optional calls that the driver supports. `create` and `delete` are always supported. */
   readonly driver: { readonly initialize: boolean; readonly status: boolean };
@@ -155,9 +158,9 @@ export interface MachineObservation {
   readonly keeping?: KeepingState | undefined;
   /** True if the machine is being deleted and was Failed when the deletion started. */
   readonly deletedForHealth?: boolean | undefined;
-  /** Whether mcm reacts to interruptions. */
+  /** True if mcm reacts to interruptions. */
   readonly interruptions?: boolean;
-  /** For an interrupted machine of a set that is being deleted: whether its successor runs. */
+  /** Set for an interrupted machine of a set that is being deleted: whether its replacement is Running. */
   readonly successor?: 'running' | 'awaited' | undefined;
   /** The observed state of the drain. Set only for a machine that is being drained and has a Node. */
   readonly drain?: DrainObservation | undefined;

@@ -38,9 +38,9 @@ export type Action =
   | { readonly do: 'setNodeCondition'; readonly condition: Condition }
   /** Writes annotations of the Machine. The value null removes an annotation. */
   | { readonly do: 'annotate'; readonly annotations: Readonly<Record<string, string | null>> }
-  /** Stores the interruption that the Node reports on the Machine. */
+  /** Records the interruption from the Node on the Machine. */
   | { readonly do: 'recordInterruption'; readonly annotation: string; readonly event: PlannedEvent }
-  /** Deletes the Machine object, because the cloud interrupts its VM. */
+  /** Deletes the Machine object, because the cloud will end its VM. */
   | { readonly do: 'deleteInterrupted' }
   /** Sends an event of the Machine. */
   | { readonly do: 'say'; readonly event: PlannedEvent }
@@ -107,7 +107,7 @@ export interface Plan {
   readonly budgets?: readonly string[];
   /** Set if the machine waits because the cloud had no capacity for other machines of its class and zone. */
   readonly awaitsCapacity?: true;
-  /** The record of the offering that the machine will call `create` for next. */
+  /** The record of the offering for which the machine will call `create` next. */
   readonly intends?: string;
 }
 

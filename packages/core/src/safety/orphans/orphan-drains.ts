@@ -21,7 +21,7 @@ export interface OrphanDrainsOptions {
   readonly defaults: MachineDefaults;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Receives the decisions; absent: they are not recorded. */
+  /** Records the decisions. If absent, they are not recorded. */
   readonly journal?: Journal | undefined;
 }
 

@@ -54,7 +54,7 @@ export interface OrphanReconcileOptions {
   readonly frozen: () => boolean;
   /** Reconciles a key. */
   readonly wake: (key: Key) => void;
-  /** Receives the decisions; absent: they are not recorded. */
+  /** Records the decisions. If absent, they are not recorded. */
   readonly journal?: Journal | undefined;
   /** Aborts when the process stops. */
   readonly stop: AbortSignal;

@@ -8,19 +8,19 @@ export const DELETED = 'it is deleted';
 const DRAINED = 'it is drained and then deleted';
 const QUARANTINED = 'it is in quarantine';
 
-/** The state that decides about one VM that a live list of machines confirmed as an orphan. */
+/** The state that decides about one VM which a live list of machines confirmed as an orphan. */
 export interface OrphanVmInput {
   readonly vm: ListedInstance;
   readonly use: Use;
   readonly view: QuarantineView;
   readonly policy: OrphanOptions['policy'];
-  /** Until when a VM without a Node is kept; absent: it is not. */
+  /** Until when a VM without a Node is kept. Absent if it is not kept. */
   readonly heldUntil?: Date | undefined;
-  /** Whether the limit of deletions per hour admits the deletion. */
+  /** True if the limit of deletions per hour allows the deletion. */
   readonly admitted: boolean;
 }
 
-/** Returns the result for a VM as a sentence. The function is pure. */
+/** Returns the decision about a VM as a sentence. The function is pure. */
 export function orphanVerdict({ vm, use, view, policy, heldUntil, admitted }: OrphanVmInput, now: Date): string {
   if (use.use === 'claimed')
     return `it is kept because Node ${use.node.metadata.name} runs on it and is Ready. Restore the machine's spec.providerID if it was edited`;
@@ -33,8 +33,8 @@ export function orphanVerdict({ vm, use, view, policy, heldUntil, admitted }: Or
   return use.use === 'unclaimed' ? `${DRAINED}: Node ${use.node.metadata.name} runs on it and is Ready` : DELETED;
 }
 
-/** Whether a verdict drains the Node of the VM first. */
+/** Returns true if the decision is to drain the Node of the VM first. */
 export const isDrained = (verdict: string): boolean => verdict.startsWith(DRAINED);
 
-/** Whether a verdict keeps the VM until an operator decides. */
+/** Returns true if the decision is to keep the VM until an operator decides. */
 export const isQuarantined = (verdict: string): boolean => verdict.startsWith(QUARANTINED);

@@ -73,15 +73,15 @@ export function decideSet(
   return marked && machines <= limits.lower ? 'thaw' : 'leave';
 }
 
-/** The input of the decision about a set. */
+/** The state that decides about a set. */
 export interface OvershootInput extends Pick<OvershootOptions, 'safetyUp' | 'safetyDown'> {
   readonly set: MachineSet;
   readonly deployment?: MachineDeployment | undefined;
-  /** Number of its machines. */
+  /** Number of machines of the set. */
   readonly machines: number;
 }
 
-/** The decision about a set, with the numbers that it compared. */
+/** The decision about a set, with the numbers that were compared. */
 export interface OvershootPlan {
   readonly verdict: Verdict;
   readonly limits: Thresholds;

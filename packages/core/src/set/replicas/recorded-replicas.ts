@@ -5,13 +5,16 @@ import { planReplicas, type ReplicaPlan, type SetSnapshot } from './replicas.ts'
 
 /** The input of a decision about a set, without functions. */
 export interface SetInput extends Omit<SetSnapshot, 'nodeAnnotations' | 'isPostponed' | 'now'> {
-  /** By name of the node. */
+  /** Annotations of nodes by the name of the node. */
   readonly nodes: ReadonlyMap<string, Readonly<Record<string, string>> | 'unseen' | undefined>;
-  /** By UID of the machine. Absent: no node postpones. */
+  /** Whether a node postpones, by the UID of its machine. Absent if no node does. */
   readonly postponed?: ReadonlyMap<string, boolean> | undefined;
 }
 
-/** The snapshot with functions that keep their answers, and the input that contains them after the decision. */
+/**
+ * Returns the snapshot with functions that record their answers. It also returns the input, which contains these answers
+ * after the decision.
+ */
 function recordedSet(seen: SetSnapshot): { readonly seen: SetSnapshot; readonly input: SetInput } {
   const { nodeAnnotations, isPostponed, now: _now, ...rest } = seen;
   const nodes = new Map<string, ReturnType<typeof nodeAnnotations>>();
@@ -25,7 +28,7 @@ function recordedSet(seen: SetSnapshot): { readonly seen: SetSnapshot; readonly 
   };
 }
 
-/** The snapshot of a recorded decision. */
+/** Returns the snapshot of a recorded decision. */
 export function setSnapshot({ nodes, postponed, ...rest }: SetInput, now: Date): SetSnapshot {
   const recalled = postponed && recalling(postponed, 'the postponement of machine');
   return {

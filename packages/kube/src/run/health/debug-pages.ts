@@ -4,20 +4,20 @@ export interface DebugAnswer {
   readonly body: string;
 }
 
-/** A page below `/debug/` for clients on loopback, or with permission for its path. */
+/** A page below `/debug/`. It is for clients on loopback, and for clients with permission for its path. */
 export interface DebugPage {
-  /** For example `/debug/journal`. */
+  /** Path of the page, such as `/debug/journal`. */
   readonly path: string;
-  /** Its parameters and purpose, for the list of all pages. */
+  /** Parameters and purpose of the page, for the list of all pages. */
   readonly help: string;
   readonly answer: (query: URLSearchParams) => Promise<DebugAnswer>;
 }
 
-/** The debug pages of a program in addition to those that every program has. */
+/** The debug pages of a program, in addition to those of every program. */
 export class DebugPages {
   readonly #pages = new Map<string, DebugPage>();
 
-  /** Serves the page from now on. A page with the same path is replaced. */
+  /** Starts to serve the page. It replaces a page with the same path. */
   serve(page: DebugPage): void {
     this.#pages.set(page.path, page);
   }
@@ -26,7 +26,7 @@ export class DebugPages {
     return this.#pages.get(path);
   }
 
-  /** One line for each page. */
+  /** Returns one line for each page. */
   index(): string {
     return [...this.#pages.values()].map(({ path, help }) => `${path.padEnd(27)} ${help}\n`).join('');
   }

@@ -66,9 +66,12 @@ export interface DriverInvoker {
   /** Returns the versions of the class and the Secrets that a call for the machine would use. */
   inputsOf(machine: Machine): string;
   classOf(machine: Machine): MachineClass | undefined;
-  /** The offerings that the machine may have, the first choice first. Undefined: it has no alternatives. */
+  /** Returns the offerings that the machine may have, the first choice first. Undefined if it has no alternatives. */
   choicesOf(machine: Machine): readonly Choice[] | undefined;
-  /** The problems of the alternatives of a class, one sentence each. With a problem, its machines have none. */
+  /**
+   * Returns the problems of the alternatives of a class, one sentence each. If there are problems, the machines of the class
+   * have no alternatives.
+   */
   alternativeProblems(machineClass: MachineClass): readonly string[];
   /** Returns the problems of a class and its Secrets that can be found without the cloud, one sentence each. */
   check(machineClass: MachineClass): readonly string[];
@@ -97,7 +100,7 @@ export interface DriverInvoker {
     machineClass: MachineClass,
     notify: (notice: InterruptionNotice) => Promise<NoticeAnswer>,
   ): Promise<void>;
-  /** The source of notices of a class; undefined: none. */
+  /** Returns the source of notices of a class; undefined if there is none. */
   interruptionSourceOf(machineClass: MachineClass): string | undefined;
   /** Returns the cloud's ID of a volume. Undefined if the driver does not know the volume or its kind. */
   volumeIdOf(source: VolumeSource): string | undefined;
@@ -156,7 +159,10 @@ export interface InvokerOptions<Spec, Credentials> {
    * are tried.
    */
   readonly fallback?: ((machine: Machine, own: MachineClass) => readonly MachineClass[]) | undefined;
-  /** The offerings that machines of a class have on record, for listings; absent: only those of the class itself. */
+  /**
+   * Returns the offerings that are recorded on machines of a class, for listings. If absent, only the offerings of the class
+   * are listed.
+   */
   readonly recorded?: ((machineClass: MachineClass) => readonly Alternative[]) | undefined;
   /** Called for every request that the driver reports, for metrics. */
   readonly observeApi?: ObserveApi | undefined;

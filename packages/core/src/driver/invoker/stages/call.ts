@@ -25,7 +25,10 @@ export interface Call {
   readonly requireClass: () => MachineClass;
   /** Returns the Secrets of the class that the cache has now. */
   readonly secretsNow: () => ClassSecrets;
-  /** The alternative whose part of the cloud a listing searches; absent: that of the class or the machine. */
+  /**
+   * The alternative whose part of the cloud a listing searches. If absent, the listing searches the part of the class or the
+   * machine.
+   */
   readonly alternative?: Alternative | undefined;
   readonly onOverdue: OnOverdue | undefined;
   readonly progress: Progress;
