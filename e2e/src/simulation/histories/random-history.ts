@@ -25,6 +25,8 @@ export interface RandomOutcome extends Outcome {
 export interface FleetHistoryOptions extends HistoryOptions {
   /** Wraps the client of a controller, for example to add a defect. */
   readonly wrap?: NonNullable<WorldOptions['wrap']>;
+  /** Wraps the requests of the machine controller to the cloud, for example to add a defect. */
+  readonly wrapCloud?: NonNullable<WorldOptions['wrapCloud']>;
   /** A defect of the leader election. */
   readonly elected?: Pick<WorldOptions, 'unfenced'>;
 }
@@ -48,7 +50,7 @@ export async function play(mode: FleetMode, options: FleetHistoryOptions): Promi
     disks: mode === 'disks',
     interruptions: mode === 'interruptions',
     alternatives: capacity && ALTERNATIVES,
-    wrapCloud: capacity?.wrap,
+    wrapCloud: options.wrapCloud ?? capacity?.wrap,
     isSeparate: seed % 2 === 1,
     ...elected,
     restartAfterMs: 1_000 * (seed % 11),
