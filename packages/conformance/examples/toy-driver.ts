@@ -1,4 +1,5 @@
 import {
+  type AlternativeRules,
   type DriverContext,
   type DriverRequest,
   defineDriver,
@@ -22,6 +23,17 @@ type Spec = z.infer<typeof Spec>;
 /** The keys of the Secret of a MachineClass. */
 const Credentials = z.looseObject({ token: z.string().min(1), userData: z.string() });
 type Credentials = z.infer<typeof Credentials>;
+
+const sizeOf = (text: string | undefined) => Spec.shape.size.safeParse(text).data;
+
+/** A class may list other sizes for times without capacity. */
+const alternatives: AlternativeRules<Spec> = {
+  fields: ['machineType'],
+  apply: (spec, { machineType }) => ({ ...spec, size: sizeOf(machineType) ?? spec.size }),
+  problem: (_, { machineType }) =>
+    sizeOf(machineType) ? undefined : `machineType: ${machineType} is not a size; write small or large`,
+  offering: ({ size }) => ({ region: '', zone: '', subnet: '', machineType: size, market: '' }),
+};
 
 const ENDPOINT = 'https://api.toy.example';
 const PREFIX = 'toy:///';
@@ -128,6 +140,7 @@ export function createDriver({ clock, connect }: DriverContext) {
     name: 'toy',
     providerSpec: Spec,
     credentialsSchema: Credentials,
+    alternatives,
 
     create: async (request) => {
       const { name, uid } = request.machine.metadata;

@@ -22,6 +22,14 @@ export const conformanceConfig = z.strictObject({
     quota: answer.optional(),
     unauthorized: answer.optional(),
   }),
+  alternative: z
+    .strictObject({
+      machineType: z.string().optional(),
+      zone: z.string().optional(),
+      subnet: z.string().optional(),
+      market: z.enum(['spot', 'on-demand']).optional(),
+    })
+    .optional(),
   otherCluster: z.record(z.string(), z.unknown()).optional(),
   volumes: z.array(z.strictObject({ source: z.record(z.string(), z.unknown()), id: z.string().nullable() })).optional(),
   ignoredFields: z.array(z.string()).optional(),

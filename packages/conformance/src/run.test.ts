@@ -107,6 +107,14 @@ const BAD: readonly (readonly [string, string, CreateDriver])[] = [
     },
   ],
   [
+    'alternatives',
+    'a token of its own for each process',
+    (context) => {
+      const mine = fresh();
+      return createDriver(asking(context, (body) => ({ ...body, token: `${body.token}-${mine}` })));
+    },
+  ],
+  [
     'lost answers of a creation',
     'a token of its own for each call',
     (context) => createDriver(asking(context, (body) => ({ ...body, token: fresh() }))),

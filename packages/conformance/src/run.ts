@@ -1,5 +1,6 @@
 import { type Clock, errorText, realClock, seededRandom, type Transport, undiciTransport } from '@mcm/kube';
 import { adoption } from './scenarios/adoption.ts';
+import { alternatives } from './scenarios/alternatives.ts';
 import { creation } from './scenarios/creation.ts';
 import { deletion } from './scenarios/deletion.ts';
 import { interruptions } from './scenarios/interruptions.ts';
@@ -14,6 +15,7 @@ import type { ConformanceTarget, World } from './stage/target.ts';
 /** All scenarios that a driver must pass. */
 export const SCENARIOS: readonly Scenario[] = [
   ...creation,
+  ...alternatives,
   ...adoption,
   ...refusals,
   ...lookup,

@@ -1,4 +1,4 @@
-import type { Machine, MachineClass } from '@mcm/api';
+import { Annotations, type Machine, type MachineClass } from '@mcm/api';
 import {
   createInvoker,
   DRIVER_TIMEOUTS,
@@ -95,6 +95,8 @@ export class Stage {
       readonly timeouts?: DriverTimeouts;
       /** The identity of the process's control cluster; absent: the process does not know it. */
       readonly owner?: string;
+      /** The alternatives of the class. */
+      readonly alternatives?: readonly object[];
     } = {},
   ): Process {
     const { target, world, log } = this;
@@ -102,7 +104,7 @@ export class Stage {
     const stop = new AbortController();
     this.#stops.push(stop);
     const driver = target.createDriver({ clock: world.clock, random: this.#random, connect: wire.connect });
-    const machineClass = classOf(target, change.spec);
+    const machineClass = change.alternatives ? this.classWith(change.alternatives) : classOf(target, change.spec);
     const secret = secretOf({ ...(change.secret ?? target.secret) });
     const invoker = createInvoker({
       driver,
@@ -118,6 +120,13 @@ export class Stage {
 
   get machineClass(): MachineClass {
     return classOf(this.target, undefined);
+  }
+
+  /** The class with alternatives. */
+  classWith(alternatives: readonly object[]): MachineClass {
+    const { metadata, ...machineClass } = this.machineClass;
+    const annotations = { [Annotations.CapacityAlternatives]: JSON.stringify(alternatives) };
+    return { ...machineClass, metadata: { ...metadata, annotations } };
   }
 
   /** A Machine without a VM. */

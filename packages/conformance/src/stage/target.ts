@@ -1,4 +1,4 @@
-import type { DriverContext, DriverDefinition, VolumeSource } from '@mcm/core';
+import type { Alternative, DriverContext, DriverDefinition, VolumeSource } from '@mcm/core';
 import type { Clock, Transport } from '@mcm/kube';
 
 /** Creates a driver. A process does this when it starts. */
@@ -82,6 +82,8 @@ export interface ConformanceTarget {
   /** The keys and values of the Secret, including `userData`. */
   readonly secret: Readonly<Record<string, string>>;
   readonly dialect: Dialect;
+  /** An alternative of the class that works in the cloud. Absent: the scenario is skipped. */
+  readonly alternative?: Alternative | undefined;
   /** Provider spec of another cluster in the same account. Absent: the scenario is skipped. */
   readonly otherCluster?: Readonly<Record<string, unknown>> | undefined;
   /** Volumes with their IDs in the cloud. The ID is null for a volume that does not belong to this cloud. */

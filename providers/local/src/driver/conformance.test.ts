@@ -41,6 +41,7 @@ const target: ConformanceTarget = {
     unauthorized: refusal(401, 'Unauthenticated'),
   },
   listed: 501,
+  alternative: { zone: 'local-b', machineType: 'large' },
   otherCluster: { ...spec, tags: { 'kubernetes.io/cluster/theirs': '1' } },
 };
 

@@ -97,6 +97,15 @@ export const MACHINES: BoardSpec = {
             '{{machine_deployment}}',
           ],
         ),
+        timeseries(
+          'Offerings without capacity',
+          'short',
+          'Machine types and zones without capacity. New machines get the next alternative of their class.',
+          [
+            'max by (machine_type, zone, subnet, market) (mcm_capacity_offering_short)',
+            '{{machine_type}} {{zone}} {{subnet}} {{market}}',
+          ],
+        ),
         timeseries('Orphans', 'short', 'VMs and Nodes without a Machine at the last check.', [
           'max by (kind) (mcm_machine_orphans)',
           '{{kind}}',

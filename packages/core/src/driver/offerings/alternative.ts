@@ -6,10 +6,10 @@ export type Market = 'spot' | 'on-demand';
 
 /** Another offering for the VMs of a class. If a field is absent, the value of the provider spec is used. */
 export interface Alternative {
-  readonly machineType?: string;
-  readonly zone?: string;
-  readonly subnet?: string;
-  readonly market?: Market;
+  readonly machineType?: string | undefined;
+  readonly zone?: string | undefined;
+  readonly subnet?: string | undefined;
+  readonly market?: Market | undefined;
 }
 
 /** A field that an alternative may have. */
@@ -118,6 +118,6 @@ export const alternativesText = (machine: Machine, machineClass: MachineClass): 
 
 /** Returns an alternative as text for messages, such as `machineType m6i.large, zone b`. */
 export const alternativeText = (alternative: Alternative): string => {
-  const fields = Object.entries(alternative).map(([field, value]) => `${field} ${String(value)}`);
+  const fields = Object.entries(normal({ ...alternative })).map(([field, value]) => `${field} ${String(value)}`);
   return fields.length === 0 ? 'the first choice' : fields.join(', ');
 };

@@ -1,0 +1,63 @@
+import { Annotations, type Machine } from '@mcm/api';
+import { expect, Skip } from '../stage/outcome.ts';
+import type { Scenario } from '../stage/scenario.ts';
+import type { Process, Stage } from '../stage/stage.ts';
+
+/** A machine with an offering on record, as the controller calls the driver for it. */
+const withRecord = (machine: Machine, alternative: object): Machine => ({
+  ...machine,
+  metadata: {
+    ...machine.metadata,
+    annotations: { ...machine.metadata.annotations, [Annotations.CapacityOffering]: JSON.stringify(alternative) },
+  },
+});
+
+const withId = (machine: Machine, providerID: string): Machine => ({
+  ...machine,
+  spec: { ...machine.spec, providerID },
+});
+
+/** The cloud refuses the first choice, and then creates the VM with the alternative. */
+async function refusedFirst(stage: Stage, process: Process, machine: Machine): Promise<void> {
+  process.wire.assess = (request) => (stage.isWrite(request) ? stage.target.dialect.exhausted : 'passes');
+  const refused = await stage.end(stage.create(process, machine));
+  process.wire.assess = () => 'passes';
+  expect(!refused.ok, 'creation succeeds although the cloud refuses it');
+  expect(refused.error.code === 'ResourceExhausted', `the refusal is reported as ${refused.error.code}`);
+}
+
+async function alternative(stage: Stage): Promise<void> {
+  const { alternative: chosen } = stage.target;
+  const process = stage.process({ alternatives: chosen ? [chosen] : [] });
+  if (!process.driver.alternatives) throw new Skip('the driver supports no alternatives');
+  if (!chosen) throw new Skip('the configuration contains no alternative');
+  const problems = process.invoker.alternativeProblems(stage.classWith([chosen]));
+  expect(problems.length === 0, problems.join('; '));
+  const plain = stage.machine('alternative');
+  await refusedFirst(stage, process, plain);
+  const machine = withRecord(plain, chosen);
+  const made = await stage.must('creation with the alternative', stage.create(process, machine));
+  const other = stage.process({ alternatives: [chosen] });
+  const again = await stage.must('creation, called again by a new process,', stage.create(other, machine));
+  expect(again.providerId === made.providerId, `a repeated creation makes a second VM: ${again.providerId}`);
+  for (const asked of [machine, withId(machine, made.providerId), withId(plain, made.providerId)]) {
+    const found = await stage.must('status', stage.obtain(other, asked));
+    expect(found.providerId === made.providerId, `status returns ${found.providerId}, creation ${made.providerId}`);
+  }
+  if (other.invoker.can.list) {
+    const vms = await stage.must('list', other.invoker.list(stage.classWith([chosen])));
+    const own = vms.filter(({ machineName }) => machineName === plain.metadata.name);
+    expect(own.length === 1, `list returns ${own.length} VMs of a machine with an alternative`);
+  }
+  await stage.retry('deletion', () => stage.delete(other, machine));
+  const left = (await stage.inventory()).filter((each) => each.includes(plain.metadata.name));
+  expect(left.length === 0, `left over: ${left.join(', ')}`);
+}
+
+export const alternatives: readonly Scenario[] = [
+  {
+    name: 'alternatives',
+    suffers: 'a VM with another machine type or zone is lost, or a machine gets two VMs',
+    run: alternative,
+  },
+];
