@@ -1,6 +1,6 @@
 import { Annotations, crds, machines } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
-import { nodes, seededRandom, type VirtualClock } from '@mcm/kube';
+import { type EventObject, events, nodes, podDisruptionBudgets, seededRandom, type VirtualClock } from '@mcm/kube';
 import { thoroughly } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import type { InterruptionNotice } from '../driver/contract/driver.ts';
@@ -176,3 +176,25 @@ test('killed twice at random points, over several seeds', async () => {
     await interrupted([Math.floor(random.next() * 20), Math.floor(random.next() * 20)], seed);
   }
 }, 300_000);
+
+test('pods that a budget protects are evicted until shortly before the deadline, and then deleted', async () => {
+  const { rig } = await started();
+  await rig.createMachine('m-0');
+  await runs(rig, 'm-0');
+  await rig.createPod('web', 'm-0', { app: 'web' });
+  await rig.admin.resource(podDisruptionBudgets, NAMESPACE).create({
+    metadata: { name: 'web', namespace: NAMESPACE },
+    spec: { minAvailable: 1, selector: { matchLabels: { app: 'web' } } },
+  } as never);
+  rig.cloud.announce(noticeOf(rig));
+  const start = rig.clock.now().getTime();
+  await rig.until(async () => (await rig.podNames()).length === 0);
+  const took = rig.clock.now().getTime() - start;
+  expect(took).toBeGreaterThanOrEqual(109_000);
+  expect(took).toBeLessThan(120_000);
+  await rig.until(async () => rig.cloud.vms.length === 0);
+  expect(rig.clock.now().getTime() - start).toBeLessThan(120_000);
+  await rig.clock.advance(60_000);
+  const { items } = await rig.admin.resource<EventObject>(events, NAMESPACE).list();
+  expect(items.map(({ message }) => message)).toContainEqual(expect.stringMatching(/because the cloud ends the VM: default\/web$/));
+});

@@ -19,6 +19,7 @@ const LOOK_EVERY_MS = 2_000;
 /** A metadata service on the same host answers at once, or not at all. */
 const LOOK_FOR_MS = 5_000;
 
+/** The source of notices of a node, and the Node that gets them. */
 export interface NoticeWatchOptions {
   readonly source: NoticeSource;
   readonly metadata: Transport;
