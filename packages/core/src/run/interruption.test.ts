@@ -1,6 +1,14 @@
 import { Annotations, crds, machines } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
-import { type EventObject, events, nodes, podDisruptionBudgets, seededRandom, type VirtualClock } from '@mcm/kube';
+import {
+  type EventObject,
+  events,
+  nodes,
+  podDisruptionBudgets,
+  pods,
+  seededRandom,
+  type VirtualClock,
+} from '@mcm/kube';
 import { thoroughly } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import type { InterruptionNotice } from '../driver/contract/driver.ts';
@@ -196,5 +204,27 @@ test('pods that a budget protects are evicted until shortly before the deadline,
   expect(rig.clock.now().getTime() - start).toBeLessThan(120_000);
   await rig.clock.advance(60_000);
   const { items } = await rig.admin.resource<EventObject>(events, NAMESPACE).list();
-  expect(items.map(({ message }) => message)).toContainEqual(expect.stringMatching(/because the cloud ends the VM: default\/web$/));
+  expect(items.map(({ message }) => message)).toContainEqual(
+    expect.stringMatching(/because the cloud ends the VM: default\/web$/),
+  );
+});
+
+test('after a long notice, the drain begins when the successor of the set runs', async () => {
+  const { rig } = await started();
+  const ownerReferences = [
+    { apiVersion: 'machine.sapcloud.io/v1alpha1', kind: 'MachineSet', name: 'set', uid: 'set', controller: true },
+  ];
+  await rig.createMachine('m-0', {}, { ownerReferences });
+  await runs(rig, 'm-0');
+  await rig.createPod('web', 'm-0');
+  rig.cloud.announce(noticeOf(rig, { deadline: new Date(rig.clock.now().getTime() + 1_800_000).toISOString() }));
+  await rig.clock.advance(300_000);
+  expect(await rig.description('m-0')).toContain('its successor does not run yet, and the notice leaves time');
+  expect((await rig.nodes())[0]?.spec.unschedulable).toBe(true);
+  expect((await rig.admin.resource(pods, NAMESPACE).get('web')).metadata.deletionTimestamp).toBeUndefined();
+  await rig.createMachine('m-1', {}, { ownerReferences });
+  await runs(rig, 'm-1');
+  await rig.clock.advance(2_000);
+  const [web] = (await rig.admin.resource(pods, NAMESPACE).list()).items;
+  expect(web?.metadata.deletionTimestamp).toBeDefined();
 });
