@@ -58,6 +58,10 @@ const flags = {
       default: DEFAULT_SETTINGS.protectNodesDuringRollout,
       help: 'prevent the cluster autoscaler from removing nodes of a MachineDeployment during a rollout',
     }),
+    'ready-condition': booleanFlag({
+      default: DEFAULT_SETTINGS.readyCondition,
+      help: 'write the conditions Ready and Stalled of MachineDeployments, for kubectl wait, Flux and Argo CD',
+    }),
     'count-terminating-towards-surge': booleanFlag({
       default: DEFAULT_SETTINGS.countTerminating,
       help: 'count terminating machines towards replicas and surge when the manager creates machines; the annotation rollout.machine.sapcloud.io/count-terminating-towards-surge overrides it',
@@ -171,6 +175,7 @@ export const managerBinary = (tracing: TracingSettings | TracingOff): BinaryDefi
         safetyDown: given['safety-down'],
         overshootingPeriodMs: given['machine-safety-overshooting-period'],
         protectNodesDuringRollout: given['autoscaler-scaledown-annotation-during-rollout'],
+        readyCondition: given['ready-condition'],
         countTerminating: given['count-terminating-towards-surge'],
         rolloutAnnotations: given['feature-gates']['RolloutAnnotations'] === true,
         ...safeguardsOf(given),

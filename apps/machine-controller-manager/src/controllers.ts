@@ -76,6 +76,8 @@ export interface ManagerSettings extends SafeguardSettings {
   readonly overshootingPeriodMs: number;
   /** Whether the cluster autoscaler must not remove the nodes of a rollout. */
   readonly protectNodesDuringRollout: boolean;
+  /** Whether MachineDeployments have the conditions `Ready` and `Stalled`. */
+  readonly readyCondition: boolean;
 }
 
 /** The default values of the original's flags. */
@@ -85,6 +87,7 @@ export const DEFAULT_SETTINGS: ManagerSettings = {
   safetyDown: 1,
   overshootingPeriodMs: 60_000,
   protectNodesDuringRollout: true,
+  readyCondition: false,
   ...SAFEGUARD_DEFAULTS,
 };
 
@@ -141,10 +144,7 @@ export function createControllers(environment: Environment, settings: ManagerSet
   const { safetyUp, safetyDown, overshootingPeriodMs: periodMs } = settings;
   const concurrency = (name: string): number => settings.concurrencyByController?.[name] ?? settings.concurrency;
   const controllers: readonly Controller[] = [
-    createDeploymentController(context, {
-      concurrency: concurrency('machinedeployment'),
-      protectNodesDuringRollout: settings.protectNodesDuringRollout,
-    }),
+    createDeploymentController(context, { ...settings, concurrency: concurrency('machinedeployment') }),
     createSetController({ ...context, recorder: setRecorder }, { concurrency: concurrency('machineset') }),
     createOvershootController(context, {
       concurrency: concurrency('overshoot-safety'),

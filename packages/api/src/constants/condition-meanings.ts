@@ -159,6 +159,36 @@ export const DEPLOYMENT_CONDITIONS = {
       },
     },
   },
+  Ready: {
+    means:
+      'Whether all machines have the current template and are available, for tools that wait for an object. It exists only with the flag `--ready-condition`. The original does not have this condition.',
+    reasons: {
+      Complete: { status: 'True', means: 'All machines have the current template and are available.' },
+      Incomplete: { status: 'False', means: 'Machines are missing, not available, or of an older template.' },
+      Stalled: { status: 'False', means: 'The condition `Stalled` contains the cause.' },
+    },
+  },
+  Stalled: {
+    means:
+      'The deployment does not become ready without a change by a user. It exists only with the flag `--ready-condition`, and only during the problem. The original does not have this condition.',
+    reasons: {
+      InvalidSpec: {
+        status: 'True',
+        means: 'The condition `InvalidSpec` is true.',
+        help: 'See the message of `InvalidSpec`.',
+      },
+      RolloutBlocked: {
+        status: 'True',
+        means: 'The condition `RolloutBlocked` is true.',
+        help: 'See the message of `RolloutBlocked`.',
+      },
+      ProgressDeadlineExceeded: {
+        status: 'True',
+        means: 'The rollout made no progress for `spec.progressDeadlineSeconds`.',
+        help: 'Use `mcm explain` to find the machine that does not become available.',
+      },
+    },
+  },
   RolloutWaiting: {
     means:
       'The rollout waits for its window, for the end of a freeze, or for nodes that postpone it. Without this problem, the condition is absent. The original does not have this condition.',

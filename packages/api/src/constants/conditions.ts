@@ -20,6 +20,10 @@ export const MachineDeploymentConditions = {
   ReplacementHeld: 'ReplacementHeld',
   /** The manager ignores an invalid part of the object and applies the rest. Not in the original. */
   InputIgnored: 'InputIgnored',
+  /** All machines have the current template and are available. Only with `--ready-condition`. Ours. */
+  Ready: 'Ready',
+  /** The deployment does not become ready without a change by a user. Only with `--ready-condition`. Ours. */
+  Stalled: 'Stalled',
 } as const;
 
 /** Type of a MachineDeployment condition. */

@@ -30,6 +30,8 @@ const PARALLEL_NODES = 16;
 export interface DeploymentOptions {
   /** Whether nodes are protected from the cluster autoscaler during a rollout. */
   readonly protectNodesDuringRollout: boolean;
+  /** Whether the status has the conditions `Ready` and `Stalled`. The default is false. */
+  readonly readyCondition?: boolean | undefined;
   /** Replaces {@link planRollout}. Tests pass a function that fails. */
   readonly decide?: typeof planRollout;
 }

@@ -105,7 +105,7 @@ export class DeploymentReconciler {
     this.#requests = new ScaleRequests(this.#access);
     this.#classLookup = new ClassLookup(context);
     this.#decide = options.decide ?? planRollout;
-    this.#status = new StatusWriter(this.#access);
+    this.#status = new StatusWriter(this.#access, options);
     this.#execution = new PlanExecution(this.#access, this.#status, options);
   }
 

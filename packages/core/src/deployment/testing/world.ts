@@ -68,6 +68,7 @@ export interface WorldOptions extends MachineLives {
   /** Names of the existing MachineClasses. The default is small, large and huge. */
   readonly classes?: readonly string[];
   readonly decide?: DeploymentOptions['decide'];
+  readonly readyCondition?: boolean;
   /** Records the decisions of all controller processes. */
   readonly journal?: Journal;
   /** Wraps the logger of the controllers. */
@@ -209,6 +210,7 @@ export class World implements AsyncDisposable {
       createDeploymentController(context, {
         concurrency: 10,
         protectNodesDuringRollout: true,
+        readyCondition: this.#options.readyCondition,
         ...(decide ? { decide } : {}),
       }),
       createOvershootController(context, { safetyUp, safetyDown, periodMs: 60_000, concurrency: 1 }),

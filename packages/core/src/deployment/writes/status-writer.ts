@@ -22,6 +22,7 @@ import { pauseCondition, progressDeadline, withProgress } from '../state/progres
 import { type CountedSets, deploymentStatus, deploymentStatusDiffers } from '../state/status.ts';
 import type { RolloutPlan } from '../state/step.ts';
 import type { DeploymentAccess } from './access.ts';
+import { withoutReadiness, withReadiness } from './ready-condition.ts';
 import { messageOf, type SetCreation } from './set-writer.ts';
 
 /** Minimum interval between writes of a status in which only counts changed. */
@@ -40,9 +41,11 @@ const OURS: readonly MachineDeploymentConditionType[] = [
 export class StatusWriter {
   readonly #access: DeploymentAccess;
   readonly #pace = new Pace(STATUS_INTERVAL_MS);
+  readonly #readyCondition: boolean;
 
-  constructor(access: DeploymentAccess) {
+  constructor(access: DeploymentAccess, options: { readonly readyCondition?: boolean | undefined } = {}) {
     this.#access = access;
+    this.#readyCondition = options.readyCondition ?? false;
   }
 
   async write(
@@ -63,7 +66,8 @@ export class StatusWriter {
       status: { ...deployment.status, conditions: [...ownConditions(deployment, plan, did.creation, now)] },
     };
     const counted = deploymentStatus(base, sets, limitsOf(deployment).unavailable, now);
-    const status = plan.measureProgress ? withProgress(deployment, sets, counted, now) : counted;
+    const measured = plan.measureProgress ? withProgress(deployment, sets, counted, now) : counted;
+    const status = this.#readyCondition ? withReadiness(deployment, measured, now) : withoutReadiness(measured);
     const urgent =
       isComplete(deployment, status) ||
       (!semanticEqual(status.conditions, deployment.status?.conditions) &&
