@@ -1,4 +1,4 @@
-import { formatDurationMs, isForceDeletion, type Machine, type MachineClass, STEP_TEXTS } from '@mcm/api';
+import { formatDurationMs, formatTime, isForceDeletion, type Machine, type MachineClass, STEP_TEXTS } from '@mcm/api';
 import {
   ailmentsOf,
   FORCED,
@@ -52,7 +52,7 @@ export function machineWait(
     name: metadata.name,
     phase,
     since: since || undefined,
-    doing: doingOf(machine, phase, defaults),
+    doing: `${doingOf(machine, phase, defaults)}${interruptedText(machine)}`,
     deadline,
     errorCode: operation?.errorCode || undefined,
   };
@@ -123,6 +123,14 @@ function replacementOf({ metadata }: Machine, holds: readonly string[]): string 
   // No set owns the machine, so no controller replaces it.
   if (!metadata.ownerReferences?.some(({ controller }) => controller)) return '';
   return holds.length === 0 ? ' and replaced' : `, but it is not replaced while ${holds.join(', or ')}`;
+}
+
+/** The cause of the hurry, for a machine that the cloud interrupts. */
+function interruptedText(machine: Machine): string {
+  const interruption = interruptionOf(machine);
+  if (!interruption) return '';
+  const { kind, deadline } = interruption;
+  return `; interrupted by the cloud (${kind}, deadline ${formatTime(deadline)})`;
 }
 
 function deadlineOf(
