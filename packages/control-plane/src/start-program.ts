@@ -1,8 +1,8 @@
-/** The oldest supported Node.js, as `engines` of the packages states it. */
+/** The oldest supported version of Node.js. The field `engines` of the packages has the same. */
 const OLDEST_NODE = [22, 19] as const;
 
 /**
- * The sentence for a Node.js that is too old; undefined for a supported one.
+ * The error for a version of Node.js that is too old; undefined for a supported version.
  * @param version such as `20.20.2`
  */
 function oldNode(name: string, version: string): string | undefined {
@@ -13,10 +13,10 @@ function oldNode(name: string, version: string): string | undefined {
 }
 
 /**
- * Starts a program: verifies the version of Node.js and loads the rest.
+ * Starts a program. It checks the version of Node.js, and then loads the rest.
  *
- * This module and the modules that call it have no static import of a Node.js module. An older Node.js would stop at an import of
- * a name that it does not have, with a `SyntaxError` and before any code runs.
+ * This module and the modules that call it have no static import of a Node.js module. If such an import had a name that an
+ * older Node.js lacks, that version would stop with a `SyntaxError` before any code runs.
  * @param load imports the module with the rest of the program
  */
 export function startProgram(name: string, load: () => Promise<unknown>): void {
@@ -26,10 +26,11 @@ export function startProgram(name: string, load: () => Promise<unknown>): void {
     process.exitCode = 1;
     return;
   }
-  // The modules are compiled once, not at every start. From source, Node.js also strips the types once.
+  // With this cache, modules are not compiled at every start. If the program runs from source, Node.js also removes the
+  // types only once.
   process.getBuiltinModule('node:module').enableCompileCache();
   load().catch((error: unknown) => {
-    // Node.js would write its version as the last line of the log. The last line must be the cause.
+    // Node.js would print its version as the last line. The last line must be the cause.
     const { message, stack } = error instanceof Error ? error : { message: String(error), stack: '' };
     process.stderr.write(`${stack}\n${name}: the program could not start: ${message}\n`);
     process.exit(1);

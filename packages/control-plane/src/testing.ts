@@ -2,7 +2,7 @@ import type { Clock } from './apimachinery/objects/clock.ts';
 import type { ApiObject, ObjectMeta } from './apimachinery/objects/object.ts';
 import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from './plane.ts';
 
-/** A clock for tests, which only `advance` moves. */
+/** A clock for tests. Only `advance` changes its time. */
 export class StillClock implements Clock {
   #now = Date.parse('2026-01-01T00:00:00Z');
   readonly #timers = new Set<{ at: number; fn: () => void }>();
@@ -22,7 +22,7 @@ export class StillClock implements Clock {
     return this.#timers.size;
   }
 
-  /** Advances the time and fires all due timers in order. */
+  /** Advances the time, and fires all due timers in order. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms;
     for (;;) {
@@ -38,7 +38,7 @@ export class StillClock implements Clock {
   }
 }
 
-/** Waits for everything that needs no time. */
+/** Waits for all work that does not wait for a timer. */
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
@@ -46,7 +46,7 @@ export async function settle(): Promise<void> {
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
-  /** An object, a list or a Status; text that is not JSON is in `message`. */
+  /** An object, a list or a Status. A text that is not JSON is in `message`. */
   readonly body: AnswerBody;
 }
 
@@ -61,7 +61,7 @@ export interface WatchEvent {
   readonly object: ApiObject;
 }
 
-/** A client of an in-process control plane. */
+/** A client of a control plane in this process. */
 export class TestClient {
   readonly plane: ControlPlane;
 
@@ -82,7 +82,7 @@ export class TestClient {
     return { status: response.status, headers: response.headers, body: json ? JSON.parse(text) : { message: text } };
   }
 
-  /** Opens a watch; `events()` returns the received events, `ended` whether the server has closed it. */
+  /** Opens a watch. `events()` returns the received events, and `ended` tells whether the server has closed it. */
   async watch(path: string) {
     const gone = new AbortController();
     const response = await this.plane.fetch(new Request(`https://plane${path}`, { signal: gone.signal }));
@@ -105,7 +105,7 @@ export class TestClient {
   }
 }
 
-/** A control plane without controllers, whose clock does not move by itself. */
+/** Starts a control plane without controllers. Its clock does not advance by itself. */
 export async function startTestPlane(options: ControlPlaneOptions = {}) {
   const clock = new StillClock();
   const plane = await startControlPlane({ clock, controllers: false, ...options });

@@ -197,7 +197,7 @@ describe('impersonation', () => {
     });
     await bind('imp', 'imp', { kind: 'ServiceAccount', name: 'bot', namespace: 'default' });
     const token = await accountToken();
-    // The last used verb of this user was `impersonate`, so the refusal is about this verb.
+    // The last verb that this user used was `impersonate`, so the refusal names this verb.
     await call('GET', CONFIG_MAPS, { token, headers: as('alice') });
     const answer = await call('GET', CONFIG_MAPS, { token, headers });
     expect([answer.status, answer.body.message]).toEqual([403, expect.stringContaining(message)]);

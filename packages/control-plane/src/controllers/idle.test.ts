@@ -19,11 +19,11 @@ test('all controllers at once: a day in which nothing happens costs no write', a
     metadata: { name: 'b' },
     spec: { minAvailable: 1, selector: { matchLabels: { a: 'b' } } },
   });
-  // Its pods are never ready. After ten minutes the deployment reports it and writes nothing more.
+  // The pods of the deployment are never ready. After ten minutes, the deployment reports this. Then it writes nothing more.
   await plane.clock.advance(15 * 60_000);
   const version = async (): Promise<unknown> =>
     (await plane.must('GET', '/api/v1/namespaces?limit=1')).metadata.resourceVersion;
-  // By then the events of the start have ended.
+  // After this time, the events of the start have expired.
   await plane.clock.advance(2 * 3_600_000);
   const before = await version();
   await plane.clock.advance(24 * 3_600_000);

@@ -191,7 +191,7 @@ function visit(schema: Fields, place: Place, total: Total, found: SchemaCauses):
   specs.forEach((spec, at) => {
     causes.push(...validateSpec(spec, schema, field(at)));
   });
-  // The rules of an invalid schema are not compiled, because the results would be misleading.
+  // If the schema has errors, its rules are not compiled, because their errors would be misleading.
   const isInvalid = !found.isStructural || found.words.some(({ field = '' }) => field.startsWith(path));
   if (isInvalid || causes.length > 0) return causes;
   const isResource = place.isResource || schema['x-kubernetes-embedded-resource'] === true;

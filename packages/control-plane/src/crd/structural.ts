@@ -316,7 +316,9 @@ export interface SchemaCauses {
   readonly words: readonly StatusCause[];
 }
 
-/** Validates a schema: its structure, its defaults if it is structural, and always its keywords and extensions. */
+/**
+ * Validates a schema: its structure, its keywords and its extensions. If it is structural, its defaults are validated too.
+ */
 export function validateSchema(schema: Fields, path: string): SchemaCauses {
   const words: StatusCause[] = [];
   validateWords(schema, path, words);

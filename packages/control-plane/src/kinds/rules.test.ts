@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type ControlPlane, startControlPlane } from '../plane.ts';
 
-/** One body in many ways: each with one part of it changed, and the causes that kube-apiserver 1.36 gives for that. */
+/** Bodies that differ in one field each, with the errors of kube-apiserver 1.36. */
 
 let plane: ControlPlane;
 beforeAll(async () => {
@@ -19,7 +19,7 @@ async function send(path: string, body: Json): Promise<{ code: number; body: Jso
   return { code: answer.status, body: (await answer.json()) as Json };
 }
 
-/** The body with the value at a dotted path; undefined takes it away. */
+/** The body with another value at a dotted path. Undefined removes the field. */
 function changed(body: Json, path: string, value: unknown): Json {
   const copy = structuredClone(body);
   const steps = path.split('.');

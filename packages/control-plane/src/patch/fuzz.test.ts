@@ -69,7 +69,7 @@ const json = fc.letrec((tie) => ({
   ),
 })).value;
 
-/** A valid object. */
+/** Generates valid objects. */
 const fitting = fc
   .record(
     {
@@ -88,7 +88,7 @@ const fitting = fc
 
 const objectOf = (spec: unknown): ApiObject => ({ apiVersion: 'g/v1', kind: 'K', metadata: { name: 'x' }, spec });
 
-/** Runs a function that may only fail with a refusal. */
+/** Runs a function. Refusals are its only allowed errors. */
 function refusedOrDone(run: () => unknown): void {
   try {
     run();

@@ -159,7 +159,7 @@ describe('refusals', () => {
 });
 
 describe('large lists', () => {
-  /** Items that count how often their name is read. */
+  /** Items that count the reads of their names. */
   const counted = (count: number, prefix: string, extra: JsonObject, onRead: () => void): JsonObject[] =>
     Array.from({ length: count }, (_, at) =>
       Object.defineProperty({ ...extra }, 'name', {
@@ -188,7 +188,7 @@ describe('large lists', () => {
       patch({ containers }, { containers: change, '$setElementOrder/containers': $setElementOrder });
       return read;
     };
-    // Sorting costs a logarithm more; a look at each pair would cost 100 times as much.
+    // Sorting costs only a logarithmic factor more. A comparison of all pairs would cost 100 times as much.
     expect(reads(1000) / reads(100)).toBeLessThan(20);
   });
 });

@@ -13,7 +13,7 @@ interface Event {
   readonly object: ApiObject;
 }
 
-/** The same answer of a real kube-apiserver in both forms. */
+/** An answer of a real kube-apiserver in both forms. */
 interface Recorded {
   readonly path: string;
   readonly json: ApiObject | readonly Event[];
@@ -58,7 +58,7 @@ describe('encodeProtobuf', () => {
 });
 
 const SCALARS: Readonly<Record<string, unknown>> = {
-  // Also a quantity, which the models have as a text.
+  // This type also includes quantities, which are texts in the models.
   string: '5',
   boolean: true,
   number: 1.5,
@@ -74,7 +74,7 @@ const SCALARS: Readonly<Record<string, unknown>> = {
 };
 const WALK_DEPTH = 7;
 
-/** A value with everything set that a type has, to a depth. */
+/** A value of a type in which everything is set, down to a depth. */
 function sampleOf(type: string, depth: number): unknown {
   if (type.startsWith('[]')) return [sampleOf(type.slice(2), depth)];
   if (type.startsWith('{}')) return { b: sampleOf(type.slice(2), depth), a: sampleOf(type.slice(2), depth) };

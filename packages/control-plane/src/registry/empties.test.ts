@@ -45,7 +45,7 @@ test('an empty list changes the generation of webhooks and network policies only
   const emptied = await send('PUT', `${POLICIES}/n`, policy({ podSelector: { matchLabels: {} } }));
   expect(emptied.metadata.generation).toBe(2);
   expect((await send('PUT', `${POLICIES}/n`, policy({ podSelector: {} }))).metadata.generation).toBe(2);
-  // A default replaces it.
+  // A default replaces the empty list.
   const types = await send('PUT', `${POLICIES}/n`, policy({ podSelector: {}, policyTypes: [] }));
   expect(types.metadata.generation).toBe(2);
 });

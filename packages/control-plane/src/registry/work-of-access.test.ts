@@ -45,7 +45,7 @@ async function must({ client }: Setup, path: string, body: object): Promise<void
   expect([status, answer.message]).toEqual([201, undefined]);
 }
 
-/** Conditions of a guard in addition to the resource. */
+/** Conditions of a guard, in addition to its resource. */
 interface Narrow {
   readonly namespaceSelector?: object;
   readonly objectSelector?: object;
@@ -106,7 +106,7 @@ async function makeOthers(setup: Setup, count: number): Promise<void> {
   }
 }
 
-/** The numbers of guards that the first write after a change of one guard reads, among a number of others. */
+/** The numbers of guards that the first write after a change of one guard reads. @param others number of other guards */
 async function guardsLookedAt(others: number): Promise<number[]> {
   const allow = async ({ body }: { body: string }) => {
     const { request } = JSON.parse(body) as { request: { uid: string } };
@@ -138,7 +138,7 @@ test('the first write after a change of a guard reads only matching webhooks and
   expect(await guardsLookedAt(12)).toEqual(few);
 });
 
-/** The number of rules that are evaluated for a read of a user, among a number of roles and bindings of others. */
+/** The number of rules that are evaluated for a read of a user. @param others number of roles and bindings of other users */
 async function rulesAsked(others: number): Promise<number> {
   const setup = await startTestPlane();
   const grant = async (name: string): Promise<void> => {
@@ -166,7 +166,10 @@ test('only the rules of the bindings of a user are evaluated, independent of the
   expect(await rulesAsked(30)).toBe(alone);
 });
 
-/** The number of objects that the garbage collector reads for an owner with one dependent, among a number of other owners. */
+/**
+ * The number of objects that the garbage collector reads for an owner with one dependent. @param others number of other
+ * owners
+ */
 async function readsOfACollection(others: number): Promise<number> {
   await using plane = await TestPlane.start('garbage-collector');
   const makeFamily = async (name: string): Promise<void> => {

@@ -25,12 +25,12 @@ async function makeApp(plane: TestPlane, app: string): Promise<void> {
 const evict = (plane: TestPlane, name: string) =>
   plane.send('POST', `${PODS}/${name}/eviction`, { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name } });
 
-/** How many objects the second of two evictions reads: by then every budget was looked at once. */
+/** The number of objects that the second of two evictions reads. The first one has already read every budget once. */
 async function readsOfAnEviction(others: number): Promise<number> {
   await using plane = await TestPlane.start('disruption');
   for (const app of ['first', 'second']) await makeApp(plane, app);
   for (let i = 0; i < others; i++) {
-    // They share a label with the pods. The other label distinguishes them.
+    // The budgets have one label in common with the pods. The other label differs.
     const spec = { minAvailable: 1, selector: { matchLabels: { tier: 'web', app: `other-${i}` } } };
     await plane.must('POST', BUDGETS, { metadata: { name: `other-${i}` }, spec });
   }
@@ -57,7 +57,7 @@ test('a delete that nothing holds up reads its object twice', async () => {
   expect(parse).toHaveBeenCalledTimes(2);
 });
 
-/** How many records each request of a sort touches among so many others, as the store gives them. */
+/** The number of records that each type of request reads from the store. @param others number of other records */
 async function touched(others: number): Promise<Record<string, number>> {
   await using plane = await TestPlane.start('resourcequota');
   const spec = { nodeName: 'n', containers: [{ name: 'main', image: 'pause' }] };

@@ -9,25 +9,26 @@ import { pruneValue } from './prune.ts';
 import { validateRules } from './rules.ts';
 import { validateValue } from './validate.ts';
 
-/** The operations of one schema on whole objects. */
+/** A compiled schema with its operations on whole objects. */
 export interface CompiledSchema {
-  /** The schema as it is walked. */
+  /** The parsed schema. */
   readonly node: SchemaNode;
   /**
-   * Removes the fields that the schema does not know, honouring `x-kubernetes-preserve-unknown-fields` and embedded
-   * resources; returns their paths, e.g. `spec.foo`, sorted. Mutates. apiVersion, kind and metadata are left alone.
+   * Removes fields that the schema does not know. `x-kubernetes-preserve-unknown-fields` and embedded resources are
+   * respected. Returns the sorted paths of removed fields, e.g. `spec.foo`. apiVersion, kind and metadata stay. Mutates.
    */
   prune(object: ApiObject): string[];
-  /** The same without mutating, for strict field validation. */
+  /** The paths that {@link prune} would remove, for strict field validation. Does not mutate. */
   unknownFields(object: ApiObject): string[];
   /**
-   * Structural defaults; a null in a field that is not nullable takes the default or is dropped, except with `keepNulls` (server-side apply).
-   * Mutates.
+   * Sets the defaults in the schema. A null in a field that does not allow it is replaced by the default, or removed if
+   * there is none. With `keepNulls` (server-side apply), it stays. Mutates.
    */
   setDefaults(object: ApiObject, options?: { readonly keepNulls?: boolean }): void;
   /**
-   * Types, formats, limits, required fields, enums, then errors of `scale`, list keys, CEL rules (transition rules with `old`): the
-   * order of kube-apiserver's causes. `warn` gets what rules say of values that stood there before.
+   * Returns the errors of an object. As in kube-apiserver, the order is: types, formats, limits, required fields and enums,
+   * then the errors of `scale`, list keys and CEL rules. With `old`, transition rules are evaluated too. `warn` gets the
+   * errors of rules about values that have not changed.
    */
   validate(
     object: ApiObject,
@@ -54,7 +55,7 @@ function unknown(object: ApiObject, schema: JsonSchema, keep: boolean): string[]
   return found.sort();
 }
 
-/** Compiles a schema once; every operation of the result is cheap per object. CEL rules are compiled at their first use. */
+/** Compiles a schema once, so that the operations on objects are fast. CEL rules are compiled at their first use. */
 export function compileSchema(schema: JsonSchema, options: { celRules?: boolean } = {}): CompiledSchema {
   const node = nodeOf(schema);
   return {
@@ -68,11 +69,12 @@ export function compileSchema(schema: JsonSchema, options: { celRules?: boolean 
     validate: (object, old, scale = [], warn = undefined) => {
       const causes = [...validateValue(object, node, '', old), ...scale];
       const lists = validateLists(object, node, '', []);
-      // A list that was already broken may be stored again (ratcheting of kube-apiserver).
+      // A list whose old version was already invalid may be stored again (ratcheting of kube-apiserver).
       if (lists.length > 0 && (old === undefined || validateLists(old, node, '', []).length === 0))
         causes.push(...lists);
       if (options.celRules === false || !node.rulesBelow) return causes;
-      // A missing name is complained about elsewhere, but as a missing field it blocks the rules like any other.
+      // Another check reports a missing name. Here, a missing name also prevents the evaluation of rules, like any missing
+      // field.
       const isNameless = (object.metadata.name ?? '') === '';
       if (isNameless || causes.some((cause) => BLOCKING.has(cause.reason ?? ''))) {
         causes.push(invalid(NO_FIELD, null, RULES_NOT_CHECKED));

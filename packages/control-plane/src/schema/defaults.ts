@@ -4,8 +4,8 @@ import type { SchemaNode } from './model/node.ts';
 const takesDefault = (value: unknown, node: SchemaNode): boolean => value === null && !node.nullable;
 
 /**
- * Fills structural defaults, parents first, so that a default object is itself defaulted below.
- * A null where the schema is not nullable counts as absent.
+ * Sets the defaults in a schema. Parents come first, so that a default object gets the defaults of its fields. A null that
+ * the schema does not allow counts as absent.
  */
 export function setDefaults(value: unknown, node: SchemaNode): void {
   if (!node.defaultsBelow) return;
@@ -32,7 +32,10 @@ export function setDefaults(value: unknown, node: SchemaNode): void {
   }
 }
 
-/** Drops the nulls that no default has replaced and that the schema does not allow (object fields only, never list items). */
+/**
+ * Removes nulls that no default has replaced and that the schema does not allow. Only fields of objects are removed, never
+ * items of lists.
+ */
 export function dropNulls(value: unknown, node: SchemaNode): void {
   if (Array.isArray(value)) {
     if (node.items !== undefined) for (const item of value) dropNulls(item, node.items);

@@ -1,13 +1,16 @@
 import { isIP } from 'node:net';
 
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
-/** One label, with symbols and letters of any script; or labels before a last one of two letters or more. */
+/**
+ * A host name: one label with letters and symbols of any script, or several labels. The last of several labels has at least
+ * two letters.
+ */
 const HOSTNAME =
   /^(?:[a-zA-Z0-9\p{S}\p{L}](?:-?[a-zA-Z0-9\p{S}\p{L}]{0,62})?|(?:[a-zA-Z0-9\p{S}\p{L}](?:[a-zA-Z0-9\-\p{S}\p{L}]{0,61}[a-zA-Z0-9\p{S}\p{L}])?\.)+[a-zA-Z\p{L}]{2,63})$/u;
 const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
 const DATE_TIME = /^(\d{4}-\d{2}-\d{2})t(\d{2}):(\d{2}):(\d{2})(?:\.\d+)?(?:z|([+-])(\d{2}):(\d{2}))$/i;
 const GO_DURATION = /^[+-]?(?:0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/;
-/** A number and a word somewhere in the text: a unit, or what begins as the long form of one. */
+/** Finds a number with a unit, anywhere in the text. The unit is short, or starts like a long one. */
 const WORD_DURATION = /\d\s*(?:(?:ns|us|µs|ms|s|m|h|hr|d|w|wk)(?![A-Za-zµ])|nano|micro|milli|sec|min|hour|day|week)/i;
 /** Accepts the formats of Go's `net.ParseMAC`: 6, 8 or 20 bytes, in groups of two or four digits. */
 const MAC =
@@ -29,7 +32,7 @@ function isDateTime(text: string): boolean {
 }
 
 function isUri(text: string): boolean {
-  // `url.ParseRequestURI`: absolute, or a path from the root.
+  // Go's `url.ParseRequestURI` accepts an absolute URL, or a path that starts with a slash.
   if (text.startsWith('/')) return ![...text].some((char) => char <= ' ');
   return /^[a-zA-Z][a-zA-Z0-9+.-]*:/.test(text) && URL.canParse(text);
 }
@@ -82,7 +85,7 @@ const isbn13 = (text: string): boolean => {
   return sum % 10 === 0;
 };
 
-/** The string formats that kube-apiserver checks; every other format is a comment. */
+/** The string formats that kube-apiserver checks. All other formats are ignored. */
 const FORMATS: ReadonlyMap<string, (text: string) => boolean> = new Map<string, (text: string) => boolean>([
   ['date-time', isDateTime],
   ['datetime', isDateTime],
@@ -113,5 +116,5 @@ const FORMATS: ReadonlyMap<string, (text: string) => boolean> = new Map<string, 
   ['k8s-long-name', (text) => text.length <= 253 && text.split('.').every((part) => DNS_LABEL.test(part))],
 ]);
 
-/** Whether `text` has the given format; a format that the server does not know holds always. */
+/** Whether a text has a format. The result is true for a format that the server does not check. */
 export const hasFormat = (format: string, text: string): boolean => FORMATS.get(format)?.(text) ?? true;

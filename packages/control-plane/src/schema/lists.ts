@@ -24,7 +24,7 @@ function checkList(value: unknown[], node: SchemaNode, path: string, causes: Sta
   }
 }
 
-/** Finds duplicates in sets and list-maps. */
+/** Finds duplicates in sets, and in lists with keys. */
 export function validateLists(value: unknown, node: SchemaNode, path: string, causes: StatusCause[]): StatusCause[] {
   if (!node.listsBelow) return causes;
   if (Array.isArray(value)) {
@@ -46,15 +46,15 @@ export function validateLists(value: unknown, node: SchemaNode, path: string, ca
   return causes;
 }
 
-/** Old items of a list-map by their keys. Items of other lists cannot be matched. */
+/** The old items of a list with keys, by their keys. Items of other lists cannot be matched. */
 export function oldItems(old: unknown, node: SchemaNode): ReadonlyMap<string, unknown> | undefined {
   if (!Array.isArray(old) || node.listType !== 'map') return undefined;
   return new Map(old.map((item) => [itemKey(item, node), item]));
 }
 
 /**
- * Whether a value counts as unchanged (`CorrelatedObject.CachedDeepEqual` in Kubernetes). Items of list-maps are matched by their keys. An
- * object with an unknown field is never unchanged.
+ * Whether a value counts as unchanged (`CorrelatedObject.CachedDeepEqual` in Kubernetes). Items of lists with keys are
+ * matched by their keys. An object with an unknown field always counts as changed.
  */
 export function isUntouched(value: unknown, old: unknown, node: SchemaNode): boolean {
   if (Array.isArray(value)) {
@@ -76,6 +76,6 @@ export function isUntouched(value: unknown, old: unknown, node: SchemaNode): boo
   });
 }
 
-/** The key of an item in a list-map. */
+/** The key of an item in a list with keys. */
 export const itemKey = (item: unknown, node: SchemaNode): string =>
   sortedJson(node.listMapKeys.map((name) => (isRecord(item) ? (own(item, name) ?? null) : null)));

@@ -18,16 +18,19 @@ import type { RuleSpec, SchemaNode } from './model/node.ts';
 /** A compiled rule of a schema. */
 interface Rule {
   readonly spec: RuleSpec;
-  /** A text is the compile error of a rule in a CRD that was stored before the server validated rules. */
+  /**
+   * The compiled rule. It is an error text if the rule does not compile. Such a rule is in a CRD that was stored before the
+   * server validated rules.
+   */
   readonly program: Program | string;
   readonly usesOld: boolean;
   readonly message: Program | undefined;
 }
 
-/** The maximum length of a message from an expression, in bytes. */
+/** Maximum length of a message that an expression returns, in bytes. */
 const MAX_MESSAGE = 5 * 1024;
 
-/** The variables of a rule on a node. */
+/** The variables of a rule. */
 export function ruleVariables(node: SchemaNode, spec: RuleSpec, isResource: boolean): Declaration[] {
   const type = typeOfNode(node, 'selfType', isResource);
   const oldType = spec.optionalOldSelf === true ? optionalOf(type) : type;
@@ -53,7 +56,7 @@ function compileMessage(spec: RuleSpec, variables: readonly Declaration[]): Prog
   try {
     return compileCel(spec.messageExpression, variables);
   } catch (error) {
-    // A CRD with an invalid message expression is refused. For a stored one, the plain message is used.
+    // A CRD with an invalid message expression is refused. If it was stored before, the plain message is used.
     if (error instanceof CelCompileError) return undefined;
     throw error;
   }
@@ -93,7 +96,7 @@ function messageOf(rule: Rule, values: readonly unknown[]): string {
   return spec.message === undefined || spec.message === '' ? `failed rule: ${spec.rule.trim()}` : spec.message.trim();
 }
 
-/** The error of a failed rule. A structured value is omitted. */
+/** The error for a failed rule. If the value is an object or a list, the error does not contain it. */
 function causeOf(field: string, value: unknown, detail: string, reason: string | undefined): StatusCause {
   const isStructure = typeof value === 'object' && value !== null;
   switch (reason) {
@@ -110,10 +113,13 @@ function causeOf(field: string, value: unknown, detail: string, reason: string |
   }
 }
 
-/** The type of the value, in the error for a rule that could not be evaluated. */
+/** The type of the value. The error for a rule without a result contains it. */
 const typeOf = (node: SchemaNode): string => node.types[0] ?? '';
 
-/** Converts `.spec.a['b c']` to a field of an error. Properties in the schema follow a dot, also `['b-c']`; keys of maps are in brackets. */
+/**
+ * Converts the path `.spec.a['b c']` to the field of an error. A property of the schema follows a dot, even one in brackets
+ * such as `['b-c']`. Keys of maps are in brackets.
+ */
 function fieldOfPath(path: string, relative: string | undefined, from: SchemaNode): string {
   if (relative === undefined || relative === '') return path;
   let node: SchemaNode | undefined = from;
@@ -147,7 +153,7 @@ function failure(rule: Rule, error: CelRuntimeError, path: string, node: SchemaN
 
 interface Walk {
   readonly causes: StatusCause[];
-  /** Errors of failed rules for unchanged values. */
+  /** Errors of rules about values that have not changed. */
   readonly warnings: string[];
 }
 
@@ -176,7 +182,7 @@ function checkRules(
       if (rule.program.run(values) === true) continue;
       const at = fieldOfPath(path, rule.spec.fieldPath, node);
       const cause = causeOf(at === '' ? field : at, value, messageOf(rule, values), rule.spec.reason);
-      // Unchanged stored values may violate a rule, with a warning (ratcheting).
+      // A stored value that has not changed may violate a rule. Then the error is only a warning (ratcheting).
       if (untouched && !rule.usesOld) walk.warnings.push(`${cause.field}: ${cause.message}`);
       else walk.causes.push(cause);
     } catch (error) {
@@ -186,7 +192,10 @@ function checkRules(
   }
 }
 
-/** `parent`: whether the container is unchanged. It decides for values without an old value (items of lists without keys). */
+/**
+ * Evaluates the rules in a node and below it. @param parent whether the parent is unchanged; this counts for values without
+ * an old value, such as items of lists without keys
+ */
 function visit(
   value: unknown,
   old: unknown,
@@ -222,8 +231,9 @@ function visit(
 }
 
 /**
- * Evaluates the CEL rules of a schema for an object: rules on self, and transition rules if there is an old value. Programs are compiled
- * once per schema. Errors for unchanged values go to `warn`. `isResource`: the value is a whole object with metadata.
+ * Evaluates the CEL rules of a schema for an object. If there is an old value, transition rules are evaluated too. Rules are
+ * compiled once for each schema. `warn` gets the errors about values that have not changed. `isResource` means that the
+ * value is a whole object with metadata.
  */
 export function validateRules(
   value: unknown,

@@ -16,7 +16,10 @@ import { isUntouched, itemKey, oldItems } from './lists.ts';
 import type { SchemaNode } from './model/node.ts';
 import { RegExpError } from './model/regexp.ts';
 
-/** The errors of a value for one schema. `matches` is the number of checks, which selects the best of several alternatives. */
+/**
+ * The errors of a value for one schema. `matches` is the number of successful checks. It selects the best of several
+ * alternatives.
+ */
 interface Verdict {
   readonly causes: StatusCause[];
   matches: number;
@@ -31,7 +34,9 @@ interface GoType {
   readonly format: string;
 }
 
-/** The JSON type and format of a value in Go's decoder: integers that fit are int64, other numbers float64. */
+/**
+ * The JSON type and format of a value in Go's decoder. An integer of 64 bits is an int64, and any other number a float64.
+ */
 function goTypeOf(value: unknown): GoType {
   if (value === null || value === undefined) return { type: 'null', format: '' };
   if (typeof value === 'boolean') return { type: 'boolean', format: '' };
@@ -42,7 +47,7 @@ function goTypeOf(value: unknown): GoType {
       : { type: 'number', format: 'float64' };
   }
   if (typeof value === 'number') {
-    // Other integers had a fraction or an exponent in the text, so they are floats in Go.
+    // Other integers had a fraction or an exponent in the text. Go reads them as floats.
     return Number.isSafeInteger(value) ? { type: 'integer', format: 'int64' } : { type: 'number', format: 'float64' };
   }
   return { type: Array.isArray(value) ? 'array' : 'object', format: '' };
@@ -82,7 +87,7 @@ function checkType(value: unknown, node: SchemaNode, path: string, verdict: Verd
     mismatch(node.types.join(','), actual.type);
 }
 
-/** The error for a text that does not match the pattern. Only an older stored CRD can have an invalid pattern. */
+/** The error for a text that does not match the pattern. The pattern may be invalid if the CRD is an older stored one. */
 function patternProblem({ pattern, patternText }: SchemaNode, value: string): string | undefined {
   if (pattern === undefined) return undefined;
   if (!(pattern instanceof RegExpError)) return pattern.test(value) ? undefined : patternText;
@@ -130,7 +135,7 @@ function rangeProblem(value: number | bigint, node: SchemaNode, path: string): s
   return `Checked value must be of type ${type} ${format} in ${path}`;
 }
 
-/** For an integer, the limit is truncated to an integer, also in the error. */
+/** The limit in an error. For an integer, it is truncated to an integer. */
 const shownLimit = (limit: number, isInteger: boolean): string =>
   isInteger && Number.isFinite(limit) ? BigInt(limit).toString() : goFloat(limit);
 
@@ -265,7 +270,7 @@ function checkEnum(value: unknown, node: SchemaNode, path: string, verdict: Verd
   verdict.causes.push(notSupported(path === '' ? NO_FIELD : path, value, supported));
 }
 
-/** `old` is the old value. Unchanged values are not validated again (ratcheting). */
+/** Validates a value. @param old the old value; a value that has not changed is not validated again (ratcheting) */
 function checkValue(value: unknown, node: SchemaNode, path: string, verdict: Verdict, old?: unknown): void {
   verdict.matches++;
   if (old !== undefined && isUntouched(value, old, node)) return;
@@ -286,7 +291,10 @@ function checkValue(value: unknown, node: SchemaNode, path: string, verdict: Ver
   if (verdict.causes.length === before) verdict.matches++;
 }
 
-/** Validates a value with a schema: types, limits, formats, required fields, enums and combinations. CEL and list keys are checked elsewhere. */
+/**
+ * Validates a value with a schema: types, limits, formats, required fields, enums and combinations. Other functions check
+ * CEL rules and list keys.
+ */
 export function validateValue(value: unknown, node: SchemaNode, path = '', old?: unknown): StatusCause[] {
   const verdict: Verdict = { causes: [], matches: 0 };
   checkValue(value, node, path, verdict, old);

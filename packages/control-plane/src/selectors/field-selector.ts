@@ -17,13 +17,13 @@ type FieldSelector = (record: StoredRecord) => boolean;
 /** A parsed field selector. */
 export interface ParsedFieldSelector {
   readonly matches: FieldSelector;
-  /** Its requirements for the index. */
+  /** Its requirements, as the index needs them. */
   readonly where: readonly Demand[];
 }
 
 const withoutEscapes = (value: string): string => value.replace(/\\([\\,=])/g, '$1');
 
-/** Splits at commas that are not escaped with a backslash. */
+/** Splits a text at commas. A comma after a backslash is not a separator. */
 function split(text: string): string[] {
   const parts: string[] = [];
   let start = 0;
@@ -58,7 +58,7 @@ function parseTerm(part: string, whole: string): Term {
 
 function refuse(kind: KindDefinition, field: string): Error {
   const known = Object.keys(kind.selectableFields ?? {});
-  // Kinds with their own conversion function for field labels have other errors.
+  // Kinds with their own conversion of field labels report another error.
   if (kind.custom) return badRequest(`field label not supported: ${field}`);
   if (kind.kind === 'Job') return badRequest(`field label ${JSON.stringify(field)} not supported for Job`);
   if (known.length > 0) return badRequest(`field label not supported: ${field}`);
@@ -67,7 +67,7 @@ function refuse(kind: KindDefinition, field: string): Error {
   );
 }
 
-/** The terms of a selector, in the order in which the real parser reports errors. @throws StatusError 400 */
+/** Parses the terms of a selector, in the order in which the real parser reports errors. @throws StatusError 400 */
 export const parseTerms = (text: string): Term[] =>
   split(text)
     .sort()
@@ -75,7 +75,10 @@ export const parseTerms = (text: string): Term[] =>
     // A term without field and value is ignored.
     .filter(({ field, value }) => field !== '' || value !== '');
 
-/** The requirements of a selector for authorizers, with any fields. Empty: no requirements, or an invalid selector. */
+/**
+ * The requirements of a selector, for authorizers. They may name any field. The list is empty if there are none, or if the
+ * selector is invalid.
+ */
 export function fieldDemands(text: string): readonly Term[] {
   try {
     return parseTerms(text);
@@ -85,14 +88,14 @@ export function fieldDemands(text: string): readonly Term[] {
   }
 }
 
-/** Cluster-scoped built-in kinds with their own list of selectable fields, without a namespace. */
+/** Cluster-scoped built-in kinds that have their own list of selectable fields. The namespace is not one of them. */
 const WITHOUT_NAMESPACE: ReadonlySet<string> = new Set([
   '/namespaces',
   '/nodes',
   'certificates.k8s.io/certificatesigningrequests',
 ]);
 
-/** Other built-in kinds accept a selector of the namespace, also cluster-scoped ones. */
+/** Whether a kind accepts a selector of the namespace. All other built-in kinds do, even cluster-scoped ones. */
 const selectsNamespace = ({ namespaced, custom, group, plural }: KindDefinition): boolean =>
   namespaced || (!custom && !WITHOUT_NAMESPACE.has(`${group}/${plural}`));
 

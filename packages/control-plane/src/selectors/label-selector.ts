@@ -10,7 +10,7 @@ interface Requirement {
   readonly values: readonly string[];
 }
 
-/** Decides whether an object with these labels is meant. */
+/** Whether the labels of an object match a selector. */
 export type LabelSelector = (labels: Labels) => boolean;
 
 interface Token {
@@ -45,7 +45,7 @@ function tokenize(text: string): Token[] {
   return tokens;
 }
 
-/** A recursive descent over the grammar of `labels.Parse`, with its sentences. */
+/** Parses selectors by recursive descent. The grammar and the error texts are those of `labels.Parse`. */
 class Parser {
   readonly #tokens: Token[];
   #at = 0;
@@ -95,7 +95,7 @@ class Parser {
       this.#next();
       operator = '!';
     }
-    // `in` and `notin` may be keys where a key is expected.
+    // Where a key is expected, `in` and `notin` are keys.
     const token = this.#next();
     if (token.kind !== 'identifier' && token.kind !== 'word') {
       throw this.#fail(`found '${token.text}', expected: identifier`);
@@ -204,8 +204,8 @@ function holds({ key, operator, values }: Requirement, labels: Labels): boolean 
 }
 
 /**
- * Reads the `labelSelector` of a query: `a=b,c!=d,e in (f,g),h,!i,j>1`. undefined when it selects everything.
- * @throws StatusError 400 with the sentence of the real parser.
+ * Parses the `labelSelector` of a query: `a=b,c!=d,e in (f,g),h,!i,j>1`. Undefined if it selects everything.
+ * @throws StatusError 400 with the text of the real parser
  */
 export function parseLabelSelector(text: string): LabelSelector | undefined {
   const requirements = new Parser(text).parse();
@@ -213,7 +213,10 @@ export function parseLabelSelector(text: string): LabelSelector | undefined {
   return (labels) => requirements.every((requirement) => holds(requirement, labels));
 }
 
-/** The condition of a requirement on the label, for the lookup in the index. Comparisons of numbers need it at least. */
+/**
+ * The condition on the label that every match of a requirement meets, for the index. A comparison of numbers only requires
+ * that the label exists.
+ */
 function demandOf({ key, operator, values }: Requirement): Demand {
   const field = `${LABEL}${key}`;
   switch (operator) {
@@ -234,12 +237,12 @@ function demandOf({ key, operator, values }: Requirement): Demand {
 }
 
 /**
- * The conditions that every match of a `labelSelector` fulfills, for the lookup in the index.
+ * The conditions that every match of a `labelSelector` meets, for the index.
  * @throws StatusError 400 as `parseLabelSelector`
  */
 export const labelDemands = (text: string): Demand[] => new Parser(text).parse().map(demandOf);
 
-/** A `LabelSelector` as a spec has it. */
+/** A `LabelSelector` in a spec. */
 export interface SelectorObject {
   readonly matchLabels?: Readonly<Record<string, string>>;
   readonly matchExpressions?: readonly {
@@ -256,7 +259,7 @@ const EXPRESSION_OPERATORS: Readonly<Record<string, Requirement['operator']>> = 
   DoesNotExist: '!',
 };
 
-/** The requirements of a selector; undefined where one has an operator that there is not. */
+/** The requirements of a selector; undefined if one has an unknown operator. */
 function requirementsOf({ matchLabels, matchExpressions }: SelectorObject): Requirement[] | undefined {
   const requirements: Requirement[] = [];
   for (const [key, value] of Object.entries(matchLabels ?? {})) {
@@ -270,10 +273,13 @@ function requirementsOf({ matchLabels, matchExpressions }: SelectorObject): Requ
   return requirements;
 }
 
-/** The conditions that every match of a selector fulfills, for the lookup in the index. */
+/** The conditions that every match of a selector in a spec meets, for the index. */
 export const selectorDemands = (selector: SelectorObject): Demand[] => (requirementsOf(selector) ?? []).map(demandOf);
 
-/** The `LabelSelector` of a spec (matchLabels, matchExpressions). An absent one matches nothing, an empty one everything. */
+/**
+ * Compiles the `LabelSelector` of a spec (matchLabels, matchExpressions). An absent selector matches nothing, and an empty
+ * one everything.
+ */
 export function selectorOf(selector: SelectorObject | null | undefined): LabelSelector {
   if (selector === undefined || selector === null) return () => false;
   const requirements = requirementsOf(selector);

@@ -1,14 +1,14 @@
 import type { SelectorObject } from './label-selector.ts';
 
-/** Not valid in a label: the word of selectors without a value. */
+/** The index word of selectors without a value. It is not valid as a label. */
 const ANY = '*';
 
 const word = (namespace: string, key: string, value: unknown): string => `${namespace}/${key}=${String(value)}`;
 
 /**
- * Index words of an object with a label selector, to find the objects that select a set of labels. Returns alternative sets; one set is
- * sufficient. A set has one word for each allowed value of a label. A selector without values has one word for the namespace. An absent
- * selector selects nothing.
+ * Index words of an object with a label selector. With them, the index finds the objects that select a set of labels.
+ * Returns alternative sets; one set is sufficient. A set has one word for each allowed value of a label. A selector without
+ * values has one word for the namespace. An absent selector selects nothing.
  */
 export function wordsOfSelector(namespace: string, selector: SelectorObject | null | undefined): string[][] {
   if (selector === undefined || selector === null) return [];
@@ -21,7 +21,7 @@ export function wordsOfSelector(namespace: string, selector: SelectorObject | nu
   return sets.length === 0 ? [[`${namespace}/${ANY}`]] : sets;
 }
 
-/** All words of objects whose selector may match these labels. */
+/** All index words of objects whose selector may match these labels. */
 export const wordsOfLabels = (namespace: string, labels: Readonly<Record<string, string>> | undefined): string[] => [
   `${namespace}/${ANY}`,
   ...Object.entries(labels ?? {}).map(([key, value]) => word(namespace, key, value)),

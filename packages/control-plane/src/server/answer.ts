@@ -7,10 +7,10 @@ import type { Status } from '../apimachinery/objects/status.ts';
 import { encodeProtobuf, hasProtobuf } from '../protobuf/index.ts';
 import { yamlText } from './yaml-text.ts';
 
-/** The minimum size of an answer for compression, in bytes. */
+/** Minimum size of an answer that is compressed, in bytes. */
 const GZIP_FROM = 128 * 1024;
 
-/** Writes a JSON text in the negotiated format. Without a protobuf form, it remains JSON. */
+/** Converts a JSON text to the negotiated format. If the kind has no protobuf form, the answer is JSON. */
 export function answerText(text: string, format: Format, request: ServerRequest, status = 200): ServerResponse {
   let body = text;
   if (format.mediaType === PROTOBUF) {
@@ -31,7 +31,7 @@ export function answerJson(value: unknown, format: Format, request: ServerReques
   return answerText(stringifyJson(value), format, request, status);
 }
 
-/** Compresses a large body on request. */
+/** Compresses a large body, if the client accepts this. */
 export function compressed(
   body: string | Uint8Array,
   contentType: string,

@@ -15,7 +15,10 @@ import type { KindRegistry } from '../resources/kind-registry.ts';
 
 const placeOf = ({ group, version }: Pick<KindDefinition, 'group' | 'version'>): string => `${group}/${version}`;
 
-/** Values for each group version, created at the first request. A change of its kinds removes a value. */
+/**
+ * One value for each group version. It is created at the first request, and removed when a kind of the group version
+ * changes.
+ */
 class Pieces<T> {
   readonly #make: (kinds: readonly KindDefinition[], group: string, version: string) => T;
   readonly #kinds: KindRegistry;
@@ -43,8 +46,8 @@ class Pieces<T> {
 }
 
 /**
- * The discovery and OpenAPI documents. A change of a kind invalidates the documents of its group version. Documents about all kinds are
- * assembled from the cached parts.
+ * The discovery and OpenAPI documents. After a change of a kind, the documents of its group version are created again.
+ * Documents about all kinds consist of the cached parts.
  */
 export class ApiDocuments {
   readonly #kinds: KindRegistry;
@@ -82,13 +85,16 @@ export class ApiDocuments {
     return this.#all('v2', () => openApiV2(this.#places().map(({ group, version }) => this.#v2.of(group, version))));
   }
 
-  /** The OpenAPI v2 document as a gnostic message. */
+  /** The OpenAPI v2 document as a message of gnostic. */
   openApiV2Protobuf(): Uint8Array {
     this.#v2Bytes ??= encodeOpenApiV2(this.openApiV2());
     return this.#v2Bytes;
   }
 
-  /** The ETag of the OpenAPI v2 document in both forms, with its quotes. `Vary` distinguishes the forms for caches. */
+  /**
+   * The ETag of the OpenAPI v2 document, with its quotes. Both forms of the document have the same ETag. Caches distinguish
+   * them by `Vary`.
+   */
   openApiV2Etag(): string {
     return this.#all('v2 etag', () => `"${createHash('sha512').update(this.openApiV2()).digest('hex').toUpperCase()}"`);
   }
@@ -100,7 +106,7 @@ export class ApiDocuments {
     });
   }
 
-  /** Undefined: the group version is not served. */
+  /** The OpenAPI v3 document of a group version; undefined if it is not served. */
   openApiV3(group: string, version: string): string | undefined {
     return this.#kinds.hasGroupVersion(group, version) ? this.#v3.of(group, version) : undefined;
   }

@@ -4,7 +4,7 @@ import { queryOf } from '../apimachinery/http/query.ts';
 import { warningHeader } from '../apimachinery/http/warnings.ts';
 import { StatusError } from '../apimachinery/objects/status.ts';
 
-/** 413 for a body above the limit. */
+/** The 413 for a body above the limit. */
 export const tooLarge = (): StatusError =>
   new StatusError({
     message: `Request entity too large: limit is ${BODY_LIMIT}`,
@@ -12,7 +12,10 @@ export const tooLarge = (): StatusError =>
     code: 413,
   });
 
-/** Converts a WHATWG request for the handler. `trusted`: without credentials it has the user of the administrator. */
+/**
+ * Converts a WHATWG request for the handler. @param trusted whether it has the permissions of the administrator if it has no
+ * credentials
+ */
 export function fromFetch(request: Request, trusted: boolean): ServerRequest {
   const { url } = request;
   const start = url.indexOf('/', url.indexOf('//') + 2);
@@ -51,12 +54,12 @@ async function readBody(request: Request): Promise<Uint8Array> {
   return bytes;
 }
 
-/** The number of unread bytes in a stream before the writer must wait. */
+/** Maximum number of unread bytes in a stream. Beyond it, the writer must wait. */
 const HIGH_WATER_MARK = 256 * 1024;
 
 /**
- * The stream references the request and not only its signal. Otherwise the request could be garbage-collected, which would disconnect its
- * signal from the signal of the caller.
+ * The stream refers to the request, and not only to its signal. Otherwise the garbage collector could remove the request,
+ * and its signal would no longer follow the signal of the caller.
  */
 function streamOf(run: (sink: Sink) => void, request: Request): ReadableStream<Uint8Array> {
   const { signal } = request;
@@ -113,7 +116,7 @@ export function toFetch(response: ServerResponse, request: Request): Response {
   const { body, status } = response;
   if (request.method === 'HEAD' || status === 304) return new Response(null, { status, headers });
   if (typeof body === 'function') return new Response(streamOf(body, request), { status, headers });
-  // With a text body, the response would set a content type, although the server has none.
+  // With a text body, the response would get a content type, although the answer has none.
   const bytes = typeof body === 'string' && !headers.has('content-type') ? new TextEncoder().encode(body) : body;
   if (status === 204) return new Response(null, { status, headers });
   headers.set('content-length', String(typeof bytes === 'string' ? Buffer.byteLength(bytes) : bytes.byteLength));

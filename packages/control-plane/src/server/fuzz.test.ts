@@ -5,11 +5,14 @@ import { decodeProtobuf } from '../protobuf/index.ts';
 import { settle, startTestPlane } from '../testing.ts';
 import { request, type Sent, samples, values } from './fuzz.testing.ts';
 
-/** The number of requests per run. A longer manual run: `MCM_FUZZ_RUNS=100000 MCM_FUZZ_SEED=$RANDOM vitest run fuzz`. */
+/** Number of requests in a run. For a longer run: `MCM_FUZZ_RUNS=100000 MCM_FUZZ_SEED=$RANDOM vitest run fuzz`. */
 const RUNS = Number(process.env.MCM_FUZZ_RUNS ?? 6000);
 const SEED = Number(process.env.MCM_FUZZ_SEED ?? 20260101);
 
-/** The prefix of an unexpected failure in the handler. The expected 500s of the real server have other texts. */
+/**
+ * The start of the message for an unexpected failure in the handler. Expected errors with the code 500 have the texts of the
+ * real server.
+ */
 const UNFORESEEN = /^internal error/;
 
 let setup: Awaited<ReturnType<typeof startTestPlane>>;
@@ -36,10 +39,10 @@ function seeded(): () => number {
   };
 }
 
-/** The number of clock advances before a missing answer is an error. */
+/** The number of clock advances after which a missing answer is an error. */
 const PATIENCE = 20;
 
-/** Sends a request and reads its whole answer; for a watch, its first events. */
+/** Sends a request and reads its whole answer. For a watch, it reads the first events. */
 async function send({
   method,
   path,
@@ -79,7 +82,7 @@ async function send({
 const shown = ({ body, ...sent }: Sent): string =>
   JSON.stringify({ ...sent, body: body === undefined ? undefined : Buffer.from(body.slice(0, 2_000)).toString() });
 
-/** Verifies the form of a refusal. */
+/** Checks the form of an error answer. */
 function checkRefusal({ status, text, type }: { status: number; text: string; type: string }): void {
   if (/json|protobuf/.test(type)) {
     const body = JSON.parse(text) as Partial<{ kind: string; code: number; message: string; status: string }>;
@@ -87,7 +90,7 @@ function checkRefusal({ status, text, type }: { status: number; text: string; ty
     expect(body.message).toEqual(expect.any(String));
     expect(body.message).not.toMatch(UNFORESEEN);
   } else if (type === 'application/yaml') expect(text).toMatch(/^kind: Status$/m);
-  // Unknown paths have a plain text answer, as in the outer router of the real server.
+  // The answer for an unknown path is plain text, as in the outer router of the real server.
   else if (status !== 404 || text !== '404 page not found\n') throw new Error(`a refusal of type ${type}: ${text}`);
 }
 
@@ -109,7 +112,7 @@ test(`${RUNS} mutated requests from seed ${SEED}: each gets an answer, each refu
     }),
     { numRuns: RUNS, seed: SEED, endOnFailure: true },
   );
-  // The test is only useful if the server accepts many of the requests.
+  // The test is useful only if the server accepts many requests.
   for (const taken of ['POST 201', 'PATCH 200', 'PUT 200', 'DELETE 200'])
     expect(answers.get(taken) ?? 0, taken).toBeGreaterThan(RUNS / 400);
   await everythingIsReadable();
@@ -136,7 +139,7 @@ async function everythingIsReadable(): Promise<void> {
     for (const { metadata } of items) {
       const item = `${path}/${encodeURIComponent(metadata.name ?? '')}`;
       for (const accept of values.accepts.slice(0, 5)) await read('GET', item, accept);
-      // If an update cannot read an object, then it was stored incorrectly.
+      // If an update cannot read an object, the object was stored incorrectly.
       await read('PATCH', item, 'application/json', '{"metadata":{"annotations":{"seen":"yes"}}}');
     }
   }

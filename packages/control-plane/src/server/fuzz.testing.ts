@@ -9,7 +9,7 @@ interface Collection {
   readonly subresources: readonly string[];
   readonly object: ApiObject;
 }
-/** A request as the fuzz test sends it. */
+/** A request of the fuzz test. */
 export interface Sent {
   readonly method: string;
   readonly path: string;
@@ -17,7 +17,7 @@ export interface Sent {
   readonly body: Uint8Array<ArrayBuffer> | undefined;
 }
 
-/** The initial objects, and the base of mutated requests. */
+/** The initial objects, on which mutated requests are based. */
 export const samples = JSON.parse(
   readFileSync(new URL('../../testdata/fuzz/samples.json', import.meta.url), 'utf8'),
 ) as {
@@ -25,11 +25,11 @@ export const samples = JSON.parse(
   readonly collections: readonly Collection[];
 };
 
-/** The parts of requests. Never a key with a backslash: V8 misreads some of those. */
+/** The parts of which requests consist. No key contains a backslash, because V8 misreads some of those. */
 export const values = JSON.parse(
   readFileSync(new URL('../../testdata/fuzz/values.json', import.meta.url), 'utf8'),
 ) as Record<'texts' | 'keys' | 'words' | 'tokens' | 'queryKeys' | 'accepts' | 'otherTypes', readonly string[]>;
-/** JSON texts, some of which no value of JavaScript gives. */
+/** JSON texts. Some of them are not the text of any JavaScript value. */
 const TEXTS = [
   ...values.texts,
   `"${'x'.repeat(70_000)}"`,
@@ -65,7 +65,7 @@ const headers = (types: readonly string[]) =>
     { requiredKeys: ['content-type'] },
   );
 
-/** One change of a body: which of its places, what to do there, with which text and key. */
+/** One change of a body: the position, the operation, and its text and key. */
 const mutation = fc.record({
   place: fc.nat(10_000),
   act: fc.constantFrom('set', 'set', 'set', 'delete', 'add', 'repeat', 'name'),
@@ -99,7 +99,10 @@ function rename(root: unknown, name: string): void {
   if (typeof metadata === 'object' && metadata !== null) Object.assign(metadata, { name });
 }
 
-/** The text of a value where marks are replaced by texts, because many of these texts are not values. */
+/**
+ * The text of a value after mutations. Placeholders are replaced in the text, because many replacements are not JavaScript
+ * values.
+ */
 function mutate(base: unknown, mutations: readonly Mutation[]): string {
   const holder = { root: structuredClone(base) };
   const put: [string, string][] = [];
@@ -136,7 +139,9 @@ function damaged(text: string, harm: Harm): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-/** Half of the messages are the mutated object where that has a type, the other half is noise in an envelope. */
+/**
+ * A protobuf message. Half of them contain the mutated object, if it has a type. The others contain noise in an envelope.
+ */
 function protobuf(object: ApiObject, text: string, noise: Uint8Array, harm: Harm): Uint8Array<ArrayBuffer> {
   const known = hasProtobuf(object.apiVersion, object.kind) && noise.length % 2 === 0;
   const mutated = known ? parsed(text) : undefined;
@@ -196,7 +201,7 @@ const jsonPatch = (object: ApiObject) =>
     { maxLength: 4 },
   );
 
-/** A request that is almost right. */
+/** Generates requests that are almost valid. */
 export const request: fc.Arbitrary<Sent> = fc.constantFrom(...samples.collections).chain((collection) =>
   fc
     .record({
@@ -246,7 +251,7 @@ export const request: fc.Arbitrary<Sent> = fc.constantFrom(...samples.collection
     })
     .map(({ method, name, sub, prefix, query: asked, types, mutations, harm, operations, bytes }) => {
       const { object } = collection;
-      // Without its definition the custom kind would be gone for the rest of the run.
+      // If the definition were deleted, the custom kind would be missing for the rest of the run.
       const named = method === 'DELETE' && object.kind === 'CustomResourceDefinition' ? 'f.other.dev' : name;
       const item = method === 'POST' && sub === '' ? '' : `/${named}`;
       let path = `${collection.path}${item}${sub === '' || item === '' ? '' : `/${sub}`}`;

@@ -19,13 +19,13 @@ import { parsePath, type RequestInfo } from './request-info.ts';
 import { ResourceHandler } from './resource-handler.ts';
 import { verbOf } from './verb.ts';
 
-/** One answered request, as the request log has it. */
+/** One answered request, as an entry of the request log. */
 export interface RequestLogEntry {
-  /** RFC 3339, when the answer began. */
+  /** RFC 3339, when the answer started. */
   readonly time: string;
   readonly method: string;
   readonly path: string;
-  /** `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`; '' outside resources. */
+  /** `get`, `list`, `watch`, `create`, `update`, `patch`, `delete` or `deletecollection`; '' for other paths. */
   readonly verb: string;
   readonly resource: string;
   readonly subresource: string;
@@ -33,7 +33,7 @@ export interface RequestLogEntry {
   readonly name: string;
   readonly userAgent: string;
   readonly code: number;
-  /** Milliseconds until the answer was ready (of a watch: until it was open). */
+  /** Milliseconds until the answer was ready. For a watch, until it was open. */
   readonly ms: number;
 }
 
@@ -42,24 +42,24 @@ export interface HandlerParts {
   readonly authenticator: Authenticator;
   readonly authorize: Authorizer;
   readonly clock: Clock;
-  /** Changes the user of a request that impersonates another. */
+  /** Returns the impersonated user of a request, or its own user. */
   readonly impersonate?: (request: ServerRequest, user: UserInfo, access: Omit<Access, 'user'>) => UserInfo;
   readonly requestLog?: ((entry: RequestLogEntry) => void) | undefined;
   /** Counts the requests, and answers `/metrics`. */
   readonly metrics?: RequestMetrics;
 }
 
-/** Names of the flow schema and priority level that every request is said to belong to. */
+/** UIDs of a flow schema and a priority level. Headers of all answers contain them. */
 const FLOW_SCHEMA_UID = '6b9a1f8e-8f5c-4b0a-9a52-3f5d9ee0c5a1';
 const PRIORITY_LEVEL_UID = '0d3c7c2e-5a57-4a44-8f0e-7a5d4b7bb3f2';
 
-/** Verbs whose field selector authorizers check. */
+/** Verbs for which authorizers check the field selector. */
 const SELECTING: ReadonlySet<string> = new Set(['list', 'watch', 'deletecollection']);
 
-/** Verbs and subresources that last as long as their client wants. */
+/** Verbs and subresources whose requests end when the client ends them. */
 const LASTING: ReadonlySet<string> = new Set(['attach', 'exec', 'log', 'portforward', 'proxy']);
 
-/** An invalid duration is refused before all other checks. A watch does not read the duration. @throws StatusError 400 */
+/** Refuses an invalid timeout before all other checks. For a watch, the timeout is not read. @throws StatusError 400 */
 function checkTimeout(request: ServerRequest, info: RequestInfo): void {
   const asked = request.query.get('timeout') ?? '';
   if (asked === '' || parseDuration(asked) !== undefined) return;
@@ -67,13 +67,13 @@ function checkTimeout(request: ServerRequest, info: RequestInfo): void {
   throw badRequest(`invalid timeout specified in the request URL - time: invalid duration ${JSON.stringify(asked)}`);
 }
 
-/** The one name that a selector leaves; '' for none, or for what cannot be a part of a path. */
+/** The only name that a selector allows. '' if there is none, or if it cannot be a part of a path. */
 function selectedName(fields: readonly FieldDemand[]): string {
   const name = fields.find(({ field, equal }) => field === 'metadata.name' && equal)?.value ?? '';
   return pathSegmentProblems(name).length > 0 ? '' : name;
 }
 
-/** From request to answer: authentication, authorization, routing, and a Status for every failure. */
+/** Answers requests: authentication, authorization, and routing. Every failure becomes a Status. */
 export class Handler {
   readonly #parts: HandlerParts;
   readonly #resources: ResourceHandler;
@@ -83,7 +83,7 @@ export class Handler {
     this.#resources = new ResourceHandler(parts.registry);
   }
 
-  /** Never rejects. */
+  /** Answers a request. Never rejects. */
   async handle(request: ServerRequest): Promise<ServerResponse> {
     const { clock, requestLog, metrics } = this.#parts;
     const start = clock.now().getTime();
@@ -142,7 +142,7 @@ export class Handler {
       resource: info.resource,
       subresource: info.subresource,
       namespace: info.namespace,
-      // A request that selects one object by its name concerns only that object.
+      // A request that selects one object by its name is authorized as a request for this object.
       name: info.name === '' ? selectedName(fields) : info.name,
       ...(fields.length === 0 ? {} : { fields }),
     };

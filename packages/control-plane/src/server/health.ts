@@ -1,7 +1,7 @@
 import type { ServerRequest, ServerResponse } from '../apimachinery/http/exchange.ts';
 import { answerPlain, pageNotFound } from './answer.ts';
 
-/** The start hooks of a server, with the names of the real server. All of it is done before the first request. */
+/** Names of the start hooks of the real server. Here, all of them are complete before the first request. */
 const STARTED = [
   'start-apiserver-admission-initializer',
   'start-apiextensions-informers',
@@ -15,7 +15,7 @@ const STARTED = [
   'bootstrap-controller',
 ].map((hook) => `poststarthook/${hook}`);
 
-/** Checks of each path, in the order of the answer. */
+/** The checks of each path, in the order of the answer. */
 const CHECKS: Readonly<Record<string, readonly string[]>> = {
   healthz: ['ping', 'log', 'etcd', ...STARTED],
   livez: ['ping', 'log', 'etcd', ...STARTED],
@@ -26,7 +26,8 @@ const CHECKS: Readonly<Record<string, readonly string[]>> = {
 export const isHealth = (first: string): boolean => Object.hasOwn(CHECKS, first);
 
 /**
- * Answers `/healthz`, `/livez` and `/readyz`, whole or one check of them. A server that answers is healthy. No check can fail. `verbose` and `exclude` work as in the real server.
+ * Answers `/healthz`, `/livez` and `/readyz`, or a single check of them. A server that answers is healthy, so no check can
+ * fail. `verbose` and `exclude` work as in the real server.
  */
 export function answerHealth(request: ServerRequest, [first = '', ...rest]: readonly string[]): ServerResponse {
   const checks = CHECKS[first] ?? [];
@@ -43,6 +44,6 @@ export function answerHealth(request: ServerRequest, [first = '', ...rest]: read
   return answerPlain(`${lines.join('\n')}\n${first} check passed\n`);
 }
 
-/** All of their paths, for the index of the server. */
+/** All paths of the health checks, for the index of the server. */
 export const healthPaths = (): string[] =>
   Object.entries(CHECKS).flatMap(([first, checks]) => [`/${first}`, ...checks.map((check) => `/${first}/${check}`)]);

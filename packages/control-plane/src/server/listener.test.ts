@@ -12,7 +12,7 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0)) await cleanup();
 });
 
-/** A connection, with all received data when it is closed. */
+/** Opens a connection. `over` resolves with all received data when it is closed. */
 function open(port: number): Promise<{ socket: TLSSocket; over: Promise<string> }> {
   return new Promise((resolve, reject) => {
     const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false }, () => {
@@ -29,7 +29,7 @@ function open(port: number): Promise<{ socket: TLSSocket; over: Promise<string> 
   });
 }
 
-/** Longer than any step of these tests on a slow machine. */
+/** This time is longer than any step of these tests, even on a slow machine. */
 const FOREVER_MS = 600_000;
 const PATIENT = { handshakeMs: FOREVER_MS, headersMs: FOREVER_MS, requestMs: FOREVER_MS, everyMs: 20 };
 
@@ -89,7 +89,7 @@ test('an incomplete request stores nothing', async () => {
   const { port, client, head } = await plane();
   const { socket, over } = await open(port);
   const body = JSON.stringify({ metadata: { name: 'half' }, data: { k: 'v' } });
-  // Valid JSON, but shorter than announced, so the rest is unknown.
+  // The body is valid JSON, but shorter than its announced length. So the rest is unknown.
   socket.write(`POST ${PATH} HTTP/1.1\r\n${head}content-length: ${body.length + 10}\r\n\r\n${body}`);
   await new Promise((resolve) => socket.write('', resolve));
   socket.destroy();

@@ -17,13 +17,13 @@ export interface ListenOptions {
   readonly patience?: Patience;
 }
 
-/** Timeouts for clients, in milliseconds. A slower client is disconnected. The duration of an answer is not limited. */
+/** Time limits for clients, in milliseconds. A slower client is disconnected. The duration of an answer is not limited. */
 interface Patience {
   readonly handshakeMs: number;
   readonly headersMs: number;
-  /** For a whole request with its body. */
+  /** The time limit for a whole request with its body. */
   readonly requestMs: number;
-  /** The interval of the checks. */
+  /** The interval at which the limits are checked. */
   readonly everyMs: number;
 }
 
@@ -32,7 +32,7 @@ const PATIENCE: Patience = { handshakeMs: 10_000, headersMs: 10_000, requestMs: 
 /** A running HTTPS listener. */
 export interface Listener {
   readonly port: number;
-  /** Ends open requests and stops listening. */
+  /** Ends open requests, and stops listening. */
   close(): Promise<void>;
 }
 
@@ -67,7 +67,7 @@ function certificateOf(socket: Socket): ServerRequest['certificate'] {
   return { commonName: list(subject.CN)[0] ?? '', organizations: list(subject.O) };
 }
 
-/** Certificates are parsed once per connection. */
+/** Certificates by connection. Each is parsed once. */
 const certificates = new WeakMap<Socket, { value: ServerRequest['certificate'] }>();
 
 function fromNode(message: IncomingMessage, response: NodeResponse): ServerRequest {
@@ -94,7 +94,7 @@ function fromNode(message: IncomingMessage, response: NodeResponse): ServerReque
       body ??= readBody(message);
       return body;
     },
-    // Created at first use: few handlers use it, and it costs as much as parsing the headers.
+    // The signal is created at its first use. Few handlers use it, and it is as expensive as parsing the headers.
     get signal() {
       if (gone === undefined) {
         const controller = new AbortController();
@@ -119,7 +119,7 @@ function fromNode(message: IncomingMessage, response: NodeResponse): ServerReque
 const isForeign = (text: string): boolean => /[^\x20-\x7e]/.test(text);
 
 function send(answer: ServerResponse, response: NodeResponse): void {
-  // HTTP/1.1 connections stay open without a header, as in Go's server.
+  // HTTP/1.1 connections stay open without this header, as in Go's server.
   response.removeHeader('connection');
   const headers: Record<string, string | string[] | number> = { ...answer.headers };
   if (answer.warnings !== undefined && answer.warnings.length > 0) {
@@ -135,11 +135,15 @@ function send(answer: ServerResponse, response: NodeResponse): void {
   headers['content-length'] = Buffer.byteLength(body);
   response.writeHead(answer.status, headers);
   if (response.req.method === 'HEAD') response.end();
-  // A text is sent together with the head, which is then encoded as UTF-8. Bytes are sent separately, after a head in Latin-1.
+  // Node.js sends a text together with the head, which is then encoded as UTF-8. It sends bytes separately, after a head in
+  // Latin-1.
   else response.end(answer.warnings?.some(isForeign) === true ? Buffer.from(body) : body);
 }
 
-/** Writes of one turn of the event loop are sent as one chunk. So a busy watch needs one system call per turn instead of one per event. */
+/**
+ * Joins the writes of one turn of the event loop into one chunk. So a busy watch needs one system call for each turn, and
+ * not one for each event.
+ */
 function sinkOf(response: NodeResponse): Sink {
   let corked = false;
   const uncork = (): void => {
@@ -159,7 +163,7 @@ function sinkOf(response: NodeResponse): Sink {
     onClose: (listener) => {
       response.on('close', listener);
     },
-    // The end is sent separately, because some clients (@kubernetes/client-node) lose a last event that arrives with it.
+    // The end is sent separately. Some clients (@kubernetes/client-node) lose an event that arrives together with the end.
     end: () => {
       setImmediate(() => response.end());
     },

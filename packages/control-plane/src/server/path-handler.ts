@@ -18,7 +18,7 @@ import { answerHealth, healthPaths, isHealth } from './health.ts';
 import type { RequestMetrics } from './metrics/request-metrics.ts';
 import type { RequestInfo } from './request-info.ts';
 
-/** The answer of `/version`: the version of the imitated server. */
+/** The answer of `/version`: the version of the real server. */
 const VERSION = {
   major: '1',
   minor: '36',
@@ -35,15 +35,15 @@ const VERSION = {
   platform: 'linux/amd64',
 } as const;
 
-/** The text format of Prometheus. */
+/** The content type of the text format of Prometheus. */
 const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores';
 
-/** The router serves these paths by GET alone. Other paths ignore the method. @throws StatusError 405 */
+/** Checks the method. The router serves these paths only for GET. Other paths ignore the method. @throws StatusError 405 */
 function checkRouted({ method }: ServerRequest): void {
   if (method !== 'GET') throw methodNotAllowed();
 }
 
-/** Answers paths outside of the resources. @throws StatusError */
+/** Answers requests for paths that have no resource. @throws StatusError */
 export function answerPath(
   request: ServerRequest,
   info: RequestInfo,
@@ -73,7 +73,7 @@ export function answerPath(
   }
 }
 
-/** The index: every group and version, and what else there is. */
+/** The paths in the index of the server: all groups and versions, and other paths. */
 function rootPaths({ kinds }: Registry): string[] {
   const groups = kinds.groups().flatMap(({ name, versions }) => {
     const root = name === '' ? '/api' : `/apis/${name}`;
@@ -83,7 +83,7 @@ function rootPaths({ kinds }: Registry): string[] {
   return [...new Set([...groups, ...others, ...healthPaths()])].sort();
 }
 
-/** @throws StatusError 406 if the client does not accept JSON */
+/** The format of a JSON answer. @throws StatusError 406 if the client does not accept JSON */
 function onlyJson(request: ServerRequest): Format {
   const accept = request.header('accept') ?? '';
   if (accept !== '' && !/application\/json|\*\/\*/.test(accept))
@@ -127,7 +127,7 @@ function discovery(
     if (kinds.isBuiltin(group)) checkRouted(request);
     return answerJson(list, jsonFormat(request), request);
   }
-  // The router knows the group prefixes of built-in kinds, so it answers below them.
+  // The router knows the prefixes of built-in groups, so it answers for all paths below them.
   if (kinds.isBuiltin(group) && !info.isResource) throw unknownResource();
   return pageNotFound();
 }
@@ -143,7 +143,7 @@ function documentsOf(registry: Registry): ApiDocuments {
   return known;
 }
 
-/** An answer whose format depends on the Accept header. */
+/** Adds the headers of an answer whose format depends on the Accept header. */
 function inFormOf(answer: ServerResponse, etag: string): ServerResponse {
   const vary = answer.headers.vary === undefined ? 'Accept' : 'Accept, Accept-Encoding';
   return { ...answer, headers: { ...answer.headers, etag, vary } };

@@ -12,7 +12,7 @@ import { type DeleteOptions, parseDeleteOptions } from '../resources/options.ts'
 
 const FORMS = ['application/json', 'application/yaml', PROTOBUF];
 
-/** The media type of a body; '' without one. @throws StatusError 415 */
+/** The media type of a body; '' if there is none. @throws StatusError 415 */
 function formOf(request: ServerRequest): string {
   const type = bodyType(request);
   if (type !== '' && !FORMS.includes(type)) throw unsupportedBody(FORMS);
@@ -25,7 +25,7 @@ export interface PlainBody {
   readonly bytes: Uint8Array;
 }
 
-/** `kindName`: the expected kind in refusals. @throws StatusError 400, 413 or 415 */
+/** Reads a body. @param kindName the expected kind, for errors @throws StatusError 400, 413 or 415 */
 export async function readPlain(
   request: ServerRequest,
   kinds: KindRegistry,
@@ -69,7 +69,7 @@ function plainOptions(bytes: Uint8Array, type: string): Record<string, unknown> 
   return decodeProtobuf(bytes, () => undefined);
 }
 
-/** `null` is an empty object, as in Go. @throws StatusError 400 */
+/** Parses options in JSON. As in Go, `null` counts as an empty object. @throws StatusError 400 */
 function jsonOptions(text: string): Record<string, unknown> {
   let value: unknown;
   try {
@@ -89,7 +89,7 @@ export function patchTypeFor(request: ServerRequest, served: ServedKind): PatchT
   const types = patchTypesOf(served);
   const known = types.find((one) => one === typeAlone(request.header('content-type') ?? ''));
   if (known !== undefined) return known;
-  // The router parses the header as a list, and one known type is sufficient.
+  // The router parses the header as a list. It accepts the request if one type is known.
   const routed = request.headerValues('content-type').some((each) => types.some((one) => one === typeAlone(each)));
   throw served.kind.custom || routed ? unsupportedBody(types) : unsupportedByRouter();
 }

@@ -3,7 +3,7 @@ import { badRequest } from '../apimachinery/errors/errors.ts';
 /** The parts of a path. */
 export interface RequestInfo {
   readonly isResource: boolean;
-  /** Decoded, without empty segments. */
+  /** The decoded segments; empty ones are omitted. */
   readonly segments: readonly string[];
   readonly group: string;
   readonly version: string;
@@ -13,9 +13,9 @@ export interface RequestInfo {
   readonly resource: string;
   readonly name: string;
   readonly subresource: string;
-  /** Segments beyond the subresource. */
+  /** Segments after the subresource. */
   readonly rest: readonly string[];
-  /** By the deprecated `/watch/` prefix. */
+  /** Whether the path has the deprecated prefix `/watch/`. */
   readonly watchPrefix: boolean;
 }
 
@@ -41,7 +41,7 @@ function decode(segment: string): string {
   }
 }
 
-/** Reads a path as apiserver's RequestInfoFactory does. */
+/** Parses a path as RequestInfoFactory of apiserver does. */
 export function parsePath(path: string): RequestInfo {
   const segments = path
     .split('/')
@@ -58,7 +58,7 @@ export function parsePath(path: string): RequestInfo {
   if (watchPrefix) tail.shift();
   let namespace = '';
   let hasNamespace = false;
-  // `namespaces/NAME`, `namespaces/NAME/status` and `…/finalize` are about the namespace itself.
+  // The paths `namespaces/NAME`, `namespaces/NAME/status` and `…/finalize` refer to the namespace itself.
   if (tail[0] === 'namespaces' && tail.length > 2 && !(tail.length === 3 && isNamespaceSubresource(group, tail[2]))) {
     namespace = tail[1] ?? '';
     hasNamespace = true;

@@ -1,15 +1,15 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import type { RequestLogEntry } from './handler.ts';
 
-/** Lines are written when this many characters have come together, and at the latest at the end of a turn. */
+/** Number of characters after which the lines are written. At the end of a turn, all lines are written. */
 const BUFFER_LENGTH = 64 * 1024;
 
-/** Appends requests to a file, one JSON line each. @throws when the file cannot be opened */
+/** Appends requests to a file, as one line of JSON each. @throws when the file cannot be opened */
 export function requestLogFile(path: string): { write(entry: RequestLogEntry): void; close(): void } {
   const file = openSync(path, 'a', 0o600);
   let buffered = '';
   let scheduled = false;
-  /** Requests that found no room since a line was written last. */
+  /** Number of requests that could not be written since the last written line. */
   let dropped = 0;
   let pending = 0;
   const flush = (): void => {
@@ -19,7 +19,8 @@ export function requestLogFile(path: string): { write(entry: RequestLogEntry): v
     buffered = '';
     const lines = pending;
     pending = 0;
-    // A full disk must not end the server: requests continue, and the log says how many it lacks.
+    // A full disk must not end the server. Requests continue, and a later line in the log has the number of missing
+    // requests.
     try {
       if (dropped > 0) writeSync(file, `\n${JSON.stringify({ dropped })}\n`);
       dropped = 0;

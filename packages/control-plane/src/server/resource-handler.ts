@@ -38,7 +38,7 @@ import { checkView, type ViewOptions, viewList, viewObject, watchFormat } from '
 
 const watchType = ({ mediaType }: Format): string => (mediaType === PROTOBUF ? `${PROTOBUF};stream=watch` : mediaType);
 
-/** Kinds whose delete request returns the object, even after its deletion. */
+/** Kinds for which the answer to a delete is the object, even if it was deleted at once. */
 const RETURNS_DELETED = new Set([
   '/pods',
   '/namespaces',
@@ -55,7 +55,7 @@ const RETURNS_DELETED = new Set([
   'storage.k8s.io/volumeattributesclasses',
 ]);
 
-/** The context of a request for the operations. */
+/** What the operations need to know about a request. */
 interface Context {
   readonly request: ServerRequest;
   readonly info: RequestInfo;
@@ -64,7 +64,7 @@ interface Context {
   readonly call: Call;
 }
 
-/** The error for a method that a path does not have. The handlers of custom kinds have their own error. */
+/** The error for a method that a path does not support. Handlers of custom kinds have another error. */
 const notOffered = ({ request, info, served: { kind } }: Context): Error =>
   kind.custom && verbOf(request, info) === '' ? notSupported(kind, '') : methodNotAllowed();
 
@@ -76,12 +76,12 @@ export class ResourceHandler {
     this.#registry = registry;
   }
 
-  /** @throws StatusError with the refusal */
+  /** Answers a request. @throws StatusError with the refusal */
   async handle(request: ServerRequest, info: RequestInfo, call: Call): Promise<ServerResponse> {
     const { kinds } = this.#registry;
     const served = kinds.find(info.group, info.version, info.resource);
     const misplaced = served !== undefined && info.hasNamespace && !served.kind.namespaced;
-    // The path after a proxy belongs to its target.
+    // The path after `proxy` is the path of the target.
     const isTooDeep = info.rest.length > 1 && info.subresource !== 'proxy';
     if (served === undefined || misplaced || isTooDeep) {
       return this.#unknown(info);
@@ -93,7 +93,8 @@ export class ResourceHandler {
       name: info.name,
       subresource: info.subresource,
     };
-    // The router refuses unknown subresources and formats before the warning. Custom kinds do not have this router.
+    // The router refuses unknown subresources and formats before the warning is added. Requests for custom kinds do not pass
+    // this router.
     const routed = kind.custom || (info.subresource === '' && reachesHandler(request));
     if (kind.deprecationWarning !== undefined && routed) call.warn(kind.deprecationWarning);
     const context: Context = { request, info, served, target, call };
@@ -145,7 +146,7 @@ export class ResourceHandler {
     const offers = (verb: string): boolean => kind.verbs?.includes(verb) ?? true;
     switch (request.method) {
       case 'GET':
-        // A name with `watch=1` is a plain get. Only the deprecated prefix watches one object.
+        // A request with a name and `watch=1` is a get. Only the deprecated prefix watches a single object.
         if (context.info.watchPrefix) return this.#listOrWatch(context);
         if (offers('get')) return this.#get(context);
         break;
@@ -222,14 +223,14 @@ export class ResourceHandler {
       served: context.served,
       format,
       query: context.request.query,
-      // In a watch, ages are relative to the events, not to its start.
+      // In a watch, ages are relative to the time of each event.
       get now() {
         return registry.now();
       },
     };
   }
 
-  /** Answers a read after its data is durable. If the store was full and dropped the data, it reads again. */
+  /** Answers a read after its data is durable. If the disk was full and the data was dropped, the read is repeated. */
   async #durable<T>(read: () => T | Promise<T>): Promise<T> {
     for (;;) {
       const seen = await read();
@@ -246,7 +247,7 @@ export class ResourceHandler {
     const { request, served, target } = context;
     const format = this.#negotiate(context, ['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList'], false);
     const asked = request.query.get('resourceVersion') ?? '';
-    // The real server has no cache for events, so their store reports another error.
+    // The real server has no cache for events, so its store reports another error.
     const failure = served.kind.kind === 'Event' && !served.kind.custom ? 400 : 500;
     await awaitVersion(this.#registry, parseResourceVersion(asked, failure), asked);
     const record = await this.#durable(() => this.#registry.store.get(served.resource, target.namespace, target.name));
@@ -266,7 +267,7 @@ export class ResourceHandler {
     const view = this.#view(context, format);
     if (options.watch) {
       if (format.mediaType === 'application/yaml') throw noStream();
-      // After the start of the stream, no refusal is possible.
+      // After the start of the stream, the request can no longer be refused.
       checkView(view);
       const watch = await openWatch(this.#registry, target, options, watchFormat(view));
       return {
@@ -325,11 +326,11 @@ export class ResourceHandler {
     checkName(first, target);
     const next = async (): Promise<ApiObject> => {
       const object = first ?? decode((await readPlain(request, kinds, served)).plain, () => undefined);
-      // An attempt mutates the object, so a retry parses the body again.
+      // An attempt changes the object, so a retry parses the body again.
       first = undefined;
       return object;
     };
-    // A write of the status can also create a Service.
+    // For Services, a write of the status can also create the object.
     const creates =
       served.kind.createOnUpdate === true && (target.subresource === '' || served.resource === '/services');
     const transformation = creates ? { next, create: next } : { next };
@@ -367,7 +368,7 @@ export class ResourceHandler {
         request,
       );
     }
-    // With the deprecated option for foreground deletion, the answer says that the object still exists.
+    // With the deprecated option for foreground deletion, the answer states that the object still exists.
     const waits = !deleted.gone && String(options.given?.orphanDependents) === 'false';
     return answerText(viewObject(deleted.text, this.#view(context, format)), format, request, waits ? 202 : 200);
   }

@@ -12,12 +12,12 @@ export interface PlaneRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The part of a `Response` that clients read. */
+/** The members of a `Response` that clients use. */
 export interface PlaneResponse {
   readonly status: number;
   readonly headers: { get(name: string): string | null };
   text(): Promise<string>;
-  /** The unchanged body, or null. */
+  /** The body as the handler wrote it, or null. */
   readonly body: AsyncIterable<Uint8Array> | null;
 }
 
@@ -27,7 +27,7 @@ const encoder = new TextEncoder();
 const lowerCased = (headers: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 
-/** Rejects as soon as the signal aborts, although the handler continues. */
+/** Rejects when the signal aborts. The handler may still continue. */
 function unlessAborted<R>(work: Promise<R>, signal: AbortSignal | undefined): Promise<R> {
   if (signal === undefined) return work;
   return new Promise((resolve, reject) => {
@@ -78,7 +78,8 @@ function answerOf(response: ServerResponse, method: string, signal: AbortSignal)
 }
 
 /**
- * Works as `fetch`, but without the Request, Response and streams of the platform, which are slow for a client in the same process.
+ * Works like `fetch`, but without the Request, Response and streams of Node.js. They are slow for a client in the same
+ * process.
  */
 export function transportTo(
   handle: (request: ServerRequest) => Promise<ServerResponse>,

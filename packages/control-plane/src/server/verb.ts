@@ -2,7 +2,7 @@ import type { ServerRequest } from '../apimachinery/http/exchange.ts';
 import { isTrue } from '../resources/options.ts';
 import type { RequestInfo } from './request-info.ts';
 
-/** The verb of a request, as authorization and the request log name it. */
+/** The verb of a request, for authorization and the request log. */
 export function verbOf(request: ServerRequest, info: RequestInfo): string {
   switch (request.method) {
     case 'POST':
@@ -19,7 +19,7 @@ export function verbOf(request: ServerRequest, info: RequestInfo): string {
       return info.name === '' ? 'list' : 'get';
     }
     default:
-      // OPTIONS, CONNECT and TRACE are not verbs of resources.
+      // OPTIONS, CONNECT and TRACE have no verb.
       return '';
   }
 }

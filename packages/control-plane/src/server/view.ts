@@ -13,7 +13,7 @@ import { plainMetadata, toTable } from '../table/index.ts';
 
 type IncludeObject = 'None' | 'Metadata' | 'Object';
 
-/** The input of a view in addition to the objects. */
+/** Inputs of a view, in addition to the objects. */
 export interface ViewOptions {
   readonly served: ServedKind;
   readonly format: Format;
@@ -23,7 +23,7 @@ export interface ViewOptions {
 
 const wrongForm = (message: string): StatusError => new StatusError({ message, reason: 'NotAcceptable', code: 406 });
 
-/** The Go name of the type, for refusals. */
+/** The Go name of a type, for errors. */
 const goType = ({ kind }: ServedKind, list: boolean): string => {
   if (kind.custom) return list ? '*unstructured.UnstructuredList' : '*unstructured.Unstructured';
   const group = kind.group === '' ? 'core' : (kind.group.split('.')[0] ?? '');
@@ -45,7 +45,7 @@ function includeObject(query: URLSearchParams): IncludeObject {
   return asked as IncludeObject;
 }
 
-/** Validates the options of a Table before the answer starts. @throws StatusError 400 */
+/** Validates the options of a Table, before the answer starts. @throws StatusError 400 */
 export function checkView({ format, query }: ViewOptions): void {
   if (format.as === 'Table') includeObject(query);
 }
@@ -72,7 +72,10 @@ const partial = ({ kind }: ServedKind, object: ApiObject, version: Format['versi
   metadata: plainMetadata(kind, object.metadata),
 });
 
-/** An object with a list of items seems to be a list. The real server fails to show it after it has done the request. */
+/**
+ * Fails for a custom object with a field `items`, which seems to be a list. The real server performs the request, and then
+ * cannot show the object.
+ */
 function checkItems(text: string, { kind }: ServedKind): void {
   if (!kind.custom || !text.includes('"items":[')) return;
   if (Array.isArray((parseJson(text) as ApiObject)['items'])) {
@@ -80,7 +83,7 @@ function checkItems(text: string, { kind }: ServedKind): void {
   }
 }
 
-/** One object in the negotiated form, as JSON text. `record`: the object as it is stored. @throws StatusError 406 or 500 */
+/** One object in the negotiated form, as JSON text. @param record the stored object @throws StatusError 406 or 500 */
 export function viewObject(text: string, options: ViewOptions, record?: StoredRecord): string {
   const { served, format } = options;
   checkItems(text, served);
@@ -92,7 +95,7 @@ export function viewObject(text: string, options: ViewOptions, record?: StoredRe
     return stringifyJson(table(options, [object], meta, record === undefined ? [] : [record]));
   }
   if (format.as === 'PartialObjectMetadataList') {
-    // An unstructured object has the accessors of a list, and fails later.
+    // The real server treats an untyped object as a list at first, and fails later.
     if (served.kind.custom) throw internal('content is not a list');
     throw wrongForm(
       `you requested PartialObjectMetadataList, but the requested object is not a list (${goType(served, false)})`,
@@ -118,14 +121,14 @@ export function viewList(result: ListResult, options: ViewOptions): string {
     kind: 'PartialObjectMetadataList',
     apiVersion: `meta.k8s.io/${format.version}`,
     metadata: meta,
-    // Go's list without items is nil.
+    // In Go, a list without items is nil, which is null in JSON.
     items: objects.length === 0 ? null : objects.map((object) => partial(served, object, format.version)),
   });
 }
 
 const INITIAL_EVENTS_END = { 'k8s.io/initial-events-end': 'true' };
 
-/** The fields of an empty object of a built-in kind in Go, except type and metadata, for bookmarks. */
+/** The fields of an empty object in Go, for bookmarks. Type and metadata are not included. */
 function zeroOf({ kind, apiVersion }: ServedKind): Record<string, unknown> {
   if (kind.custom || kind.model === undefined) return {};
   const empty: ApiObject = { apiVersion, kind: kind.kind, metadata: {} };
@@ -137,7 +140,7 @@ function zeroOf({ kind, apiVersion }: ServedKind): Record<string, unknown> {
 const protobufFrame = (type: string, object: string): Uint8Array =>
   encodeWatchEvent(type, parseJson(object) as ApiObject);
 
-/** The form of the events of a watch. */
+/** How a watch converts its events. */
 export function watchFormat(options: ViewOptions): WatchFormat {
   const form = watchForm(options);
   if (options.format.mediaType !== PROTOBUF) return { ...form, frame };

@@ -1,7 +1,7 @@
 import { isRecord, put } from '../apimachinery/objects/json-value.ts';
 import { yaml } from '../apimachinery/objects/yaml.ts';
 
-/** The keys of every object in their order, as YAML has them. */
+/** Sorts the keys of all objects, as Go's YAML encoder does. */
 function sortKeys(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sortKeys);
   if (!isRecord(value)) return value;
@@ -17,11 +17,14 @@ const NUMBER =
 const BASE_60 = /^[-+]?\d[\d_]*(?::[0-5]?\d)+(?:\.[\d_]*)?$/;
 const TIME = /^\d{4}-\d{1,2}-\d{1,2}(?:[Tt ]\d{1,2}:\d{1,2}:\d{1,2}(?:\.\d*)?(?: ?(?:[Zz]|[-+]\d{1,2}:?\d{0,2}))?)?$/;
 
-/** Whether a text without quotes would be read as something else by a parser of YAML 1.1. */
+/** Whether a YAML 1.1 parser would read an unquoted text as another type. */
 const isAmbiguous = (text: string): boolean =>
   WORDS.test(text) || NUMBER.test(text) || BASE_60.test(text) || TIME.test(text);
 
-/** A JSON value as Go's encoder writes YAML: ambiguous texts in double quotes, others that need quotes in single ones. */
+/**
+ * Prints a JSON value as Go's YAML encoder does. Ambiguous texts have double quotes. Other texts that need quotes have
+ * single quotes.
+ */
 export function yamlText(value: unknown): string {
   const { Document, visit } = yaml();
   const document = new Document(sortKeys(value), { aliasDuplicateObjects: false });

@@ -1,6 +1,6 @@
 import type { StoreEvent } from './store.ts';
 
-/** Changes, oldest first. New changes are appended, and old changes are removed from the front. */
+/** A list of changes, the oldest first. New changes are added at the end, and old ones are removed from the start. */
 export class ChangeLog {
   #events: StoreEvent[] = [];
   #start = 0;
@@ -28,7 +28,7 @@ export class ChangeLog {
   dropOldest(): void {
     if (this.size === 0) return;
     this.#start++;
-    // Give the front of the array back only now and then, so that forgetting stays cheap.
+    // The removed part of the array is freed only from time to time, so that the removal of a change is fast.
     if (this.#start > 16 && this.#start * 2 > this.#events.length) {
       this.#events = this.#events.slice(this.#start);
       this.#start = 0;

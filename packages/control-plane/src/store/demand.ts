@@ -1,17 +1,20 @@
 import type { StoredRecord } from './record.ts';
 
-/** The prefix of the field of a demand for a label. */
+/** The prefix of a field name that means a label. */
 export const LABEL = 'label:';
-/** Represents an absent label; it is not a valid label value. */
+/** The value of a label that a record does not have. It is not a valid label value. */
 export const ABSENT = '\u0000';
 
-/** A requirement for a record: `field` is `metadata.name`, `metadata.namespace`, a selectable field of its kind, or a label. */
+/**
+ * A requirement that a field of a record has one value. `field` is `metadata.name`, `metadata.namespace`, a selectable field
+ * of the kind, or a label.
+ */
 interface Equality {
   readonly field: string;
   readonly value: string;
 }
 
-/** One of several values, or (`not`) none of them. `ABSENT` may be one of them. */
+/** A requirement that a field has one of several values, or (`not`) none of them. `ABSENT` may be one of them. */
 export interface Choice {
   readonly field: string;
   readonly values: readonly string[];
@@ -24,13 +27,13 @@ export type Demand = Equality | Choice;
 export const choiceOf = (demand: Demand): Choice =>
   'values' in demand ? demand : { field: demand.field, values: [demand.value], not: false };
 
-/** The only allowed value; undefined: several. */
+/** The only value that a requirement allows; undefined if there are several. */
 export function onlyValueOf(demand: Demand): string | undefined {
   if (!('values' in demand)) return demand.value;
   return demand.not || demand.values.length !== 1 ? undefined : demand.values[0];
 }
 
-/** The value of a field; '' if it is empty, `ABSENT` for an absent label. */
+/** The value of a field. It is '' for an empty field, and `ABSENT` for an absent label. */
 export function fieldOf(record: StoredRecord, field: string): string {
   if (field === 'metadata.name') return record.name;
   if (field === 'metadata.namespace') return record.namespace;
@@ -50,7 +53,7 @@ export const meetsOne = (record: StoredRecord, demand: Demand): boolean =>
 export const meets = (record: StoredRecord, where: readonly Demand[]): boolean =>
   where.every((demand) => meetsOne(record, demand));
 
-/** The only value of a field that all requirements allow together; undefined if not exactly one exists. */
+/** The only value of a field that all requirements allow; undefined if there is not exactly one. */
 export function pinned(where: readonly Demand[], field: string): string | undefined {
   for (const demand of where) {
     if (demand.field !== field) continue;

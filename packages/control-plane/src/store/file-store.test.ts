@@ -44,7 +44,7 @@ test('settled writes exist after a restart, and revisions continue', async () =>
   expect(again.revision()).toBe(revision);
   expect(again.list('/xs').records.map(({ name, labels }) => [name, labels])).toEqual([['b', { app: 'b' }]]);
   expect(again.put('/xs', draft('c')).revision).toBe(revision + 1);
-  // Watches from before the restart must start again.
+  // Watches that started before the restart must start again.
   expect(again.since('/xs', revision - 1)).toBeUndefined();
 });
 
@@ -53,7 +53,7 @@ test('a copy of the file made while the store runs holds every settled write and
   store.put('/xs', draft('a'));
   await store.settled();
   store.put('/xs', draft('b'));
-  // Another reader sees the file like a process that starts after a crash now.
+  // For another reader, the file has the state that a process would find after a crash now.
   const reader = new DatabaseSync(join(dir, 'data', 'store.sqlite'), { readOnly: true });
   const names = () =>
     reader
@@ -135,7 +135,7 @@ test.each([
       'store.sqlite': '600',
       'store.sqlite-shm': '600',
       'store.sqlite-wal': '600',
-      // It is not a file of a control plane.
+      // This file does not belong to the control plane.
       'notes.txt': '644',
     });
     expect((statSync(data).mode & 0o777).toString(8)).toBe('700');

@@ -18,12 +18,12 @@ import { StorageFullError, type StoreEvent } from './store.ts';
 
 const FILE = 'store.sqlite';
 const LOCK = 'lock.sqlite';
-/** `PRAGMA application_id` of our files ("mcmP"). Files without it belong to other programs. */
+/** `PRAGMA application_id` of the store files ("mcmP"). Files without it belong to other programs. */
 const APPLICATION_ID = 0x6d636d50;
 /** Version of the table layout. A file with a newer version is refused. */
 const LAYOUT = 1;
 
-/** The data folder cannot be used. The message is one sentence for its owner. */
+/** The data folder cannot be used. The message is one sentence for the user. */
 export class StoreError extends Error {
   override readonly name = 'StoreError';
 }
@@ -31,7 +31,7 @@ export class StoreError extends Error {
 export interface FileStoreOptions {
   readonly limits?: Partial<HistoryLimits>;
   readonly onFailure?: (error: StoreError) => void;
-  /** The maximum size of the file in bytes; default: unlimited. */
+  /** Maximum size of the file in bytes; unlimited by default. */
   readonly maxBytes?: number | undefined;
 }
 
@@ -40,13 +40,13 @@ interface Pending {
   readonly deliver: () => void;
 }
 
-/** `SQLITE_FULL`: the disk is full, or the file has its maximum size. */
+/** The SQLite error for a full disk, or for a file with its maximum size (`SQLITE_FULL`). */
 const FULL = 13;
 const isFull = (error: unknown): boolean => error instanceof Error && 'errcode' in error && error.errcode === FULL;
 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** Opens a database file without a wait for locks. */
+/** Opens a database file. It does not wait for locks. */
 function openDatabase(path: string): DatabaseSync {
   const database = new DatabaseSync(path);
   try {
@@ -75,7 +75,10 @@ function takeLock(dir: string): DatabaseSync {
   }
 }
 
-/** Creates a folder and its parents. `recursive` of Node.js never ends if the system refuses without an error (`/proc`). */
+/**
+ * Creates a folder and its parents. The option `recursive` of Node.js is not used. It never ends if the system refuses
+ * without an error, as in `/proc`.
+ */
 function makeFolder(dir: string): void {
   if (existsSync(dir)) return;
   const parent = dirname(dir);
@@ -98,7 +101,7 @@ function prepareFolder(dir: string): void {
   keepPrivate(dir, 0o700);
 }
 
-/** The store with its log and its index, the lock, and the keys, certificates and tokens of the folder. */
+/** The files that the folder may contain: the store with its log and its index, the lock, keys, certificates and tokens. */
 const OWN_FILES = /^(?:(?:store|lock)\.sqlite(?:-(?:wal|shm|journal))?|.*\.(?:key|crt|token))$/;
 /** Mode bits of all users except the owner. */
 const OTHERS = 0o077;
@@ -115,10 +118,13 @@ function keepPrivate(path: string, mode: number): void {
   }
 }
 
-/** Creates a missing file that only its owner may read. SQLite gives the other files of a database the same mode. */
+/** Creates a missing file that only its owner may read. SQLite creates the other files of a database with the same mode. */
 const makeFile = (path: string): void => closeSync(openSync(path, 'a', 0o600));
 
-/** Removes the access of other users to the files of a folder, for example after a copy. @throws StoreError */
+/**
+ * Removes the access of other users to the files of a folder. They may have gained it when the folder was copied. @throws
+ * StoreError
+ */
 function makePrivate(dir: string): void {
   for (const name of readdirSync(dir)) if (OWN_FILES.test(name)) keepPrivate(join(dir, name), 0o600);
 }
@@ -152,7 +158,7 @@ function openStore(path: string): DatabaseSync {
       const check = Object.values(database.prepare('PRAGMA quick_check(1)').get() ?? {})[0];
       if (check !== 'ok') throw new StoreError(`the store ${path} is damaged: ${check}`);
     }
-    // NORMAL in WAL mode: committed writes survive a kill of the process at any instant.
+    // With WAL and NORMAL, committed writes survive a kill of the process at any time.
     database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
     if (application !== APPLICATION_ID) {
       database.exec(`BEGIN;
@@ -181,8 +187,8 @@ const parseMap = (text: unknown): Record<string, string> | undefined =>
   typeof text === 'string' ? (JSON.parse(text) as Record<string, string>) : undefined;
 
 /**
- * The store in memory with a file. All writes of one turn of the event loop are one transaction. Answers and watch events wait for it, so a
- * crash cannot undo a write that a client has seen.
+ * A store in memory with a file. All writes of one turn of the event loop are one transaction. Answers and watch events wait
+ * until it is complete. So a crash cannot undo a write after a client got its answer or event.
  */
 export class FileStore extends MemoryStore {
   readonly #database: DatabaseSync;
@@ -216,8 +222,8 @@ export class FileStore extends MemoryStore {
   }
 
   /**
-   * Opens or creates the store of a data folder. `onFailure` is called once when the file can no longer be written. After that, no write is
-   * acknowledged. A full disk does not stop the store. It refuses writes until space is free.
+   * Opens or creates the store of a data folder. A full disk does not stop the store: it refuses writes until space is free.
+   * @param options `onFailure` is called once when writes to the file fail permanently. No write is acknowledged after that.
    * @throws StoreError when another process has the lock, or when the file is foreign, damaged or newer
    */
   static open(dir: string, clock: Clock, options: FileStoreOptions = {}): FileStore {
@@ -276,7 +282,7 @@ export class FileStore extends MemoryStore {
     this.#pending.push({ event, deliver });
     if (this.#settled !== undefined) return;
     this.#settled = Promise.withResolvers();
-    // Callers that wait handle the failure. Without them, it must not become an unhandled rejection.
+    // Callers that wait for the promise handle its failure. This handler prevents an unhandled rejection if there are none.
     this.#settled.promise.catch(() => undefined);
     setImmediate(() => this.#commit());
   }

@@ -4,18 +4,21 @@ import { OrderedKeys } from './ordered-keys.ts';
 import { answerOf, KEY, keyOf, type Pin, pinsOf, questionOf } from './pin.ts';
 import type { StoreEvent } from './store.ts';
 
-/** Limits for stored changes. */
+/** Limits for the stored changes. */
 export interface HistoryLimits {
-  /** Milliseconds. */
+  /** Maximum age of a change, in milliseconds. */
   readonly maxAgeMs: number;
-  /** The maximum number of changes per resource. */
+  /** Maximum number of changes for each resource. */
   readonly maxEvents: number;
 }
 
-/** The maximum number of indexes of changes, in addition to the one for single objects. Each one costs time per write, and memory. */
+/**
+ * Maximum number of indexes of changes, in addition to the index by object. Each index costs memory, and time for each
+ * write.
+ */
 const MAX_INDEXES = 16;
 
-/** The changes by the value of one index: the value of the new state and of the previous one. */
+/** Changes by the value of one index. A change is stored under the values of its new and of its previous state. */
 class ChangeIndex {
   readonly #question: Omit<Pin, 'value'>;
   readonly #logs = new Map<string, ChangeLog>();
@@ -58,25 +61,25 @@ class ChangeIndex {
 }
 
 /**
- * The latest changes of one resource, oldest first. New changes remove old ones, without a timer. The changes are indexed by object and by the
- * requirements of earlier replays, so a replay reads only matching changes.
+ * The latest changes of one resource, the oldest first. New changes remove old ones, so no timer is needed. The changes are
+ * indexed by object and by the requirements of earlier replays. So a replay reads only matching changes.
  */
 export class History {
   readonly #limits: HistoryLimits;
   readonly #all = new ChangeLog();
   readonly #objects = new ChangeIndex({ field: KEY, scoped: false });
   readonly #indexes = new Map<string, ChangeIndex>();
-  /** Keys of deleted objects with changes here, for the state at an older revision. */
+  /** Keys of deleted objects whose changes are stored. They are needed for the state at an older revision. */
   readonly gone = new OrderedKeys();
   #compacted: number;
 
-  /** `compacted`: the revision up to which changes are not available. */
+  /** @param compacted changes up to this revision are not available */
   constructor(limits: HistoryLimits, compacted: number) {
     this.#limits = limits;
     this.#compacted = compacted;
   }
 
-  /** All changes after this revision are available. */
+  /** The last revision whose changes are not available. */
   get compactedRevision(): number {
     return this.#compacted;
   }
@@ -90,7 +93,7 @@ export class History {
     this.#forget(event.time - this.#limits.maxAgeMs);
   }
 
-  /** Removes the changes from this revision on, because their write failed. */
+  /** Removes the changes from a revision on, because their write failed. */
   takeBack(revision: number): void {
     for (;;) {
       const { newest } = this.#all;
@@ -103,7 +106,9 @@ export class History {
     }
   }
 
-  /** The changes after a revision that may meet the requirements; undefined when they are not all available. */
+  /**
+   * The changes after a revision that may meet the requirements. Undefined if some of the changes are no longer available.
+   */
   since(revision: number, where: readonly Demand[] = []): readonly StoreEvent[] | undefined {
     if (revision < this.#compacted) return undefined;
     const pins = pinsOf(where);
@@ -117,7 +122,7 @@ export class History {
     return shortest?.after(revision) ?? [];
   }
 
-  /** The first change after a revision: of one object, of a namespace, or of all. */
+  /** The first change after a revision: of one object, of a namespace, or of any object. */
   firstAfter(revision: number, of: { key?: string; namespace?: string | undefined }): StoreEvent | undefined {
     if (of.key !== undefined) return this.#objects.get(of.key)?.firstAfter(revision);
     if (of.namespace === undefined) return this.#all.firstAfter(revision);
@@ -125,7 +130,10 @@ export class History {
     return this.#index(pin).get(pin.value)?.firstAfter(revision);
   }
 
-  /** The first request makes the index from the kept changes. The least recently requested index is dropped first. */
+  /**
+   * Returns an index of the stored changes. It is created at the first request. If there are too many indexes, the least
+   * recently used one is removed.
+   */
   #index(pin: Pin): ChangeIndex {
     if (pin.field === KEY) return this.#objects;
     const question = questionOf(pin);

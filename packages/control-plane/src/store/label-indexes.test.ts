@@ -25,7 +25,7 @@ const watched = (name: string, labels: Record<string, string>, looked: { at: num
 
 const KEYS = 400;
 
-/** Reads of records, when each of many labels is selected twice in turn, and also unused labels. */
+/** The number of reads of records. Each of many labels is selected twice in turn, and other labels are unused. */
 function looksInRotation(others: number): number {
   const looked = { at: 0 };
   const table = new ResourceTable();

@@ -5,19 +5,20 @@ import { RecordIndex } from './record-index.ts';
 const NONE: Readonly<Record<string, string>> = {};
 
 /**
- * The records of each label. For a label that no request has selected, only the keys of its records are stored. The first selection creates
- * its index, which remains while records have the label. Each record is added to an index once, so the total cost depends on the number of
- * writes, and not on the order of selections. A write updates only its own labels.
+ * The records of each label. If no request has selected a label, only the keys of its records are stored. The first
+ * selection creates its index, which exists as long as records have the label. Each record is added to an index only once.
+ * So the total cost depends on the number of writes, and not on the order of selections. A write updates only the indexes of
+ * its own labels.
  */
 export class LabelIndexes {
   readonly #labels = new Map<string, Set<string> | RecordIndex>();
 
-  /** The number of labels with records. */
+  /** The number of labels that records have. */
   get size(): number {
     return this.#labels.size;
   }
 
-  /** Replaces the previous state of a record. */
+  /** Replaces the previous state of a record by the new one. */
   set(key: string, record: StoredRecord, previous: StoredRecord | undefined): void {
     const labels = record.labels ?? NONE;
     for (const label of Object.keys(labels)) {
@@ -35,7 +36,7 @@ export class LabelIndexes {
     for (const label of Object.keys(record.labels ?? NONE)) this.#leave(label, key, record);
   }
 
-  /** The index of a label. `recordOf` returns the record of a key, and is called once per record. */
+  /** The index of a label. @param recordOf returns the record of a key; called once for each record */
   index(label: string, recordOf: (key: string) => StoredRecord | undefined): RecordIndex {
     const carriers = this.#labels.get(label);
     if (carriers instanceof RecordIndex) return carriers;

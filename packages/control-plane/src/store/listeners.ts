@@ -5,7 +5,7 @@ import type { StoreEvent, StoreListener } from './store.ts';
 
 type Group = Set<StoreListener>;
 
-/** Listeners by the value of one index. */
+/** Listeners by the value that they require from one index. */
 interface Asked {
   readonly question: Omit<Pin, 'value'>;
   readonly groups: Map<string, Group>;
@@ -19,16 +19,16 @@ function ask(all: ReadonlyMap<string, Asked> | undefined, record: StoredRecord, 
 }
 
 /**
- * The listeners of a resource, indexed by their requirements. The cost of an event depends on the number of listeners that may match, and not
- * on all listeners. A change reaches listeners that match its new or its previous state.
+ * The listeners of a resource, indexed by their requirements. The cost of an event depends only on the number of listeners
+ * that may match. A change is sent to listeners that match its new or its previous state.
  */
 export class Listeners {
   readonly #all: Group = new Set();
   readonly #fields = new Map<string, Asked>();
-  /** Listeners that require a label, by its key. */
+  /** Listeners that require a value of a label, by the key of the label. */
   readonly #labels = new Map<string, Map<string, Asked>>();
 
-  /** A listener without requirements gets everything. Returns a function that removes it. */
+  /** Adds a listener. Without requirements, it gets all changes. Returns a function that removes it. */
   add(listener: StoreListener, where: readonly Demand[]): () => void {
     const pin = this.#leastAsked(pinsOf(where));
     if (pin === undefined) {
@@ -79,7 +79,7 @@ export class Listeners {
     return label === undefined ? this.#fields : this.#labels.get(label);
   }
 
-  /** The pin that the fewest listeners share. */
+  /** The index value with the fewest listeners. */
   #leastAsked(pins: readonly Pin[]): Pin | undefined {
     const share = (pin: Pin): number => this.#asked(pin)?.get(questionOf(pin))?.groups.get(pin.value)?.size ?? 0;
     const [first, ...others] = pins;
@@ -87,9 +87,9 @@ export class Listeners {
   }
 
   #find(record: StoredRecord, into: Set<Group>): void {
-    // A kind has few fields, and a listener without a label usually matches most objects.
+    // A kind has few fields, so all of them are looked up. A listener without a label usually matches most objects.
     ask(this.#fields, record, into);
-    // Clients can use any label, so only the labels of the record are looked up.
+    // Clients can use any label. So only the labels of the record are looked up.
     if (this.#labels.size === 0 || record.labels === undefined) return;
     for (const key of Object.keys(record.labels)) ask(this.#labels.get(key), record, into);
   }

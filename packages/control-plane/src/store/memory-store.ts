@@ -16,8 +16,8 @@ interface Resource {
 }
 
 /**
- * The store in memory. A durable store is this one with a journal behind it: it overrides `journal` and holds events back
- * until they are safe.
+ * The store in memory. A durable store extends it with a journal: it overrides `journal`, and delays events until they are
+ * durable.
  */
 export class MemoryStore implements Store {
   readonly #clock: Clock;
@@ -103,7 +103,7 @@ export class MemoryStore implements Store {
     for (const resource of this.#resources.values()) resource.listeners.clear();
   }
 
-  /** All objects and the revision, as a backup of etcd has them. */
+  /** All objects and the revision, like a backup of etcd. */
   snapshot(): StoreSnapshot {
     const objects = [...this.#resources].flatMap(([resource, { table }]) =>
       table.page({}).records.map((record) => ({ resource, record })),
@@ -111,7 +111,7 @@ export class MemoryStore implements Store {
     return { revision: this.#revision, objects };
   }
 
-  /** A store that a backup was restored to. The history before it is compacted. */
+  /** Creates a store with the content of a backup. Earlier changes are not available. */
   static of(
     { objects, revision }: StoreSnapshot,
     clock: Clock,
@@ -123,17 +123,20 @@ export class MemoryStore implements Store {
     return store;
   }
 
-  /** Takes up a record that a journal has kept. No event, no history. */
+  /** Adds a record from a journal. No event is sent, and no change is stored. */
   protected restore(resource: string, record: StoredRecord): void {
     this.#resource(resource).table.set(record);
   }
 
-  /** Called once for each write, in order; `deliver` makes the event known and must be called in the same order. */
+  /** Called once for each write, in order. `deliver` sends the event, and must be called in the same order. */
   protected journal(_event: StoreEvent, deliver: () => void): void {
     deliver();
   }
 
-  /** Takes back writes that could not be kept, newest first. Revisions never decrease, so their revisions are skipped. */
+  /**
+   * Undoes writes that could not be stored, the newest first. Revisions never decrease, so their revisions are not used
+   * again.
+   */
   protected takeBack({ resource, revision, record, previous }: StoreEvent): void {
     const { table, history } = this.#resource(resource);
     if (previous === undefined) table.delete(record.namespace, record.name);
@@ -143,7 +146,7 @@ export class MemoryStore implements Store {
 
   #record(draft: RecordDraft): StoredRecord {
     const revision = this.#revision + 1;
-    // The counter moves only when the text could be made.
+    // The counter is incremented only after the text was created without an error.
     const json = draft.render(revision);
     this.#revision = revision;
     const { namespace, name, labels, fields } = draft;

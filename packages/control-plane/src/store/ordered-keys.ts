@@ -1,12 +1,12 @@
-/** Most entries of a node. */
+/** Maximum number of entries in a node. */
 const MAX = 64;
-/** Below this many a node is joined with a neighbor that has room. */
+/** A node with fewer entries is joined with a neighbor that has space. */
 const MIN = 16;
 
-/** Keys are ordered by bytes, as etcd orders them. Names are ASCII, so code units do. */
+/** Compares keys by bytes, as etcd does. Names are ASCII, so a comparison of code units is sufficient. */
 export const compareKeys = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** A leaf holds keys; every other node holds nodes. `size`: how many keys are below. */
+/** A node of the tree. A leaf contains keys, and all others contain nodes. `size` is the number of keys in it. */
 interface Leaf {
   readonly keys: string[];
   readonly nodes?: undefined;
@@ -32,7 +32,7 @@ const firstOf = (node: Node): string => {
   return at.keys[0] ?? '';
 };
 
-/** Index of the first key that is not less. */
+/** The index of the first key that is not less than `key`. */
 function lowerBound(keys: readonly string[], key: string): number {
   let low = 0;
   let high = keys.length;
@@ -44,7 +44,7 @@ function lowerBound(keys: readonly string[], key: string): number {
   return low;
 }
 
-/** Index of the node in which a key is, or would be. */
+/** The index of the node that contains a key, or would contain it. */
 function nodeAt(nodes: readonly Node[], key: string): number {
   let low = 1;
   let high = nodes.length;
@@ -73,7 +73,7 @@ function insert(node: Node, key: string): boolean {
   return true;
 }
 
-/** Takes the second half out of a node. */
+/** Removes the second half of a node and returns it. */
 function splitOff(node: Node): Node {
   const half = widthOf(node) >>> 1;
   const rest = node.keys === undefined ? branch(node.nodes.splice(half)) : leaf(node.keys.splice(half));
@@ -98,7 +98,7 @@ function remove(node: Node, key: string): boolean {
   return true;
 }
 
-/** Makes one node of two neighbors, where it is not too wide. */
+/** Joins two neighbors, if the result is not too large. */
 function join(nodes: Node[], at: number): void {
   const [left, right] = [nodes[at], nodes[at + 1]];
   if (left === undefined || right === undefined || widthOf(left) + widthOf(right) > MAX) return;
@@ -119,13 +119,13 @@ function* leavesFrom(node: Node, key: string): Generator<readonly string[]> {
   }
 }
 
-/** [from, to); no `to`: to the end. */
+/** A range of keys from `from` up to, but not including, `to`. Without `to`, it has no end. */
 export interface KeyRange {
   readonly from: string;
   readonly to: string | undefined;
 }
 
-/** Distinct keys in order, as a tree that knows how many are below each node: every question costs their logarithm. */
+/** Distinct keys in order. Each node of the tree knows its number of keys, so the cost of every operation is logarithmic. */
 export class OrderedKeys {
   #root: Node = leaf([]);
 
@@ -146,7 +146,7 @@ export class OrderedKeys {
     while (this.#root.nodes !== undefined && this.#root.nodes.length <= 1) this.#root = this.#root.nodes[0] ?? leaf([]);
   }
 
-  /** How many keys are less. */
+  /** The number of keys that are less than `key`. */
   rank(key: string): number {
     let rank = 0;
     let node = this.#root;
@@ -160,7 +160,7 @@ export class OrderedKeys {
     return rank + lowerBound(node.keys, key);
   }
 
-  /** The key that so many are less than; undefined: there are not so many. */
+  /** The key at a position; undefined if there are not that many keys. */
   at(rank: number): string | undefined {
     let left = rank;
     let node = this.#root;
@@ -177,12 +177,12 @@ export class OrderedKeys {
     return node.keys[left];
   }
 
-  /** How many keys are in [from, to). */
+  /** The number of keys in a range. */
   count({ from, to }: KeyRange): number {
     return (to === undefined ? this.size : this.rank(to)) - this.rank(from);
   }
 
-  /** The keys of [from, to) in order. They must not change during the read. */
+  /** The keys in a range, in order. They must not change during the iteration. */
   *range(from: string, to: string | undefined): Generator<string> {
     let start = true;
     for (const keys of leavesFrom(this.#root, from)) {

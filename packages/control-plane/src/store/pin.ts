@@ -1,25 +1,25 @@
 import { ABSENT, type Choice, choiceOf, type Demand, fieldOf, LABEL, meetsOne, onlyValueOf, pinned } from './demand.ts';
 import type { StoredRecord } from './record.ts';
 
-/** The pin of namespace and name together. */
+/** The name of the index by namespace and name together. */
 export const KEY = 'key';
 /** The index value of a record that meets a choice. */
 const MEETS = 'yes';
 
-/** An index with one value per record. `scoped`: the value starts with the namespace. */
+/** An index with one value for each record. `scoped` means that the value starts with the namespace. */
 export interface Pin {
   readonly field: string;
   readonly scoped: boolean;
-  /** For a choice, the value is `MEETS` if a record meets it. */
+  /** For an index by a choice, records that meet it have the value `MEETS`. */
   readonly choice?: Choice | undefined;
   readonly value: string;
 }
 
-/** A key of a record: `namespace/name`; both parts are free of slashes. */
+/** The key of a record: `namespace/name`. Neither part contains a slash. */
 export const keyOf = ({ namespace, name }: { readonly namespace: string; readonly name: string }): string =>
   `${namespace}/${name}`;
 
-/** The index value of a record. */
+/** The value of a record in an index. */
 export function answerOf(record: StoredRecord, { field, scoped, choice }: Omit<Pin, 'value'>): string {
   if (field === KEY) return keyOf(record);
   const value = choice === undefined ? fieldOf(record, field) : meetsOne(record, choice) ? MEETS : '';
@@ -33,8 +33,8 @@ function pinOf(demand: Demand): Pick<Pin, 'field' | 'value' | 'choice'> {
 }
 
 /**
- * The alternative indexes to find records that meet all requirements. None: all records must be read. With a namespace, each index is limited
- * to it.
+ * Indexes that can find the records that meet all requirements. One of them is sufficient. If there are none, all records
+ * must be read. With a namespace, each index is limited to it.
  */
 export function pinsOf(where: readonly Demand[]): readonly Pin[] {
   const namespace = pinned(where, 'metadata.namespace');
@@ -48,14 +48,14 @@ export function pinsOf(where: readonly Demand[]): readonly Pin[] {
   return others.map((one) => ({ ...one, scoped: true, value: `${namespace}/${one.value}` }));
 }
 
-/** The label that matching records must have; undefined: a record without it may match. */
+/** The label that all matching records have; undefined if a record without it may match. */
 export function labelOf({ field, choice }: Pin): string | undefined {
   if (!field.startsWith(LABEL)) return undefined;
   const needsIt = choice === undefined || choice.values.includes(ABSENT) === choice.not;
   return needsIt ? field.slice(LABEL.length) : undefined;
 }
 
-/** A distinct key for each index. */
+/** The key of an index. It is different for each index. */
 export const questionOf = ({ field, scoped, choice }: Omit<Pin, 'value'>): string => {
   const asked = `${scoped ? 'n' : 'a'} ${field}`;
   return choice === undefined ? asked : `${asked} ${choice.not ? 'not' : 'in'} ${JSON.stringify(choice.values)}`;

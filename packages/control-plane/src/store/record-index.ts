@@ -2,32 +2,35 @@ import { ABSENT, type Choice, fieldOf } from './demand.ts';
 import { OrderedKeys } from './ordered-keys.ts';
 import type { StoredRecord } from './record.ts';
 
-/** The smallest character: the keys after a key start with it. */
+/** The smallest character. Appended to a key, it gives the next possible key. */
 const AFTER_KEY = '\u0000';
 
-/** Keys of records that are in any of the trees, or (not `inside`) in none of them. */
+/** Keys that are in one of the trees, or (not `inside`) in none of them. */
 export interface KeySet {
   readonly trees: readonly OrderedKeys[];
   readonly inside: boolean;
 }
 
-/** The keys of the records of a resource by the value of one field, in order, so that the keys of a namespace are adjacent. */
+/**
+ * The keys of the records of a resource by the value of one field. They are in order, so the keys of a namespace are
+ * adjacent.
+ */
 export class RecordIndex {
   readonly #field: string;
   readonly #values = new Map<string, OrderedKeys>();
-  /** The records with the label. Records without it need no memory here. */
+  /** The keys of records with the label. Other records need no memory here. */
   readonly #present = new OrderedKeys();
 
   constructor(field: string) {
     this.#field = field;
   }
 
-  /** Records that have the field. */
+  /** The number of records with the field. */
   get size(): number {
     return this.#present.size;
   }
 
-  /** Replaces the previous state of a record. */
+  /** Replaces the previous state of a record by the new one. */
   set(key: string, record: StoredRecord, previous: StoredRecord | undefined): void {
     const value = fieldOf(record, this.#field);
     const before = previous === undefined ? ABSENT : fieldOf(previous, this.#field);
@@ -44,7 +47,7 @@ export class RecordIndex {
     this.#leave(key, fieldOf(record, this.#field), true);
   }
 
-  /** The keys of the records that a choice allows. */
+  /** The keys of the records that meet a choice. */
   allowed({ values, not }: Choice): KeySet {
     if (!values.includes(ABSENT)) return { trees: this.#trees(values), inside: !not };
     if (values.length === 1) return { trees: [this.#present], inside: not };
@@ -64,7 +67,7 @@ export class RecordIndex {
   }
 }
 
-/** The first key of a set from a key on; undefined: none. `all`: the keys of all records. */
+/** The first key of a set that is not less than `from`; undefined if there is none. @param all the keys of all records */
 export const seek = ({ trees, inside }: KeySet, all: OrderedKeys, from: string): string | undefined =>
   inside ? seekInside(trees, from) : seekOutside(all, trees, from);
 
@@ -78,8 +81,9 @@ function seekInside(trees: readonly OrderedKeys[], from: string): string | undef
 }
 
 /**
- * The first key from a key on that is in none of the trees. If the first n keys contain fewer than n of theirs, one of the n keys is free. A
- * binary search finds this n, so a long run of other keys costs only its logarithm.
+ * The first key from `from` on that is in none of the trees. If fewer than n of the first n keys are in the trees, one of
+ * them is not. A binary search finds the smallest such n. So the cost is logarithmic, even for a long run of keys in the
+ * trees.
  */
 function seekOutside(all: OrderedKeys, trees: readonly OrderedKeys[], from: string): string | undefined {
   const start = all.rank(from);

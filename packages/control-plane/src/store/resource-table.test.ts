@@ -11,7 +11,7 @@ import type { PageOptions, StoreEvent } from './store.ts';
 
 let revision = 0;
 
-/** Labels of most records, labels of few records, and two labels of many records without a common one. */
+/** Labels that most records have, labels that few records have, and two labels that no record has together. */
 function labelsOf(name: string): Record<string, string> {
   if (name.startsWith('other')) return { tier: 'web', left: 'yes' };
   if (name.startsWith('alike')) return { tier: 'web', right: 'yes' };
@@ -78,7 +78,7 @@ const not = (field: string, ...values: string[]) => ({ field, values, not: true 
 const NAME = { field: 'metadata.name', value: 'pod-1' };
 const NAMESPACE = { field: 'metadata.namespace', value: 'mine' };
 
-/** The number of reads for each query, among a number of other records, each of which has changed. */
+/** The number of reads for each query. @param others number of other records, each of which has changed */
 function cost(others: number): Record<string, number> {
   const looked = { at: 0 };
   const state = new State();
@@ -87,7 +87,7 @@ function cost(others: number): Record<string, number> {
     for (let index = 0; index < others; index++)
       state.put(record(`ns-${index % 10}`, `other-${index}`, `node-${index}`, looked));
   };
-  // Other records with its label and node in other namespaces.
+  // Creates other records with its label and its node, in other namespaces.
   const putAlike = () => {
     for (let index = 0; index < others; index++) state.put(record('zz', `alike-${index}`, 'theirs', looked));
   };
@@ -179,7 +179,7 @@ test('an event reaches listeners that match its new or previous state, independe
       listen(`${index}`, [not(`label:key-${index}`, ABSENT)]);
       listen(`${index}`, [not('label:app', 'old', 'new', 'other')]);
       listen(`${index}`, [not('metadata.namespace', 'a')]);
-      // They share a label with the pod, and differ in the other one.
+      // These listeners require one label that the pod has, and another one that it does not have.
       listen(`${index}`, [label('app', 'new'), label('instance', String(index))]);
     }
     listen('all', []);
@@ -196,7 +196,7 @@ test('an event reaches listeners that match its new or previous state, independe
     const leave = listen('gone', [POD]);
     leave();
     listeners.deliver(change(record('a', 'p', 'new'), record('a', 'p', 'old')));
-    // The shared label finds the first one of these: when it was added, no other listener had it.
+    // The first of these listeners is found by the shared label. When it was added, no other listener required it.
     return calls.filter((call) => call !== '0 p').sort();
   };
   const expected = [
@@ -219,7 +219,7 @@ test('an event reaches listeners that match its new or previous state, independe
 const steps = fc.array(
   fc.record({
     namespace: fc.constantFrom('a', 'a-b', 'c'),
-    // More keys than a search skips one by one.
+    // The run has more keys than a search skips one by one.
     name: fc.oneof(
       fc.constantFrom('1', '2', '3', '4'),
       fc.integer({ min: 100, max: 180 }).map((number) => String(number)),
@@ -293,7 +293,7 @@ test('pages of current and older revisions equal those of a simple filtered list
         records: chosen.records,
         remaining: Math.min(1, chosen.remaining),
       });
-      // Writes that a full disk refused did not happen.
+      // A full disk refused the write, so it had no effect.
       const taken = revision;
       const copy = new Map(plain);
       play(state, copy, last);
@@ -321,7 +321,7 @@ test('a replay contains all matching changes in order, also with a limited histo
         const state = new State(max);
         const start = revision;
         play(state, new Map(), first);
-        // An early index must follow changes, and a late one must include earlier changes.
+        // An early index must follow later changes. A late index must include earlier changes.
         if (back % 2 === 0) state.history.since(state.history.compactedRevision, where);
         play(state, new Map(), later);
         const from = Math.max(start, revision - back);
@@ -347,6 +347,6 @@ function search(records: StoredRecord[], { namespace, where = [], after, limit =
     .filter((one) => after === undefined || keyOf(one) > keyOf(after))
     .sort((a, b) => compareKeys(keyOf(a), keyOf(b)));
   const remaining = Math.max(0, found.length - limit);
-  // For a filtered list, only the existence of more records is known.
+  // For a filtered list, only whether there are more records is known.
   return { records: found.slice(0, limit), remaining: where.length > 0 ? Math.min(1, remaining) : remaining };
 }

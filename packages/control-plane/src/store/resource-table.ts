@@ -8,14 +8,17 @@ import { RecordIndex, seek } from './record-index.ts';
 import type { PageOptions, RecordPage } from './store.ts';
 import { WordIndex, type Words } from './word-index.ts';
 
-/** The maximum number of requirements for which a search uses indexes. The others are checked on the found records. */
+/** Maximum number of requirements for which a search uses indexes. The others are checked for each found record. */
 const MAX_DEMANDS = 128;
 
-/** The smallest character, and the character after the slash: the ends of a key and of a namespace. */
+/**
+ * The smallest character, and the character after the slash. Appended to a key or a namespace, they give the end of its
+ * range.
+ */
 const AFTER_KEY = '\u0000';
 const AFTER_SLASH = '0';
 
-/** The key range of a page: from the first key to the last one, which is excluded. */
+/** The range of keys in a page. */
 function boundsOf({ namespace, after }: Pick<PageOptions, 'namespace' | 'after'>): KeyRange {
   const start = namespace === undefined ? '' : `${namespace}/`;
   const next = after === undefined ? '' : `${keyOf(after)}${AFTER_KEY}`;
@@ -25,11 +28,11 @@ function boundsOf({ namespace, after }: Pick<PageOptions, 'namespace' | 'after'>
   };
 }
 
-/** The namespace of a page, from its option or its requirements. */
+/** The namespace of a page, from its option or from its requirements. */
 const namespaceOf = ({ namespace, where = [] }: PageOptions): string | undefined =>
   namespace ?? pinned(where, 'metadata.namespace');
 
-/** The first matching records, and whether there are more (then `remaining` is 1). */
+/** The first matching records. If there are more, `remaining` is 1. */
 function take(records: Iterable<StoredRecord>, { matches, limit = Number.POSITIVE_INFINITY }: PageOptions): RecordPage {
   const chosen: StoredRecord[] = [];
   for (const record of records) {
@@ -40,7 +43,7 @@ function take(records: Iterable<StoredRecord>, { matches, limit = Number.POSITIV
   return { records: chosen, remaining: 0 };
 }
 
-/** Merges two ordered sequences of keys, without duplicates. */
+/** Merges two sorted sequences of keys, without duplicates. */
 function* merged(a: Iterator<string>, b: Iterator<string>): Generator<string> {
   let [left, right] = [a.next(), b.next()];
   while (left.done !== true || right.done !== true) {
@@ -56,10 +59,10 @@ function* merged(a: Iterator<string>, b: Iterator<string>): Generator<string> {
 }
 
 const NO_KEYS = new OrderedKeys();
-/** The number of consecutive keys without a match after which a search looks up the next key. */
+/** After this number of consecutive keys without a match, a search looks up the next possible key. */
 const MISSES = 32;
 
-/** All records of one resource in memory, in the order of keys, and by requested fields. */
+/** All records of one resource in memory. They are ordered by key, and indexed by fields that requests use. */
 export class ResourceTable {
   readonly #records = new Map<string, StoredRecord>();
   readonly #keys = new OrderedKeys();
@@ -109,7 +112,7 @@ export class ResourceTable {
     return previous;
   }
 
-  /** The records with any of the words. */
+  /** The records with at least one of the words. */
   find(words: Words, asked: Iterable<string>): readonly StoredRecord[] {
     let index = this.#words.get(words);
     if (index === undefined) {
@@ -120,7 +123,7 @@ export class ResourceTable {
     return index.find(asked);
   }
 
-  /** One page in key order. */
+  /** One page, in the order of keys. */
   page(options: PageOptions): RecordPage {
     const { where = [], matches } = options;
     const range = boundsOf({ ...options, namespace: namespaceOf(options) });
@@ -130,7 +133,7 @@ export class ResourceTable {
     return { records: page.records, remaining: this.#keys.count(range) - page.records.length };
   }
 
-  /** A page at an older revision, for which the history has all changes. */
+  /** A page at an older revision. All changes since then must be in the history. */
   pageAt(revision: number, history: History, options: PageOptions): RecordPage {
     const { where = [], matches, namespace, after } = options;
     if (where.length > 0) return take(this.#foundAt(revision, history, options), options);
@@ -138,7 +141,7 @@ export class ResourceTable {
     if (matches !== undefined || page.remaining === 0) return page;
     const left = options.left ?? (after === undefined ? this.#sizeAt(revision, history, namespace) : undefined);
     if (left !== undefined) return { records: page.records, remaining: left - page.records.length };
-    // The position comes from the caller, so the records after it must be counted.
+    // The caller chose the start of the page, so the remaining records must be counted.
     const rest = take(this.#rangeAt(revision, history, { namespace, after: page.records.at(-1) ?? after }), {});
     return { records: page.records, remaining: rest.records.length };
   }
@@ -155,7 +158,7 @@ export class ResourceTable {
     }
   }
 
-  /** The records of keys at a revision: the previous state of the first change after it. */
+  /** The records of keys at a revision. A record is the previous state of the first change after the revision. */
   *#recordsAt(revision: number, history: History, keys: Iterable<string>): Generator<StoredRecord> {
     for (const key of keys) {
       const change = history.firstAfter(revision, { key });
@@ -164,7 +167,7 @@ export class ResourceTable {
     }
   }
 
-  /** The matching records at a revision, found among current matches and later changes. */
+  /** The matching records at a revision. They are among the present matches and the records that changed later. */
   *#foundAt(revision: number, history: History, options: PageOptions): Generator<StoredRecord> {
     const { where = [] } = options;
     const namespace = namespaceOf(options);
@@ -186,8 +189,8 @@ export class ResourceTable {
   }
 
   /**
-   * The keys of a range whose records meet all requirements, in order. The keys come from the smallest index. If many of them do not meet the
-   * other requirements, the search jumps to the next key that each requirement allows.
+   * The keys of a range whose records meet all requirements, in order. The smallest index provides the keys. If many of them
+   * do not meet the other requirements, the search continues at the next key that all requirements allow.
    */
   *#search(where: readonly Demand[], range: KeyRange): Generator<string> {
     const { to } = range;
@@ -222,7 +225,7 @@ export class ResourceTable {
     return record !== undefined && meets(record, where);
   }
 
-  /** The first key from a key on that may meet all requirements. */
+  /** The first key from `from` on that may meet all requirements. */
   #leap(where: readonly Demand[], from: string): string | undefined {
     let at = from;
     for (const demand of where.slice(0, MAX_DEMANDS)) {
@@ -233,12 +236,12 @@ export class ResourceTable {
     return at;
   }
 
-  /** The source of keys for a search: the smallest index, or all keys. */
+  /** The keys for a search: those of the smallest index, or all keys. */
   #source(where: readonly Demand[], range: KeyRange): (range: KeyRange) => Iterable<string> {
     let fewest: { count: number; trees: readonly OrderedKeys[] } | undefined;
     for (const demand of where.slice(0, MAX_DEMANDS)) {
       const choice = choiceOf(demand);
-      // The range already has one namespace, and a negative requirement matches most records.
+      // The range has only one namespace already, and a negative requirement matches most records.
       if (choice.not !== choice.values.includes(ABSENT) || choice.field === 'metadata.namespace') continue;
       const { trees } = this.#index(choice.field).allowed(choice);
       const count = trees.reduce((sum, tree) => sum + tree.count(range), 0);
@@ -249,7 +252,10 @@ export class ResourceTable {
       others.reduce<Generator<string>>((all, tree) => merged(all, tree.range(from, to)), first.range(from, to));
   }
 
-  /** The index of a field, created at its first use. A kind has only a few selectable fields, and labels have their own indexes. */
+  /**
+   * The index of a field. It is created at its first use. A kind has only a few selectable fields, and labels have their own
+   * indexes.
+   */
   #index(field: string): RecordIndex {
     if (field.startsWith(LABEL)) return this.#labels.index(field.slice(LABEL.length), (key) => this.#records.get(key));
     let index = this.#fields.get(field);

@@ -3,7 +3,7 @@ import type { Demand } from './demand.ts';
 import type { StoredRecord } from './record.ts';
 import type { Words } from './word-index.ts';
 
-/** A record before its revision is known: `render` is called once with it. */
+/** A record whose revision is not known yet. `render` is called once with the revision. */
 export interface RecordDraft {
   readonly namespace: string;
   readonly name: string;
@@ -12,12 +12,12 @@ export interface RecordDraft {
   readonly fields?: Readonly<Record<string, string>> | undefined;
 }
 
-/** A change. `record` is the new state, or for a deletion the last state, with the revision of the deletion. */
+/** A change. `record` is the new state. For a deletion, it is the last state, with the revision of the deletion. */
 export interface StoreEvent {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
   readonly resource: string;
   readonly revision: number;
-  /** Milliseconds since the epoch, for compaction by age. */
+  /** Milliseconds since the epoch. Changes are compacted by age. */
   readonly time: number;
   readonly record: StoredRecord;
   readonly previous: StoredRecord | undefined;
@@ -27,7 +27,10 @@ export interface StoreEvent {
 
 export type StoreListener = (event: StoreEvent) => void;
 
-/** A page of records in the order of their keys, `namespace/name` byte by byte as etcd has them: `a-b/x` is before `a/x`. */
+/**
+ * A page of records, in the order of their keys `namespace/name`. As in etcd, keys are compared by bytes: `a-b/x` comes
+ * before `a/x`.
+ */
 export interface RecordPage {
   readonly records: readonly StoredRecord[];
   /** The number of records after this page. For a filtered list: 1 if there are any. */
@@ -35,60 +38,66 @@ export interface RecordPage {
 }
 
 export interface PageOptions {
-  /** Only this namespace; absent: all. */
+  /** Only records in this namespace; absent: all namespaces. */
   readonly namespace?: string | undefined;
-  /** Only records that meet all of these. They are found with an index. */
+  /** Only records that meet all these requirements. An index finds them. */
   readonly where?: readonly Demand[] | undefined;
-  /** Only records that this function accepts. It is not called beyond the end of the page. */
+  /** Only records for which this function returns true. It is not called for records after the page. */
   readonly matches?: ((record: StoredRecord) => boolean) | undefined;
-  /** Start after this key. */
+  /** The page starts after this key. */
   readonly after?: { readonly namespace: string; readonly name: string } | undefined;
   readonly limit?: number | undefined;
-  /** The number of records after `after`, if the caller knows it. Then a page of an older revision needs no count. */
+  /** The number of records after `after`, if the caller knows it. Then the records of an older revision are not counted. */
   readonly left?: number | undefined;
-  /** The state at this revision; absent: now. Throws RangeError when it is compacted. */
+  /**
+   * The page has the state at this revision; absent: the present state. Throws RangeError when the revision is compacted.
+   */
   readonly revision?: number | undefined;
 }
 
 /**
- * The storage of objects. Writes are applied immediately and in order, so a read, a decision and a write without an `await` between them
- * are one transaction. When `settled()` resolves, they are durable and listeners have got them. All resources share one counter of
- * revisions, which never decreases, also not in a restart.
+ * Stores objects. A write takes effect immediately and in order. So a read, a decision and a write without an `await`
+ * between them are one transaction. When `settled()` resolves, the writes are durable and were delivered to the listeners.
+ * All resources have one counter of revisions. It never decreases, even after a restart.
  *
- * A resource is named `group/plural`.
+ * The name of a resource is `group/plural`.
  */
 export interface Store {
   /** How long changes are available, in milliseconds. */
   readonly historyMs: number;
   /** The revision of the last write. */
   revision(): number;
-  /** The revision up to which every change is durable and was delivered to the listeners. */
+  /** The revision up to which all changes are durable and were delivered to the listeners. */
   deliveredRevision(): number;
   /** The oldest revision after which all changes of this resource are available. */
   compactedRevision(resource: string): number;
   get(resource: string, namespace: string, name: string): StoredRecord | undefined;
   list(resource: string, options?: PageOptions): RecordPage;
   count(resource: string): number;
-  /** The records with any of the words (see `Words`), unordered. The index is created at its first use. */
+  /** The records with at least one of the words (see `Words`), in no order. The index is created at its first use. */
   find(resource: string, words: Words, asked: Iterable<string>): readonly StoredRecord[];
-  /** Creates or replaces. */
+  /** Creates or replaces an object. */
   put(resource: string, draft: RecordDraft): StoredRecord;
-  /** Removes an object; `render` returns its last state with the revision of the deletion. */
+  /** Deletes an object. `render` returns its last state, with the revision of the deletion. */
   delete(resource: string, draft: RecordDraft): StoredRecord;
-  /** Resolves when all earlier writes are durable. @throws StorageFullError if the disk is full; the writes did not happen */
+  /**
+   * Resolves when all earlier writes are durable. @throws StorageFullError if the disk is full; then the writes have no
+   * effect
+   */
   settled(): Promise<void>;
   /**
-   * Changes after `revision`, oldest first; undefined when they are no longer known. With demands: all whose record or previous
-   * record meets them, and few others.
+   * The changes after `revision`, the oldest first. Undefined if some are no longer available. With requirements, the result
+   * has all changes whose new or previous record meets them, and few others.
    */
   since(resource: string, revision: number, where?: readonly Demand[]): readonly StoreEvent[] | undefined;
   /**
-   * Calls `listener` for every later change of the resource, in order, once it is durable. With demands: for every one whose
-   * record or previous record may meet them, and for few others. Returns the way out.
+   * Calls `listener` for every later change of the resource, in order, after it is durable. With requirements, it is called
+   * for all changes whose new or previous record may meet them, and for few others. Returns a function that removes the
+   * listener.
    */
   subscribe(resource: string, listener: StoreListener, where?: readonly Demand[]): () => void;
   close(): void;
-  /** All objects and the current revision. */
+  /** Returns all objects and the current revision. */
   snapshot(): StoreSnapshot;
 }
 
@@ -98,7 +107,7 @@ export interface StoreSnapshot {
   readonly objects: readonly { readonly resource: string; readonly record: StoredRecord }[];
 }
 
-/** The disk is full, so none of these writes happened. Later writes are accepted when there is space. */
+/** The disk is full, so the writes had no effect. Later writes are accepted when there is space. */
 export class StorageFullError extends StatusError {
   constructor(reason: string) {
     super({

@@ -1,15 +1,15 @@
 import type { StoredRecord } from './record.ts';
 
-/** How the records of a resource are found by words that are read out of them. */
+/** How words are read from the records of a resource. An index finds records by their words. */
 export interface Words {
   /**
-   * Sets of words; a record is found by every word of one set, and the index chooses which: the one that the fewest records
-   * share. It is called once for each record. No set: it is never found.
+   * Returns alternative sets of words. The index stores the record under all words of one set. It uses the set whose words
+   * the fewest records have. Called once for each record. Without a set, the record is not in the index.
    */
   readonly of: (record: StoredRecord) => readonly (readonly string[])[];
 }
 
-/** Records by words. Unlike a field, one record may have many words and be wanted under any of them. */
+/** An index of records by words. A record may have several words, and each of them finds it. */
 export class WordIndex {
   readonly #words: Words;
   readonly #records = new Map<string, Set<StoredRecord>>();
@@ -19,7 +19,7 @@ export class WordIndex {
     this.#words = words;
   }
 
-  /** Takes up a record in the place of its previous state. */
+  /** Replaces the previous state of a record by the new one. */
   set(record: StoredRecord, previous: StoredRecord | undefined): void {
     if (previous !== undefined) this.delete(previous);
     const share = (words: readonly string[]): number =>
@@ -44,7 +44,7 @@ export class WordIndex {
     this.#chosen.delete(record);
   }
 
-  /** The records under any of the words, in no order. */
+  /** The records with at least one of the words, in no order. */
   find(words: Iterable<string>): readonly StoredRecord[] {
     const found = new Set<StoredRecord>();
     for (const word of words) for (const record of this.#records.get(word) ?? []) found.add(record);

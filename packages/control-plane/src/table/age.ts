@@ -1,9 +1,9 @@
 import { parseGoTime } from '../apimachinery/objects/go-time.ts';
 
-/** The longest `time.Duration` of Go, in seconds: 292 years. Go limits longer spans to it. */
+/** The longest `time.Duration` of Go, in seconds: 292 years. Go shortens longer durations to it. */
 const LONGEST_SECONDS = Math.trunc((2 ** 63 - 1) / 1e9);
 
-/** A span of time as kubectl prints ages (`duration.HumanDuration`), e.g. `5m12s`, `3d4h`. At most `292y`. */
+/** Formats a duration as kubectl prints ages (`duration.HumanDuration`), e.g. `5m12s`, `3d4h`. The maximum is `292y`. */
 export function humanDuration(milliseconds: number): string {
   const seconds = Math.min(Math.trunc(milliseconds / 1000), LONGEST_SECONDS);
   if (seconds < -1) return '<invalid>';
@@ -26,7 +26,7 @@ export function humanDuration(milliseconds: number): string {
 const pair = (big: number, bigUnit: string, small: number, smallUnit: string): string =>
   small === 0 ? `${big}${bigUnit}` : `${big}${bigUnit}${small}${smallUnit}`;
 
-/** The age of an RFC 3339 time at `now`; `<unknown>` without a time, `<invalid>` for an invalid time. */
+/** The age of an RFC 3339 time at `now`. The result is `<unknown>` if there is no time, and `<invalid>` if it is invalid. */
 export function ageOf(time: unknown, now: Date): string {
   if (time === undefined || time === null || time === '') return '<unknown>';
   if (typeof time !== 'string') return '<invalid>';

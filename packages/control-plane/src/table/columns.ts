@@ -4,11 +4,11 @@ import type { ApiObject } from '../apimachinery/objects/object.ts';
 import { ageOf } from './age.ts';
 import { compileJsonPath } from './jsonPath.ts';
 
-/** The API documentation of `metadata.name`, which clients show for the first column. */
+/** The API documentation of `metadata.name`. Clients show it for the first column. */
 const NAME_DESCRIPTION =
   'Name must be unique within a namespace. Is required when creating resources, although some resources may allow a client to request the generation of an appropriate name automatically. Name is primarily intended for creation idempotence and configuration definition. Cannot be updated. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names';
 
-/** The same for `metadata.creationTimestamp`. */
+/** The API documentation of `metadata.creationTimestamp`. */
 const CREATED_DESCRIPTION =
   'CreationTimestamp is a timestamp representing the server time when this object was created. It is not guaranteed to be set in happens-before order across separate operations. Clients may not set this value. It is represented in RFC3339 form and is in UTC.\n\nPopulated by the system. Read-only. Null for lists. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata';
 
@@ -16,7 +16,7 @@ type Cell = string | number | bigint | boolean | null;
 
 /** A column of a Table: its definition in the API and the function for its cells. */
 export interface TableColumn {
-  /** Absent: the Table does not define the column. */
+  /** Absent if the Table does not define the column. */
   readonly definition?: Record<string, unknown>;
   readonly cell: (object: ApiObject, now: Date) => Cell;
 }
@@ -44,13 +44,13 @@ const AGE: TableColumn = {
   cell: (object, now) => ageOf(object.metadata.creationTimestamp, now),
 };
 
-/** Built-in kinds without a printer show the creation time. */
+/** The column for built-in kinds without their own columns: the creation time. */
 const CREATED_AT: TableColumn = {
   definition: define('Created At', 'date', CREATED_DESCRIPTION),
   cell: (object) => object.metadata.creationTimestamp ?? '<unknown>',
 };
 
-/** Formats a value like Go's JSON path printer. */
+/** Prints a value as Go's JSON path printer does. */
 function text(value: unknown): string {
   if (typeof value === 'string') return value;
   if (value === null) return '<no value>';
@@ -88,7 +88,7 @@ function customColumn(column: PrinterColumn): TableColumn {
   };
 }
 
-/** Ages of built-in kinds are declared as strings. The cell contains the age of the time from the column. */
+/** Converts a column of a built-in kind. A column with a time has the type string, and its cells have the age. */
 function builtinColumn(column: PrinterColumn): TableColumn {
   const { value } = column;
   if (value === undefined) return customColumn(column);
@@ -102,7 +102,7 @@ function builtinColumn(column: PrinterColumn): TableColumn {
   };
 }
 
-/** The name column with the cell and the priority of a kind: default classes show a mark, events have it last. */
+/** The name column of a kind, with its own cell and priority. For example, the cell of a default class has a mark. */
 const nameColumn = ({ value, priority = 0 }: PrinterColumn): TableColumn => ({
   definition: { ...NAME.definition, priority },
   cell: value ?? NAME.cell,
@@ -116,7 +116,10 @@ function buildColumns(kind: KindDefinition): readonly TableColumn[] {
 
 const known = new WeakMap<KindDefinition, readonly TableColumn[]>();
 
-/** The columns of a kind: its declared ones, after Name for a custom kind. Without any: Name and Age (custom) or Created At (built-in). */
+/**
+ * The columns of a kind. Custom kinds have Name and then their declared columns. A kind without columns has Name, and Age
+ * (custom) or Created At (built-in).
+ */
 export function columnsOf(kind: KindDefinition): readonly TableColumn[] {
   let columns = known.get(kind);
   if (columns === undefined) {

@@ -9,11 +9,11 @@ export { compileJsonPath, JsonPathError } from './jsonPath.ts';
 export interface TableOptions {
   readonly now: Date;
   readonly includeObject: 'None' | 'Metadata' | 'Object';
-  /** Metadata of the list; default: the resourceVersion of the only object. */
+  /** Metadata of the list; default: the resourceVersion of the single object. */
   readonly listMeta?: Record<string, unknown>;
   /** The objects in the version that is stored, from which the server prints the cells; default: the objects. */
   readonly stored?: readonly ApiObject[] | undefined;
-  /** Later events of a watch have no column definitions. */
+  /** Whether column definitions are omitted, as in later events of a watch. */
   readonly noHeaders?: boolean;
   /** The requested version of `meta.k8s.io`; default `v1`. */
   readonly version?: 'v1' | 'v1beta1';
@@ -29,7 +29,7 @@ function rowObject(kind: KindDefinition, object: ApiObject, { includeObject, ver
   };
 }
 
-/** The metadata in the internal form of the server, where some annotations are fields. */
+/** The metadata in the internal form of the server. Some annotations are fields in this form, so they are removed. */
 export function plainMetadata({ innerAnnotations = [] }: KindDefinition, metadata: ObjectMeta): ObjectMeta {
   const { annotations, ...rest } = metadata;
   if (annotations === undefined || !innerAnnotations.some((name) => Object.hasOwn(annotations, name))) return metadata;
@@ -43,7 +43,10 @@ const metadataOf = (objects: readonly ApiObject[]): Record<string, unknown> => {
   return { resourceVersion: only.metadata.resourceVersion };
 };
 
-/** The printer of built-in kinds without columns returns no empty list. */
+/**
+ * Whether the Table has no list of rows. For built-in kinds without columns, the printer of the real server returns none
+ * instead of an empty one.
+ */
 const withoutRows = (kind: KindDefinition, objects: readonly ApiObject[]): boolean =>
   objects.length === 0 && !kind.custom && (kind.columns ?? []).length === 0;
 

@@ -14,7 +14,7 @@ type Step =
   | { readonly kind: 'filter'; readonly test: (item: unknown) => boolean }
   | { readonly kind: 'union'; readonly steps: readonly Step[] };
 
-/** The error of a text that is not a JSON path of the Kubernetes dialect. */
+/** A text is not a JSON path of the Kubernetes dialect. */
 export class JsonPathError extends Error {
   override readonly name = 'JsonPathError';
 }
@@ -74,7 +74,7 @@ class Parser {
     return name;
   }
 
-  /** The text up to the bracket that closes the one at the cursor. */
+  /** Reads the text up to the bracket that closes the one at the cursor. */
   private inside(): string {
     const start = ++this.at;
     let depth = 1;
@@ -180,10 +180,12 @@ function parseFilter(text: string): (item: unknown) => boolean {
   };
 }
 
-/** The most values that a path may meet in one object: with several `..` in a deep object they grow without bounds. */
+/**
+ * Maximum number of values that a path may find in one object. With several `..`, the number has no limit in deep objects.
+ */
 const MAX_VALUES = 100_000;
 
-/** A path has met too many values. */
+/** A path has found too many values. */
 class TooMany extends Error {}
 
 function descendants(value: unknown, found: unknown[]): void {
@@ -229,8 +231,8 @@ function walkArray(value: readonly unknown[], step: Step): unknown[] {
 }
 
 /**
- * Compiles a JSON path as kubectl and CRD columns write it (`.spec.size`, `.status.conditions[?(@.type=="Ready")].status`).
- * The result gives every value that the path finds in an object, and none of a path that meets too many.
+ * Compiles a JSON path as in kubectl and in columns of CRDs (`.spec.size`, `.status.conditions[?(@.type=="Ready")].status`).
+ * The result returns all values that the path finds in an object. It returns none if there are too many.
  * @throws JsonPathError if the text is not a valid path.
  */
 export function compileJsonPath(text: string): (object: unknown) => unknown[] {

@@ -14,14 +14,14 @@ let port: number;
 /** The connections of the server, in order. */
 let connections: TLSSocket[];
 let bodies: string[];
-/** Faults of the server instead of an answer, one per call. */
+/** Faults of the server that replace an answer, one for each call. */
 let faults: (((socket: Duplex) => void) | undefined)[];
 
 beforeEach(async () => {
   connections = [];
   bodies = [];
   faults = [];
-  // A separate CA for each test, because connections are kept per CA.
+  // Each test has its own CA, because connections are kept for each CA.
   const authority = createAuthority(realClock.now());
   caBundle = authority.certificate;
   const { key, certificate } = authority.issueServer(['hook.test']);
@@ -64,7 +64,7 @@ test('a connection is reused for the next call', async () => {
 test('a kept connection that closes at the moment of the call causes no failure', async () => {
   await call('a');
   connections[0]?.destroy();
-  // In the same turn, so the client cannot have read the close.
+  // The call happens in the same turn, so the client cannot have noticed the close.
   expect((await call('b')).body).toBe('seen b');
   expect(bodies).toEqual(['a', 'b']);
   expect(connections).toHaveLength(2);

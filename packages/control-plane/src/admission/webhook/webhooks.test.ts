@@ -7,7 +7,7 @@ import type { WebhookCall, WebhookReply } from './transport.ts';
 const CONFIGURATIONS = '/apis/admissionregistration.k8s.io/v1';
 const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps';
 
-/** The request of a review, as far as the tests read it. */
+/** The fields of a review's request that the tests read. */
 interface Review {
   readonly uid: string;
   readonly operation: string;
@@ -31,7 +31,7 @@ const clock: Clock = {
   },
 };
 
-/** Answers at `https://NAME/` as defined by the test. */
+/** A webhook at `https://NAME/` whose answer the test defines. */
 const transport = async (outgoing: WebhookCall): Promise<WebhookReply> => {
   const name = outgoing.url.hostname;
   const review: { request: Review } = JSON.parse(outgoing.body);
@@ -180,7 +180,7 @@ describe('a mutating webhook', () => {
       hook('b', { reinvocationPolicy: 'IfNeeded' }),
     );
     expect((await create('x')).body.data).toEqual({ a: '1', b: '1', seen: '1' });
-    // The second round changes the object, so the other one is called again too.
+    // The second round changes the object. So the other webhook is called again too.
     expect(asked.map(({ name }) => name)).toEqual(['a', 'b', 'a', 'b']);
   });
 

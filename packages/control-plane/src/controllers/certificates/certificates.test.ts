@@ -15,7 +15,7 @@ interface Condition {
   readonly lastUpdateTime: string;
 }
 
-/** A request in an answer. A Status, which has only the message, is not checked further. */
+/** A request in an answer. If the answer is a Status, only its message is used. */
 interface Reported {
   readonly metadata: { readonly name: string };
   readonly spec: Readonly<Record<string, unknown>>;

@@ -23,7 +23,7 @@ const dependent = (resourceVersion: string, ...ownerReferences: object[]): ApiOb
     metadata: { name: 'd', namespace: 'default', uid: 'd', resourceVersion, ownerReferences },
   }) as ApiObject;
 
-/** Runs the collector for one object that other clients change between reads: `states` are the results of the reads. */
+/** Runs the collector for one object. Other clients change the object between the reads, whose results are `states`. */
 async function collect(
   states: readonly ApiObject[],
   refusals: number,

@@ -21,7 +21,7 @@ test('every namespace has the account default, also after its deletion, but no t
 });
 
 test('every namespace has the certificate of the authority; one that is changed or deleted is put right', async () => {
-  // Only a plane that listens has an authority.
+  // Only a plane with a socket has a CA from the start.
   const plane = await startControlPlane({
     port: 0,
     clock: new TestClock(),

@@ -36,7 +36,7 @@ test('every address of a service has its IPAddress, managed by kube-apiserver, a
 test('the IPAddress of an address that passes to another service is replaced; a foreign one remains and reserves its address', async () => {
   await using plane = await TestPlane.start('service-addresses');
   await plane.must('POST', SERVICES, service('a', { clusterIP: '10.96.7.7' }));
-  // Without a pause: the controller gets the deletion and the new service together.
+  // There is no pause here, so the controller gets the deletion and the new service together.
   await plane.send('DELETE', `${SERVICES}/a`);
   await plane.must('POST', SERVICES, service('b', { clusterIP: '10.96.7.7' }));
   const [object] = await plane.list(ADDRESSES);

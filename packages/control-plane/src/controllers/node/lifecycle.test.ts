@@ -6,7 +6,7 @@ import { Heartbeats } from './heartbeats.ts';
 const NODES = '/api/v1/nodes';
 const LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases';
 const PODS = '/api/v1/namespaces/default/pods';
-/** Longer than the grace period and the following round. */
+/** This time is longer than the grace period and the next round. */
 const LOST_MS = 56_000;
 
 const says = (plane: TestPlane, name: string, status: string): Promise<ApiObject> => {
@@ -190,7 +190,7 @@ test('a heartbeat causes no check of a node', async () => {
   await join(plane, { a: '', b: '', c: '' });
   await plane.clock.advance(5_000);
   const deadline = vi.spyOn(Heartbeats.prototype, 'deadline');
-  // Ten heartbeats of each node cause one check of each.
+  // Each node sends ten heartbeats, but is checked only once.
   await pass(plane, 55_000, ['a', 'b', 'c']);
   expect(deadline.mock.calls.length).toBe(3);
   deadline.mockRestore();

@@ -17,7 +17,10 @@ export function labelFindings(findings: Findings, map: Readonly<Record<string, s
 /** A selector in the form in which errors print it. */
 export const shownSelector = (selector: unknown): unknown => (isPlain(selector) ? selectorForm(selector) : null);
 
-/** Causes that a label selector gives by itself (`ValidateLabelSelector`). `anyValue`: the values of expressions are not validated. */
+/**
+ * The errors of a label selector (`ValidateLabelSelector`). @param anyValue whether the values of expressions are accepted
+ * without validation
+ */
 export function selectorCauses(selector: unknown, path: string, anyValue = false): StatusCause[] {
   const findings = new Findings();
   labelFindings(findings, labels(selector, 'matchLabels'), `${path}.matchLabels`);

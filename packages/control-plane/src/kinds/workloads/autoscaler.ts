@@ -26,10 +26,13 @@ const withAnnotations = (
   return annotations === undefined || Object.keys(annotations).length === 0 ? rest : { ...rest, annotations };
 };
 
-/** The version of the stored form. */
+/** The API version in which autoscalers are stored. */
 const STORED = 'autoscaling/v2';
 
-/** Converts the form of `autoscaling/v1`, whose only metric is the CPU, to `autoscaling/v2`. Annotations have the other fields. */
+/**
+ * Converts an autoscaler from `autoscaling/v1` to `autoscaling/v2`. The only metric in v1 is the CPU. Annotations contain
+ * the other fields.
+ */
 function encode(object: ApiObject): ApiObject {
   if (object.apiVersion === STORED) return object;
   const { targetCPUUtilizationPercentage: target, ...spec } = look(object, 'spec');

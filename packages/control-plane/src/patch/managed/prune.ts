@@ -5,9 +5,9 @@ import type { FieldSet } from './fields/fieldSet.ts';
 import { fieldType, shapeOf } from './fields/types.ts';
 
 /**
- * Removes fields from a merged value that the applier had before (`last`) and that no manager has now. `owned` are the fields of all
- * managers, including the new configuration. A declared field is removed if no manager has a field below it. Keys of maps and items of lists
- * that the applier did not have lose only the fields that it had.
+ * Removes fields from a merged value that the applier had before (`last`) and that no manager has now. `owned` are the
+ * fields of all managers, including the new configuration. A declared field is removed if no manager has a field below it.
+ * Keys of maps and items of lists that the applier did not have lose only the fields that it had.
  */
 export function pruneDropped(
   value: unknown,
@@ -37,12 +37,12 @@ export function pruneDropped(
 }
 
 /**
- * Whether a key of a map or an item of a list is removed: the applier had it, and no manager has it now. A manager of one of its
- * fields alone does not keep it.
+ * Whether a key of a map or an item of a list is removed: the applier had it, and no manager has it now. It is removed even
+ * if a manager has one of its fields.
  */
 const isDropped = (dropped: FieldSet, still: FieldSet | undefined): boolean => dropped.self && still?.self !== true;
 
-/** A container that lost its last item becomes null, which a schema may refuse. */
+/** Returns null for a container that lost its last item. A schema may refuse null. */
 function emptied(before: unknown, after: unknown): unknown {
   if (after === before || typeof after !== 'object' || after === null) return after;
   return Object.keys(after).length === 0 ? null : after;

@@ -1,9 +1,9 @@
-/** A number of JSON. */
+/** A JSON number, which may have a fraction or an exponent. */
 const NUMBER = /[:[,\s]-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?=[\s,\]}])/g;
 const INTEGER = /^-?\d+$/;
 const NONE: ReadonlyMap<string, string> = new Map();
 
-/** Integers with fewer digits have 64 bits. */
+/** An integer with fewer digits than this has at most 64 bits. */
 const SHORT = 19;
 const isOdd = (source: string): boolean =>
   !INTEGER.test(source) || (source.length >= SHORT && BigInt.asIntN(64, BigInt(source)) !== BigInt(source));
@@ -12,8 +12,9 @@ const mayHold = (text: string): boolean =>
   text.match(NUMBER)?.some((found) => /[.eE]/.test(found) || found.length > SHORT) === true;
 
 /**
- * The numbers of a JSON text that have the value of an integer, but that Go does not read as an integer. They have another form, such as
- * `1e3` or `5.0`, or more than 64 bits. Keys are the path without indexes, a space and the value; values are the texts.
+ * The numbers of a JSON text that have the value of an integer, but that Go does not read as an integer. They have another
+ * form, such as `1e3` or `5.0`, or more than 64 bits. Each key is the path without indexes, a space and the value. The
+ * values are the texts.
  */
 export function oddNumbersOf(text: string): ReadonlyMap<string, string> {
   if (!mayHold(text)) return NONE;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { parseYamlText } from './yaml-body.ts';
 
-// Each as sigs.k8s.io/yaml, which kube-apiserver reads bodies with, makes JSON of it.
+// The expected values are the JSON of sigs.k8s.io/yaml, with which kube-apiserver reads bodies.
 test.each([
   ['12:30', '12:30'],
   ['190:20:30.15', '190:20:30.15'],

@@ -38,7 +38,10 @@ async function namesOf(client: TestClient): Promise<unknown> {
   return status === 200 ? body.items.map(({ metadata }) => metadata.name) : status;
 }
 
-/** The status of a GET, once it is this one or many turns have passed: a store on a disk takes some turns for a write. */
+/**
+ * Sends a GET until its status is the expected one, or until many turns have passed. A store on disk needs several turns for
+ * a write.
+ */
 async function statusOf(client: TestClient, path: string, expected: number): Promise<number> {
   for (let turn = 1; ; turn += 1) {
     await settle();
@@ -76,7 +79,7 @@ test('an object that was admitted before its CRD was deleted, and stored after, 
     admissionReviewVersions: ['v1'],
   };
   const hooks = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations';
-  // A first object, so that the CRD waits.
+  // The CRD must wait for this object.
   expect((await client.send('POST', THINGS, thing('first', HELD))).status).toBe(201);
   expect((await client.send('POST', hooks, { metadata: { name: 'slow' }, webhooks: [webhook] })).status).toBe(201);
   const late = client.send('POST', THINGS, thing('late'));

@@ -111,7 +111,7 @@ function finalizerCauses(finalizers: readonly string[] = [], anyName: boolean): 
   ];
 }
 
-/** Kinds with no own rule for generateName, only for the generated name. */
+/** Kinds without their own rule for generateName. Their rule applies only to the generated name. */
 const PREFIX_IS_FREE: ReadonlySet<string> = new Set([
   '/events',
   '/replicationcontrollers',
@@ -124,21 +124,24 @@ type AssessedKind = Pick<
   'group' | 'plural' | 'namespaced' | 'custom' | 'validateName' | 'assessesMetaLast'
 >;
 
-/** Errors in `generateName` by the rule for names of the kind. */
+/** The errors of `generateName` by the kind's rule for names. */
 function prefixCauses(kind: AssessedKind, { generateName = '' }: ObjectMeta): StatusCause[] {
   if (generateName === '' || PREFIX_IS_FREE.has(`${kind.group}/${kind.plural}`)) return [];
   const { validateName = subdomainProblems } = kind;
   if (validateName === pathSegmentProblems) return generalPrefixCauses({ generateName });
-  // A prefix may end with a dash, so the dash is replaced by a letter for the check.
+  // A prefix may end with a dash. A letter replaces the dash for the check.
   const prefix = generateName.endsWith('-') ? `${generateName.slice(0, -1)}a` : generateName;
   return validateName(prefix).map((problem) => invalidValue('metadata.generateName', generateName, problem));
 }
 
-/** Errors in `generateName` as the start of a segment of a path. Every kind requires this, in a creation after its other rules. */
+/**
+ * The errors of `generateName` as the start of a path segment. All kinds have this rule. In a creation, it applies after
+ * their other rules.
+ */
 export const generalPrefixCauses = ({ generateName = '' }: ObjectMeta): StatusCause[] =>
   pathPrefixProblems(generateName).map((problem) => invalidValue('metadata.generateName', generateName, problem));
 
-/** Errors in the metadata of a new object (`ValidateObjectMeta` in apimachinery). */
+/** The errors in the metadata of a new object (`ValidateObjectMeta` in apimachinery). */
 export function metaCauses(kind: AssessedKind, meta: ObjectMeta): StatusCause[] {
   const causes = prefixCauses(kind, meta);
   const nameProblems = kind.validateName ?? subdomainProblems;

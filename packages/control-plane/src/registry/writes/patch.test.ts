@@ -91,7 +91,7 @@ test.each(ALL_FORMS)('an error in the metadata of an update is reported once per
   };
   await setup.client.send('POST', lease, { metadata: { name: 'x' }, spec: {} });
   const BAD = { 'a b': 'x' };
-  // Config maps are also validated as new ones; for budgets and events there is only the general step.
+  // Config maps are also validated as new objects. Budgets and events are validated only in the general step.
   expect(await causes(CONFIG_MAPS, 'labels', BAD)).toBe(4);
   expect(await causes(DEPLOYMENTS, 'labels', BAD)).toBe(3);
   expect(await causes(lease, 'labels', BAD)).toBe(3);

@@ -5,7 +5,7 @@ import { NONE, Optional } from './runtime/values.ts';
 import type { Comprehension, Expr } from './syntax/ast.ts';
 import { BOOL, type CelType, DYN, INT, listOf, mapOf, optionalOf, printType } from './types/types.ts';
 
-/** kube-apiserver's estimator knows no size of a map's keys and counts them as empty. */
+/** kube-apiserver's cost estimator has no size for the keys of a map. It counts them as empty. */
 const MAX_KEY = 0;
 
 const PREDICATES = new Set<Comprehension['macro']>(['all', 'exists', 'exists_one']);
@@ -26,7 +26,7 @@ export function bind(scope: Scope, expr: Extract<Expr, { kind: 'bind' }>): Compi
   });
 }
 
-/** Compiles a macro that walks a list or a map, or looks into an optional. */
+/** Compiles a macro over the items of a list or a map, or over an optional. */
 export function comprehension(scope: Scope, expr: Comprehension): Compiled {
   if (expr.macro === 'optMap' || expr.macro === 'optFlatMap') return optional(scope, expr);
   const range = scope.compile(expr.range);
@@ -80,7 +80,7 @@ function checkPredicate(scope: Scope, expr: Comprehension, args: readonly Compil
     scope.issue(expr.args[0]?.at ?? expr.at, notBool(predicate.type));
     return;
   }
-  // The other macros are conditionals with and without the added item.
+  // The other macros are conditionals. One branch has the added item, and the other has not.
   const sum = printType(expr.macro === 'exists_one' ? INT : result);
   scope.issue(
     expr.at,

@@ -12,7 +12,7 @@ export interface RuleSpec {
   optionalOldSelf?: boolean;
 }
 
-/** The limits of a schema are doubles, as in the types of the real server. */
+/** A limit in a schema. It is a double, as in the types of the real server. */
 const asNumber = (value: unknown): number | undefined =>
   typeof value === 'number' ? value : typeof value === 'bigint' ? Number(value) : undefined;
 const asString = (value: unknown): string => (typeof value === 'string' ? value : '');
@@ -28,8 +28,8 @@ const typesOf = (schema: JsonSchema, intOrString: boolean): string[] => {
 const NO_PROPERTIES: ReadonlyMap<string, SchemaNode> = new Map();
 
 /**
- * A schema, parsed for pruning, defaulting and validation. Children are parsed at their first use, because the schemas of built-in kinds are
- * large graphs, and some are recursive.
+ * A parsed schema, for pruning, defaults and validation. Its children are parsed at their first use. The schemas of built-in
+ * kinds are large graphs, and some are recursive.
  */
 export class SchemaNode {
   readonly schema: JsonSchema;
@@ -39,9 +39,9 @@ export class SchemaNode {
   readonly intOrString: boolean;
   readonly preserve: boolean;
   readonly embedded: boolean;
-  /** `additionalProperties: true` keeps every field. */
+  /** Whether `additionalProperties` is true, so that every field is kept. */
   readonly additionalAllowed: boolean;
-  /** `additionalProperties: false` */
+  /** Whether `additionalProperties` is false. */
   readonly closed: boolean;
   readonly required: readonly string[];
   readonly hasDefault: boolean;
@@ -63,7 +63,7 @@ export class SchemaNode {
   readonly listMapKeys: readonly string[];
   readonly mapType: string;
   readonly rules: readonly RuleSpec[];
-  /** Whether it has allOf, anyOf, oneOf or not. */
+  /** Whether the schema has allOf, anyOf, oneOf or not. */
   readonly combined: boolean;
   #pattern: GoRegExp | RegExpError | undefined;
   #properties: ReadonlyMap<string, SchemaNode> | undefined;
@@ -105,7 +105,7 @@ export class SchemaNode {
       ['allOf', 'anyOf', 'oneOf'].some((word) => asSchemas(schema[word]).length > 0) || isRecord(schema.not);
   }
 
-  /** Parsed when the first text is matched with it. */
+  /** The pattern. It is parsed when it is first needed. */
   get pattern(): GoRegExp | RegExpError | undefined {
     if (this.patternText !== '') this.#pattern ??= readRegExp(this.patternText);
     return this.#pattern;
@@ -148,27 +148,27 @@ export class SchemaNode {
     return schema === undefined ? undefined : nodeOf(schema);
   }
 
-  /** Whether this node or one below has a default. */
+  /** Whether this schema or one inside it has a default. */
   get defaultsBelow(): boolean {
     return this.#has('defaults', (node) => node.hasDefault);
   }
 
-  /** Whether this node or one below has CEL rules. */
+  /** Whether this schema or one inside it has CEL rules. */
   get rulesBelow(): boolean {
     return this.#has('rules', (node) => node.rules.length > 0);
   }
 
-  /** Whether this node or one below is a list-map or a set. */
+  /** Whether this schema or one inside it is a set or a list with keys. */
   get listsBelow(): boolean {
     return this.#has('lists', (node) => node.listType === 'map' || node.listType === 'set');
   }
 
-  /** Whether this node or one below is an embedded resource. */
+  /** Whether this schema or one inside it is an embedded resource. */
   get embeddedBelow(): boolean {
     return this.#has('embedded', (node) => node.embedded);
   }
 
-  /** Visits all reachable nodes once, because a schema may be recursive. */
+  /** Whether one of the reachable nodes passes a test. Each node is visited once, because a schema may be recursive. */
   #has(what: string, test: (node: SchemaNode) => boolean): boolean {
     let found = this.#below.get(what);
     if (found === undefined) {
@@ -197,7 +197,7 @@ export class SchemaNode {
 
 const nodes = new WeakMap<object, SchemaNode>();
 
-/** The node of a schema. Each schema is parsed once. */
+/** The node of a schema. It is created at the first call for the schema. */
 export function nodeOf(schema: JsonSchema): SchemaNode {
   let node = nodes.get(schema);
   if (node === undefined) {

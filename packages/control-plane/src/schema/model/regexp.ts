@@ -5,32 +5,35 @@ type Library = typeof import('re2js');
 
 let loaded: Library | undefined;
 
-/** The library is loaded with the first expression, because few control planes need it. */
+/** Loads the library for the first expression, because few control planes need it. */
 function load(): Library {
   loaded ??= createRequire(import.meta.url)('re2js') as Library;
   return loaded;
 }
 
-/** A Go regular expression. Its time is linear in the text for any expression. */
+/** A Go regular expression. For every expression, the time of a match is linear in the length of the text. */
 export interface GoRegExp {
-  /** Whether a part of the text matches. */
+  /** Whether the expression matches a part of the text. */
   test(text: string): boolean;
-  /** The first `limit` matches; all of them for a negative limit. */
+  /** Returns the first `limit` matches; all of them for a negative limit. */
   find(text: string, limit: number): string[];
 }
 
-/** An expression that Go refuses too. The message is Go's text. */
+/** Go refuses the expression. The message is Go's error text. */
 export class RegExpError extends Error {
   override readonly name = 'RegExpError';
 }
 
-/** Go prints the whole expression if the error names no part of it, and nothing for a trailing backslash. */
+/**
+ * The part of the expression in Go's error. Go prints the whole expression if the error has no part of it, and prints
+ * nothing for a trailing backslash.
+ */
 function wordsOf(message: string, expression: string): string {
   if (message.endsWith('`')) return message;
   return `${message}: \`${message.includes('trailing backslash') ? '' : expression}\``;
 }
 
-/** Parses an expression like Go's package `regexp`, or returns the error. */
+/** Parses an expression as Go's package `regexp` does. Returns the error for an invalid expression. */
 export function readRegExp(expression: string): GoRegExp | RegExpError {
   const library = load();
   try {
@@ -58,7 +61,7 @@ class Compiled implements GoRegExp {
     const matcher = this.#compiled.matcher(text);
     let end = -1;
     while (found.length !== limit && matcher.find()) {
-      // Go omits an empty match right after another match.
+      // Go omits an empty match directly after another match.
       if (matcher.start() !== matcher.end() || matcher.start() !== end) found.push(matcher.group() ?? '');
       end = matcher.end();
     }

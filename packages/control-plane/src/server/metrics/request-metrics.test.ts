@@ -85,7 +85,7 @@ test('every family has a help text, a type and names that promtool accepts', asy
     expect(series, line).not.toBe('');
     const name = series.replace(/_(bucket|sum|count)$/, '');
     expect(helped, name).toContain(name);
-    // Counters end with _total, and only they do.
+    // The names of counters end with `_total`, and no other names do.
     expect(name.endsWith('_total'), name).toBe(types.get(name) === 'counter');
   }
   await plane.close();

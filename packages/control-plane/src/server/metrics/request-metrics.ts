@@ -1,29 +1,29 @@
 import type { ServerRequest, ServerResponse } from '../../apimachinery/http/exchange.ts';
 import type { Registry } from '../../resources/registry.ts';
 
-/** Upper bounds of the duration histogram in seconds, as in kube-apiserver. */
+/** Upper bounds of the duration histogram, in seconds. They are those of kube-apiserver. */
 const BUCKETS = [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60];
 
 const APPLY = 'application/apply-patch+yaml';
 
 type Labels = Readonly<Record<string, string>>;
 
-/** The requests with the same labels. */
+/** Counters for the requests with the same labels. */
 interface Series {
   readonly labels: Labels;
   readonly dryRun: string;
-  /** Answers by their code. */
+  /** Number of answers, by status code. */
   readonly codes: Map<number, number>;
-  /** Observations by bucket; the last one has no bound. */
+  /** Number of observations in each bucket. The last bucket has no upper bound. */
   readonly buckets: number[];
   sum: number;
-  /** Open watches. */
+  /** Number of open watches. */
   open: number;
 }
 
 const escaped = (value: string): string => value.replace(/[\\"\n]/g, (one) => (one === '\n' ? '\\n' : `\\${one}`));
 
-/** Labels in the text format, sorted by name. */
+/** Labels in the text format of Prometheus, sorted by name. */
 const labelText = (labels: Labels): string =>
   Object.keys(labels)
     .sort()
@@ -38,7 +38,7 @@ function* family(name: string, type: string, help: string, samples: Iterable<str
 
 /** The resource in the path of a request. */
 interface Named {
-  /** The verb of authorization. */
+  /** The verb that authorization uses. */
   readonly verb: string;
   readonly group: string;
   readonly version: string;
@@ -48,9 +48,9 @@ interface Named {
   readonly name: string;
 }
 
-/** A request that is answered. */
+/** A request that is being answered. */
 export interface Running {
-  /** Call it with the answer. Returns the answer, whose stream is counted until it ends. */
+  /** Must be called with the answer, and returns it. A stream in it is counted until it ends. */
   done(response: ServerResponse): ServerResponse;
 }
 
@@ -64,7 +64,7 @@ export class RequestMetrics {
     this.#registry = registry;
   }
 
-  /** A request begins. `named`: undefined for a path outside of the resources. */
+  /** Counts the start of a request. @param named undefined for a path that has no resource */
   begin(request: ServerRequest, named: Named | undefined): Running {
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     const kind = isRead ? 'readOnly' : 'mutating';
@@ -110,7 +110,7 @@ export class RequestMetrics {
     return series;
   }
 
-  /** Only known resources have labels, so clients cannot create series with names that they invent. */
+  /** The labels of a request. Only served resources get labels. So clients cannot create series with invented names. */
   #labelsOf(request: ServerRequest, named: Named | undefined): Labels {
     const verb = METHODS.has(request.method) ? request.method : 'other';
     if (named === undefined) return { ...NO_RESOURCE, verb };
@@ -209,7 +209,7 @@ const SUBRESOURCES: ReadonlySet<string> = new Set([
   ...['portforward', 'proxy', 'resize', 'scale', 'status', 'token'],
 ]);
 
-/** The verb of a request for a resource, as in the metrics of the real server. */
+/** The verb of a request in the metrics, as in the real server. */
 function shownVerb(request: ServerRequest, { verb }: Named, method: string): string {
   if (verb === 'list' || verb === 'watch') return verb.toUpperCase();
   return verb === 'patch' && request.header('content-type')?.startsWith(APPLY) === true ? 'APPLY' : method;

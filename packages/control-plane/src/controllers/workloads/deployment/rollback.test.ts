@@ -12,7 +12,7 @@ const template = (image: string) => ({
   spec: { containers: [{ name: 'c', image }] },
 });
 
-/** A deployment with its second template. */
+/** Creates a deployment, and changes its template once. */
 async function start(): Promise<TestPlane> {
   const plane = await TestPlane.start('replicaset', 'deployment');
   const spec = { replicas: 1, selector: { matchLabels: { app: 'web' } }, template: template('one') };

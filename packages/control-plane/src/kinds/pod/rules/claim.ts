@@ -45,7 +45,7 @@ function sourceFindings(findings: Findings, source: unknown, at: string, anyGrou
   if (namespace !== '') findings.problems(`${at}.namespace`, namespace, labelProblems(namespace));
 }
 
-/** Rules of a claim's spec, in a claim of its own or in a template (`ValidatePersistentVolumeClaimSpec`). */
+/** Validates the spec of a claim, or of a claim template (`ValidatePersistentVolumeClaimSpec`). */
 export function claimSpecFindings(
   findings: Findings,
   spec: Plain,

@@ -3,14 +3,14 @@ import type { Opaque } from '../runtime/values.ts';
 const BINARY: Readonly<Record<string, number>> = { Ki: 1, Mi: 2, Gi: 3, Ti: 4, Pi: 5, Ei: 6 };
 const DECIMAL: Readonly<Record<string, number>> = { n: -9, u: -6, m: -3, '': 0, k: 3, M: 6, G: 9, T: 12, P: 15, E: 18 };
 
-/** Smaller amounts are rounded up to this (a billionth). */
+/** Number of decimal places. Smaller amounts are rounded up. */
 const SCALE = 9;
 const UNIT = 10n ** BigInt(SCALE);
 
 /** A Kubernetes quantity, exact to a billionth. */
 export class Quantity implements Opaque {
   readonly opaque = 'kubernetes.Quantity';
-  /** In billionths. */
+  /** The amount in billionths. */
   readonly nano: bigint;
 
   constructor(nano: bigint) {
@@ -25,7 +25,7 @@ export class Quantity implements Opaque {
     return this.nano > 0n ? 1 : this.nano < 0n ? -1 : 0;
   }
 
-  /** The value as an int; undefined if it does not fit 64 bits. */
+  /** The value as an int; undefined if it does not fit into 64 bits. */
   asInteger(): bigint | undefined {
     if (this.nano % UNIT !== 0n) return undefined;
     const value = this.nano / UNIT;
@@ -71,7 +71,7 @@ export function parseQuantity(text: string): Quantity | undefined {
   if (shift >= 0) nano *= 10n ** BigInt(shift);
   else {
     const divisor = 10n ** BigInt(-shift);
-    // Precision below a billionth is rounded away from zero.
+    // Amounts below a billionth are rounded away from zero.
     nano = (nano + divisor - 1n) / divisor;
   }
   return new Quantity(sign === '-' ? -nano : nano);

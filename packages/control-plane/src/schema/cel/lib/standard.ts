@@ -221,7 +221,7 @@ export function printTimestamp(time: Timestamp): string {
   return `${seconds}${fraction}Z`;
 }
 
-/** The span in seconds, as CEL prints it. */
+/** Prints a duration in seconds, as CEL does. */
 export const printDuration = (span: Duration): string => `${Number(span.nanos) / 1e9}s`;
 
 const decodeUtf8 = (bytes: Uint8Array): string => new TextDecoder('utf-8', { fatal: true }).decode(bytes);
@@ -273,7 +273,7 @@ const conversions: Overload[] = [
   fn('type', [A], TYPE, (value: unknown) => typeValue(nameOfType(value))),
 ];
 
-/** The type of a value as a value. */
+/** A value that represents a type. */
 export function typeValue(name: string): Opaque {
   return {
     opaque: 'type',
@@ -310,7 +310,7 @@ const dateParts: readonly (readonly [string, (date: Date) => number])[] = [
   ['getMilliseconds', (date) => date.getUTCMilliseconds()],
 ];
 
-/** `+02:00`, `-08:00` or `UTC`, in milliseconds. */
+/** The offset of a time zone in milliseconds: `+02:00`, `-08:00` or `UTC`. */
 function zoneOffset(zone: string): number {
   const parts = /^([+-]?)(\d{2}):(\d{2})$/.exec(zone);
   if (parts === null) return zone === 'UTC' || zone === 'Z' ? 0 : fail(`unknown time zone ${zone}`);

@@ -56,7 +56,7 @@ function split(text: string, separator: string, limit = -1n): string[] {
   return [...parts.slice(0, count - 1), parts.slice(count - 1).join(separator)];
 }
 
-/** A value as `%s` of `format` prints it. */
+/** Prints a value as `%s` in `format` does. */
 function print(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return `[${value.map(print).join(', ')}]`;
@@ -194,5 +194,5 @@ const lists: Overload[] = [
   ),
 ];
 
-/** Strings, regular expressions, lists and sets: the extensions that Kubernetes turns on. */
+/** Functions for strings, regular expressions, lists and sets: the extensions that Kubernetes enables. */
 export const stringLibrary: readonly Overload[] = [...strings, ...lists];

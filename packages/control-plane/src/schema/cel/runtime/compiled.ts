@@ -10,16 +10,16 @@ export interface Frame {
   steps: number;
 }
 
-/** The step of a plan that computes a value. */
+/** Computes the value of a part of a plan. */
 export type Run = (frame: Frame) => unknown;
 
 /** A checked part of an expression, and the properties of its value. */
 export interface Compiled {
   readonly type: CelType;
   readonly run: Run;
-  /** The maximum cost, as estimated by cel-go. */
+  /** The maximum cost, as cel-go estimates it. */
   readonly cost: number;
-  /** The maximum number of bytes, items or entries. */
+  /** The maximum number of bytes, items or entries of the value. */
   readonly size: number;
   /** The schema of the value. */
   readonly node?: SchemaNode | undefined;
@@ -37,11 +37,11 @@ export interface Variable {
 /** The context for the compilation of expressions. */
 export interface Scope {
   compile(expr: Expr): Compiled;
-  /** Records an error. Returns a placeholder for the invalid part. */
+  /** Records an error. Returns a placeholder for the invalid part of the expression. */
   issue(at: number, message: string): Compiled;
   /** Whether an expression may create a structure with this name. */
   readonly messages: (name: string) => boolean;
-  /** Compiles with more variables in scope. */
+  /** Compiles a part of an expression with more variables in scope. */
   within<T>(variables: readonly Omit<Variable, 'slot'>[], make: (slots: readonly number[]) => T): T;
 }
 
@@ -51,7 +51,7 @@ export function truth(value: unknown): boolean {
   return value;
 }
 
-/** Whether values of the type have a size that affects costs. */
+/** Whether values of a type have a size that affects costs. */
 export const isSizedType = (type: CelType): boolean => ['string', 'bytes', 'list', 'map', 'dyn'].includes(type.kind);
 
 /** The maximum size of a value, from its schema if there is one. */

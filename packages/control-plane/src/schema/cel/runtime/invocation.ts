@@ -4,11 +4,14 @@ import type { Compiled, Run } from './compiled.ts';
 import { isOfType } from './is-of-type.ts';
 import { noOverload } from './no-overload.ts';
 
-/** A conversion of a dynamic value (int-or-string) keeps its size; any other conversion to a string has none that is known. */
+/**
+ * The size of the result of a conversion. The conversion of a dynamic value (int-or-string) to a string keeps its size. The
+ * size of any other string is unknown.
+ */
 export const sizeOfResult = (name: string, args: readonly Compiled[]): number =>
   name === 'string' && args[0]?.type.kind === 'dyn' ? args[0].size : resultSize(name, args);
 
-/** Calls the overload that fits the values; with one candidate, the choice is skipped. */
+/** Plans a call of the overload that matches the values. With only one overload, no choice is needed. */
 export function invocation(overloads: readonly Overload[], args: readonly Compiled[]): Run {
   const runs = args.map((arg) => arg.run);
   const [only] = overloads;

@@ -4,7 +4,7 @@ import { join } from '../types/unify.ts';
 import { type Compiled, type Run, type Scope, truth } from './compiled.ts';
 import { CelRuntimeError } from './values.ts';
 
-/** `&&` and `||` forgive an error on one side when the other side decides. */
+/** Plans `&&` and `||`. An error of one operand is ignored if the other operand determines the result. */
 const shortCircuit =
   (left: Run, right: Run, decisive: boolean): Run =>
   (frame) => {
@@ -20,7 +20,7 @@ const shortCircuit =
     throw failure;
   };
 
-/** The error of an operand of `&&` and `||` that is not a bool. */
+/** The compile error for an operand of `&&` or `||` that is not a bool. */
 export const notBool = (type: CelType): string => `expected type 'bool' but found '${printType(type)}'`;
 
 /** Plans `&&` and `||`. */

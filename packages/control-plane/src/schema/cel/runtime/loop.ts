@@ -7,7 +7,7 @@ function step(frame: Frame): void {
   if (--frame.steps < 0) throw new CelRuntimeError('operation cancelled: actual cost limit exceeded');
 }
 
-/** The pairs (index or key, value) that a macro walks. */
+/** The pairs of index or key and value in a range. */
 function* pairs(range: unknown): Generator<readonly [unknown, unknown]> {
   if (Array.isArray(range)) {
     for (let at = 0; at < range.length; at++) yield [BigInt(at), range[at]];
@@ -18,12 +18,12 @@ function* pairs(range: unknown): Generator<readonly [unknown, unknown]> {
   }
 }
 
-/** Plans how a macro walks its range: the variables' slots are set for every item, then the arguments run. */
+/** Plans the loop of a macro. For each item, it sets the slots of the variables and then evaluates the arguments. */
 export function loop(expr: Comprehension, range: Run, slots: readonly number[], args: readonly Run[]): Run {
   const [first = 0, second] = slots;
   const [predicate, transform] = args.length > 1 ? [args[0], args[1]] : [undefined, args[0]];
   const body = transform ?? (() => null);
-  /** Sets the variables; answers the item that a filter keeps. */
+  /** Sets the variables for each item. Returns the items that the filter keeps. */
   const each = function* (frame: Frame): Generator<readonly [unknown, unknown]> {
     const values = range(frame);
     const isList = Array.isArray(values);
@@ -79,7 +79,7 @@ export function loop(expr: Comprehension, range: Run, slots: readonly number[], 
   }
 }
 
-/** Walks until one item decides; an error counts only when none does. */
+/** Evaluates a test for each item until one determines the result. An error counts only if no item does. */
 function decide(items: Iterable<unknown>, test: () => boolean, decisive: boolean): boolean {
   let failure: CelRuntimeError | undefined;
   for (const _ of items) {

@@ -17,7 +17,7 @@ function typeWord(value: unknown): string {
   return isOpaque(value) ? value.opaque : 'type';
 }
 
-/** Go's types of values, by their CEL types. */
+/** Names of Go types of values, by CEL type. */
 const GO_TYPES: Readonly<Record<string, string>> = {
   null_type: 'types.Null',
   int: 'types.Int',
@@ -37,7 +37,8 @@ const COMPARED = new Set([...NUMBERS, ...TIMES, 'bool', 'string', 'bytes']);
 const MULTIPLIED = new Set([...NUMBERS, 'string', ...TIMES]);
 
 /**
- * The types whose values themselves reject an operator or `size`. For other types, the operator reports that it has no overload.
+ * Types whose Go values report the error for an operator or `size` themselves. For other types, the operator reports that it
+ * has no overload.
  * @see cel-go common/types, the traits of each type
  */
 const LOOKING: Readonly<Record<string, ReadonlySet<string>>> = {

@@ -2,7 +2,7 @@ import { equalJson, isRecord, own } from '../../../apimachinery/objects/json-val
 import type { SchemaNode } from '../../model/node.ts';
 import { unescapeName } from '../types/types.ts';
 
-/** A unsigned integer. */
+/** An unsigned integer. */
 export class Uint {
   readonly value: bigint;
   constructor(value: bigint) {
@@ -38,7 +38,7 @@ export class Optional {
 
 export const NONE = new Optional(false);
 
-/** A value of a library: quantity, URL, IP, CIDR, format, semver. */
+/** A value of a library: a quantity, URL, IP address, network, format or semantic version. */
 export interface Opaque {
   readonly opaque: string;
   equals(other: unknown): boolean;
@@ -48,7 +48,7 @@ export interface Opaque {
 export const isOpaque = (value: unknown): value is Opaque =>
   typeof value === 'object' && value !== null && 'opaque' in value && 'equals' in value;
 
-/** A map: a literal, or an object of the data whose fields are converted on access. */
+/** A map. It is a literal, or an object of the data whose fields are converted when they are read. */
 export interface CelMap {
   get(key: unknown): unknown;
   has(key: unknown): boolean;
@@ -90,7 +90,7 @@ export class LiteralMap implements CelMap {
   }
 }
 
-/** An object of the data with its schema. A null field counts as absent, unless it is nullable. */
+/** An object of the data with its schema. A null field counts as absent, unless the schema allows null. */
 export class DataMap implements CelMap {
   readonly data: Record<string, unknown>;
   readonly node: SchemaNode | undefined;
@@ -175,7 +175,7 @@ export function parseDuration(text: string): Duration | undefined {
   return new Duration(text.startsWith('-') ? -nanos : nanos);
 }
 
-/** Converts a JSON value to a CEL value by its schema. Without a schema, integers are ints. */
+/** Converts a JSON value to a CEL value by its schema. Without a schema, integers become ints. */
 export function toCel(value: unknown, node: SchemaNode | undefined): unknown {
   switch (typeof value) {
     case 'number':
@@ -206,7 +206,7 @@ const plainNumber = (value: unknown): bigint | number =>
 const equalLists = (a: readonly unknown[], b: readonly unknown[]): boolean =>
   a.length === b.length && a.every((item, at) => equal(item, b[at]));
 
-/** CEL equality: numbers of any type by value, everything else by type and content. */
+/** Whether two CEL values are equal. Numbers are compared by value, and all other values by type and content. */
 export function equal(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   // biome-ignore lint/suspicious/noDoubleEquals: an int and a double of the same value are equal here.

@@ -1,7 +1,7 @@
 /** A CEL literal. Ints are bigint, doubles are number. */
 export type Literal = null | boolean | bigint | number | string | Uint8Array | { readonly uint: bigint };
 
-/** An expression, with its offset in the source for errors. */
+/** An expression. Errors use its offset in the source. */
 export type Expr =
   | { readonly kind: 'literal'; readonly at: number; readonly value: Literal }
   | { readonly kind: 'ident'; readonly at: number; readonly name: string }
@@ -50,7 +50,7 @@ export interface Comprehension {
   readonly at: number;
   readonly macro: MacroName;
   readonly range: Expr;
-  /** One variable (item or key), or two (index or key, value). */
+  /** The names of one variable (item or key) or of two (index or key, value). */
   readonly variables: readonly string[];
   readonly args: readonly Expr[];
 }

@@ -1,6 +1,6 @@
 import { CelCompileError } from './ast.ts';
 
-/** A word of an expression. */
+/** A token of an expression. */
 export interface Token {
   readonly kind: 'ident' | 'int' | 'uint' | 'double' | 'string' | 'bytes' | 'symbol' | 'end';
   readonly text: string;
@@ -54,7 +54,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '?': '?',
 };
 
-/** Splits an expression into words. Throws CelCompileError for an invalid token. */
+/** Splits an expression into tokens. Throws CelCompileError for an invalid token. */
 export function tokenize(source: string): Token[] {
   const tokens: Token[] = [];
   let at = 0;

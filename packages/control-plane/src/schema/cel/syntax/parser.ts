@@ -1,7 +1,7 @@
 import { CelCompileError, type Expr, type ListItem, type MacroName, type MapEntry, type MessageField } from './ast.ts';
 import { type Token, tokenize } from './lexer.ts';
 
-/** The maximum nesting depth of expressions (as in cel-go). */
+/** Maximum nesting depth of expressions, as in cel-go. */
 const MAX_DEPTH = 250;
 
 const PRIMARY =
@@ -31,7 +31,7 @@ const MACROS: ReadonlyMap<string, { macro: MacroName; variables: number }> = new
   ['optFlatMap/2', { macro: 'optFlatMap', variables: 1 }],
 ]);
 
-/** `a.b.c` as the name of a structure; undefined if it is not a name. */
+/** The name of a structure from an expression such as `a.b.c`; undefined if it is not a name. */
 function nameOf(expr: Expr): string | undefined {
   if (expr.kind === 'ident') return expr.name;
   if (expr.kind !== 'select' || expr.optional) return undefined;
@@ -174,7 +174,7 @@ class Parser {
     return this.suffixes(this.primary());
   }
 
-  /** The error of the grammar for a dot without a field: the rule that failed, and its input. */
+  /** The error for a dot without a field, as the grammar reports it: the rule that failed, and its input. */
   private noField(dot: Token, found: Token, optional: boolean): never {
     if (optional) return this.fail(`mismatched input '${found.text}' expecting {IDENTIFIER, ESC_IDENTIFIER}`);
     const read = found.kind === 'end' ? '' : this.source.slice(dot.at + 1, found.at) + found.text;

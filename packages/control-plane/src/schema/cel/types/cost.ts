@@ -1,9 +1,9 @@
 import type { SchemaNode } from '../../model/node.ts';
 
-/** The maximum size of a request body, which limits the size of all values. */
+/** Maximum size of a request body. It limits the size of all values. */
 const MAX_REQUEST = 3_145_728;
 
-/** The cost of traversing one byte of a string. */
+/** The cost per byte of a string that is read. */
 const TRAVERSAL = 0.1;
 const REGEX = 0.25;
 
@@ -11,7 +11,7 @@ const REGEX = 0.25;
 export const RULE_COST_LIMIT = 10_000_000;
 export const SCHEMA_COST_LIMIT = 100_000_000;
 
-/** The minimum size of a value in JSON, which limits the number of values in a request. */
+/** Minimum size of a value in JSON. It limits the number of values in a request. */
 function minBytes(node: SchemaNode | undefined, depth = 0): number {
   if (node === undefined || depth > 20) return 1;
   switch (node.types[0]) {
@@ -36,7 +36,7 @@ function minBytes(node: SchemaNode | undefined, depth = 0): number {
 
 const FORMAT_SIZES: Readonly<Record<string, number>> = { date: 10, 'date-time': 30, duration: 30 };
 
-/** The maximum number of elements of a value (bytes of a string, items, entries). */
+/** Maximum number of elements of a value: bytes of a string, items, or entries. */
 export function maxSize(node: SchemaNode): number {
   switch (node.intOrString ? 'string' : node.types[0]) {
     case 'string': {
@@ -55,7 +55,7 @@ export function maxSize(node: SchemaNode): number {
   }
 }
 
-/** The maximum size of a value, for functions whose cost depends on it. */
+/** A value with its maximum size. The cost of some functions depends on it. */
 export interface Sized {
   readonly size: number;
 }
@@ -73,7 +73,10 @@ const LISTING = new Set('isSorted sum min max'.split(' '));
 const EQUALITY = new Set('_==_ _!=_ _<_ _<=_ _>_ _>=_'.split(' '));
 const SETS = new Set('sets.contains sets.intersects sets.equivalent'.split(' '));
 
-/** The cost of a call without its arguments. Receivers come first. Sizes and factors are from cel-go and the Kubernetes libraries. */
+/**
+ * The cost of a call, without the cost of its arguments. A receiver is the first argument. Sizes and factors are those of
+ * cel-go and the Kubernetes libraries.
+ */
 export function callCost(name: string, args: readonly Sized[], isSized: (at: number) => boolean): number {
   if (name === 'matches' || name === 'find' || name === 'findAll') {
     return 1 + Math.ceil((sizeAt(args, 0) + 1) * TRAVERSAL) * Math.ceil(Math.max(1, sizeAt(args, 1)) * REGEX);
@@ -93,7 +96,7 @@ const SAME_SIZE = new Set(
   'lowerAscii upperAscii trim reverse substring charAt find replace split findAll bytes'.split(' '),
 );
 
-/** The maximum size of the result of a call; infinite if it is unknown. */
+/** Maximum size of the result of a call; infinite if it is unknown. */
 export function resultSize(name: string, args: readonly Sized[]): number {
   if (name === '_+_' || name === 'format') return sizeAt(args, 0) + sizeAt(args, 1);
   if (name === 'replace') return sizeAt(args, 0) * Math.max(1, sizeAt(args, 2));

@@ -1,6 +1,6 @@
 import type { CelType } from './types.ts';
 
-/** A signature of a function. The receiver of a method is its first parameter. */
+/** A signature of a function. For a method, the first parameter is the receiver. */
 export interface Overload {
   readonly name: string;
   readonly method: boolean;

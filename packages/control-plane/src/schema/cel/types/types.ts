@@ -50,7 +50,7 @@ export const optionalOf = (item: CelType): CelType => ({ kind: 'optional', item 
 export const opaque = (name: string): CelType => ({ kind: 'opaque', name });
 export const param = (name: string): CelType => ({ kind: 'param', name });
 
-/** A type in the format of cel-go. */
+/** Prints a type in the format of cel-go. */
 export function printType(type: CelType): string {
   switch (type.kind) {
     case 'list':
@@ -86,14 +86,14 @@ const UNESCAPE: Readonly<Record<string, string>> = {
   __slash__: '/',
 };
 
-/** The property that a name in a rule represents. */
+/** The name of the property for an escaped name in a rule. */
 export function unescapeName(name: string): string {
   const word = /^__([a-z]+)__$/.exec(name)?.[1];
   if (word !== undefined && RESERVED.has(word)) return word;
   return name.replace(/__(?:underscores|dot|dash|slash)__/g, (found) => UNESCAPE[found] ?? found);
 }
 
-/** The type of the values of a schema. */
+/** The type of the values that match a schema. */
 export function typeOfNode(node: SchemaNode, name: string, isResource: boolean): CelType {
   if (node.intOrString) return DYN;
   switch (node.types[0]) {
@@ -123,7 +123,10 @@ function typeOfFormat(format: string): CelType {
   return format === 'date' || format === 'date-time' ? TIMESTAMP : STRING;
 }
 
-/** The type of a field of an object; undefined if it does not exist. Only name and generateName of metadata are accessible. */
+/**
+ * The type of a field of an object; undefined if it does not exist. Of the metadata, expressions can only read name and
+ * generateName.
+ */
 export function fieldOf(type: ObjectType, field: string): CelType | undefined {
   const name = unescapeName(field);
   const property = type.node.properties.get(name);
@@ -144,7 +147,7 @@ export function nodeOfField({ node, isResource }: ObjectType, field: string): Sc
   return node.properties.get(name);
 }
 
-/** The fields of metadata that rules can access. */
+/** The fields of metadata that rules can read. */
 const METADATA: ObjectType = {
   kind: 'object',
   name: 'kubernetes.ObjectMeta',

@@ -1,7 +1,7 @@
 import type { Overload } from './overload.ts';
 import { type CelType, DYN } from './types.ts';
 
-/** The types that the type parameters of one call represent. */
+/** The types that replace type parameters in one call. */
 type Bindings = Map<string, CelType>;
 
 function sameKind(wanted: CelType, given: CelType): boolean {
@@ -14,7 +14,7 @@ function sameKind(wanted: CelType, given: CelType): boolean {
 const takesNull = (type: CelType): boolean =>
   ['object', 'timestamp', 'duration', 'opaque', 'null', 'dyn'].includes(type.kind);
 
-/** Whether a value of type `given` is assignable to `wanted`. Binds type parameters. */
+/** Whether a value of type `given` can be assigned to `wanted`. Adds bindings for type parameters. */
 function assignable(wanted: CelType, given: CelType, bindings: Bindings): boolean {
   if (wanted.kind === 'param') {
     const bound = bindings.get(wanted.name);
@@ -53,13 +53,13 @@ function substitute(type: CelType, bindings: Bindings): CelType {
   }
 }
 
-/** An overload for the arguments, with its result type. */
+/** An overload that matches the arguments, with the type of its result. */
 export interface Candidate {
   readonly overload: Overload;
   readonly result: CelType;
 }
 
-/** The overloads for a call with arguments of these types. */
+/** The overloads that match the types of the arguments. */
 export function candidates(overloads: readonly Overload[], args: readonly CelType[]): Candidate[] {
   const found: Candidate[] = [];
   for (const overload of overloads) {
@@ -72,7 +72,7 @@ export function candidates(overloads: readonly Overload[], args: readonly CelTyp
   return found;
 }
 
-/** The common type of both; otherwise dyn. */
+/** The type that both types have in common, or else dyn. */
 export function join(a: CelType, b: CelType): CelType {
   if (a.kind === 'dyn' || b.kind === 'dyn') return DYN;
   if (assignable(a, b, new Map()) && assignable(b, a, new Map())) return a;
