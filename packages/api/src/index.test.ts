@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import * as api from './index.ts';
 import * as testing from './testing/index.ts';
 
-test('resources say how their kinds are reached', () => {
+test('resources have the group, version and names of their kinds', () => {
   const { machines, machineSets, machineDeployments, machineClasses } = api;
   expect([machines, machineSets, machineDeployments, machineClasses]).toMatchObject(
     [
@@ -14,7 +14,7 @@ test('resources say how their kinds are reached', () => {
   );
 });
 
-test('no two names of a group of constants share a value', () => {
+test('the constants of a group have different values', () => {
   const groups = Object.entries(api).filter(([name]) => /^[A-Z][a-z]/.test(name));
   expect(groups.length).toBeGreaterThan(15);
   for (const [name, group] of groups) {
@@ -23,7 +23,7 @@ test('no two names of a group of constants share a value', () => {
   }
 });
 
-test('the testing entry gives fresh manifests', () => {
+test('the testing entry returns new manifests', () => {
   expect(testing.deploymentManifest()).not.toBe(testing.deploymentManifest());
   expect(new Set(testing.badManifests.map(({ title }) => title)).size).toBe(testing.badManifests.length);
 });

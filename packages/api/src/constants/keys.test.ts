@@ -135,6 +135,6 @@ test.each<[what: string, ours: readonly string[], original: readonly string[]]>(
     Object.values(MachineOperationTypes),
     ['Create', 'Update', 'InPlaceUpdate', 'DrainNode', 'HealthCheck', 'Delete'],
   ],
-])('%s are spelt as the original spells them', (_what, ours, original) => {
+])('%s are the same as in the original', (_what, ours, original) => {
   expect(ours.toSorted()).toEqual(original.toSorted());
 });

@@ -33,7 +33,7 @@ test.each<
 
 const labelled = (labels: Record<string, string>) => ({ metadata: { labels } });
 
-test('force-deletion takes what Go takes for true', () => {
+test('force-deletion accepts the texts that Go parses as true', () => {
   const forced = ['1', 't', 'T', 'TRUE', 'true', 'True', 'yes', 'tRUE', '', '0', 'False'].filter((value) =>
     isForceDeletion(labelled({ 'force-deletion': value })),
   );
@@ -41,7 +41,7 @@ test('force-deletion takes what Go takes for true', () => {
   expect(isForceDeletion({ metadata: {} })).toBe(false);
 });
 
-test('freeze takes exactly True', () => {
+test('freeze has an effect only with the value True', () => {
   expect(isFrozen(labelled({ freeze: 'True' }))).toBe(true);
   expect(isFrozen(labelled({ freeze: 'true' }))).toBe(false);
   expect(isFrozen({ metadata: {} })).toBe(false);

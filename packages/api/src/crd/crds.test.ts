@@ -46,13 +46,13 @@ const where = (kind: string, holds: (schema: StructuralSchema) => boolean): stri
     .map(([path]) => path);
 
 describe('files', () => {
-  test('deploy/crds holds what the schemas say, and nothing else', () => {
+  test('deploy/crds contains exactly the CRDs of the schemas', () => {
     const ours = readdirSync(DIRECTORY).filter((name) => name.startsWith(`${GROUP}_`));
     expect(ours.sort()).toEqual(crds.map(crdFileName).sort());
     for (const crd of crds) expect(readFileSync(new URL(crdFileName(crd), DIRECTORY), 'utf8')).toBe(crdYaml(crd));
   });
 
-  test('the YAML says the same as the object', () => {
+  test('the YAML is equal to the object', () => {
     for (const crd of crds) expect(parse(crdYaml(crd))).toEqual(crd);
   });
 });
@@ -122,7 +122,7 @@ describe('names and columns', () => {
 describe.each(crds.map((crd) => [crd.spec.names.kind, schemaOf(crd)] as const))('%s is structural', (kind, root) => {
   const all = visit(root);
 
-  test('every node has a type, but for int-or-string, which has exactly its two alternatives', () => {
+  test('every schema has a type, except int-or-string, which has two alternatives', () => {
     for (const [path, schema] of all) {
       if (schema['x-kubernetes-int-or-string']) {
         expect([path, schema.type, schema.anyOf]).toEqual([path, undefined, [{ type: 'integer' }, { type: 'string' }]]);
@@ -144,7 +144,7 @@ describe.each(crds.map((crd) => [crd.spec.names.kind, schemaOf(crd)] as const))(
     }
   });
 
-  test('metadata says nothing but a bound of the name', () => {
+  test('metadata only limits the length of the name', () => {
     const { properties = {}, ...rest } = root.properties?.metadata ?? {};
     expect(rest).toEqual({ type: 'object' });
     expect(Object.keys(properties)).toEqual(kind === 'Machine' ? ['name'] : []);
@@ -155,7 +155,7 @@ describe.each(crds.map((crd) => [crd.spec.names.kind, schemaOf(crd)] as const))(
     expect(silent.map(([path]) => path)).toEqual([]);
   });
 
-  test('rules name what is allowed, on fields that exist; patterns compile', () => {
+  test('messages of rules contain the allowed values, their fields exist, and patterns compile', () => {
     for (const [path, schema] of all) {
       for (const { rule, message, fieldPath } of schema['x-kubernetes-validations'] ?? []) {
         expect(rule).not.toMatch(/\n/);
@@ -166,7 +166,7 @@ describe.each(crds.map((crd) => [crd.spec.names.kind, schemaOf(crd)] as const))(
     }
   });
 
-  test('status is bound by types alone: refusing what a controller writes would stop it', () => {
+  test('the status has only types and no rules, so that the server never refuses a controller', () => {
     const bounds: (keyof CrdKeywords | 'enum' | 'minLength')[] = [
       'pattern',
       'minimum',
@@ -187,7 +187,7 @@ describe.each(crds.map((crd) => [crd.spec.names.kind, schemaOf(crd)] as const))(
 describe('compatible with the original', () => {
   const open = (schema: StructuralSchema): boolean => schema['x-kubernetes-preserve-unknown-fields'] === true;
 
-  test('every field of the CRDs of machine-controller-manager at 54caf54 is there with its type', () => {
+  test('every field of the CRDs of machine-controller-manager at 54caf54 exists with its type', () => {
     const lines = readFileSync(new URL('testdata/original-fields.txt', import.meta.url), 'utf8')
       .trim()
       .split('\n');
@@ -218,7 +218,7 @@ describe('compatible with the original', () => {
     expect(at('Machine', '.status.conditions')['x-kubernetes-list-type']).toBeUndefined();
   });
 
-  test('defaults are the ones that the code applies, and no others', () => {
+  test('the defaults are exactly those that the code applies', () => {
     const defaults = where('MachineDeployment', (schema) => schema.default !== undefined);
     expect(Object.fromEntries(defaults.map((path) => [path, at('MachineDeployment', path).default]))).toEqual({
       '.spec.replicas': 0,

@@ -26,14 +26,14 @@ test.each<[title: string, given: MachineDeploymentStrategy, result: MachineDeplo
   expect(defaultMachineDeployment(deployment({ strategy: given })).spec.strategy).toEqual(result);
 });
 
-test('what is complete comes back as it is, so that nothing is written for it', () => {
+test('a complete object is returned unchanged, so it is not written', () => {
   const complete = deployment({});
   expect(defaultMachineDeployment(complete)).toBe(complete);
   const once = defaultMachineDeployment(deployment({ strategy: {} }));
   expect(defaultMachineDeployment(once)).toBe(once);
 });
 
-test('absent replicas are none', () => {
+test('absent replicas count as 0', () => {
   const set = setManifest() as unknown as MachineSet;
   expect(defaultMachineSet(set)).toBe(set);
   const { replicas: _, ...spec } = set.spec;

@@ -27,7 +27,7 @@ test.each<[title: string, selector: LabelSelector | undefined, matches: boolean]
   expect(selectorMatches(selector, labels)).toBe(matches);
 });
 
-test('without labels only negative requirements hold', () => {
+test('without labels only NotIn and DoesNotExist are fulfilled', () => {
   expect(selectorMatches({ matchLabels: { app: 'pool' } }, undefined)).toBe(false);
   expect(selectorMatches({ matchExpressions: [{ key: 'app', operator: 'DoesNotExist' }] }, undefined)).toBe(true);
 });
@@ -48,7 +48,7 @@ describe('algebra', () => {
     );
   });
 
-  test('a selector of the labels themselves selects them, and none with one more', () => {
+  test('a selector with all labels matches them, and one with another label does not', () => {
     fc.assert(
       fc.property(map, (of) => {
         expect(selectorMatches({ matchLabels: of }, of)).toBe(true);
@@ -58,7 +58,7 @@ describe('algebra', () => {
   });
 });
 
-test('printing sorts, so that equal selectors make equal queries', () => {
+test('formatting sorts the requirements, so equal selectors result in equal queries', () => {
   const selector: LabelSelector = {
     matchLabels: { tier: 'web', app: 'pool' },
     matchExpressions: [

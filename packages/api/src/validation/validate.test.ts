@@ -32,7 +32,7 @@ const defaulted = (manifest: Manifest): Manifest =>
     ? { ...defaultMachineDeployment(manifest as unknown as MachineDeployment) }
     : manifest;
 
-test.each(goodManifests.map(({ title, object }) => [title, object] as const))('takes %s', (_title, object) => {
+test.each(goodManifests.map(({ title, object }) => [title, object] as const))('accepts %s', (_title, object) => {
   expect(validate(defaulted(object))).toEqual([]);
 });
 
@@ -204,7 +204,7 @@ test('all errors are collected, each field once', () => {
   ]);
 });
 
-test.each(['101%', '999999%'])('a surge of %s: no percentage is over 100', (maxSurge) => {
+test.each(['101%', '999999%'])('a surge of %s: a percentage over 100 is refused', (maxSurge) => {
   const errors = validate(
     deploymentManifest({
       replicas: 1_000_000,
@@ -215,7 +215,7 @@ test.each(['101%', '999999%'])('a surge of %s: no percentage is over 100', (maxS
 });
 
 test.each([undefined, null, 'text', 7, [], {}, { spec: null }, { spec: [] }])(
-  '%j is refused, not thrown over',
+  '%j is refused without an exception',
   (object) => {
     for (const validator of Object.values(VALIDATORS)) expect(validator(object)).not.toEqual([]);
   },
@@ -228,7 +228,7 @@ test('a set as the original writes it is valid: no replicas, an empty class refe
   expect(validate({ ...set, spec })).toEqual([]);
 });
 
-test('errors print as one sentence', () => {
+test('errors are formatted as one sentence', () => {
   expect(formatFieldErrors(validate(deploymentManifest({ replicas: -1, strategy: {} })))).toBe(
     'spec.replicas: must be 0 or more; spec.strategy.type: must be given: one of InPlaceUpdate, Recreate, RollingUpdate',
   );

@@ -26,17 +26,17 @@ describe('parsing', () => {
   });
 
   test.each(['', '10', '1d', 'h', '.s', '-', '+', '1h ', ' 1h', '1h-5m', '2562048h', '1e3s', '1H', '0x1s', 'toString'])(
-    '%j is none',
+    '%j is not a duration',
     (text) => {
       expect(parseDurationNs(text)).toBeUndefined();
     },
   );
 
-  test('a very long text costs nothing', () => {
+  test('a very long text is refused without parsing', () => {
     expect(parseDurationNs('1'.repeat(1_000_000))).toBeUndefined();
   });
 
-  test('the pattern takes what parses and is not negative', () => {
+  test('the pattern matches exactly the valid durations that are not negative', () => {
     const texts = fc
       .stringMatching(/^[-+]?([0-9]{0,2}\.?[0-9]{0,2}(ns|us|ms|s|m|h|d)?){0,3}$/)
       .filter((text) => !/[0-9]{7}/.test(text)); // what an int64 does not hold, no pattern can tell
@@ -70,7 +70,7 @@ describe('printing', () => {
     expect(formatDurationMs(-0.5)).toBe('-500µs');
   });
 
-  test('every duration survives the trip', () => {
+  test('every duration is equal after formatting and parsing', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: -INT64_MAX - 1n, max: INT64_MAX }), (nanoseconds) => {
         expect(parseDurationNs(formatDurationNs(nanoseconds))).toBe(nanoseconds);

@@ -17,12 +17,15 @@ test.each<[value: IntOrPercent, total: number, up: number, down: number]>([
   expect(resolveIntOrPercent(value, total, 'down')).toBe(down);
 });
 
-test.each<IntOrPercent>(['10', '', '%', '1.5%', '25 %', 'a%', 1.5, Number.NaN])('%j is neither', (value) => {
-  expect(parseIntOrPercent(value)).toBeUndefined();
-  expect(() => resolveIntOrPercent(value, 1, 'up')).toThrow('is neither an integer nor a percentage');
-});
+test.each<IntOrPercent>(['10', '', '%', '1.5%', '25 %', 'a%', 1.5, Number.NaN])(
+  '%j is neither a count nor a percentage',
+  (value) => {
+    expect(parseIntOrPercent(value)).toBeUndefined();
+    expect(() => resolveIntOrPercent(value, 1, 'up')).toThrow('is neither an integer nor a percentage');
+  },
+);
 
-test('survives the trip', () => {
+test('a value is equal after formatting and parsing', () => {
   const values = fc.oneof(
     fc.integer(),
     fc.integer({ min: -1_000_000, max: 1_000_000 }).map((percent) => `${percent}%`),

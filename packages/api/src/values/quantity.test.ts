@@ -34,11 +34,14 @@ describe('canonical form', () => {
     expect(canonical(value)).toBe(text);
   });
 
-  test.each(['', 'Gi', '1 Gi', '1GiB', '1ki', '1K', '1e', '1e1.5', '1e1000', '--1', 'NaN'])('%j is none', (text) => {
-    expect(parseQuantity(text)).toBeUndefined();
-  });
+  test.each(['', 'Gi', '1 Gi', '1GiB', '1ki', '1K', '1e', '1e1.5', '1e1000', '--1', 'NaN'])(
+    '%j is not a quantity',
+    (text) => {
+      expect(parseQuantity(text)).toBeUndefined();
+    },
+  );
 
-  test('a number that is no integer is read as its text', () => {
+  test('a number that is not an integer is parsed as a text', () => {
     expect(canonical(1.5)).toBe('1500m');
     expect(parseQuantity(Number.NaN)).toBeUndefined();
   });
@@ -53,7 +56,7 @@ const quantities = fc
   })
   .map(({ sign, whole, fraction, suffix }) => `${sign}${whole}${fraction === null ? '' : `.${fraction}`}${suffix}`);
 
-test('printing keeps the amount, and printing again changes nothing', () => {
+test('formatting keeps the amount, also when repeated', () => {
   fc.assert(
     fc.property(quantities, (text) => {
       expect(QUANTITY_PATTERN.test(text)).toBe(true);
@@ -65,7 +68,7 @@ test('printing keeps the amount, and printing again changes nothing', () => {
   );
 });
 
-test('equality is about amounts', () => {
+test('two texts of the same amount are equal', () => {
   expect(quantitiesEqual('1Gi', '1024Mi')).toBe(true);
   expect(quantitiesEqual('1', 1)).toBe(true);
   expect(quantitiesEqual('1G', '1Gi')).toBe(false);

@@ -22,7 +22,7 @@ describe('integers', () => {
     expect(parseInteger(text)).toBe(value);
   });
 
-  test('survive the trip', () => {
+  test('integers are equal after formatting and parsing', () => {
     fc.assert(
       fc.property(fc.maxSafeInteger(), (value) => {
         expect(parseInteger(formatInteger(value))).toBe(value + 0);
@@ -54,11 +54,11 @@ describe('times', () => {
     '2026-01-01T00:00:60Z',
     '2026-01-01T00:00:00+25:00',
     '1764000000',
-  ])('%j is none', (text) => {
+  ])('%j is not a time', (text) => {
     expect(parseTime(text)).toBeUndefined();
   });
 
-  test('survive the trip to the second', () => {
+  test('times are equal after formatting and parsing, in whole seconds', () => {
     const dates = fc.date({
       min: new Date('0001-01-01T00:00:00Z'),
       max: new Date('9999-12-31T23:59:59Z'),

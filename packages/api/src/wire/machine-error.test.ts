@@ -18,7 +18,7 @@ describe('codes', () => {
 });
 
 describe('text form', () => {
-  test('is the one that is stored', () => {
+  test('is the text in stored objects', () => {
     expect(printMachineError({ code: 'Unavailable', message: 'the cloud says: Unavailable' })).toBe(
       'machine codes error: code = [Unavailable] message = [the cloud says: Unavailable]',
     );
@@ -45,7 +45,7 @@ describe('text form', () => {
     expect(parseMachineError('x')).toEqual({ code: 'Unknown', message: 'x', recognised: false });
   });
 
-  test('survives the trip; only brackets without a partner change', () => {
+  test('is equal after formatting and parsing, except unpaired brackets', () => {
     const messages = fc.oneof(fc.string(), fc.stringMatching(/^[[\]()a]{0,12}$/));
     const codes = fc.constantFrom(...Object.keys(MachineCodes).filter(isMachineCode));
     fc.assert(

@@ -16,11 +16,11 @@ test.each<[description: string, step: DeletionStep | undefined]>([
   ],
   ['Deleting machine from cloud provider', undefined],
   ['', undefined],
-])('what the original writes: %s', (description, step) => {
+])('the text of the original is parsed: %s', (description, step) => {
   expect(parseStep(description)).toBe(step);
 });
 
-test('the step that the original looks for first wins, not the one that stands first', () => {
+test('of two steps in a text, the one that the original searches for first is returned', () => {
   expect(parseStep(`${STEP_TEXTS.deleteVm} ${STEP_TEXTS.drain}`)).toBe('drain');
 });
 
@@ -28,7 +28,7 @@ const notes = fc
   .array(fc.oneof(fc.string(), fc.constantFrom(...Object.values(STEP_TEXTS))), { maxLength: 4 })
   .map((parts) => parts.join(' '));
 
-test.each(DELETION_STEPS)('%s survives the conversion with any note', (step) => {
+test.each(DELETION_STEPS)('%s is parsed again, with any note', (step) => {
   expect(printStep(step)).toBe(STEP_TEXTS[step]);
   expect(printStep(step, 'Drain was slow.')).toBe(`Drain was slow. ${STEP_TEXTS[step]}`);
   fc.assert(
@@ -38,7 +38,7 @@ test.each(DELETION_STEPS)('%s survives the conversion with any note', (step) => 
   );
 });
 
-test('no description carries no step', () => {
+test('an absent description has no step', () => {
   expect(parseStep(undefined)).toBeUndefined();
 });
 

@@ -159,7 +159,7 @@ describe('a percentage over 100 that was stored before the rule existed', () => 
   test.each([
     ['webhook', true],
     ['CRD', false],
-  ] as const)('the %s lets it be, and refuses a new one', async (_who, webhook) => {
+  ] as const)('the %s accepts the stored one, and refuses a new one', async (_who, webhook) => {
     await using world = await start({ bare: true });
     world.manager.up = false;
     expect((await world.create(pool('a', { app: 'a' }, surge('150%').spec))).status).toBe(201);
@@ -216,7 +216,7 @@ describe('an invalid scale-in is refused when it is written', () => {
 
 const KIND = { group: 'machine.sapcloud.io', version: 'v1alpha1', kind: 'MachineDeployment' };
 test.each([null, 7, [], {}, { spec: 7 }, { spec: { strategy: 7 } }, { spec: { strategy: { rollingUpdate: [] } } }])(
-  'an object %j is answered',
+  'an object %j gets an answer',
   async (object) => {
     const request: AdmissionRequest = { uid: 'u', kind: KIND, operation: 'CREATE', object, oldObject: null };
     const answers = await Promise.all(
@@ -227,6 +227,6 @@ test.each([null, 7, [], {}, { spec: 7 }, { spec: { strategy: 7 } }, { spec: { st
   },
 );
 
-test.each(['', '{', '{"request":7}'])('a body %j is no review: 400', async (body) => {
+test.each(['', '{', '{"request":7}'])('a body %j is not a review, so the answer is 400', async (body) => {
   expect((await answerReview(body, admitDefaults)).status).toBe(400);
 });

@@ -105,7 +105,7 @@ describe('problems that the object alone shows', () => {
   );
 
   test.each(WRONG.filter(([title]) => MEANT.has(title)))(
-    '%s: stored before the rules were, it means one machine or all, and costs none until something is rolled',
+    '%s: a value from before the rules means one machine or all, and deletes none without a rollout',
     async (_title, spec) => {
       await using world = await start({ lax: true });
       await apply(world, pool(spec));
@@ -202,7 +202,7 @@ describe('problems that only the cluster shows', () => {
     await world.until(async () => (await world.sizes()) === 'small:2', 60);
   });
 
-  test('two deployments with overlapping selectors are both reported; the newer one creates no machines and takes none', async () => {
+  test('two deployments with overlapping selectors are both reported; the newer one neither creates nor adopts machines', async () => {
     await using world = await start();
     await apply(world, pool({}));
     await world.until(() => world.complete(), 60);
@@ -264,7 +264,7 @@ describe('problems that only the cluster shows', () => {
       'InputIgnored',
     ],
     ['a kilobyte of anything', { 'example.org/x': '\u0001🙂"\\'.repeat(200) }, undefined],
-  ])('rubbish in annotations, %s: it costs no machine', async (_title, annotations, reason) => {
+  ])('invalid annotations, %s: no machine is deleted', async (_title, annotations, reason) => {
     await using world = await start();
     await apply(world, pool({}));
     await world.until(() => world.complete(), 60);

@@ -137,7 +137,7 @@ describe('a rollout whose canary failed', () => {
   test.each([
     ['paused', CANARY],
     ['not paused', UNPAUSED],
-  ])('%s: a growth that waits for machines that terminate ends, also after a restart', async (_, annotations) => {
+  ])('%s: a scale-up that waits for terminating machines completes, also after a restart', async (_, annotations) => {
     await using world = await start({ deathMs: () => 20_000 });
     await failed(world, 4, rolling(1, 0), annotations);
     const [victim] = (await world.machines()).filter(isGood);
@@ -152,7 +152,7 @@ describe('a rollout whose canary failed', () => {
     expect(world.totalWrites()).toBe(written);
   });
 
-  test('an in-place update: the last good set replaces deleted old machines and gets new ones', async () => {
+  test('during an in-place update, the last good set replaces deleted old machines and gets new ones', async () => {
     await using world = await start();
     await world.deploy(4, strategy('Auto', 0, 1), { annotations: CANARY });
     await world.until(() => world.complete(), 60);
@@ -450,7 +450,7 @@ describe('an undo', () => {
     });
   });
 
-  test('a template that was rolled out in part is proven again when it comes back', async () => {
+  test('a template that was rolled out in part must be proven again when a user returns to it', async () => {
     await using world = await World.start(startControlPlane);
     await world.deploy(4, { revisionHistoryLimit: 10, ...rolling(1, 0) }, { annotations: UNPAUSED });
     await world.until(() => world.complete(), 60);

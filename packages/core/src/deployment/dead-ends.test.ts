@@ -8,7 +8,7 @@ test.each([
   ['Auto', 3, 3],
   ['Manual', 2, 1],
 ] as const)(
-  '%s: all of %i machines, of which %i may be unavailable, are deleted after a change of the template: new ones come',
+  '%s: if all of %i machines (maxUnavailable %i) are deleted after a change of the template, new ones are created',
   async (orchestration, replicas, unavailable) => {
     await using world = await World.start(startControlPlane);
     await world.deploy(replicas, strategy(orchestration, 0, unavailable));

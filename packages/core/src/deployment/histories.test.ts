@@ -209,7 +209,7 @@ const runs = { numRuns: Number(process.env.MCM_PROPERTY_RUNS ?? thoroughly(25, 6
 const patienceMs = 60_000 + runs.numRuns * 5_000;
 
 test(
-  'never more machines than replicas + surge, never fewer available than must be, and it ends: lost answers, stale caches, kills',
+  'lost answers, outdated caches and kills: the limits of the rollout are kept, and it completes',
   async () => {
     await fc.assert(
       fc.asyncProperty(history(gentle), (h) => live(h, true)),
@@ -220,7 +220,7 @@ test(
 );
 
 test(
-  'the same with pauses, failures and deletions by hand, but for what is available; paused, every set keeps its size',
+  'with pauses, failures and deletions by hand the maximum is kept, and paused sets keep their sizes',
   async () => {
     await fc.assert(
       fc.asyncProperty(history(rough), (h) => live(h, false)),

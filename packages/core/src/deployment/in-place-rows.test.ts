@@ -117,9 +117,12 @@ describe('rules of section 5 without an id', () => {
     ['another reason', { ...updated, reason: 'ReadyForUpdate' }, []],
     ['the phase of the update', { ...updated, phase: 'InPlaceUpdating' }, []],
     ['a machine that runs again already', { ...updated, phase: 'Running' }, ['old-0']],
-  ])('5.5 a machine moves only when node, condition, label and phase all say so: %s', (_title, given, moved) => {
-    expect(plan([1, [given]], [2, running(2)]).moved).toEqual(moved);
-  });
+  ])(
+    '5.5 a machine moves only if node, condition, label and phase show the end of its update: %s',
+    (_title, given, moved) => {
+      expect(plan([1, [given]], [2, running(2)]).moved).toEqual(moved);
+    },
+  );
 
   test('surplus old machines are deleted as far as current machines are available [P-14]', () => {
     const rest: Given = { phase: 'Pending', marks: [] };
@@ -324,7 +327,7 @@ describe('selection', () => {
     ['P-17 one of two', [...running(1, ['c', 's']), ...running(1, ['c'])], 1],
     ['P-17 both', running(2, ['c', 's']), 0],
     ['P-17 there are none', [], 0],
-  ])('%s: what is under way is paid for', (_title, machines, room) => {
+  ])('%s: updates in progress use the quota', (_title, machines, room) => {
     const step = plan([machines.length, machines], [3 - machines.length, running(3 - machines.length)], {
       unavailable: 2,
       surge: 3,
@@ -345,12 +348,12 @@ describe('selection', () => {
     expect(step.selected).toEqual(selected);
   });
 
-  test('candidates that were already marked still wait for their turn', () => {
+  test('candidates that are already marked still wait until they are selected', () => {
     const reported: Given = { marks: ['c'], reason: 'CandidateForUpdate' };
     expect(plan([3, [reported, reported, reported]], [0, []]).selected).toEqual(['old-0']);
   });
 
-  test('no node is selected on account of machines above the size of their set: these are being deleted', () => {
+  test('machines above the size of their set do not count as available, because they are being deleted', () => {
     const updating: Given = { phase: 'InPlaceUpdating', marks: ['c', 's'], reason: 'ReadyForUpdate' };
     expect(plan([2, [updating, ...running(2, ['c'])]], [1, running(1)]).selected).toEqual([]);
     const scaled = plan([2, running(3, ['c'])], [2, [...running(1), { phase: 'Pending' }]], {

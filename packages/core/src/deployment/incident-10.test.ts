@@ -20,7 +20,7 @@ const story = fc.record({
 
 const runs = { numRuns: Number(process.env.MCM_PROPERTY_RUNS ?? thoroughly(8, 3)), endOnFailure: true };
 
-test('a rollout whose new machines never run does not remove all machines, also when it is scaled meanwhile [#10]', async () => {
+test('a rollout whose new machines never run does not delete all machines, even if it is scaled [#10]', async () => {
   await fc.assert(
     fc.asyncProperty(story, async ({ seed, replicas, maxSurge, maxUnavailable, comes, scaledTo }) => {
       let fresh = 0;

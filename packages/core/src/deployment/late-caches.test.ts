@@ -122,7 +122,7 @@ const RECOVERED: History = {
 const settings = { numRuns: Number(process.env.MCM_PROPERTY_RUNS ?? 2), endOnFailure: true };
 
 test(
-  'caches that lag by 300 ms and requests of 50 ms: no running machine goes that would be missing',
+  'with caches delayed by 300 ms and requests of 50 ms, no running machine is deleted that is needed',
   async () => {
     await fc.assert(
       fc.asyncProperty(history, async (h) => {

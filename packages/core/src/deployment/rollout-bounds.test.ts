@@ -39,7 +39,7 @@ test.each<[what: string, current: number, old: SetSize, ceiling: number | undefi
   expect(currentReplicas({ current: size('new', have), old: [old] }, target)).toBe(want);
 });
 
-test('a failed old machine that waits for its repair costs nothing if its place is open, otherwise a free place', () => {
+test('a failed old machine uses the budget, unless its replica has no machine', () => {
   const old = size('old', 8, { available: 5, open: 1 });
   const current = size('new', 4);
   // There are 12 replicas and 9 available machines. 3 machines may be deleted, and one replica has no machine.
@@ -50,7 +50,7 @@ test('a failed old machine that waits for its repair costs nothing if its place 
   expect(shrunk(current, [{ ...old, available: 8, open: 3 }], { repairsFirst: true })).toEqual({});
 });
 
-test('no available machine is deleted while a failed one waits, and unreachable ones that a breaker keeps stay', () => {
+test('no available machine is deleted while a failed one waits, and the circuit breaker keeps unreachable ones', () => {
   expect(shrunk(size('new', 4), [size('old', 8)], { repairsFirst: true })).toEqual({});
   expect(shrunk(size('new', 4), [size('old', 8)])).toEqual({ old: 5 });
   expect(shrunk(size('new', 4), [size('old', 8, { available: 6, held: 2 })])).toEqual({});
@@ -85,7 +85,7 @@ test('a waiting rollout reports the reason', () => {
   expect([resize, because]).toEqual([{ old: 5 }, 'enough machines are available: deleting old machines']);
 });
 
-test('the last good set takes what a canary may not take yet, as far as there is room', () => {
+test('the last good set gets the replicas that a canary may not have yet, within the limit', () => {
   const proven = { ceiling: 1, good: 'old' };
   const grows = 'the newest template is not yet proven: the last good set grows';
   expect(stepOf(size('new', 1), [size('old', 6)], proven)).toEqual([{ old: 9 }, grows]);
@@ -98,7 +98,7 @@ test('the last good set takes what a canary may not take yet, as far as there is
   expect(stepOf(size('new', 1), [size('old', 6)])[0]).toEqual({ new: 6 });
 });
 
-test('at its ceiling a canary takes no more from the old sets than it may still grow', () => {
+test('at its ceiling, a canary deletes no more old machines than it may still create', () => {
   const proven = { ceiling: 1, good: 'old', unavailable: 3 };
   expect(stepOf(size('new', 1), [size('old', 9)], proven)[0]).toEqual({});
   expect(stepOf(size('new', 1), [size('old', 9)], { unavailable: 3, surge: 0 })[0]).toEqual({ old: 6 });
@@ -203,7 +203,7 @@ test('sets at their maximum do not change', () => {
   expect(scaled(current, [old])).toEqual([{}, ['old', 'new'], 'in proportion']);
 });
 
-test('of many small sets the newest keeps the rest', () => {
+test('the newest of many small sets keeps the remainder', () => {
   const sets = ['a', 'b', 'c'].map((name, i) => size(name, 1, { ...wanted(1, 4), max: 4, createdAt: i }));
   const current = size('new', 1, { ...wanted(1, 4), max: 4, createdAt: 9 });
   const limits = { surge: 0, annotatedSurge: 0, unavailable: 1 };

@@ -53,7 +53,7 @@ const sizes = (plan: ReturnType<typeof planRollout>) =>
   Object.fromEntries(plan.write.map(({ metadata, spec }) => [metadata.name, spec.replicas]));
 
 describe('vocabulary [0]', () => {
-  test('keys, values and taints are on the wire letter by letter', () => {
+  test('keys, values and taints are exactly those of the original', () => {
     expect(Finalizers.MachineControllerManager).toBe('machine.sapcloud.io/machine-controller-manager');
     expect([Labels.TemplateHash, Labels.Node, Labels.DeploymentName, Labels.Freeze]).toEqual([
       'machine-template-hash',
@@ -273,7 +273,7 @@ describe('sets [2]', () => {
     expect(made.metadata.annotations?.[Annotations.LastReplicaChangeByScaler]).toBe(time);
   });
 
-  test('a set that is created without replicas is no scaling [2.7]', () => {
+  test('the creation of a set without replicas is not a scaling [2.7]', () => {
     const events = (replicas: number) =>
       planRollout(snapshot(deployment(replicas), [])).events.map(({ type, reason }) => `${type}/${reason}`);
     expect([events(0), events(2)]).toEqual([[], ['Normal/ScalingMachineSet']]);

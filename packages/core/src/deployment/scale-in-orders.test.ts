@@ -57,7 +57,7 @@ describe.each(SCALER_FORMS)('the autoscaler names machines by %s', (form) => {
       ['two at a time', 2, SETTLES_S],
       ['one at a time, without a pause', 1, 0],
       ['two at a time, half a second apart', 2, 0.5],
-    ])('from 5 to 1, %s: exactly the named ones go, and none is made', async (_title, step, pause) => {
+    ])('from 5 to 1, %s: exactly the named machines are deleted, and none is created', async (_title, step, pause) => {
       const { world, budget, first } = await fleet(5, { fault: slow(ms) });
       await using _ = world;
       const scaler = scalerOf(world, form);
@@ -96,7 +96,7 @@ describe.each(SCALER_FORMS)('the autoscaler names machines by %s', (form) => {
 });
 
 describe('down and up again before the manager looks [9.3]', () => {
-  test.each(['names', 'times'] as const)('%s: the named one goes and is replaced', async (form) => {
+  test.each(['names', 'times'] as const)('%s: the named machine is deleted and replaced', async (form) => {
     const { world, budget, first } = await fleet(3);
     await using _ = world;
     const [, b = ''] = first;
@@ -109,7 +109,7 @@ describe('down and up again before the manager looks [9.3]', () => {
   });
 
   test.each(['names', 'times'] as const)(
-    '%s: by more than it rose, and the first write of the set meets a conflict',
+    '%s: by more than it was raised, and the first write of the set fails with a conflict',
     async (form) => {
       const refused = Response.json(
         { kind: 'Status', apiVersion: 'v1', reason: 'Conflict', code: 409 },
@@ -158,7 +158,7 @@ describe('names that wait for their fall of the count', () => {
     expect(budget.deleted.toSorted()).toEqual(named);
   });
 
-  test('names in advance, growth, then the fall: only the growth creates machines', async () => {
+  test('names in advance, a scale-up, then the scale-down: only the scale-up creates machines', async () => {
     const { world, budget, first } = await fleet(3);
     await using _ = world;
     const named = first.slice(2);
@@ -171,7 +171,7 @@ describe('names that wait for their fall of the count', () => {
     expect([budget.deleted, budget.created.length]).toEqual([named, 2]);
   });
 
-  test('a state that the original leaves: named with the time of the former fall, fewer replicas, the set not yet', async () => {
+  test('a state of the original: machines named with the time of the former scale-down, and a set that was not scaled yet', async () => {
     const { world, budget, first } = await fleet(5, { fault: slow(150) });
     await using _ = world;
     const [victim = ''] = first.slice(-1);

@@ -68,7 +68,7 @@ test('InPlaceUpdate: the place of a machine whose drain cannot end is filled, an
   expect(await terminating(world)).toHaveLength(1);
 });
 
-test('if terminating machines count, this one counts too', async () => {
+test('if terminating machines count, a machine whose drain cannot end counts too', async () => {
   await using world = await start(1);
   await world.deploy(3, {}, { annotations: { [Annotations.CountTerminating]: 'true' } });
   await world.until(() => world.complete(), 60);

@@ -108,7 +108,7 @@ describe('machines and nodes', () => {
     expect(woken()).toEqual(want);
   });
 
-  test('a deleted machine wakes its deployment for every strategy, because the next one may now be created', () => {
+  test('a deleted machine reconciles its deployment for every strategy, because the next one may now be created', () => {
     const gone = machine('m', { phase: 'Terminating', owner: owned });
     const { machines, woken } = world(owned);
     machines.remove(gone);

@@ -68,7 +68,7 @@ test('changes that cannot affect a breaker wake no machine', () => {
   expect(t.woken()).toBe(1);
 });
 
-test('of two registrations of one set the last counts; two sets are both woken', () => {
+test('of two registrations of one set the last is used, and two sets are both called', () => {
   const t = waiting();
   const woken: string[] = [];
   for (const [id, name] of [
@@ -300,7 +300,7 @@ test.each([
   [at(5), 'contains no reason'],
   ['soon lost', 'does not start with a time'],
   ['', 'does not start with a time'],
-])('what is wrong with an override: %j', (text, problem) => {
+])('an invalid override is reported: %j', (text, problem) => {
   const found = overrideProblem(text);
   expect(found === undefined ? undefined : found.includes(String(problem))).toBe(
     problem === undefined ? undefined : true,

@@ -70,7 +70,7 @@ test.each<[what: string, old: BudgetSet, free: number]>([
   ['in the place of another', set(10, machinesOf(9, 'Running', 'o'), [pending('p', { loss: 'served' })]), 1],
   ['above its size', set(9, machinesOf(9, 'Running', 'o'), [pending('p')]), 1],
   ['for the first time, with another place open', set(10, machinesOf(8, 'Running', 'o'), [pending('p')]), 1],
-])('what an old set makes %s takes from the budget what the place of another takes', (_what, old, free) => {
+])('a machine that an old set creates %s uses the budget like a replacement', (_what, old, free) => {
   expect(budget(set(0), { old: [old] }).free).toBe(free);
 });
 

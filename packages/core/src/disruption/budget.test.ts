@@ -99,7 +99,7 @@ describe('room', () => {
     [2, 2, 0],
     [2, 1, 1],
     [3, 2, 1],
-  ])('%i creations and a limit of %i: as many can be unmarked replacements, but no more', (births, limit, room) => {
+  ])('%i creations with a limit of %i: at most that many count as unmarked replacements', (births, limit, room) => {
     const machines = [
       ...machinesOf(6, 'Running'),
       ...machinesOf(4 - births, 'Failed', 'f'),
@@ -133,17 +133,22 @@ describe('room', () => {
     ['is being made', fresh(1, 'Pending', 'n'), 0],
     ['has been made for longer than it may take', [machine('n', { phase: 'Pending', age: 20 })], 1],
     ['has failed in its turn', [machine('n', { phase: 'Failed', age: 1 })], 1],
-  ])('#14 a rollout has used everything up, and its machine %s: room for %i', (_title, made, expected) => {
-    const old = [...machinesOf(8, 'Running', 'o'), ...machinesOf(1, 'Failed', 'f')];
-    const stuck = disruptionBudgetOf(input({ unavailable: 1, current: account(1, made), old: [account(9, old)] }));
-    expect(stuck.underWay).toBe(1 - expected);
-    expect(repairRoom(stuck, 1)).toBe(expected);
-    const begun = [...machinesOf(8, 'Running', 'o'), machine('f', { phase: 'Failed', deleting: true })];
-    const repaired = disruptionBudgetOf(input({ unavailable: 1, current: account(1, made), old: [account(9, begun)] }));
-    expect(repairRoom(repaired, 1)).toBe(0);
-  });
+  ])(
+    '#14 a rollout has used the whole budget, and its machine %s: %i replacements are possible',
+    (_title, made, expected) => {
+      const old = [...machinesOf(8, 'Running', 'o'), ...machinesOf(1, 'Failed', 'f')];
+      const stuck = disruptionBudgetOf(input({ unavailable: 1, current: account(1, made), old: [account(9, old)] }));
+      expect(stuck.underWay).toBe(1 - expected);
+      expect(repairRoom(stuck, 1)).toBe(expected);
+      const begun = [...machinesOf(8, 'Running', 'o'), machine('f', { phase: 'Failed', deleting: true })];
+      const repaired = disruptionBudgetOf(
+        input({ unavailable: 1, current: account(1, made), old: [account(9, begun)] }),
+      );
+      expect(repairRoom(repaired, 1)).toBe(0);
+    },
+  );
 
-  test('one machine may be repaired even if a rollout may make none unavailable', () => {
+  test('one machine may be replaced even with maxUnavailable 0', () => {
     const old = [...machinesOf(9, 'Running', 'o'), ...machinesOf(1, 'Failed', 'f')];
     const budget = disruptionBudgetOf(
       input({ current: account(1, machinesOf(1, 'Running', 'n')), old: [account(10, old)] }),
@@ -176,7 +181,7 @@ test.each([
   [JOIN_PATIENCE_MS / 60_000 - 1, 0],
   [JOIN_PATIENCE_MS / 60_000, 1],
 ])(
-  'after a take-over a machine that the original made %i minutes ago and that has not joined counts as a repair, not for ever: room for %i',
+  'after a take-over, a machine that the original created %i minutes ago counts as a replacement for a limited time: %i replacements are possible',
   (age, room) => {
     const current = {
       ...account(1, [machine('theirs', { phase: 'Pending', age })]),

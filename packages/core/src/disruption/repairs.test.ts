@@ -105,7 +105,7 @@ describe('how many failed machines are replaced at once', () => {
   };
 
   test.each([1, 2])(
-    'machines that never joined, at most %i at once: the next goes when the first has gone and another one is made, whether or not that runs',
+    'machines that never joined, at most %i at a time: the next one is replaced when the first is deleted and its replacement exists',
     async (limit) => {
       await using world = await start({
         birthMs: (_machine, index) => (index < 6 ? 1_000 : undefined),
@@ -236,7 +236,7 @@ describe('a rollout and failed machines', () => {
       'more unavailable than may be replaced at once',
       { type: 'RollingUpdate', rollingUpdate: { maxSurge: 0, maxUnavailable: 4 } },
     ],
-  ])('nothing deadlocks: %s', async (_title, spec) => {
+  ])('there is no deadlock: %s', async (_title, spec) => {
     await using world = await start();
     const machines = await born(world, 6, { strategy: spec });
     await world.changeClass('large');

@@ -10,7 +10,7 @@ const isFree = (machines: ReturnType<typeof fleet>, limit: number | string = 1):
 
 /** The original stores permits, and a goroutine removes unused ones. mcm counts the machines in progress instead. */
 describe('permits', () => {
-  test('a repeated request with another limit frees no place [Z-11]', () => {
+  test('a repeated request with another limit allows no further replacement [Z-11]', () => {
     const machines = fleet('Failed', 'Unknown', 'Running');
     expect([isFree(machines), isFree(machines), isFree(machines, 2), isFree(machines)]).toEqual([
       false,
@@ -19,11 +19,11 @@ describe('permits', () => {
       false,
     ]);
   });
-  test('an unknown group, and one without actions in progress, has a free place [Z-12]', () => {
+  test('an unknown group, and one without actions in progress, may replace a machine [Z-12]', () => {
     expect([isFree([]), isFree(fleet('Running', 'Unknown'))]).toEqual([true, true]);
     expect(replacementLimit('10%', 0)).toBe(1);
   });
-  test('a place is held as long as the machine is not healthy, however long that takes [Z-13, ODD-12]', () => {
+  test('a replacement counts as long as the machine is not healthy, without a time limit [Z-13, ODD-12]', () => {
     const [old] = fleet('Failed');
     if (!old) throw new Error('no machine');
     const currentStatus = { phase: 'Failed' as const, lastUpdateTime: minutes(-24 * 60) };
@@ -31,7 +31,7 @@ describe('permits', () => {
     expect(isFree([long, ...fleet('Running')])).toBe(false);
     expect(isFree(fleet('Running', 'Running'))).toBe(true);
   });
-  test('a machine whose drain cannot end holds no place', () => {
+  test('a machine whose drain cannot end does not count', () => {
     const going = (annotations: Record<string, string>) =>
       fleet('Terminating').map((one) => ({
         ...one,

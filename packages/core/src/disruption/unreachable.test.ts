@@ -35,7 +35,7 @@ const decide = (mine: Machine, others: readonly Machine[]) => {
 
 const unreachable: Given = { phase: 'Unknown', since: -11 };
 
-test('one unreachable machine among many is at fault itself', () => {
+test('one unreachable machine among many is replaced', () => {
   expect(decide(given(unreachable), many(9, { phase: 'Running' }))).toBeUndefined();
 });
 
@@ -64,7 +64,7 @@ test('machines that became unreachable at other times have other causes', () => 
 test.each([
   ['lately counts as silent', -4, true],
   ['long ago does not', -7, false],
-])('one that spoke again %s', (_name, since, open) => {
+])('a machine that became reachable again %s', (_name, since, open) => {
   const others = [...many(1, unreachable), ...many(2, { phase: 'Running', since })];
   expect(decide(given(unreachable), others) !== undefined).toBe(open);
 });

@@ -84,7 +84,7 @@ test.each([
   ['fast', 5 * second, (6 * 20 + 10) * second, 40 * second],
   // Each pod takes 105 s, and the last 95 s. The window stays at one pod, so the drain is as fast as a serial one.
   ['slowly', 90 * second, (6 * 105 + 95) * second, (6 * 105 + 95) * second],
-])('incident 22: seven pods whose volumes come off %s', (_pace, detachMs, serial, adaptive) => {
+])('incident 22: seven pods whose volumes are detached %s', (_pace, detachMs, serial, adaptive) => {
   const pods = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((name) => withVolume(name));
   const times = { graceMs: 5 * second, detachMs, attachMs: 10 * second };
   expect(playDrain(pods, times, 1).tookMs).toBe(serial);

@@ -106,7 +106,7 @@ test.each<[what: string, change: PodChange, seen: object]>([
     { status: conditions(['PodScheduled', 'True'], ['Ready', 'False']) },
     { ready: false },
   ],
-])('a drain sees of a pod: %s', (_what, change, seen) => {
+])('a drain reads of a pod: %s', (_what, change, seen) => {
   expect(observed([podOf('a', change)]).pods).toMatchObject([seen]);
 });
 

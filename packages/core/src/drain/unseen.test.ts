@@ -95,11 +95,11 @@ test.each<[string, Environment, object | undefined]>([
     { refused: { volumeattachments: absent }, status: attached },
     undefined,
   ],
-])('what is unseen is missed only where there may be some: %s', (_title, environment, unseen) => {
+])('unreadable objects are reported only if there may be some: %s', (_title, environment, unseen) => {
   expect(observed(environment).unseen).toEqual(unseen);
 });
 
-test('a cluster without VolumeAttachments tracks none', () => {
+test('in a cluster without VolumeAttachments, no volume is tracked', () => {
   expect(observed().tracksVolumes).toBe(true);
   expect(observed({ refused: { volumeattachments: absent } }).tracksVolumes).toBe(false);
 });

@@ -82,7 +82,7 @@ test.each<[what: string, answer: unknown, says: string]>([
   ['no provider id', { nodeName: 'n' }, 'driver toy answered create without a provider ID'],
   ['an empty provider id', { providerId: '', nodeName: 'n' }, 'driver toy answered create without a provider ID'],
   ['no node name', { providerId: 'x' }, 'driver toy answered create without a node name'],
-])('an answer that is none is an error and not a machine: %s', async (_what, answer, says) => {
+])('an invalid answer is an error and not a machine: %s', async (_what, answer, says) => {
   const { invoker } = play({ create: async () => answer as CreatedInstance });
   const error = await failure(create(invoker, 'm'));
   expect(error.code).toBe('Internal');
@@ -180,7 +180,7 @@ test('the tracer of an OpenTelemetry SDK in the process is found where its API s
 test.each([
   ['secret', 'correct it in Secret default/a'],
   ['providerSpec.size', 'correct providerSpec.size of MachineClass a'],
-] as const)('where a driver says only that something is wrong, core names what holds it: %s', async (place, hint) => {
+] as const)('if the error of a driver does not name the field, core adds it: %s', async (place, hint) => {
   const wrong = () => {
     throw new MachineError('Internal', 'it cannot be empty', { place });
   };

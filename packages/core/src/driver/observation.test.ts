@@ -185,7 +185,7 @@ test('other credentials are not tried for a failure of another kind', async () =
   expect(asked).toBe(1);
 });
 
-test('nor for an aborted call, because the abort may cause its refusal', async () => {
+test('other credentials are not tried for an aborted call, because the abort may cause its refusal', async () => {
   const stop = new AbortController();
   const looked: string[] = [];
   const { invoker } = play(
@@ -255,23 +255,26 @@ test('an observing process changes nothing and records the calls', async () => {
   expect(await invoker.list(classOf('a'))).toEqual([]);
 });
 
-test.each(['works', 'is refused'])('what a cloud takes is learned from calls that it answers: each %s', async (how) => {
-  const begun: number[] = [];
-  let throttles = false;
-  const { clock, invoker } = play({
-    create: async () => {
-      begun.push(clock.monotonic());
-      if (throttles) throw new MachineError('Unavailable', 'too many', { throttled: true });
-      if (how === 'is refused') throw new MachineError('InvalidArgument', 'no such image');
-      return { providerId: 'x', nodeName: 'n' };
-    },
-  });
-  for (let n = 0; n < 10; n++) await create(invoker, 'm').catch(() => undefined);
-  throttles = true;
-  await failure(create(invoker, 'm'));
-  throttles = false;
-  const next = create(invoker, 'm').catch(() => undefined);
-  await clock.ended(next, { maxMs: 10_000 });
-  // Ten calls per second succeeded, so eight per second are sent.
-  expect((begun.at(-1) ?? 0) - (begun.at(-2) ?? 0)).toBe(125);
-});
+test.each(['works', 'is refused'])(
+  'the rate of a cloud is learned from calls that it answers: each %s',
+  async (how) => {
+    const begun: number[] = [];
+    let throttles = false;
+    const { clock, invoker } = play({
+      create: async () => {
+        begun.push(clock.monotonic());
+        if (throttles) throw new MachineError('Unavailable', 'too many', { throttled: true });
+        if (how === 'is refused') throw new MachineError('InvalidArgument', 'no such image');
+        return { providerId: 'x', nodeName: 'n' };
+      },
+    });
+    for (let n = 0; n < 10; n++) await create(invoker, 'm').catch(() => undefined);
+    throttles = true;
+    await failure(create(invoker, 'm'));
+    throttles = false;
+    const next = create(invoker, 'm').catch(() => undefined);
+    await clock.ended(next, { maxMs: 10_000 });
+    // Ten calls per second succeeded, so eight per second are sent.
+    expect((begun.at(-1) ?? 0) - (begun.at(-2) ?? 0)).toBe(125);
+  },
+);

@@ -4,7 +4,7 @@ import { HourlyCap } from './hourly-cap.ts';
 
 const HOUR = 3_600_000;
 
-test('a limited number within an hour, and a repetition is free', async () => {
+test('the number within an hour is limited, and a repetition does not count', async () => {
   const clock = new VirtualClock();
   const cap = new HourlyCap(2, clock);
   await clock.advance(HOUR);
@@ -27,7 +27,7 @@ test.each([5, -5])('a system clock that is set by %i hours changes nothing', asy
 });
 
 test.each([2, 6, 30, 61])(
-  'processes that live for %i minutes each let no more through than an hour and one each',
+  'processes that each run for %i minutes admit at most the hourly limit and one more each',
   async (minutes) => {
     const clock = new VirtualClock();
     const most = 30;

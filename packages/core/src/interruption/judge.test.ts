@@ -81,7 +81,7 @@ describe('a notice', () => {
 });
 
 describe('the stored form', () => {
-  test('is read as it was written', () => {
+  test('is parsed as it was formatted', () => {
     const told = { kind: 'Maintenance', id: 'x', noticedAt: NOON, deadline: minutes(5), detail: 'reboot' } as const;
     const stored = machine({ metadata: { annotations: { [Annotations.Interruption]: printInterruption(told) } } });
     expect(interruptionOf(stored)).toEqual(told);

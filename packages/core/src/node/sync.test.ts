@@ -213,7 +213,7 @@ test.each<[what: string, before: Taint[], wanted: Taint, changed: boolean]>([
   ['a new one', [K2], K1, true],
   ['another value', [taint('K1', 'V2'), K2], K1, true],
   ['an identical one', [K1, K2], K1, false],
-])('S-X3 a taint is put on a node: %s', (_what, before, wanted, changed) => {
+])('S-X3 a taint is added to a node: %s', (_what, before, wanted, changed) => {
   const after = syncTaints(before, [], [wanted]);
   expect(after !== undefined).toBe(changed);
   expect((after ?? before).filter(({ key }) => key === 'K1')).toEqual([wanted]);
@@ -236,7 +236,7 @@ test('a Node that is being deleted gets no finalizer, because the server would r
 });
 
 test.each([[{ key: 'K1' }], [{ effect: 'NoSchedule' }], ['K1'], [null]])(
-  'a record edited by hand, whose taint is %j, takes no taint away',
+  'a record that was edited to the taint %j removes no taint',
   (rubbish) => {
     const record = JSON.stringify({ metadata: {}, spec: { taints: [rubbish, K2] } });
     expect(parseLastApplied(record).taints).toEqual([K2]);
@@ -254,7 +254,7 @@ test('a removed value that the node does not have causes no write', () => {
 });
 
 test.each(['{"metadata":null,"spec":null}', '{"metadata":{"labels":null}}', 'null', '[]', '{"metadata":[],"spec":[]}'])(
-  'the record %s says of nothing that it was applied',
+  'the record %s contains no applied value',
   (record) => {
     expect(parseLastApplied(record)).toEqual({ labels: {}, annotations: {}, taints: [] });
   },

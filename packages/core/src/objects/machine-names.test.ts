@@ -107,12 +107,12 @@ describe('the annotation', () => {
     expect(machineNumbersOf(setWith(text))).toEqual({ next: number, open });
   });
 
-  test('names of earlier versions, which came back, are never given again', () => {
+  test('names of earlier versions are never used again', () => {
     for (const name of next(NEW, 100)) expect(machineNumberOf(NEW, name)).toBeGreaterThanOrEqual(20_000);
   });
 });
 
-test('a name of ours is recognized for any set; names of the original and of another set are not', () => {
+test('a name of mcm is recognized for any set, and names of the original or of another set are not', () => {
   fc.assert(
     fc.property(fc.uuid(), fc.uuid(), (uid, other) => {
       fc.pre(uid !== other);

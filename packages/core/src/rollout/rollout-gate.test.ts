@@ -102,7 +102,7 @@ describe('annotations of a careful rollout', () => {
     expect(careViolations(annotated({ [key]: value }))).toEqual([{ field: `metadata.annotations[${key}]`, message }]);
   });
 
-  test('more canaries than machines are all machines, in numbers only', () => {
+  test('with more canaries than machines, all machines are canaries', () => {
     expect(careViolations(annotated({ [Annotations.RolloutCanary]: '150' }))).toEqual([]);
   });
 
@@ -118,7 +118,7 @@ describe('annotations of a careful rollout', () => {
     [Annotations.RolloutCanarySoak, '5m'],
     [Annotations.RolloutPauseOnFailure, 'yes'],
     [Annotations.RolloutUndoOnFailure, 'yes'],
-  ])('%s: %j is refused and named', (key, value) => {
+  ])('%s: %j is refused with the name of the annotation', (key, value) => {
     expect(validateDeployment(annotated({ [key]: value })).map(({ field }) => field)).toEqual([
       `metadata.annotations[${key}]`,
     ]);

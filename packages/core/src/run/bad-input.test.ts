@@ -132,7 +132,7 @@ const ROWS: readonly Row[] = [
 ];
 
 test.each(ROWS)(
-  'bad input: $what: reported with field and hint, retried rarely, works at once when corrected',
+  'bad input: $what: reported with field and hint, rarely retried, and works at once after its correction',
   async (row) => {
     const requests: string[] = [];
     const wrap =
@@ -422,7 +422,7 @@ test.each([
     { class: { kind: 'MachineClass', name: 'small' }, drainTimeout: '99999999h' },
     /spec\.drainTimeout/,
   ],
-])('our CRDs refuse %s, with field and hint', async (_what, spec, says) => {
+])('the CRDs of mcm refuse %s, with field and hint', async (_what, spec, says) => {
   const clock = new VirtualClock();
   const plane = await startControlPlane({ clock, crds, controllers: false, eventTtlMs: 0 });
   const rig = new Rig({ clock, plane });

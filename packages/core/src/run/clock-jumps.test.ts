@@ -41,7 +41,7 @@ test('set back by a day while a deletion waits after a failure: the retry is not
 });
 
 test.each([DAY, -DAY])(
-  'set by %i ms between two looks at the cloud: an orphan is neither taken at once nor kept for ever',
+  'set by %i ms between two listings: an orphan is neither deleted at once nor kept forever',
   async (jump) => {
     const rig = await started();
     await rig.createMachine('m');

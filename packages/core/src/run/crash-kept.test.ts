@@ -90,7 +90,7 @@ test.each([
   ['preserved when it failed, and recovered', preserved],
   ['updated in place', updatedInPlace],
 ] as const)(
-  'a machine %s, the process killed at every write: the same end, and never another VM',
+  'a machine %s, the process killed at every write: the result is the same, with no other VM',
   async (_, story) => {
     const { points } = await play([], story);
     expect(points).toBeGreaterThan(15);

@@ -29,7 +29,7 @@ function live(deaths: readonly (number | undefined)[], seed: number, initializes
 const pick = <T>(random: Random, values: readonly T[]): T => values[Math.floor(random.next() * values.length)] as T;
 
 test.each([false, true])(
-  'killed at every write and cloud call, started again: no VM twice, none left over (initialize: %s)',
+  'killed at every write and driver call, then restarted: no machine has two VMs, and none remains (initialize: %s)',
   async (initializes) => {
     const { points } = await live([], 1, initializes);
     expect(points).toBeGreaterThan(40);

@@ -11,7 +11,7 @@ const HOUR = 60 * 60_000;
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
 describe('UndrainablePolicy off', () => {
-  test('a drain is forced at its deadline with any annotation, and an invalid one is not reported', async () => {
+  test('a drain is forced after its timeout with any annotation, and an invalid one is not reported', async () => {
     const rig = await startRig({ controller: { defaults: { ...MACHINE_DEFAULTS, undrainablePolicy: false } } });
     for (const [name, policy] of [
       ['m-0', 'Hold'],

@@ -66,7 +66,7 @@ test.each([
   ['in the same process', false],
   ['in the next process', true],
 ])(
-  'incident 27: a class that was made invalid holds no deletion up, %s: what it said before counts',
+  'incident 27: an invalid class does not delay a deletion, %s: its last valid spec is used',
   async (_when, restart) => {
     const rig = await started();
     const classes = rig.admin.resource<MachineClass>(machineClasses, NAMESPACE);

@@ -97,7 +97,7 @@ test.each([
   ['without a token', 'hello', 6],
   ['with a bootstrap token, which costs two', 'join <<BOOTSTRAP_TOKEN>>', 8],
 ])(
-  'a machine that its user made bare, %s: born with few writes, and dead with a pod on it with at most eight',
+  'a machine without finalizer and priority, %s: created with few writes, and deleted with a pod with at most eight',
   async (_what, userData, most) => {
     const { rig: r, requests } = await rig({ cloud: { initializes: true } });
     await r.createClass('bare', userData);
@@ -164,7 +164,7 @@ test('a class without our finalizer gets it again, and creates machines [S-K5]',
   expect(await held()).toEqual(['machine.sapcloud.io/machine-controller-manager']);
 });
 
-test('the wait for a quota lasts as long as the flag says, and a corrected class ends it at once', async () => {
+test('the wait for a quota has the duration of the flag, and a corrected class ends it at once', async () => {
   const { rig: r } = await started();
   r.cloud.fail('create', { code: 'ResourceExhausted', message: 'no more cores' }, { code: 'InvalidArgument' });
   await r.createMachine('m-1');

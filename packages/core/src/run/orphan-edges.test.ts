@@ -38,7 +38,7 @@ async function leftBehind(rig: Rig, name: string, metadata: object = {}): Promis
 
 const suspectNodes = (rig: Rig): number | undefined => rig.controller?.suspects().nodes;
 
-test('a Node that reports is no suspect: its time begins when its kubelet stops reporting', async () => {
+test('a Node is suspected only after its kubelet stops reporting', async () => {
   const rig = await started();
   await leftBehind(rig, 'gone');
   await rig.conditions('gone', READY);
@@ -49,7 +49,7 @@ test('a Node that reports is no suspect: its time begins when its kubelet stops 
   expect(took).toBeGreaterThanOrEqual(ORPHAN_DEFAULTS.confirmAfterMs);
 });
 
-test('a Node that another client deletes is no suspect', async () => {
+test('a Node that another client deletes is not suspected', async () => {
   const rig = await started();
   await leftBehind(rig, 'gone', { finalizers: ['example.com/later'] });
   await rig.conditions('gone', UNREACHABLE);
@@ -62,7 +62,7 @@ test('a Node that another client deletes is no suspect', async () => {
 test.each<[what: string, again: boolean]>([
   ['is gone', false],
   ['is another by then', true],
-])('a Node that %s when the cloud has answered is left alone, and nothing has failed', async (_what, again) => {
+])('a Node that %s when the cloud has answered is not deleted, and no error is reported', async (_what, again) => {
   let asked = 0;
   const rig: Rig = await started({
     cloud: {

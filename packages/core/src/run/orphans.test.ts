@@ -114,7 +114,7 @@ test.each<
       }),
     undefined,
   ],
-])('the Node of a gone machine is kept and marked, not deleted: %s', async (_guard, options, spoil, says) => {
+])('the Node of a deleted machine is marked and not deleted: %s', async (_guard, options, spoil, says) => {
   const rig = await started(options);
   await forcedAway(rig, 'gone');
   await spoil(rig);

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { NAMESPACE } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
 
-test('an event on the Machine names annotations of its Node that count by presence although their value reads as "no"', async () => {
+test('an event on the Machine lists annotations of its Node that have an effect although their value means "no"', async () => {
   const rig = await startRig();
   await rig.createMachine('m');
   await rig.until(async () => (await rig.phase('m')) === 'Running');

@@ -5,7 +5,7 @@ const read = (value: string, more: Readonly<Record<string, string>> = {}) =>
   new SettingSources({}, { CLOUD: value, ...more }).endpoint('cloud', ['CLOUD'])?.value.href;
 
 test.each(['https://cloud.example.net', 'http://127.0.0.1:5000/', 'http://localhost:1', 'http://[::1]:1/x'])(
-  '%s is taken',
+  '%s is accepted',
   (value) => {
     expect(read(value)).toBe(new URL(value).href);
   },
@@ -22,7 +22,7 @@ test.each([
   expect(read(value, { MCM_ALLOW_PLAIN_HTTP: 'true' })).toBe(new URL(value).href);
 });
 
-test('an invalid endpoint is refused by the name of its variable, and its value is not printed', () => {
+test('an invalid endpoint is refused with the name of its variable, and its value is not printed', () => {
   for (const value of [
     ...['cloud.example.net:443', 'ftp://x', 'nonsense secret', 'https://user:secret@cloud.example.net'],
     'https://cloud.example.net/?token=secret',

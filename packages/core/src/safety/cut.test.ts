@@ -83,7 +83,7 @@ async function inWorld(options: WorldOptions, story: (world: World, line: Line) 
 
 describe('the API server of the machines is unreachable', () => {
   test.each([1.5, 3, 4.5])(
-    '%d s into a roll: what was begun is finished by itself once it is back',
+    '%d s after the start of a rollout: it completes when the API server is reachable again',
     async (seconds) => {
       await inWorld({}, async (world, line) => {
         await world.deploy(6);

@@ -31,7 +31,7 @@ test('of two preserved ones the automatic one is deleted first, then the one tha
   ]);
 });
 
-test('a mark precedes none, and an earlier one a later one [7.7]', () => {
+test('a marked machine precedes an unmarked one, and an earlier mark precedes a later one [7.7]', () => {
   const of = (name: string, marked?: number) =>
     machine(name, { phase: 'Running', ...(marked === undefined ? {} : { marked }) });
   expect(order([of('a'), of('b', 2), of('c', 1)])).toEqual(['c', 'b', 'a']);

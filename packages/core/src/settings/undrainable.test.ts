@@ -8,7 +8,7 @@ import { undrainablePolicyOf } from './undrainable.ts';
 
 const annotated = (value: string) => machine({ metadata: { annotations: { [Annotations.UndrainablePolicy]: value } } });
 
-test('the annotation of the machine precedes that of its class, then Force applies', () => {
+test('the annotation of the machine takes precedence over that of its class; the default is Force', () => {
   const ofClass = { metadata: { name: 'small', annotations: { [Annotations.UndrainablePolicy]: 'Hold' } } } as never;
   expect(undrainablePolicyOf(machine(), undefined)).toEqual({ policy: 'Force' });
   expect(undrainablePolicyOf(machine(), ofClass)).toEqual({ policy: 'Hold' });
@@ -120,7 +120,7 @@ describe('Quarantine after the timeout', () => {
   });
 });
 
-test('controllers that count machines see what keeps the VM after the timeout', () => {
+test('an annotation shows which policy keeps the VM after the timeout', () => {
   const reported = (policy: 'Force' | 'Quarantine' | 'Hold', ms: number, pods = [blocked]) => {
     const o = look(pods, { policy });
     return planDrain(o, later(ms, o.forceAt)).undrained;

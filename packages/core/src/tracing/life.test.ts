@@ -34,7 +34,7 @@ function start() {
 
 const key = 'shoot/m-0';
 
-test('a life is one trace with stages and calls of all processes below the machine', async () => {
+test('the life of a machine is one trace, with the stages and calls of all processes', async () => {
   const first = start();
   const call = first.tracer.driver.startSpan('driver create_machine', { attributes: { 'machine.uid': 'uid-0' } });
   await clock.advance(2_000);

@@ -148,7 +148,7 @@ describe('election', () => {
     await a.end;
   });
 
-  test('one of many candidates leads at a time, also when leaders vanish', async () => {
+  test('one of many candidates leads at a time, even if leaders are killed', async () => {
     const t = await setUp();
     const all = ['a', 'b', 'c', 'd'].map((identity) => t.candidate(identity));
     for (let round = 0; round < 4; round++) {

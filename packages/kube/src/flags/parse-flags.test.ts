@@ -58,7 +58,7 @@ describe('flags', () => {
     expect((await run('--concurrent-node-syncs=7', '--concurrent-syncs=8')).values['concurrent-syncs']).toBe(8);
   });
 
-  test('flags of Go MCM are accepted', async () => {
+  test('flags of the original are accepted', async () => {
     const { warnings } = await run(
       '--cloud-provider=x',
       '--min-resync-period=12h',

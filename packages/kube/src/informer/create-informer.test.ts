@@ -298,7 +298,7 @@ describe('failures', () => {
 });
 
 describe('stored objects', () => {
-  test('are projected and have no managed fields, also after own writes', async () => {
+  test('are projected and have no managed fields, also after writes of this process', async () => {
     const t = setUp(
       [list(10, [{ ...node('a', 1), metadata: { ...node('a', 1).metadata, managedFields: [{}] } }])],
       ['never'],

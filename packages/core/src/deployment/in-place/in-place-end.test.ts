@@ -34,7 +34,7 @@ describe('after a change of the strategy', () => {
     [{ marks: ['candidate'], template: '' }, UNCORDONED],
     [{ marks: ['selected'] }, UNCORDONED],
     [{ marks: SELECTED, template: 'new', reason: 'SelectedForUpdate' }, UNCORDONED],
-  ])('an update that has not begun is called off: %o', (state, change) => {
+  ])('an update that has not started is canceled: %o', (state, change) => {
     expect(changeOf(state)).toEqual(change);
   });
 
@@ -55,7 +55,7 @@ describe('after a change of the strategy', () => {
   });
 
   test.each(['Running', 'InPlaceUpdateSuccessful'] as const)(
-    'the node of a successful update takes pods again, in the phase %s',
+    'the node of a successful update is schedulable again, in the phase %s',
     (phase) => {
       const state = { marks: SUCCESSFUL, reason: 'UpdateSuccessful', phase };
       expect(changeOf(state)).toEqual(cleaned(nodeIn(state, 'm0')));

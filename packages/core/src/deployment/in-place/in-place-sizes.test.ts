@@ -43,7 +43,7 @@ const snapshot = (
 });
 const plain = (resize: ReadonlyMap<string, number>) => Object.fromEntries(resize);
 
-test('a moved machine frees its old place and takes a new one', () => {
+test('a moved machine reduces the size of its old set and increases that of the new one', () => {
   const old = full('old', 3, 4, NOT_REFILLED);
   expect(plain(sizesOfMoved(snapshot(withMachines('new', 0, moved(1)), [old])))).toEqual({ old: 3, new: 1 });
   // The size of the set already includes the machine, or the machine is being deleted.
@@ -68,13 +68,13 @@ test('only moved machines above the size of their set are not counted yet', () =
   expect([counted(2, 1, 2), counted(1, 2, 0), counted(1, 0, 3)]).toEqual([{ new: 3 }, {}, { new: 3 }]);
 });
 
-test('machines that were moved into several sets share the room', () => {
+test('machines that were moved into several sets share the available replicas', () => {
   const old = withMachines('old', 0, moved(1, 'o'), NOT_REFILLED);
   const now = snapshot(withMachines('new', 0, moved(2)), [old], { replicas: 2 });
   expect(plain(sizesOfMoved(now))).toEqual({ old: 1, new: 1 });
 });
 
-test('a set that may create machines keeps its size and fills the place with another machine', () => {
+test('a set that may create machines keeps its size and creates another machine', () => {
   const now = snapshot(withMachines('new', 0, moved(1)), [full('old', 3, 4)]);
   expect(plain(sizesOfMoved({ ...now, surge: 1 }))).toEqual({ new: 1 });
   expect(plain(sizesOfMoved(now))).toEqual({});
@@ -182,7 +182,7 @@ test.each<
   expect([step && plain(step.resize), step?.because ?? '']).toEqual([sizes, because]);
 });
 
-test('the last good set makes what available machines of other old sets do not provide', () => {
+test('the last good set creates what the available machines of other old sets do not cover', () => {
   const made = (other: SetWithMachines) => {
     const now = snapshot(full('new', 0), [other, full('good', 1)], { ceiling: 0, good: 'good' });
     const step = resizeCurrent(now);

@@ -172,7 +172,7 @@ describe('a machine that was moved before a pause', () => {
     return Object.fromEntries(write.map(({ metadata, spec }) => [metadata.name, spec.replicas]));
   };
 
-  test('takes its place along during the pause', () => {
+  test('also moves its replica during the pause', () => {
     expect(paused('InPlaceUpdate', [{ moved: true }])).toMatchObject({ new: 1, old: 1 });
   });
 

@@ -65,7 +65,7 @@ describe('one step', () => {
       ),
     ).toBe(want);
   });
-  test('machines that still terminate delay the surge [incident 24]', () => {
+  test('terminating machines delay the surge [incident 24]', () => {
     const sizes = { current: size('new', 2), old: [size('old', 2, { actual: 4 })] };
     expect(currentReplicas(sizes, { replicas: 5, surge: 1, unavailable: 0 })).toBe(2);
   });
@@ -313,7 +313,7 @@ describe('space of machines that still exist', () => {
     ]);
     expect(footprint(size('a', 3, { actual: 3, leaving: 1 }))).toBe(4);
   });
-  test('the only set grows into the space of scaled-down sets, and not before it is free', () => {
+  test('the only set grows when the machines of scaled-down sets are deleted, and not before', () => {
     const target = {
       replicas: 5,
       limits: { surge: 0, annotatedSurge: 0, unavailable: 1 },
@@ -324,7 +324,7 @@ describe('space of machines that still exist', () => {
       planScaling({ current: size('new', 2), old: [size('old', 0, { actual })] }, target).resize.get('new');
     expect([scaled(2), scaled(1), scaled(0)]).toEqual([3, 4, 5]);
   });
-  test('a current set carries the deployment when all its machines are available', () => {
+  test('a current set is saturated when all its machines are available', () => {
     expect([2, 3].map((available) => isSaturated(size('new', 3, { desired: 3, available }), 3))).toEqual([false, true]);
   });
   test('a set with machines that a breaker keeps does not shrink, because it would delete these first', () => {

@@ -11,7 +11,7 @@ describe('the text of a request', () => {
     ['of one machine', {}],
     ['that leaves none', { from: 1, to: 0 }],
     ['with the longest id', { requestID: 'x'.repeat(128) }],
-  ])('%s is read', (_what, change) => {
+  ])('%s is parsed', (_what, change) => {
     expect(parseScaleIn(text(change))).toEqual({ request: { ...REQUEST, ...change } });
   });
 
@@ -42,7 +42,7 @@ describe('the text of a request', () => {
     [text({ machines: ['a', 'a'], to: 1 }), 'r1', ONCE],
     [text({ to: 1 }), 'r1', 'to must be from minus the number of named machines: 3 - 1, not 1'],
     [text({ to: 3 }), 'r1', 'to must be from minus the number of named machines: 3 - 1, not 3'],
-  ])('%s is answered with its problem', (written, requestID, problem) => {
+  ])('%s results in a problem', (written, requestID, problem) => {
     expect(parseScaleIn(written)).toEqual({
       requestID,
       problem: `metadata.annotations[${Annotations.ScaleIn}]: ${problem}`,
@@ -102,7 +102,7 @@ const outcome = (annotations: Readonly<Record<string, string | null>> | undefine
 describe('an accepted request', () => {
   const message = 'Accepted scale-in r1 from 3 to 2: a';
 
-  test('leaves the annotation, is remembered, and enters the list of the scaler with its time', () => {
+  test('is removed from the annotation, recorded, and added to the list of the scaler with its time', () => {
     expect(plan()).toEqual({
       annotations: {
         [Annotations.ScaleIn]: null,
@@ -114,7 +114,7 @@ describe('an accepted request', () => {
     });
   });
 
-  test('is added to the names and outcomes that are there, of which sixteen are kept', () => {
+  test('is added to the existing names and outcomes, of which sixteen are kept', () => {
     const before = Array.from({ length: 16 }, (_, i) => ({ ...RESULT, requestID: `q${i}` }));
     const annotations = {
       [Annotations.TriggerDeletion]: `b~${minutes(-1)}`,
@@ -173,7 +173,7 @@ describe('a refused request', () => {
     ['a is already being deleted', { machines: { new: [running('a', { deleting: true })] } }, 3],
     ['a has failed and is being replaced', { machines: { new: [machine('a', { phase: 'Failed' })] } }, 3],
     ['a is preserved', { machines: { new: [running('a', { preservedUntil: 1 })] } }, 3],
-  ])('%s: it is remembered, nothing is named, and the count goes back (%#)', (why, given, replicas) => {
+  ])('%s: it is recorded, no machine is named, and the replicas are restored (%#)', (why, given, replicas) => {
     const message = `Refused scale-in r1: ${why}`;
     expect(plan(given)).toEqual({
       annotations: {
@@ -185,7 +185,7 @@ describe('a refused request', () => {
     });
   });
 
-  test('without an id it is not remembered', () => {
+  test('without an ID it is not recorded', () => {
     expect(plan({ written: '{' })).toEqual({
       annotations: { [Annotations.ScaleIn]: null },
       replicas: 3,
@@ -197,7 +197,7 @@ describe('a refused request', () => {
     });
   });
 
-  test('with an id and another problem it is remembered', () => {
+  test('with an ID and another problem it is recorded', () => {
     const refused = plan({ written: text({ machines: [] }) });
     expect(outcome(refused?.annotations)).toMatchObject([{ requestID: 'r1', outcome: 'Refused' }]);
     expect(refused?.replicas).toBe(3);

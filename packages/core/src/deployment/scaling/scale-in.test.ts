@@ -62,15 +62,18 @@ describe('one write that names machines and the new count', () => {
       () => ({ metadata: { annotations: { [Annotations.ScaleIn]: '{' } }, spec: { replicas: 1 } }),
       /requestID must be a string/,
     ],
-  ])('%s: refused as a whole, the count goes back, no machine goes', async (_title, body, why) => {
-    await using world = await start(3);
-    const before = await names(world);
-    await world.change(body(before));
-    const { replicas, left } = await settle(world);
-    expect([replicas, left]).toEqual([3, before]);
-    const refusals = (await world.events()).filter((event) => event.reason === 'ScaleInRefused');
-    expect(refusals.map((event) => event.message)).toEqual([expect.stringMatching(why)]);
-  });
+  ])(
+    '%s: the whole request is refused, the replicas are restored, and no machine is deleted',
+    async (_title, body, why) => {
+      await using world = await start(3);
+      const before = await names(world);
+      await world.change(body(before));
+      const { replicas, left } = await settle(world);
+      expect([replicas, left]).toEqual([3, before]);
+      const refusals = (await world.events()).filter((event) => event.reason === 'ScaleInRefused');
+      expect(refusals.map((event) => event.message)).toEqual([expect.stringMatching(why)]);
+    },
+  );
 
   test('a count that changed after the request stays', async () => {
     await using world = await start(3);
@@ -142,7 +145,7 @@ describe('the scaler’s annotations (docs/compatibility/rules-deployments.md §
     expect(await names(world)).toEqual([a, c]);
   });
 
-  test.each(['', ' '])('an empty list %j does nothing, also to a machine that is marked', async (list) => {
+  test.each(['', ' '])('an empty list %j has no effect, also on a marked machine', async (list) => {
     await using world = await start(3);
     const before = await names(world);
     const marks = { [Annotations.Priority]: '1', [Annotations.MarkedForDeletionTime]: '2026-01-01T12:00:00Z' };
@@ -206,7 +209,7 @@ describe('the scaler’s annotations (docs/compatibility/rules-deployments.md §
 });
 
 test.each(['', 'null', '7', '[]', '{"requestID":"a"}', '{"requestID":"a","machines":"m","from":1,"to":0}'])(
-  'the text %j is answered with a sentence',
+  'the text %j results in a sentence',
   (text) => {
     expect(parseScaleIn(text)).toMatchObject({ problem: expect.stringContaining('scale-in]: ') });
   },

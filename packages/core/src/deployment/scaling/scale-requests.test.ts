@@ -40,7 +40,7 @@ function start(machines: readonly Machine[], others: readonly string[] = []) {
 const signal = new AbortController().signal;
 const current = set('new', 2);
 
-test('a machine that is named and stays is reported once, and again only after it was not named', () => {
+test('a named machine that is not deleted is reported once, and again only after its name was removed', () => {
   const named = running('a', { priority: '1' });
   const machines = [named, running('b')];
   const { called, requests } = start(machines);

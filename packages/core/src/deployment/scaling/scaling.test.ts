@@ -185,7 +185,7 @@ test.each<[what: string, row: Row]>([
       annotate: ['new'],
     },
   ],
-])('one set with replicas takes them all: %s', (_what, { current, old = [], to, resize, annotate, because }) => {
+])('a single set with replicas gets all: %s', (_what, { current, old = [], to, resize, annotate, because }) => {
   const plan = planScaling({ current, old }, to);
   expect([Object.fromEntries(plan.resize), plan.annotate]).toEqual([resize, annotate]);
   expect(plan.because).toMatch(because ?? /./);

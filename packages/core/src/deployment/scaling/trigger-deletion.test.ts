@@ -22,11 +22,11 @@ const T0 = minutes(-10);
 const T1 = minutes(-5);
 
 describe('step A: the list in its present form [9.2]', () => {
-  test('no annotation: nothing', () => {
+  test('without the annotation nothing changes', () => {
     expect(plan(undefined, undefined, running('a'))).toEqual({ annotations: {}, marks: [], refused: [] });
   });
 
-  test('objects without any annotation', () => {
+  test('objects without annotations are accepted', () => {
     const given = deployment(2);
     const { annotations: _, ...metadata } = given.metadata;
     expect(planTriggers({ ...given, metadata }, new Map(), NOW)).toEqual({ annotations: {}, marks: [], refused: [] });
@@ -35,7 +35,7 @@ describe('step A: the list in its present form [9.2]', () => {
     expect(plan(`a~${T0}`, T0, { ...one, metadata: bare }).marks).toHaveLength(1);
   });
 
-  test('an entry without a time gets the present one, one with a time keeps it, one with two is dropped', () => {
+  test('an entry without a time gets the current one, one with a time keeps it, and one with two is dropped', () => {
     expect(normaliseTriggers(`a,b~${T0},c~${T0}~x, ,d`, T1)).toEqual([
       { name: 'a', time: T1 },
       { name: 'b', time: T0 },
@@ -52,7 +52,7 @@ describe('step A: the list in its present form [9.2]', () => {
     ['or the second after the last change, if that is not over', minutes(0), '2026-01-01T12:00:01Z'],
     ['or the second after a last change in the future', minutes(5), '2026-01-01T12:05:01Z'],
     ['also where the time of the last change is no time', 'yesterday', minutes(0)],
-  ])('an entry without a time gets the present one, %s', (_title, scaler, time) => {
+  ])('an entry without a time gets the current one, %s', (_title, scaler, time) => {
     const { annotations, marks } = plan(
       `a,b~${T0}`,
       scaler,
@@ -63,12 +63,12 @@ describe('step A: the list in its present form [9.2]', () => {
     expect(marks.map((mark) => mark.annotations[Annotations.MarkedForDeletionTime])).toEqual([time]);
   });
 
-  test('a name that is dropped moves no time', () => {
+  test('a dropped name changes no time', () => {
     expect(plan('gone', T0, running('a')).annotations).toEqual({ [LIST]: null });
     expect(plan('gone', undefined, running('a')).annotations).toEqual({ [LIST]: null });
   });
 
-  test('a name that is given twice counts once', () => {
+  test('a repeated name counts once', () => {
     expect(plan(`a~${T0},a`, T0, running('a', { priority: '1', marked: -10 }))).toEqual({
       annotations: { [LIST]: `a~${T0}` },
       marks: [],
@@ -76,7 +76,7 @@ describe('step A: the list in its present form [9.2]', () => {
     });
   });
 
-  test.each(['', ' '])('an empty list %j: nothing', (list) => {
+  test.each(['', ' '])('an empty list %j changes nothing', (list) => {
     expect(plan(list, undefined, running('a'))).toEqual({ annotations: {}, marks: [], refused: [] });
   });
 
@@ -104,7 +104,7 @@ describe('step B: mark and prune [9.2]', () => {
     expect(plan(list, T0, ...machines).annotations).toEqual({ [LIST]: left });
   });
 
-  test('the rest stays in order', () => {
+  test('the other entries keep their order', () => {
     const list = `c~${T1},x~${T0},a~${T0}`;
     expect(plan(list, T1, running('a'), running('c')).annotations[LIST]).toBe(`c~${T1},a~${T0}`);
   });
@@ -116,7 +116,7 @@ describe('step B: mark and prune [9.2]', () => {
     ]);
   });
 
-  test('a mark time that is there stays', () => {
+  test('an existing mark time stays', () => {
     const { marks } = plan(`a~${T0}`, T0, running('a', { marked: -20 }));
     expect(marks.map((mark) => mark.annotations)).toEqual([{ [Annotations.Priority]: '1' }]);
   });
@@ -127,7 +127,7 @@ describe('step B: mark and prune [9.2]', () => {
     ['a mark in the last second of the fall', { marked: -5 }, minutes(0)],
     ['a mark that is later', { marked: -1 }, undefined],
     ['a machine that is marked', { marked: -20, priority: '1' }, undefined],
-  ])('a time that an earlier fall of the count covers is not taken: %s', (_title, options, mark) => {
+  ])('a time that an earlier scale-down covers is not used: %s', (_title, options, mark) => {
     const given = deployment(2, { annotations: { [LIST]: `a~${T0}`, [SCALER]: T1 } });
     const { marks } = planTriggers(given, byName(running('a', options)), NOW, undefined, () => Date.parse(T1));
     expect(marks.map((one) => one.annotations[Annotations.MarkedForDeletionTime])[0]).toBe(mark);
@@ -140,7 +140,7 @@ describe('step B: mark and prune [9.2]', () => {
     expect(plan(`a~${T0}`, T0, running('a', options)).marks.map((mark) => mark.annotations)).toEqual([marks]);
   });
 
-  test('a mark whose time cannot be read is kept, although a fall is over', () => {
+  test('a mark with an invalid time is kept, although a scale-down is complete', () => {
     const one = running('a');
     const annotations = { ...one.metadata.annotations, [Annotations.MarkedForDeletionTime]: 'soon' };
     const given = deployment(2, { annotations: { [LIST]: `a~${T0}`, [SCALER]: T1 } });
@@ -149,12 +149,12 @@ describe('step B: mark and prune [9.2]', () => {
     expect(marks.map((mark) => mark.annotations)).toEqual([{ [Annotations.Priority]: '1' }]);
   });
 
-  test('without a caller that knows other machines, an unknown name is merely gone', () => {
+  test('if the caller knows no other machines, an unknown name is dropped without a report', () => {
     const given = deployment(2, { annotations: { [LIST]: `foreign~${T0}`, [SCALER]: T0 } });
     expect(planTriggers(given, byName(running('a')), NOW).refused).toEqual([]);
   });
 
-  test('what is rubbish or foreign is said, what is merely gone is not', () => {
+  test('invalid names and those of other deployments are reported, and those of deleted machines are not', () => {
     expect(plan(`a~soon, b~${T0}~x ,Not a name,foreign,gone,gone~soon`, T0, running('a')).refused).toEqual([
       `b~${T0}~x (must be name~time)`,
       'Not a name (must be name~time)',
@@ -164,7 +164,7 @@ describe('step B: mark and prune [9.2]', () => {
   });
 });
 
-describe('a mark that is not acted upon is said', () => {
+describe('a mark that deletes no machine is reported', () => {
   const scaled = (replicas: number, scaler?: string) =>
     set('ms', replicas, scaler === undefined ? {} : { annotations: { [SCALER]: scaler } });
 
@@ -199,7 +199,7 @@ describe('a mark that is not acted upon is said', () => {
     expect(unmetTriggers(scaled(replicas, scaler), [named, running('b')])).toEqual([]);
   });
 
-  test('a machine that is being deleted fills no place, and a set without replicas keeps none', () => {
+  test('a machine that is being deleted is no replica, and a set without replicas keeps no machine', () => {
     const named = running('a', { priority: '1' });
     expect(unmetTriggers(scaled(2), [named, running('b'), running('c', { deleting: true })])).toHaveLength(1);
     const { replicas: _, ...spec } = scaled(2).spec;

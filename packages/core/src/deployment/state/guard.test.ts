@@ -18,7 +18,7 @@ test('a plan may grow to replicas + surge, and not to one more', () => {
   expect(() => checkPlan(sizes, new Map([['new', 3]]), bounds)).toThrow(PlanRefused);
 });
 
-test('what is above the bound already may shrink towards it', () => {
+test('a total that already exceeds the bound may shrink towards it', () => {
   const most = { current: size('new', 5), old: [size('old', 5)] };
   expect(() => checkPlan(most, new Map([['old', 4]]), bounds)).not.toThrow();
 });
@@ -31,7 +31,7 @@ test.each<[what: string, strategy: string, replicas: number, before: number, una
   ['Recreate', 'Recreate', 5, 5, 0, false],
   ['a deployment that is scaled to 0', 'RollingUpdate', 0, 5, 0, false],
 ])(
-  'incident 10: %s may scale all sets to 0 only where the user chose it',
+  'incident 10: %s may scale all sets to 0 only if the user requested it',
   (_what, strategy, replicas, before, unavailable, refused) => {
     const all = { current: size('new', 0), old: [size('old', before)] };
     const scale = () => checkPlan(all, new Map([['old', 0]]), { replicas, surge: 0, unavailable, strategy });

@@ -457,7 +457,7 @@ describe('settings that have no effect as written', () => {
     ['all', 4, { maxSurge: 0, maxUnavailable: 1 }],
     ['a surge', 4, { maxSurge: '1%', maxUnavailable: 0 }],
     ['a percentage that comes to one', 10, { maxSurge: 0, maxUnavailable: '10%' }],
-  ])('%s is as it should be', async (_title, replicas, rollingUpdate) => {
+  ])('%s has no warning', async (_title, replicas, rollingUpdate) => {
     await using world = await start();
     await world.deploy(replicas, { strategy: { type: 'RollingUpdate', rollingUpdate } });
     await world.until(() => world.complete(), 60);
@@ -467,7 +467,7 @@ describe('settings that have no effect as written', () => {
   test.each([
     [Annotations.EffectiveCreationTimeout, 'soon', '20m'],
     [Annotations.LastReplicaChangeByScaler, 'yesterday', '2026-01-01T12:00:00Z'],
-  ])('rubbish in %s is named; nothing is made or deleted for it', async (key, rubbish, sense) => {
+  ])('an invalid value of %s is reported, and no machine is created or deleted', async (key, rubbish, sense) => {
     await using world = await start();
     await world.deploy(2);
     await world.until(() => world.complete(), 60);
@@ -484,21 +484,24 @@ describe('settings that have no effect as written', () => {
     expect((await world.machines()).map(({ metadata }) => metadata.uid)).toEqual(before);
   });
 
-  test.each(['true', 'yes', ''])('freeze=%j on a deployment freezes nothing, and a condition says so', async (text) => {
-    await using world = await start();
-    await world.deploy(1);
-    await world.until(() => world.complete(), 60);
-    await world.change({ metadata: { labels: { freeze: text } } });
-    await world.pass(5);
-    expect(await conditionOf(world, 'InputIgnored')).toMatchObject({
-      reason: 'LabelNotUnderstood',
-      message: `metadata.labels[freeze]: "${text}" freezes nothing; write "True", or remove the label.`,
-    });
-    expect(await reported(world, 'InputIgnored')).toHaveLength(1);
-    await world.change({ metadata: { labels: { freeze: 'True' } } });
-    await world.pass(5);
-    expect(await conditionOf(world, 'InputIgnored')).toBeUndefined();
-  });
+  test.each(['true', 'yes', ''])(
+    'freeze=%j on a deployment freezes nothing, and a condition reports it',
+    async (text) => {
+      await using world = await start();
+      await world.deploy(1);
+      await world.until(() => world.complete(), 60);
+      await world.change({ metadata: { labels: { freeze: text } } });
+      await world.pass(5);
+      expect(await conditionOf(world, 'InputIgnored')).toMatchObject({
+        reason: 'LabelNotUnderstood',
+        message: `metadata.labels[freeze]: "${text}" freezes nothing; write "True", or remove the label.`,
+      });
+      expect(await reported(world, 'InputIgnored')).toHaveLength(1);
+      await world.change({ metadata: { labels: { freeze: 'True' } } });
+      await world.pass(5);
+      expect(await conditionOf(world, 'InputIgnored')).toBeUndefined();
+    },
+  );
 
   test('freeze=true on a set freezes nothing, and one event reports it', async () => {
     await using world = await start();

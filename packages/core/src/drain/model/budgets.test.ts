@@ -23,7 +23,7 @@ test.each<[what: string, spec: object, status: object | undefined, rule: string 
   ['neither', {}, assessed, undefined],
   ['maxUnavailable, not judged yet', { maxUnavailable: 1 }, undefined, 'maxUnavailable: 1'],
   ['neither, not judged yet', {}, undefined, undefined],
-])('a budget says what it asks for and what it comes to: %s', (_what, spec, status, rule) => {
+])('the rule of a budget contains its setting and its effect: %s', (_what, spec, status, rule) => {
   expect(drainBudget(budget(spec, status)).rule).toBe(rule);
 });
 
@@ -61,10 +61,7 @@ test.each<[what: string, spec: object, status: object | undefined, spares: boole
     undefined,
   ],
   ['not judged', {}, undefined, true, undefined],
-])(
-  'a budget spares pods that are not ready, and says that none is healthy: %s',
-  (_what, spec, status, spares, none) => {
-    const given = drainBudget(budget(spec, status));
-    expect([given.sparesUnready, given.nothingHealthy]).toEqual([spares, none]);
-  },
-);
+])('a budget allows evicting unready pods, and shows that none is healthy: %s', (_what, spec, status, spares, none) => {
+  const given = drainBudget(budget(spec, status));
+  expect([given.sparesUnready, given.nothingHealthy]).toEqual([spares, none]);
+});

@@ -24,7 +24,7 @@ test.each<[headers: Readonly<Record<string, string>>, ms: number | undefined]>([
   // No cloud intends such a long wait, so it is limited.
   [{ 'retry-after': '99999999999999' }, 3_600_000],
   [{ 'retry-after': 'Infinity' }, 3_600_000],
-])('the wait that an answer asks for: %o is %s ms', (reported, ms) => {
+])('the wait that an answer requests: %o is %s ms', (reported, ms) => {
   expect(retryAfterOf(headers(reported), NOW)).toBe(ms);
 });
 

@@ -30,7 +30,7 @@ test.each<[what: string, text: string, hidden: string]>([
   ['an Authorization header', 'Authorization: Bearer abcdefgh', 'abcdefgh'],
   ['a password that is assigned', 'DB_PASSWORD=correct-horse', 'correct-horse'],
   ['a password in a URL', 'https://user:correct-horse@host/', 'correct-horse'],
-])('taken out: %s', (_what, text, hidden) => {
+])('removed: %s', (_what, text, hidden) => {
   const more = { secrets: { ...known.secrets, odd: 'a b/c+d&e' }, tokens: known.tokens };
   const result = scrub(`before ${text} after`, more);
   expect(result).not.toContain(hidden);

@@ -111,7 +111,7 @@ test.each([
   ['PIN_KEY="9z8y7x"', '9z8y7x'],
   ['--token q1w2e3', 'q1w2e3'],
   ['Xk9!pQ2r', 'Xk9!pQ2r'],
-])('of a short line of user data the secret is taken out: %s', (line, hidden) => {
+])('the secret of a short line of user data is removed: %s', (line, hidden) => {
   const said = redact(`cloud-init: bad value ${hidden}, again ${Buffer.from(hidden).toString('hex')}`, {
     [USER_DATA_KEY]: `#!/bin/sh\nset -eu\n${line}\ndone\n`,
   });
@@ -119,7 +119,7 @@ test.each([
   expect(said).toMatch(/^cloud-init: bad value \*\*\*, again/);
 });
 
-test('one word of a value with several is removed, and ordinary words stay', () => {
+test('a single word of a value with several words is removed, and ordinary words stay', () => {
   const said = redact('cannot use tok3n-abcdef, but the words stay', { token: 'the words tok3n-abcdef stay' });
   expect(said).toBe('cannot use ***, but the words stay');
 });
@@ -129,7 +129,7 @@ test.each([
   'machine m-1 in zone eu-west-1a: 42 of 50 volumes, 10:31:07, 0x1f, 5f:3a',
   'https://oauth2.googleapis.com/token answered 403 &amp; "\\u003cnone\\u003e" at 100%25',
   'région, größer, 日本語 and 🙂 stay as they are\n\tin their lines',
-])('an ordinary text stays to the byte: %s', (text) => {
+])('an ordinary text stays unchanged: %s', (text) => {
   const secrets = {
     password: 'hunter2/hunter2',
     json: JSON.stringify({ token_uri: 'https://oauth2.googleapis.com/token', private_key: 'kkkk-1234-llll' }),

@@ -65,7 +65,7 @@ test.each<[what: string, text: string, instead: string]>([
   ['a field of JSON', `{"access_token": "${OPAQUE}"}`, '{"access_token": "***"}'],
   ['a private key, cut', `key ${PEM.slice(0, 60)}`, 'key ***'],
   ['a bootstrap token', 'token abcdef.0123456789abcdef is', 'token *** is'],
-])('without any Secret known, %s is known by its look', (_what, text, instead) => {
+])('without a known Secret, %s is found by its pattern', (_what, text, instead) => {
   expect(redact(text, {})).toBe(instead);
 });
 
@@ -75,7 +75,7 @@ test.each([
   'no token from https://login.microsoftonline.com: 401 invalid_client',
   "AuthFailure: AWS was not able to validate the provided access credentials; the field 'password' is missing",
   'oauth2: cannot fetch token: no answer from https://oauth2.googleapis.com: getaddrinfo ENOTFOUND oauth2.googleapis.com',
-])('what helps and is no secret stays: %s', (text) => {
+])('useful text that is not secret stays: %s', (text) => {
   expect(redact(text, SECRETS)).toBe(text);
 });
 

@@ -130,7 +130,7 @@ test('the refusal of a call from before the shortage wakes no waiting machine', 
   expect(woken).toEqual([]);
 });
 
-test('a shortage of a changed class wakes the machines that wait for that of the former one', () => {
+test('after a change of the class, machines that wait for the former shortage are reconciled', () => {
   const { capacity, woken, probe } = gate();
   probe(a, refused);
   capacity.waits(b, 'i');

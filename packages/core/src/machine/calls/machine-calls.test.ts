@@ -60,7 +60,7 @@ let userData = '';
 let rendered = '';
 
 describe('a creation', () => {
-  test('passes on the VM, and its last known state apart from it', async () => {
+  test('returns the VM, and its last known state separately', async () => {
     const { asked, began, end, observed } = await run('create', { create: create({ ...VM, lastKnownState: 's' }) });
     expect(began).toEqual([[observed.machine, 'create', 'i']]);
     expect(end).toEqual({ ok: true, instance: VM, lastKnownState: 's' });
@@ -103,7 +103,7 @@ describe('a creation', () => {
   });
 });
 
-test('an initialization passes on the VM', async () => {
+test('an initialization returns the VM', async () => {
   const { asked, end, observed } = await run('initialize', { initialize: () => VM });
   expect([asked, end]).toEqual([[['initialize', observed.machine, onOverdue]], { ok: true, instance: VM }]);
 });
@@ -130,7 +130,7 @@ describe('a lookup', () => {
     expect(end instanceof MachineError).toBe(isFault);
   });
 
-  test('of an unrecorded VM passes it on', async () => {
+  test('of an unrecorded VM returns it', async () => {
     expect((await run('status', { status: () => VM })).end).toEqual({ ok: true, instance: VM });
   });
 });
@@ -149,7 +149,7 @@ describe('a deletion', () => {
     expect(end).toEqual({ ok: true });
   });
 
-  test('passes on the last known state', async () => {
+  test('returns the last known state', async () => {
     expect((await run('delete', { delete: () => ({ lastKnownState: 's' }) })).end).toEqual({
       ok: true,
       lastKnownState: 's',

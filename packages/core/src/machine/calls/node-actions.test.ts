@@ -182,7 +182,7 @@ describe('attachments', () => {
     expect([...(memory.drain.detachRequested ?? [])]).toEqual([first.metadata.uid, second.metadata.uid]);
   });
 
-  test('one that is gone counts as asked, without a warning', async () => {
+  test('a missing one counts as detached, without a warning', async () => {
     const { actions, log, memory, scope } = await startNodeActions();
     memory.drain = { ...memory.drain, cordonFailed: true };
     await actions.deleteAttachments(scope(), [{ name: 'gone', uid: 'u' }]);

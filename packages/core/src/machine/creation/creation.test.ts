@@ -196,7 +196,7 @@ test.each<[row: string, code: MachineCode, failures: number, retryAfterMs: numbe
   ['more and more rarely', 'Unavailable', 3, undefined, 20_000],
   ['a minute at most', 'Unavailable', 99, undefined, 60_000],
   ['as long as the cloud asks for', 'Unavailable', 1, 42_000, 42_000],
-])('%s %s (%d in a row): written once, tried again after its time', (_row, code, failures, retryAfterMs, afterMs) => {
+])('%s %s (%d in a row): written once, and retried after its delay', (_row, code, failures, retryAfterMs, afterMs) => {
   const o = see(machine(), { calls: failed('create', code, failures, retryAfterMs) });
   const [write] = planCreation(o, NOON).actions;
   if (write?.do !== 'writeStatus') throw new Error('the failure is not written');

@@ -40,7 +40,7 @@ test.each<[what: string, observation: MachineObservation, neverMade: boolean]>([
     born({ metadata: NOTE }, { calls: { running: { kind: 'delete', since: NOON } } }),
     true,
   ],
-])('a machine that %s: no call to make its VM was ever sent?', (_what, observation, neverMade) => {
+])('for a machine that %s, it is known whether a create call was sent', (_what, observation, neverMade) => {
   expect(wasNeverMade(observation)).toBe(neverMade);
 });
 
@@ -49,9 +49,12 @@ test.each<[what: string, calls: CallMemory, unsent: boolean]>([
   ['a call that succeeded', succeeded, false],
   ['a call that the cloud refused', failed(false), false],
   ['a call that never left', failed(true), true],
-])('%s: were class or Secrets refused before the cloud was asked?', (_what, calls, unsent) => {
-  expect(refusedUnsent(born({}, { calls }))).toBe(unsent);
-});
+])(
+  '%s: it is known whether the class or Secrets were refused before a request to the cloud',
+  (_what, calls, unsent) => {
+    expect(refusedUnsent(born({}, { calls }))).toBe(unsent);
+  },
+);
 
 test('the note is written once, after a refusal, for a machine without a VM', () => {
   const note = act('no create call was sent', {

@@ -201,7 +201,7 @@ test('a node that registers NotReady causes no separate write of a Pending machi
   expect(planHealth(observe(m, registered), new Date(at(1.5))).status?.conditions).toHaveLength(5);
 });
 
-test('unchanged means no write', () => {
+test('without a change there is no write', () => {
   expect(planHealth(observe(given({ phase: 'Running' }), node()), NOON)).toEqual({ because: 'nothing to check' });
 });
 
@@ -376,7 +376,7 @@ test.each<[what: string, node: Node | undefined, message: string]>([
     }),
     'its Node still has the taints readiness.k8s.io/network, readiness.k8s.io/storage',
   ],
-])('a machine that does not join says why: %s', (_what, n, message) => {
+])('a machine that does not join reports the reason: %s', (_what, n, message) => {
   const conditions = (n?.status?.conditions ?? []) as Condition[];
   const m = given({ phase: 'Pending', conditions, operation: { ...creating, lastUpdateTime: at(0) } });
   const { event } = planHealth(observe(m, n), new Date(NOON.getTime() + 21 * 60_000));

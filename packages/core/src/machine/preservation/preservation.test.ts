@@ -153,7 +153,7 @@ test.each<[row: string, given: Given, value: string]>([
   ['the Node is missing and was not annotated at the end:', { last: '', node: false }, ''],
   ['the Node is missing and its last value was invalid:', { last: 'later', node: false }, ''],
   ['the Node is missing and the Machine says no:', { own: 'false', last: 'now', node: false }, 'false'],
-])('%s the value that counts', (_row, given, value) => {
+])('%s the effective value', (_row, given, value) => {
   const o = see(given);
   expect(effectiveValue(o.machine, o.node)).toBe(value);
 });
@@ -385,7 +385,7 @@ test.each<[row: string, given: Given, bound: boolean]>([
   ['S-B5 the node is annotated', { onNode: 'now' }, true],
   ['S-B6 the last applied value is set', { last: 'now' }, true],
   ['S-B7 the node is missing, nothing else', { node: false }, false],
-])('%s: bound to be preserved or to end that: %s', (_row, given, bound) => {
+])('%s: a preservation must start or end: %s', (_row, given, bound) => {
   expect(planPreservation(see(given), NOON) !== undefined).toBe(bound);
 });
 
@@ -396,7 +396,7 @@ test.each<[row: string, given: Given, writes: boolean]>([
   ['S-A5 machine annotated too', { onNode: 'now', last: 'now', own: 'now', expiry: HOUR, condition: {} }, true],
   ['S-A6 node no longer, machine annotated', { last: 'now', own: 'now' }, true],
   ['S-A7 node no longer, machine not', { last: 'now' }, true],
-])('%s: the books are written: %s', (_row, given, writes) => {
+])('%s: the value of the Node is recorded: %s', (_row, given, writes) => {
   expect(settle(see(given)).steps.includes('annotate')).toBe(writes);
 });
 
@@ -471,7 +471,7 @@ test.each<[what: string, given: Given, reason: string, message: string]>([
     'PreservationEnded',
     'Its preservation ended: its annotation was removed',
   ],
-])('an event tells of a preservation: %s', (_what, given, reason, message) => {
+])('an event reports a preservation: %s', (_what, given, reason, message) => {
   const { events } = settle(see(given));
   expect(events).toEqual([{ type: 'Normal', reason, message }]);
 });

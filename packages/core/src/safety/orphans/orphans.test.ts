@@ -129,14 +129,14 @@ test.each<[what: string, mark: string | undefined, own: string | undefined, fore
   ['of the one that we came from', 'former', 'own', false],
   ['of another', 'other', 'own', true],
   ['of another, where we have none', 'other', undefined, true],
-])('a VM %s: is it left to another control cluster?', (_what, owner, own, foreign) => {
+])('a VM %s: the owner decides whether it is kept for another control cluster', (_what, owner, own, foreign) => {
   expect(isForeign({ ...vm, ...(owner === undefined ? {} : { owner }) }, { own, former: ['former'] })).toBe(foreign);
 });
 
 test.each([
   ['with a namespace', { namespace: 'test' }],
   ['without one', {}],
-])('the machine in whose name an orphan goes has its VM on record, and the UID of none: a class %s', (_what, where) => {
+])('the request to delete an orphan contains its provider ID and a UID of no VM: a class %s', (_what, where) => {
   const metadata = { name: 'small', uid: 'uid-small', resourceVersion: '1', creationTimestamp: at(-60), ...where };
   const machineClass: MachineClass = {
     apiVersion: 'machine.sapcloud.io/v1alpha1',

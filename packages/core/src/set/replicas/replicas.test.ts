@@ -190,7 +190,7 @@ describe('replicas', () => {
     expect([plan.create, plan.doomed.map(({ metadata }) => metadata.name)]).toEqual([0, doomed]);
   });
 
-  test('a named machine that the fall covers is the surplus, so the next one on the list stays', () => {
+  test('a named machine that the scale-down covers is the surplus, so the next one on the list stays', () => {
     const base = listed(2, { a: 0, b: undefined }, { marked: 0 });
     const plan = planReplicas({ ...base, machines: [...base.machines, machine('c', { phase: 'Running' })] });
     expect(plan.doomed.map(({ metadata }) => metadata.name)).toEqual(['a']);
@@ -217,7 +217,7 @@ describe('replicas', () => {
     expect(planReplicas(state('asked'))).toMatchObject({ create: 1, doomed: [] });
   });
 
-  test('never more created than missing, never creations and deletions together, never more than the burst', () => {
+  test('a plan creates at most the missing machines, never creates and deletes together, and stays within the burst', () => {
     const phase = fc.constantFrom('Running', 'Failed', 'Terminating', 'Pending', 'Unknown', undefined);
     fc.assert(
       fc.property(
