@@ -1,5 +1,5 @@
 import { Annotations, type Machine, machines } from '@mcm/api';
-import { type Clock, isNotFound, type Transport } from '@mcm/kube';
+import { isNotFound, type Transport } from '@mcm/kube';
 import { NAMESPACE, type World } from '../world/world.ts';
 
 /** An offering of the local cloud: a zone and a machine type. */
@@ -21,8 +21,13 @@ const OFFERINGS: Readonly<Record<string, string>> = {
 /** The first wait after a refusal. The process measures it from the end of the call, which is after the answer. */
 const CLOSED_MS = 600_000;
 
+/** The longest preparation of a request in a call, without the delays of the network. */
+const PREPARED_MS = 5_000;
+
 /** The data that one process has about an offering. */
 interface Known {
+  /** Until then, requests are accepted. Their calls may have started before the first refusal. */
+  acceptedUntil: number;
   /** The time of the last refusal in virtual milliseconds, or undefined after a success. */
   refusedAt: number | undefined;
   /** The number of calls since the refusal that have no answer yet. */
@@ -59,19 +64,20 @@ export class CapacityVerifier {
       if (!world || !offering) return transport(request);
       const now = world.clock.now().getTime();
       const key = `${offering.zone} ${offering.machineType}`;
-      this.#begin(world, known, key, now);
+      const entry = known.get(key) ?? { acceptedUntil: 0, refusedAt: undefined, probes: 0 };
+      known.set(key, entry);
+      this.#begin(world, entry, key, now);
       this.#verifyRecord(world, offering.name, key);
-      const probed = known.get(key);
-      const isProbe = probed?.refusedAt !== undefined;
-      if (probed && isProbe) probed.probes += 1;
+      const isProbe = entry.refusedAt !== undefined && now > entry.acceptedUntil;
+      if (isProbe) entry.probes += 1;
       try {
         const answer = await transport(request);
-        if (isRefusal(answer.status)) this.#refused(known, key, { isProbe, clock: world.clock });
-        else if (answer.status < 300 && isProbe) known.delete(key);
+        if (isRefusal(answer.status)) this.#refused(world, entry, isProbe);
+        else if (answer.status < 300 && isProbe) entry.refusedAt = undefined;
         if (answer.status < 300) this.#verifyVm(world, offering);
         return answer;
       } finally {
-        if (probed && isProbe) probed.probes -= 1;
+        if (isProbe) entry.probes -= 1;
       }
     };
   };
@@ -86,21 +92,22 @@ export class CapacityVerifier {
       if (vm.zone !== zone) world.reporter.violate(`${name} requested zone ${zone}, but its VM is in ${vm.zone}`);
   }
 
-  #begin(world: World, known: Map<string, Known>, key: string, now: number): void {
+  #begin(world: World, { refusedAt, probes, acceptedUntil }: Known, key: string, now: number): void {
     if (!this.#offerings.has(key)) world.reporter.violate(`a VM was requested for ${key}, which no class has`);
-    const { refusedAt, probes } = known.get(key) ?? { refusedAt: undefined, probes: 0 };
-    if (refusedAt === undefined) return;
+    if (refusedAt === undefined || now <= acceptedUntil) return;
     if (now < refusedAt + CLOSED_MS)
       world.reporter.violate(`${key} was requested ${now - refusedAt} ms after a refusal`);
     if (probes > 0) world.reporter.violate(`${key} was requested by ${probes + 1} probes at the same time`);
   }
 
   /** Records a refusal. If the call started before an earlier refusal, its refusal has no effect. */
-  #refused(known: Map<string, Known>, key: string, { isProbe, clock }: { isProbe: boolean; clock: Clock }): void {
-    const before = known.get(key);
-    if (before?.refusedAt !== undefined && !isProbe) return;
+  #refused(world: World, entry: Known, isProbe: boolean): void {
+    if (entry.refusedAt !== undefined && !isProbe) return;
     this.#verified++;
-    known.set(key, { refusedAt: clock.now().getTime(), probes: before?.probes ?? 0 });
+    const lagMs = PREPARED_MS + world.network.lagMs('machine-controller', 'machines');
+    const now = world.clock.now().getTime();
+    if (entry.refusedAt === undefined) entry.acceptedUntil = now + lagMs;
+    entry.refusedAt = now;
   }
 
   /** Verifies that the offering was recorded on the Machine before the call. The record cannot change during the call. */

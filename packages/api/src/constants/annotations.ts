@@ -83,6 +83,11 @@ export const Annotations = {
    */
   RolloutBatchPause: 'rollout.machine.sapcloud.io/pause-between-batches',
   /**
+   * On a MachineDeployment, an integer or percentage: the surge that a rolling update needs. While the cloud has no
+   * capacity, it continues with this surge. Only in mcm.
+   */
+  RolloutMinSurge: 'rollout.machine.sapcloud.io/min-surge',
+  /**
    * On a MachineDeployment, `true`: a failed machine of the new template pauses the rollout (`spec.paused`). Only in
    * mcm.
    */
@@ -287,6 +292,7 @@ export const ANNOTATIONS_NOT_COPIED: ReadonlySet<string> = new Set([
   Annotations.ScaleInResults,
   Annotations.RolloutCanary,
   Annotations.RolloutCanarySoak,
+  Annotations.RolloutMinSurge,
   Annotations.RolloutBatchPause,
   Annotations.RolloutPauseOnFailure,
   Annotations.RolloutUndoOnFailure,

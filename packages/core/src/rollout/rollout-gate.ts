@@ -12,6 +12,8 @@ export interface RolloutCare {
   readonly soakMs: number;
   /** How long all machines of the new template must be available before the rollout continues, in milliseconds. */
   readonly pauseMs: number;
+  /** The surge that the rollout needs while the cloud has no capacity. Undefined: `maxSurge`. */
+  readonly minSurge?: number | undefined;
   readonly pauseOnFailure: boolean;
   /** True if the rollout returns to the last good template after a failure. If there is no such template, it pauses. */
   readonly undoOnFailure: boolean;
@@ -46,6 +48,7 @@ const KEYS = {
   canary: Annotations.RolloutCanary,
   soak: Annotations.RolloutCanarySoak,
   pause: Annotations.RolloutBatchPause,
+  minSurge: Annotations.RolloutMinSurge,
   onFailure: Annotations.RolloutPauseOnFailure,
   undoOnFailure: Annotations.RolloutUndoOnFailure,
 } as const;
@@ -62,6 +65,9 @@ export function careViolations({ metadata: { annotations = {} } }: MachineDeploy
   if (whole === undefined || whole < 1 || (canary?.endsWith('%') && whole > 100)) {
     violations.push(wrong(KEYS.canary, 'must be a number of machines from 1, or a percentage from "1%" to "100%"'));
   }
+  const minSurge = annotations[KEYS.minSurge];
+  if (minSurge !== undefined && countOf(minSurge, 100) === undefined)
+    violations.push(wrong(KEYS.minSurge, 'must be a number of machines from 0, or a percentage such as "10%"'));
   for (const key of [KEYS.soak, KEYS.pause]) {
     const text = annotations[key];
     const ms = text === undefined ? 0 : parseDurationMs(text);
@@ -82,10 +88,12 @@ export function careOf({ metadata: { annotations = {} }, spec }: MachineDeployme
   const replicas = spec.replicas ?? 0;
   const ms = (key: string) => parseDurationMs(annotations[key] ?? '0s') ?? 0;
   const canary = annotations[KEYS.canary];
+  const minSurge = annotations[KEYS.minSurge];
   return {
     canary: canary === undefined ? 0 : Math.min(countOf(canary, replicas) ?? 0, replicas),
     soakMs: ms(KEYS.soak),
     pauseMs: ms(KEYS.pause),
+    minSurge: minSurge === undefined ? undefined : countOf(minSurge, replicas),
     pauseOnFailure: annotations[KEYS.onFailure] === 'true',
     undoOnFailure: annotations[KEYS.undoOnFailure] === 'true',
   };

@@ -8,6 +8,7 @@ import { type Limits, limitsOf } from '../../objects/limits.ts';
 import { machineNumberOf } from '../../objects/machine-names.ts';
 import { isAvailable, isTerminating } from '../../objects/machines.ts';
 import { hasArrived, isComplete } from '../../rollout/arrival.ts';
+import { withLessSurge } from '../../rollout/less-surge.ts';
 import { type PostponedMachine, postponedAmong } from '../../rollout/postponement.ts';
 import { highestRevision, type Sets, splitSets } from '../../rollout/revisions.ts';
 import {
@@ -160,7 +161,7 @@ export function viewOf(seen: DeploymentSnapshot): View {
     scalerTime: scaler?.withFall,
     counted,
     sizes,
-    limits,
+    limits: withLessSurge(limits, care.minSurge, addMachines),
     replicas: deployment.spec.replicas ?? 0,
     nextRevision,
     complete: isComplete(deployment, status),

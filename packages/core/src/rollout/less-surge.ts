@@ -1,0 +1,22 @@
+import type { Machine } from '@mcm/api';
+import type { Limits } from '../objects/limits.ts';
+import { isTerminating } from '../objects/machines.ts';
+
+/** Returns true if a machine has no VM, because the cloud refused its capacity. */
+const waitsForCapacity = (machine: Machine): boolean =>
+  !machine.spec.providerID &&
+  !isTerminating(machine) &&
+  machine.status?.lastOperation?.errorCode === 'ResourceExhausted';
+
+/**
+ * Returns the limits of a rolling update with less surge. Each machine of the current set that waits for capacity allows one more
+ * unavailable machine, until the missing surge is `maxSurge` - `minSurge`. The rollout then deletes an old machine, which
+ * frees its capacity.
+ * @param minSurge Undefined: the rollout waits for its whole surge
+ * @param machines The machines of the current set
+ */
+export function withLessSurge(limits: Limits, minSurge: number | undefined, machines: readonly Machine[]): Limits {
+  if (minSurge === undefined) return limits;
+  const missing = Math.min(machines.filter(waitsForCapacity).length, limits.annotatedSurge - minSurge);
+  return missing <= 0 ? limits : { ...limits, unavailable: limits.unavailable + missing };
+}
