@@ -14,10 +14,14 @@ import { planInterruption, planNodeNotice } from './interruption/interruption.ts
 import { reportHeld } from './model/breaker.ts';
 import type { MachineObservation } from './model/observation.ts';
 import { type Action, act, nextAt, type Plan, wait } from './model/plan.ts';
+import { withReadyCondition } from './model/ready-condition.ts';
 import { planPreservation } from './preservation/preservation.ts';
 
 /** Decides the next actions for a machine, and the time of the next reconcile. It reads only the observation and `now`. */
-export const nextStep = (o: MachineObservation, now: Date): Plan => keepEvidenceFirst(o, decide(o, now), now);
+export const nextStep = (o: MachineObservation, now: Date): Plan => {
+  const plan = keepEvidenceFirst(o, decide(o, now), now);
+  return o.readyCondition ? withReadyCondition(plan, o, now) : plan;
+};
 
 /** The input of all concerns of a machine. */
 interface Look {

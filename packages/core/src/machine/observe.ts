@@ -43,6 +43,8 @@ export interface ObserveOptions {
   readonly keepsVms: boolean;
   /** True if mcm reacts to interruptions by the cloud. */
   readonly interruptions: boolean;
+  /** Whether a machine without a Node has the condition `Ready`. */
+  readonly readyCondition: boolean;
 }
 
 /** Reads the observation of a machine. It reads only caches. */
@@ -115,6 +117,7 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
     drain,
     shortage,
     interruptions: o.interruptions,
+    readyCondition: o.readyCondition || undefined,
     successor: interruption && deleting ? successorOf(machine, groupOf(machine, caches)) : undefined,
     offerings,
   };

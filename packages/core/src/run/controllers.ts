@@ -81,7 +81,7 @@ export function createControllers(options: Settings, parts: Parts): Controllers 
 }
 
 function machineReconciler(
-  { clock, log, journal, interruptions, volumeWindow = 1 }: Settings,
+  { clock, log, journal, interruptions, readyCondition = false, volumeWindow = 1 }: Settings,
   parts: Parts,
 ): MachineReconciler {
   const { caches, invoker, calls, capacity, tokens, memories, performer, reachability, wake } = parts;
@@ -104,6 +104,7 @@ function machineReconciler(
     keepsEvidence: parts.evidence.enabled,
     keepsVms: parts.keptVms.enabled,
     interruptions: interruptions !== undefined,
+    readyCondition,
     waitFor: (key, budgets, volumes) => parts.wakes.waitFor(key, budgets, volumes),
     wake: wake.machine,
   });

@@ -45,6 +45,10 @@ export const machineFlags = {
       default: DEFAULT_NODE_CONDITIONS.split(','),
       help: 'node conditions that make a machine unhealthy unless they are False',
     }),
+    'ready-condition': booleanFlag({
+      default: false,
+      help: 'write the condition Ready of machines that have no Node, for kubectl wait, Flux and Argo CD',
+    }),
     'bootstrap-token-auth-extra-groups': textFlag({
       default: '',
       help: 'comma-separated extra groups of bootstrap tokens',

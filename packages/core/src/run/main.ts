@@ -228,6 +228,7 @@ function unitOf<Spec, Credentials>(
     queueMetrics: metrics.queues,
     observeCall: driverMetrics.observe,
     observeApi: driverMetrics.observeApi,
+    readyCondition: flags['ready-condition'],
     interruptions: interruptionsOf(flags, metrics.meters, driver.name),
     tracer: tracer ?? tracing?.driver,
     owner: cluster.owner,

@@ -77,6 +77,8 @@ export interface MachineControllerOptions<Spec, Credentials> {
   readonly siblingCredentials?: boolean;
   /** Records the decisions. If absent, they are not recorded. */
   readonly journal?: Journal | undefined;
+  /** Whether a machine without a Node has the condition `Ready`. The default is false. */
+  readonly readyCondition?: boolean;
   /** Set if mcm reacts to interruptions that the cloud announces. `observe` is called with the outcome of each notice. */
   readonly interruptions?: { readonly observe: ObserveNotice } | undefined;
   /** Creates a span for each driver call. If absent, there are no spans. */

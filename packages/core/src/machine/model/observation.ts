@@ -160,6 +160,8 @@ export interface MachineObservation {
   readonly deletedForHealth?: boolean | undefined;
   /** True if mcm reacts to interruptions. */
   readonly interruptions?: boolean;
+  /** Whether a machine without a Node has the condition `Ready`. */
+  readonly readyCondition?: boolean | undefined;
   /** Set for an interrupted machine of a set that is being deleted: whether its replacement is Running. */
   readonly successor?: 'running' | 'awaited' | undefined;
   /** The observed state of the drain. Set only for a machine that is being drained and has a Node. */
