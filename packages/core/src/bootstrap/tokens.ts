@@ -42,7 +42,7 @@ export interface TokenIssuerOptions {
 class Issuer implements BootstrapTokenIssuer {
   readonly #options: TokenIssuerOptions;
   readonly #secrets: ResourceClient<Secret>;
-  /** Tokens by UID of the machine. They save a request for the token at each retry of a creation. */
+  /** Issued tokens by UID of the machine. With them, a retry of a creation needs no request for the token. */
   readonly #issued = new Map<string, { readonly token: string; readonly until: number }>();
 
   /** Expiry of the tokens, without the margin, by UID of the machine. */
@@ -133,7 +133,7 @@ class Issuer implements BootstrapTokenIssuer {
 export const createTokenIssuer = (options: TokenIssuerOptions): BootstrapTokenIssuer => new Issuer(options);
 
 /** Tokens for a process in dry-run mode. It creates no VM, so no VM needs a token. */
-export function imaginedTokens(): BootstrapTokenIssuer {
+export function observeOnlyTokens(): BootstrapTokenIssuer {
   const lives = new Map<string, Date>();
   return {
     ensure: () => Promise.resolve(''),

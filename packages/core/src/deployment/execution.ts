@@ -22,7 +22,7 @@ import type { StatusWriter } from './writes/status-writer.ts';
 
 /** Delay before the next attempt to write the marks of a node. The rollout does not wait for this attempt. */
 const NODE_RETRY_MS = 5_000;
-/** Delay after a conflict on a node. By then the cache shows the change of the other client. */
+/** Delay after a conflict on a node. After this time, the cache shows the change of the other client. */
 const NODE_CHANGED_MS = 50;
 const PARALLEL_NODES = 16;
 
@@ -79,7 +79,7 @@ export class PlanExecution {
     // The writes before this line prevent two faults: old sets cannot create machines, and the new set cannot delete
     // machines with the label.
     await this.#handOver(plan, signal);
-    await this.#takeOff(revised, plan.inPlace.leftovers ?? [], signal);
+    await this.#deselect(revised, plan.inPlace.leftovers ?? [], signal);
     if (creation?.kind !== 'failed') {
       for (const event of plan.events) recorder.event(revised, event.type, event.reason, event.message);
     }
@@ -113,8 +113,8 @@ export class PlanExecution {
   }
 
   /**
-   * Writes the pause and its reason in one request. Otherwise the same failure would pause a resumed rollout again. An undo
-   * is only requested here. The next reconcile carries it out like the request of a user.
+   * Writes the pause and its reason in one request. Otherwise the same failure would pause a resumed rollout again. For an
+   * undo, it only writes the request, which the next reconcile executes like the request of a user.
    */
   async #pause(
     deployment: MachineDeployment,
@@ -158,7 +158,7 @@ export class PlanExecution {
    * the user may have just changed the template and selected nodes for it. The cache can show the change of the node before
    * the change of the deployment.
    */
-  async #takeOff(deployment: MachineDeployment, marks: readonly NodeMark[], signal: AbortSignal): Promise<void> {
+  async #deselect(deployment: MachineDeployment, marks: readonly NodeMark[], signal: AbortSignal): Promise<void> {
     const { nodes, recorder } = this.#access.context;
     if (nodes === undefined || marks.length === 0) return;
     const { name, uid, generation } = deployment.metadata;

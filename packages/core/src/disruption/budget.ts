@@ -186,15 +186,15 @@ function holds(set: BudgetSet, tally: Tally): number {
 }
 
 /**
- * Machines that are not available and are neither being replaced nor updated. A set above its replicas deletes these
- * machines first, so they do not count up to this surplus.
+ * Number of machines that are not available and are neither being replaced nor updated. If a set has more machines than
+ * replicas, it deletes such machines first. These surplus machines are subtracted.
  */
 function idling({ replicas }: BudgetSet, { alive, failed, unreachable, late, failedUpdates }: Tally): number {
   return Math.max(failed + unreachable + late + failedUpdates - Math.max(alive - replicas, 0), 0);
 }
 
 /** Machines that an old set creates for a scale-up, not as replacements. */
-function firstBorn({ replicas }: BudgetSet, { alive, joining, successors }: Tally): number {
+function createdByScaleUp({ replicas }: BudgetSet, { alive, joining, successors }: Tally): number {
   return Math.max(joining - successors - Math.max(alive - replicas, 0), 0);
 }
 
@@ -218,7 +218,7 @@ export function disruptionBudgetOf(input: BudgetInput): DisruptionBudget {
   const repairing = add(all, ({ set, tally }) => repairs(set, tally, set !== current));
   const standing = old.some(({ replicas: size, machines }) => size > 0 || machines.length > 0);
   // An old set may create machines for a scale-up. They are not available yet, but no rollout or replacement caused this.
-  const births = add(oldTallies, ({ set, tally }) => firstBorn(set, tally));
+  const scaleUps = add(oldTallies, ({ set, tally }) => createdByScaleUp(set, tally));
   return {
     replicas,
     unavailable,
@@ -234,7 +234,7 @@ export function disruptionBudgetOf(input: BudgetInput): DisruptionBudget {
     repairing,
     holding,
     rolling: standing || (input.finished === false && old.length > 0),
-    free: Math.max(budgetOf(unavailable) - (replicas - available - waiting - births), 0),
+    free: Math.max(budgetOf(unavailable) - (replicas - available - waiting - scaleUps), 0),
     lateAt: Number.isFinite(lateAt) ? new Date(lateAt) : undefined,
   };
 }

@@ -59,7 +59,7 @@ const BUDGET_RECHECK_MS = 120_000;
  */
 const WATCH_RECHECK_MS = 1_000;
 
-/** Delays between retries of a refused eviction: 20 s as in the original, then longer ones. */
+/** Delays between retries of a refused eviction. The first is 20 s as in the original, and later ones are longer. */
 const BLOCKED_RETRY_MS = { firstMs: 20_000, maxMs: 120_000 } as const;
 const FAILED_RETRY_MS = { firstMs: 5_000, maxMs: 60_000 } as const;
 
@@ -81,7 +81,7 @@ export function planDrain(o: DrainObservation, now: Date): DrainPlan {
   const volumes = going.length === 0 ? waitForVolumes(o, now) : turns ? waitForMoves(o, now) : NO_VOLUMES;
   const plan = {
     forced: false,
-    removeBecause: EVICTED_IN_VAIN,
+    removeBecause: EVICTION_TIMED_OUT,
     evict: pods.filter(({ verb }) => verb === 'evict').map(({ pod }) => pod),
     remove: pods.filter(({ verb }) => verb === 'remove').map(({ pod }) => pod),
     leaving: pods.filter(({ verb }) => verb === 'wait').map(({ pod }) => pod),
@@ -181,7 +181,7 @@ function planForced(o: DrainObservation, going: readonly DrainPod[]): DrainPlan 
   };
 }
 
-const EVICTED_IN_VAIN = 'because the eviction timeout expired (maxEvictRetries, drainTimeout)';
+const EVICTION_TIMED_OUT = 'because the eviction timeout expired (maxEvictRetries, drainTimeout)';
 
 /** The key for deletions with grace period 0. It differs from the key for evictions of the same pod. */
 export const forcedKey = (pod: PodRef): string => `${pod.uid}/forced`;

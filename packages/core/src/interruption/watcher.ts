@@ -16,8 +16,8 @@ import type { InterruptionNotice, NoticeAnswer } from '../driver/contract/driver
 import { MachineError } from '../driver/contract/errors.ts';
 import type { DriverInvoker } from '../driver/invoker/api/invoker-api.ts';
 import { instanceKey, isInstance } from '../node/instance.ts';
-import { judge } from './judge.ts';
 import { type Interruption, interruptionOf, printInterruption, sentenceOf } from './notice.ts';
+import { decideNotice } from './notice-decision.ts';
 
 /** The result of a notice, for the metric `mcm_interruption_notices_total`. */
 export type NoticeOutcome = 'recorded' | 'reported' | 'unknown' | 'duplicate' | 'stale' | 'invalid' | 'later';
@@ -134,7 +134,7 @@ export class InterruptionWatcher {
   async #handle(notice: InterruptionNotice): Promise<NoticeOutcome> {
     const { clock, recorder } = this.#options;
     const machine = this.#machineOf(notice.providerId);
-    const verdict = judge(notice, machine, clock.now());
+    const verdict = decideNotice(notice, machine, clock.now());
     if (verdict.do === 'wait') return 'later';
     if (verdict.do === 'drop') return verdict.because;
     if (!machine) return 'unknown';

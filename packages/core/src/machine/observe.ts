@@ -83,7 +83,7 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
           interrupted: interruption && timesOf(interruption, settings.drainTimeoutMs),
         })
       : undefined;
-  const drain = observed && withoutHindsight(observed, callMemory);
+  const drain = observed && withMissingPermissionsIgnored(observed, callMemory);
   if (drain) memory.drain = drain.memory;
   return {
     machine,
@@ -112,7 +112,7 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
     node,
     nodeOfCreated,
     ...(node ? {} : conflictingNodeOf(machine, memory, caches)),
-    ...(node ? {} : namedInVain(machine, caches)),
+    ...(node ? {} : nodeOfOther(machine, caches)),
     nodeWasDeleted: memory.nodeVanished && !node ? true : undefined,
     drain,
     shortage,
@@ -142,7 +142,7 @@ function policyOf(machine: Machine, machineClass: MachineClass | undefined, { cl
 }
 
 /** After the deletion of the VM has started, missing read permissions no longer block the drain. */
-function withoutHindsight(drain: DrainObservation, { running, last }: CallMemory): DrainObservation {
+function withMissingPermissionsIgnored(drain: DrainObservation, { running, last }: CallMemory): DrainObservation {
   if (running?.kind !== 'delete' && last?.kind !== 'delete') return drain;
   const { unseen: _, ...rest } = drain;
   return rest;
@@ -240,7 +240,7 @@ function conflictingNodeOf(
 }
 
 /** The Node in the machine's label belongs to another machine, because a user edited the label or two VMs share a name. */
-function namedInVain(machine: Machine, caches: Caches): Pick<MachineObservation, 'namedInVain'> {
+function nodeOfOther(machine: Machine, caches: Caches): Pick<MachineObservation, 'nodeOfOther'> {
   const name = machine.metadata.labels?.[Labels.Node];
   const store = caches.target?.nodes.store;
   const node = name ? store?.get(name) : undefined;
@@ -250,7 +250,7 @@ function namedInVain(machine: Machine, caches: Caches): Pick<MachineObservation,
   if (!owner || owner.metadata.uid === machine.metadata.uid) return {};
   const own = store.byIndex('machine', machine.metadata.name).find((other) => isNodeOf(machine, other));
   const named = { node: name, ownedBy: owner.metadata.name };
-  return { namedInVain: { ...named, own: own && own !== node ? own.metadata.name : undefined } };
+  return { nodeOfOther: { ...named, own: own && own !== node ? own.metadata.name : undefined } };
 }
 
 function isMine(machine: Machine, node: Node, named: boolean, caches: Caches): boolean {

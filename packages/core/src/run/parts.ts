@@ -1,6 +1,6 @@
 import type { Machine, MachineClass } from '@mcm/api';
 import { type Key, keyOf } from '@mcm/kube';
-import { createTokenIssuer, imaginedTokens } from '../bootstrap/tokens.ts';
+import { createTokenIssuer, observeOnlyTokens } from '../bootstrap/tokens.ts';
 import type { Caches } from '../cluster/caches.ts';
 import { observingDriver } from '../driver/cloud/observing.ts';
 import type { DriverInvoker } from '../driver/invoker/api/invoker-api.ts';
@@ -167,7 +167,7 @@ const recordsOf = ({ machines }: Pick<Caches, 'machines'>, { metadata }: Machine
 
 function tokensOf({ target, observe, bootstrapTokenExtraGroups, clock, secretRandom, log }: Settings) {
   if (target === undefined) return undefined;
-  if (observe) return imaginedTokens();
+  if (observe) return observeOnlyTokens();
   const extraGroups = bootstrapTokenExtraGroups ?? '';
   return createTokenIssuer({ client: target, extraGroups, clock, random: secretRandom, log });
 }

@@ -119,7 +119,7 @@ export function planTriggers(
     }),
     marks,
     refused: [
-      ...rubbish(text),
+      ...invalidEntries(text),
       ...triggers
         .filter(({ name, time }) => machines.has(name) && parseInstant(time) === undefined)
         .map(({ name, time }) => `${name}~${time} (the time must be RFC 3339)`),
@@ -133,7 +133,7 @@ export function planTriggers(
 /** The pattern of machine names. An empty entry does not match. */
 const NAME = /^([a-z0-9]([a-z0-9.-]*[a-z0-9])?)?$/;
 
-const rubbish = (text: string): string[] =>
+const invalidEntries = (text: string): string[] =>
   text
     .split(',')
     .filter((entry) => entry.split('~').length > 2 || !NAME.test(entry.split('~')[0]?.trim() ?? ''))

@@ -33,7 +33,7 @@ const copiedAnnotations = (deployment: MachineDeployment): Record<string, string
  * machines wait for their deletion, the new set gets no scaler time. With it, the set would delete these machines before the
  * replicas are reduced.
  */
-function bornWith(deployment: MachineDeployment): Record<string, string> {
+function initialAnnotations(deployment: MachineDeployment): Record<string, string> {
   const { [Annotations.LastReplicaChangeByScaler]: time, ...annotations } = copiedAnnotations(deployment);
   const named = deployment.metadata.annotations?.[Annotations.TriggerDeletion]?.trim();
   const waits = named && deployment.spec.strategy?.type === 'InPlaceUpdate';
@@ -66,7 +66,7 @@ export function newSet(
       namespace,
       labels,
       annotations: {
-        ...bornWith(deployment),
+        ...initialAnnotations(deployment),
         [Annotations.Revision]: String(options.revision),
         ...scaleAnnotations(deployment.spec.replicas ?? 0, options.limits),
       },

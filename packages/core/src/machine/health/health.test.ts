@@ -395,12 +395,12 @@ test('a creation needs no event', () => {
 test.each<[what: string, change: Partial<MachineObservation>, message: string]>([
   [
     'its label was edited',
-    { namedInVain: { node: 'fakeNode-0', ownedBy: 'machine-1', own: 'fakeNode-1' } },
+    { nodeOfOther: { node: 'fakeNode-0', ownedBy: 'machine-1', own: 'fakeNode-1' } },
     'It has no Node. Node fakeNode-0 already belongs to machine machine-1; Node fakeNode-1 belongs to this machine: restore its label node=fakeNode-1. It becomes',
   ],
   [
     'two VMs of one name',
-    { namedInVain: { node: 'fakeNode-0', ownedBy: 'machine-1' } },
+    { nodeOfOther: { node: 'fakeNode-0', ownedBy: 'machine-1' } },
     'It has no Node. Node fakeNode-0 already belongs to machine machine-1; delete one of the two',
   ],
   [

@@ -193,9 +193,9 @@ const lost = (o: MachineObservation, base: MachineStatus | undefined, now: Date)
   );
 
 /** The Node in the machine's label belongs to another VM, because a user edited an ID or the label. */
-function contradiction({ machine, conflictingNode, namedInVain }: MachineObservation): string {
-  if (namedInVain) {
-    const { node, ownedBy, own } = namedInVain;
+function contradiction({ machine, conflictingNode, nodeOfOther }: MachineObservation): string {
+  if (nodeOfOther) {
+    const { node, ownedBy, own } = nodeOfOther;
     const hint = own
       ? `Node ${own} belongs to this machine: restore its label node=${own}`
       : 'delete one of the two machines, and make the VM names in the cloud unique';
@@ -369,8 +369,8 @@ function lastingConditions(o: MachineObservation): string {
 const WAITS = 'Waiting: other machines are getting replaced (--max-unhealthy-replacements). ';
 
 /**
- * Puts the reason of the wait once before the last description, which the original only logs. The text omits the names and
- * the number of the other machines. Otherwise each of their changes would cause a write for each waiting machine.
+ * Puts the reason of the wait before the last description, once. The original only logs the reason. The text omits the names
+ * and the number of the other machines. Otherwise each of their changes would cause a write for each waiting machine.
  */
 function sayWaits({ machine: { status } }: MachineObservation, now: Date): Pick<HealthPlan, 'status'> {
   const { description = '', state = 'Processing', type = 'HealthCheck' } = status?.lastOperation ?? {};

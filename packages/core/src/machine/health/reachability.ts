@@ -149,7 +149,10 @@ export class ReachabilityCheck {
     return isFrozen(this.#state, clock.monotonic(), timings.timeoutMs);
   };
 
-  /** mcm checks no health with data older than the timeout, and not immediately after a freeze. */
+  /**
+   * Returns why mcm does not check health now: its data is older than the timeout, or a freeze has just ended. Undefined if
+   * it checks.
+   */
   readonly doubt = (): Doubt | undefined => {
     const { clock, target, timings } = this.#options;
     if (target === undefined) return undefined;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Reservations } from './reservations.ts';
 
-/** The rows for the original's permits, applied to the reservations that replace the permits. */
+/** The rows for the permits of the original. They are applied to reservations, which replace the permits in mcm. */
 
 test('a reservation counts for the other machines of its group only [S-PM1]', () => {
   const all = new Reservations();

@@ -118,7 +118,7 @@ export interface MachineObservation {
    * Set if the Node in the machine's label belongs to another machine. `own` is the Node whose label contains this machine,
    * if there is one.
    */
-  readonly namedInVain?: { readonly node: string; readonly ownedBy: string; readonly own?: string | undefined };
+  readonly nodeOfOther?: { readonly node: string; readonly ownedBy: string; readonly own?: string | undefined };
   /** True if the Node was deleted while this process was watching. */
   readonly nodeWasDeleted?: boolean | undefined;
   /** True if the API servers were unreachable for too long. mcm then checks no health, and only deletions continue. */

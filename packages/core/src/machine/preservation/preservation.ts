@@ -109,12 +109,12 @@ function preserve(o: MachineObservation, value: string, now: Date): Plan | undef
     const until = formatTime(new Date(now.getTime() + o.settings.preserveTimeoutMs));
     return act(
       'starting its preservation',
-      ...withExpiry(o, until, `It is preserved until ${until}, because of ${wishOf(o, value)}`, now),
+      ...withExpiry(o, until, `It is preserved until ${until}, because of ${requestText(o, value)}`, now),
     );
   }
   const due = { actions: [], next: nextAt(new Date(millis(expiry))), because: 'it is preserved' };
   const settled = node ? preserveNode(o, node, { value, expiry }, now) : undefined;
-  return settled ?? keepBooks(o) ?? due;
+  return settled ?? recordNodeValue(o) ?? due;
 }
 
 interface Terms {
@@ -147,7 +147,7 @@ function preserveNode(o: MachineObservation, node: Node, terms: Terms, now: Date
   return drained === 'no' && o.drain ? wait(o, terms, now) : undefined;
 }
 
-/** Drains the node of a Failed machine as far as possible now. */
+/** Executes the steps of the drain of a Failed machine's node that are possible now. */
 function drain(o: MachineObservation, terms: Terms, now: Date): Plan | 'drained' | 'failed' {
   if (!o.drain) return 'drained';
   const plan = planDrain(o.drain, now);
@@ -213,7 +213,7 @@ const OTHER_REASONS: ReadonlySet<string> = new Set([
 /** Ends a preservation. The expiry is removed last, so that an interrupted end continues. */
 function stop(o: MachineObservation, remove: boolean, now: Date): Plan | undefined {
   const { machine, node } = o;
-  if (!expiryOf(machine)) return remove ? removeRequests(machine) : keepBooks(o);
+  if (!expiryOf(machine)) return remove ? removeRequests(machine) : recordNodeValue(o);
   const existing = preservedCondition(node);
   if (existing && existing.reason !== PreservedReasons.Stopped) {
     const times = { lastHeartbeatTime: formatTime(now), lastTransitionTime: formatTime(now) };
@@ -227,7 +227,7 @@ function stop(o: MachineObservation, remove: boolean, now: Date): Plan | undefin
 }
 
 /** Returns a text that names the object whose annotation is used. */
-const wishOf = ({ machine }: MachineObservation, value: string): string =>
+const requestText = ({ machine }: MachineObservation, value: string): string =>
   `annotation ${Annotations.Preserve}=${value} of the ${requestOf(machine) === value ? 'Machine' : 'Node'}`;
 
 /** Returns why a preservation ends. The annotation that requested it may already be removed. */
@@ -235,7 +235,7 @@ function endOf(o: MachineObservation, now: Date): string {
   const { machine, node } = o;
   if (millis(expiryOf(machine)) <= now.getTime()) return 'Its preservation ended: the time expired';
   const value = effectiveValue(machine, node);
-  if (value === PreserveValues.False) return `Its preservation ended because of ${wishOf(o, value)}`;
+  if (value === PreserveValues.False) return `Its preservation ended because of ${requestText(o, value)}`;
   if (phaseOf(o.machine) === 'Failed') return 'Its preservation ended: its annotation was removed';
   // A request for Failed machines only may have been removed because the machine recovered.
   const gone = value === '' ? ', or its annotation was removed' : '';
@@ -257,7 +257,7 @@ function removeRequests({ metadata: { annotations } }: Machine): Plan | undefine
  * Records the Node's value on the Machine if the Node's annotation is used. The Machine's own annotation is removed, because
  * it could become effective later.
  */
-function keepBooks({ machine, node }: MachineObservation): Plan | undefined {
+function recordNodeValue({ machine, node }: MachineObservation): Plan | undefined {
   const own = machine.metadata.annotations?.[Annotations.Preserve];
   const [onNode, last] = [requestOf(node), lastAppliedOf(machine)];
   if (!node || (onNode === '' && last === '') || (onNode === last && own === undefined)) return undefined;

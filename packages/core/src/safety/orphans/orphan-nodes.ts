@@ -44,12 +44,12 @@ export function claims(machine: Machine, node: Node): boolean {
   return mayBeInstance(spec.providerID, node.spec.providerID);
 }
 
-/** What is known about a Node that seems to have no machine. */
+/** The facts about a Node that seems to have no machine. */
 export interface NodeEvidence {
   readonly namespace: string;
   /** Minimum age of the Node. */
   readonly minAgeMs: number;
-  /** The time at which this Node, by UID, was first seen without a machine. Absent if it is now. */
+  /** The time at which this Node, by UID, was first seen without a machine. If absent, this is the first time. */
   readonly firstSeen?: Date | undefined;
   /** How long the Node must have been without a machine. */
   readonly confirmAfterMs: number;

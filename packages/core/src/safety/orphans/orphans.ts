@@ -63,7 +63,7 @@ interface ClassState {
   /** Number of consecutive failures of the listing that were already handled. */
   failures: number;
   /** Set if an event has reported that the VMs of the class cannot be listed. */
-  deaf?: true;
+  unlisted?: true;
   /** Provider IDs of VMs that are kept until an operator decides. */
   quarantined: ReadonlySet<string>;
   /** VMs whose time of being kept for investigation has ended. */
@@ -166,7 +166,7 @@ export class OrphanCollector {
     const listing = this.#listings.of(key);
     if (listing && listing !== state.decided) return this.#decide(machineClass, state, listing);
     this.#backOff(key, state, now);
-    this.#reportDeaf(machineClass, key, state);
+    this.#reportUnlisted(machineClass, key, state);
     if (now < state.notBefore) return again(state.notBefore.getTime() - now.getTime());
     state.notBefore = new Date(now.getTime() + MIN_INTERVAL_MS);
     this.#listings.begin(machineClass);
@@ -174,17 +174,17 @@ export class OrphanCollector {
   }
 
   /** Reports that the VMs of a class cannot be listed. Otherwise its orphans would only appear on the bill of the cloud. */
-  #reportDeaf(machineClass: MachineClass, key: Key, state: ClassState): void {
+  #reportUnlisted(machineClass: MachineClass, key: Key, state: ClassState): void {
     const { recorder, invoker } = this.#o;
     const error = this.#listings.error(key);
-    if (error === undefined && state.deaf) {
-      delete state.deaf;
+    if (error === undefined && state.unlisted) {
+      delete state.unlisted;
       recorder.event(machineClass, 'Normal', 'ListingWorks', 'The VMs of the class are listed again');
     }
-    if (error === undefined || state.deaf || this.#listings.failures(key) < REPORTED_AFTER_FAILURES) return;
+    if (error === undefined || state.unlisted || this.#listings.failures(key) < REPORTED_AFTER_FAILURES) return;
     // The problems of an invalid class are reported by the class controller.
     if (invoker.check(machineClass).length > 0) return;
-    state.deaf = true;
+    state.unlisted = true;
     const text = `The VMs of the class cannot be listed, so orphans cannot be found: ${error}`;
     recorder.event(machineClass, 'Warning', 'ListingFailed', text);
   }
@@ -208,9 +208,9 @@ export class OrphanCollector {
     const ours = withoutForeign(this.#o, machineClass, state.foreign, listing);
     const machineOf = (vm: ListedInstance) => caches.machines.store.get(makeKey(namespace, vm.machineName));
     const recorders = (vm: ListedInstance) => caches.machines.store.byIndex('instance', instanceKey(vm.providerId));
-    const masterless = ours.filter((vm) => isOrphan(vm, machineOf(vm), recorders(vm)));
-    this.#findRestore(ours, masterless, recorders);
-    const { suspects, released } = await withoutKept(this.#o, machineClass, masterless, listing, now);
+    const withoutMachine = ours.filter((vm) => isOrphan(vm, machineOf(vm), recorders(vm)));
+    this.#findRestore(ours, withoutMachine, recorders);
+    const { suspects, released } = await withoutKept(this.#o, machineClass, withoutMachine, listing, now);
     state.released = released;
     const fresh = suspects.filter(({ providerId }) => !state.firstSeen.has(providerId)).length;
     state.firstSeen = new Map(
@@ -233,13 +233,13 @@ export class OrphanCollector {
    */
   #findRestore(
     vms: readonly ListedInstance[],
-    masterless: readonly ListedInstance[],
+    withoutMachine: readonly ListedInstance[],
     recorders: (vm: ListedInstance) => readonly Machine[],
   ): void {
     const { control, log, owner } = this.#o;
     const times = control.history.vacancies;
     if (times.length === 0) return;
-    const found = findRestore({ times, vms, masterless, recorders, owner: owner?.() });
+    const found = findRestore({ times, vms, withoutMachine, recorders, owner: owner?.() });
     if (!found || (this.#wentBackAt !== undefined && found.time.to <= this.#wentBackAt)) return;
     this.#wentBackAt = found.time.to;
     const fields = { providerId: found.vm.providerId, from: found.time.from, to: found.time.to };

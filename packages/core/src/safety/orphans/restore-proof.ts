@@ -4,7 +4,8 @@ import type { ListedInstance } from '../../driver/contract/driver.ts';
 import { isInstance } from '../../node/instance.ts';
 
 /**
- * Allowed time for a call after the last renewal, plus the difference between the clocks of the cloud and the controller.
+ * Maximum duration of a call after the last renewal, plus the maximum difference between the clocks of the cloud and the
+ * controller.
  */
 const MARGIN_MS = 120_000;
 
@@ -13,7 +14,7 @@ export interface RestoreView {
   readonly times: readonly LeaseVacancy[];
   /** The VMs of a class that this control cluster may have created, and which of them have no machine. */
   readonly vms: readonly ListedInstance[];
-  readonly masterless: readonly ListedInstance[];
+  readonly withoutMachine: readonly ListedInstance[];
   /** Returns machines whose spec may contain the provider ID of a VM. */
   readonly recorders: (vm: ListedInstance) => readonly Machine[];
   /** This control cluster. Undefined if it is unknown; VMs then have no tag of it. */
@@ -28,13 +29,13 @@ export interface RestoreView {
 export function findRestore({
   times,
   vms,
-  masterless,
+  withoutMachine,
   recorders,
   owner,
 }: RestoreView): { readonly vm: ListedInstance; readonly time: LeaseVacancy } | undefined {
   for (const time of times.toReversed()) {
     const isOf = (vm: ListedInstance): boolean => isWithin(vm, time) && (owner === undefined || vm.owner === owner);
-    const vm = masterless.find(isOf);
+    const vm = withoutMachine.find(isOf);
     if (vm && !vms.some((each) => isOf(each) && isYounger(each, recorders(each)))) return { vm, time };
   }
   return undefined;

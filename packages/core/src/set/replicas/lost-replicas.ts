@@ -8,8 +8,8 @@ type Losses = Readonly<Record<Loss, number>>;
 const NONE: Losses = { served: 0, unjoined: 0 };
 
 /**
- * Limits the lost replicas to the number of missing ones. Machines that served come first, because their replacements delay
- * others longer.
+ * Limits the number of lost replicas to the number of missing machines. Replicas whose machine has run pods come first,
+ * because their replacements delay others longer.
  */
 function atMost(open: number, { served, unjoined }: Losses): Losses {
   const first = Math.min(served, open);
@@ -23,14 +23,14 @@ function atMost(open: number, { served, unjoined }: Losses): Losses {
 function hasHadMachines({ metadata, status }: MachineSet): boolean {
   if ((status?.replicas ?? 0) > 0) return true;
   const conditions = status?.machineSetCondition ?? [];
-  const hindered =
+  const isBlocked =
     metadata.labels?.[Labels.ScaleUpDisabled] !== undefined ||
-    HINDRANCES.some((type) => findCondition(conditions, type));
-  return (status?.observedGeneration ?? 0) > 0 && !hindered;
+    BLOCKING_CONDITIONS.some((type) => findCondition(conditions, type));
+  return (status?.observedGeneration ?? 0) > 0 && !isBlocked;
 }
 
 /** Conditions of a set that cannot create machines. */
-const HINDRANCES = [MachineSetConditions.InvalidSpec, MachineSetConditions.ReplicaFailure] as const;
+const BLOCKING_CONDITIONS = [MachineSetConditions.InvalidSpec, MachineSetConditions.ReplicaFailure] as const;
 
 /**
  * Counts the replicas of a set that lost their machine, for any reason, and have no replacement yet. With this count, the

@@ -31,7 +31,7 @@ const drop = (because: Extract<Verdict, { do: 'drop' }>['because']): Verdict => 
  *   restarted.
  * @param machine The machine of the VM; undefined if no machine has it
  */
-export function judge(notice: InterruptionNotice, machine: Machine | undefined, now: Date): Verdict {
+export function decideNotice(notice: InterruptionNotice, machine: Machine | undefined, now: Date): Verdict {
   const interruption = interruptionIn(notice);
   if (!interruption && !isOnlyReported(notice)) return drop('invalid');
   if (!machine) return now.getTime() - millis(notice.noticedAt) < UNKNOWN_VM_MS ? { do: 'wait' } : drop('unknown');

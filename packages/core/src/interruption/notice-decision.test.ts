@@ -2,8 +2,8 @@ import { Annotations, type Machine } from '@mcm/api';
 import { describe, expect, test } from 'vitest';
 import type { InterruptionNotice } from '../driver/contract/driver.ts';
 import { at, machine, NOON } from '../machine/testing.ts';
-import { judge } from './judge.ts';
 import { interruptionOf, printInterruption } from './notice.ts';
+import { decideNotice } from './notice-decision.ts';
 
 const notice = (change: Partial<InterruptionNotice> = {}): InterruptionNotice => ({
   id: 'n-1',
@@ -68,12 +68,12 @@ describe('a notice', () => {
     ['without an id has no effect', notice({ id: '' }), machine(), NOON, 'invalid'],
     ['of an unknown kind has no effect', notice({ kind: 'Explode' as never }), machine(), NOON, 'invalid'],
   ])('%s', (_, told, of, now, expected) => {
-    const verdict = judge(told, of, now);
+    const verdict = decideNotice(told, of, now);
     expect(verdict.do === 'drop' ? verdict.because : verdict.do).toBe(expected);
   });
 
   test('without a deadline ends the VM 30 s after it was sent', () => {
-    expect(judge(notice({ deadline: undefined }), machine(), NOON)).toMatchObject({
+    expect(decideNotice(notice({ deadline: undefined }), machine(), NOON)).toMatchObject({
       do: 'record',
       interruption: { deadline: minutes(0.5) },
     });
@@ -103,7 +103,7 @@ describe('the stored form', () => {
   });
 
   test('a forged text is cut', () => {
-    const verdict = judge(notice({ detail: 'x'.repeat(10_000) }), machine(), NOON);
+    const verdict = decideNotice(notice({ detail: 'x'.repeat(10_000) }), machine(), NOON);
     expect(verdict.do === 'record' && verdict.interruption.detail.length).toBe(200);
   });
 });
