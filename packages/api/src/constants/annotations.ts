@@ -100,8 +100,8 @@ export const Annotations = {
    */
   RolloutPausedBy: 'rollout.machine.sapcloud.io/paused-by',
   /**
-   * On a MachineDeployment, the name of a MachineSet: the set that last had all machines of the deployment, or to
-   * which a user returned. Only in mcm.
+   * On a MachineDeployment, the name of its last good MachineSet: the one that last had all machines, or to which a user
+   * returned. Only in mcm.
    */
   RolloutLastGood: 'rollout.machine.sapcloud.io/last-good',
   /**
@@ -274,7 +274,7 @@ export type PreserveValue = (typeof PreserveValues)[keyof typeof PreserveValues]
 /** Priority of a machine without a valid priority annotation. */
 export const DEFAULT_MACHINE_PRIORITY = 3;
 
-/** Priority of machines that the autoscaler named. Together with a mark time, it requests the deletion. */
+/** A machine with this priority and a mark time must be deleted, because the autoscaler named it. */
 export const TRIGGERED_DELETION_PRIORITY = 1;
 
 /** Annotations of a MachineDeployment that are not copied to its MachineSets, and not copied back in a rollback. */

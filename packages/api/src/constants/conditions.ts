@@ -20,9 +20,15 @@ export const MachineDeploymentConditions = {
   ReplacementHeld: 'ReplacementHeld',
   /** The manager ignores an invalid part of the object and applies the rest. Not in the original. */
   InputIgnored: 'InputIgnored',
-  /** All machines have the current template and are available. Only with `--ready-condition`. Ours. */
+  /**
+   * True if all machines have the current template and are available. Only with `--ready-condition`, and not in the
+   * original.
+   */
   Ready: 'Ready',
-  /** The deployment does not become ready without a change by a user. Only with `--ready-condition`. Ours. */
+  /**
+   * True if the deployment cannot become ready without a change by a user. Only with `--ready-condition`, and not in the
+   * original.
+   */
   Stalled: 'Stalled',
 } as const;
 

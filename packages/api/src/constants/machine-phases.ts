@@ -18,7 +18,7 @@ export const MachinePhases = {
   InPlaceUpdating: 'InPlaceUpdating',
   /** The node reported a successful in-place update. */
   InPlaceUpdateSuccessful: 'InPlaceUpdateSuccessful',
-  /** The node reported a failed in-place update, or it took too long. */
+  /** The node reported a failed in-place update, or the update took too long. */
   InPlaceUpdateFailed: 'InPlaceUpdateFailed',
 } as const;
 

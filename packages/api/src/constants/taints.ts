@@ -14,8 +14,8 @@ export const Taints = {
     effect: 'PreferNoSchedule',
   },
   /**
-   * On new nodes, where another program adds it, and on nodes after an in-place update. A Pending machine waits until it is
-   * removed.
+   * On new nodes, where another program adds it, and on nodes after an in-place update. A Pending machine waits until the
+   * taint is removed.
    */
   CriticalComponentsNotReady: { key: 'node.gardener.cloud/critical-components-not-ready', effect: 'NoSchedule' },
   /** On nodes of preserved Failed machines, with `timeAdded`. */

@@ -37,7 +37,10 @@ const nodeTemplateSchema = crd(
 /** Capacity of the nodes of a class, for the cluster autoscaler. */
 export type NodeTemplate = z.infer<typeof nodeTemplateSchema>;
 
-/** Description of the VMs of machines, for one provider. It has neither spec nor status: its fields are at the top level. */
+/**
+ * Schema of a MachineClass: the description of VMs, for one provider. It has neither spec nor status, because its fields are
+ * at the top level.
+ */
 export const machineClassSchema = crd(
   z.object({
     apiVersion: z.literal(API_VERSION),

@@ -46,7 +46,7 @@ export class Autoscaler {
     this.#form = form;
   }
 
-  /** Names machines and reduces the replicas by their number, then cordons their nodes. */
+  /** Names machines and reduces the replicas by the number of names, then cordons the nodes of these machines. */
   async scaleDown(names: readonly string[]): Promise<void> {
     if (this.#form === 'priority') for (const name of names) await this.#prioritise(name);
     await this.#update((deployment) =>

@@ -22,7 +22,7 @@ export const machineClassRule: Rule = rule(z.object({ class: classView }), (spec
   classErrors('spec.class', spec.class),
 );
 
-/** A template must have the name of the class of its machines. */
+/** A template must name the class of its machines. */
 export const templateClassRule: Rule = rule(
   z.object({ template: z.object({ spec: z.object({ class: classView }) }) }),
   ({ template }) => classErrors('spec.template.spec.class', template.spec.class),

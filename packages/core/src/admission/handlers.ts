@@ -30,7 +30,7 @@ const ALLOWED: AdmissionVerdict = { causes: [] };
 const field = (value: unknown, name: string): unknown => (isRecord(value) ? value[name] : undefined);
 const metadataOf = (value: unknown, name: string): unknown => field(field(value, 'metadata'), name);
 
-/** The fields of an object that validation compares: everything except metadata and status. */
+/** Returns the fields of an object that validation compares: everything except metadata and status. */
 function content(object: unknown): unknown {
   if (!isRecord(object)) return object;
   const { metadata: _metadata, status: _status, ...rest } = object;

@@ -5,8 +5,8 @@ import type { PodDisruptionBudget } from '@mcm/kube';
 const ANY = '*';
 
 /**
- * The index term of a budget: one of the labels that its selector requires. A look-up of the budgets of a pod then needs one
- * step for each label of the pod. Its cost does not depend on the number of budgets.
+ * Returns the index term of a budget: one of the labels that its selector requires. A look-up of a pod's budgets then needs
+ * one step for each label of the pod. Its cost does not depend on the number of budgets.
  */
 export function budgetTerm({ metadata, spec }: PodDisruptionBudget): string {
   const [pair] = Object.entries((spec.selector as LabelSelector | undefined)?.matchLabels ?? {});

@@ -35,9 +35,8 @@ const NO_DELETIONS: ReadonlyMap<string, DeletionState> = new Map();
  *
  * - Creations need no entry here. The answer of a creation is added to the cache at once. A creation without an answer is
  *   repeated with the same name (see machine-names.ts).
- * - Until the watch shows the deletion timestamp, a second reconcile would still count the machine. It could then delete
- *   another machine, if that one is now the preferred victim. So this class keeps the UIDs of deleted machines until the
- *   cache shows the deletion.
+ * - Until the watch shows the deletion timestamp, a second reconcile would still count the machine, and could delete another
+ *   one. So this class keeps the UIDs of deleted machines until the cache shows the deletion.
  * - The original counts expected events and forgets them after five minutes without verification (BUG-3 of
  *   docs/compatibility/rules-deployments.md). Entries of this class do not expire. After a restart, the first complete list
  *   contains the actual state.

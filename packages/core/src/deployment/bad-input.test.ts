@@ -14,7 +14,7 @@ const template = (machineClass: object) => ({
   template: { metadata: { labels: { app: 'pool' } }, spec: { class: machineClass } },
 });
 
-/** Errors that the object alone shows: the title, the change of a valid deployment, and the field in the error. */
+/** Errors that do not depend on other objects: the title, the change of a valid deployment, and the field in the error. */
 const WRONG: readonly [title: string, spec: object, field: string][] = [
   ['a selector that does not match the template', selector({ app: 'other' }), 'spec.selector.matchLabels'],
   ['negative replicas', { replicas: -1 }, 'spec.replicas'],

@@ -60,7 +60,7 @@ test('one machine stays until the current set was scaled, unless it is the last 
   const all = { unavailable: 10, surge: 0 };
   expect(shrunk(size('new', 0), [size('old', 10)], all)).toEqual({ old: 1 });
   expect(shrunk(size('new', 0), [size('old', 1)], { replicas: 1, surge: 0, unavailable: 1 })).toEqual({ old: 0 });
-  // One replica, and another machine that is still terminating. Its end makes room for a new machine.
+  // There is one replica, and another machine that is still terminating. When it is deleted, a new machine may be created.
   const leaving = size('old', 1, { actual: 2, leaving: 1 });
   expect(shrunk(size('new', 0), [leaving], { replicas: 1, surge: 0, unavailable: 1 })).toEqual({});
   expect(shrunk(size('new', 0), [size('old', 3)], { ...all, replicas: 0, unavailable: 0 })).toEqual({ old: 0 });

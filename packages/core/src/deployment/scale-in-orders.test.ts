@@ -392,8 +392,8 @@ describe.each(Object.keys(MARKS) as (keyof typeof MARKS)[])('every order of the 
           }
           await world.pass(SETTLES_S);
           const seen = { deadAfter, pause, deleted: budget.deleted.length, created: budget.created };
-          // A name that arrives after the reduction cannot be known. Its machine stays, because another machine was deleted
-          // for the reduction.
+          // A name that arrives after the scale-down is not known at that time. Its machine stays, because the scale-down
+          // has deleted another machine.
           expect(seen).toEqual({ deadAfter, pause, deleted: 1, created: [] });
           if (isNamed(order)) expect(budget.deleted).toEqual([victim]);
         }

@@ -126,8 +126,8 @@ export class UnreachableCensus {
   }
 
   /**
-   * Calls `wake` once, at the next change that can open or close a circuit breaker of the machine. This is a change of the
-   * counts of its scopes, or of its class. A caller that continues to wait must register again.
+   * Calls `wake` once, at the next change that can open or close a circuit breaker of the machine. Such a change concerns
+   * the counts of its scopes, or its class. A caller that continues to wait must register again.
    * @param id Identifies the caller. A new registration replaces the former one of the same scope.
    */
   onceChanged(machine: Machine, id: string, wake: () => void): void {

@@ -1,7 +1,7 @@
 import type { Machine } from '@mcm/api';
 import type { OpenBreaker } from './unreachable.ts';
 
-/** The settings and the state outside of a deployment on which its decisions depend. */
+/** Settings and state that do not belong to a deployment but influence its decisions. */
 export interface Guards {
   /** `--max-unhealthy-replacements`. */
   readonly maxUnhealthyReplacements: number | string;

@@ -53,7 +53,7 @@ const history = fc.record({
 });
 type History = typeof history extends fc.Arbitrary<infer H> ? H : never;
 
-/** The replacement of a machine, as the test knows it. */
+/** The replacement of a machine, with all facts that the test knows and the controller may not. */
 interface Repair {
   /** UID of the machine that was deleted. */
   readonly former: string;
@@ -240,8 +240,8 @@ class Model {
   }
 
   /**
-   * Number of replicas without an available machine that do not wait, after the sets have deleted their surplus. If an old
-   * set creates a machine for a scale-up, neither a rollout nor a replacement has caused it.
+   * Number of replicas without an available machine that are being replaced or rolled out, after the sets have deleted their
+   * surplus. Machines that an old set creates for a scale-up do not count.
    */
   missing(): number {
     const now = new Date(this.now);

@@ -18,7 +18,7 @@ export class DisruptionsUnderWay {
   /** UIDs of machines for which a delete request was sent. */
   readonly leaving = new Set<string>();
   readonly #shrinking = new Map<string, Shrinking>();
-  /** Resource versions of nodes for which a selection was decided, by name. */
+  /** Nodes that will be selected for an in-place update: their resource version, by name. */
   readonly #selecting = new Map<string, string | undefined>();
   readonly #listeners: ((deploymentUid: string) => void)[] = [];
 

@@ -52,8 +52,8 @@ export function observeDrain(options: ObserveDrainOptions): DrainObservation {
   const { machine, settings, node, caches, memory, now } = options;
   const nodeName = node.metadata.name;
   const deletion = machine.metadata.deletionTimestamp;
-  // Preserved Failed machines are drained too. Their drain starts with the preservation, and another label forces it. For an
-  // in-place update, the drain starts with the selection of the node.
+  // Preserved Failed machines are drained too. Their drain starts with the preservation, and it is forced by another label.
+  // For an in-place update, the drain starts with the selection of the node.
   const selected = node.status?.conditions?.find(
     ({ type, reason }) => type === NodeConditions.InPlaceUpdate && reason === InPlaceUpdateReasons.SelectedForUpdate,
   );

@@ -26,7 +26,7 @@ export const pod = (name: string, change: Partial<DrainPod> = {}): DrainPod => (
   ...change,
 });
 
-/** The same pod with the volume `pv-<name>`. */
+/** Returns a running, ready pod with the volume `pv-<name>`. */
 export const withVolume = (name: string, change: Partial<DrainPod> = {}): DrainPod =>
   pod(name, { hasClaims: true, volumes: [`pv-${name}`], ...change });
 

@@ -23,7 +23,7 @@ interface Environment {
   readonly pods?: readonly Pod[];
 }
 
-/** Observes a node with one pod that a budget protects, with limited permissions. */
+/** Returns the observation of a node with one pod that a budget protects. The process has limited permissions. */
 function observed({ refused = {}, status = {}, memory = NO_DRAIN_MEMORY, pods = [onNode] }: Environment = {}) {
   const kind = (resource: string, found: readonly object[] = []) => ({
     resource,

@@ -35,8 +35,8 @@ interface Look {
 interface Concern {
   readonly plan: (look: Look) => Plan | undefined;
   /**
-   * True if the plan ends the decision even without actions. Otherwise a plan without actions only limits the time of the
-   * next reconcile.
+   * True if the plan is final even without actions. If false, a plan without actions only limits the time of the next
+   * reconcile.
    */
   readonly decides: boolean;
 }

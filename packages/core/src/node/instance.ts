@@ -31,7 +31,7 @@ const lower = (parts: readonly string[]): readonly string[] => parts.map((part) 
 /** Compares the parts of two IDs with the same scheme. */
 type Compare = (a: readonly string[], b: readonly string[]) => InstanceMatch;
 
-/** In other clouds, only the last part is known to identify the VM. */
+/** In other clouds, only the last part of a provider ID is known to identify the VM. */
 const compareAny: Compare = (a, b) => {
   if (equal(a, b)) return 'same';
   return last(a).toLowerCase() === last(b).toLowerCase() ? 'alike' : 'different';

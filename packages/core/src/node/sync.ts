@@ -116,7 +116,7 @@ function parseJson(text: string | undefined): Record<string, unknown> | undefine
   }
 }
 
-/** The content of this annotation: the whole template with metadata and spec, encoded as in the original. */
+/** Returns the content of this annotation: the whole template with metadata and spec, encoded as in the original. */
 const record = (template: NodeTemplateSpec | undefined): object => ({
   metadata: template?.metadata ?? {},
   spec: template?.spec ?? {},

@@ -81,7 +81,8 @@ test('the allowed requests suffice for everything that a machine controller does
   const gone = (name: string) => rig.until(async () => (await rig.machine(name)) === undefined, 30 * MINUTE);
   await rig.createClass('small', 'join with <<BOOTSTRAP_TOKEN>>');
   rig.start();
-  // Two machines never join. They have tokens, of which one is extended, and evidence, of which the older is deleted.
+  // Two machines never join. They have bootstrap tokens, one of which is extended. They also have evidence, and the older
+  // evidence is deleted.
   for (const name of ['late', 'never']) await rig.createMachine(name, { creationTimeout: '2m' });
   await rig.until(async () => (await rig.machines()).every((m) => m.status?.currentStatus?.phase === 'Pending'));
   await api.patch('late', { type: 'merge', body: { spec: { creationTimeout: '1h' } } });

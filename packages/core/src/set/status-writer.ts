@@ -40,7 +40,7 @@ export class SetStatusWriter {
   }
 
   /**
-   * Writes the status if it changes. If the set is complete or has a problem, it writes immediately, otherwise at a limited
+   * Writes the status if it changes. A set that is complete or has a problem is written immediately, and others at a limited
    * rate.
    */
   async write(

@@ -4,7 +4,7 @@ import { type ControllerContext, machineIndexes, machineSetIndexes } from '../co
 
 type Indexes<T> = Readonly<Record<string, (object: T) => readonly string[]>>;
 
-/** A cache to which a test sends changes, for code that only handles changes. */
+/** A cache for code that only handles changes. A test sends the changes. */
 class FixedCache<T extends KubeObject> {
   readonly #objects = new Map<string, T>();
   readonly #handlers: ((change: Change<T>) => void)[] = [];

@@ -233,7 +233,7 @@ export class SimulatedWorld {
     this.#timers.at(this.nowMs + Math.max(ms, 0), act);
   }
 
-  /** Advances to the next action, or to `lookAt`. Returns false if there is neither. */
+  /** Advances the time to the next action, or to `lookAt`. Returns false if there is neither. */
   advance(lookAt: Date | undefined): boolean {
     const looks = lookAt === undefined ? Number.POSITIVE_INFINITY : Math.max(lookAt.getTime(), this.nowMs + 1_000);
     const next = Math.min(looks, this.#timers.next);

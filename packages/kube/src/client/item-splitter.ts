@@ -18,7 +18,7 @@ export class ItemSplitter {
   #inString = false;
   #escaped = false;
   #inItems = false;
-  /** Bytes of the current item, or of the list around the items, from earlier chunks. */
+  /** Bytes from earlier chunks: of the current item, or of the list around the items. */
   #item: Uint8Array[] = [];
   readonly #rest: Uint8Array[] = [];
 

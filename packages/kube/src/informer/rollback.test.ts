@@ -12,7 +12,7 @@ import { type Answer, ScriptedStream, scriptedTransport } from '../testing/scrip
 import { namespaces, nodes, secrets } from '../types/core.ts';
 import { createInformer } from './create-informer.ts';
 
-/** Caches of a server, to which a backup is restored. */
+/** Caches of a server, whose state is then restored from a backup. */
 
 async function setUp(wrap: (transport: Transport) => Transport = (transport) => transport) {
   const clock = new VirtualClock();

@@ -11,7 +11,7 @@ import {
 } from '../state/in-place-snapshot.ts';
 import { type Resize, type SetSize, sizeOf } from '../state/size.ts';
 
-/** Number of moved machines that exist in the set but not yet in its `spec.replicas`. */
+/** Number of machines that were moved to the set and that its `spec.replicas` does not include yet. */
 function movedIn(one: SetWithMachines): number {
   const alive = one.machines.filter((machine) => !isTerminating(machine));
   return Math.max(Math.min(alive.filter(isBeingHandedOver).length, alive.length - replicasOf(one)), 0);

@@ -17,8 +17,8 @@ const Reasons = InPlaceUpdateReasons;
 const hashOf = ({ metadata }: MachineSet): string | undefined => metadata.labels?.[Labels.TemplateHash];
 const templateOf = ({ metadata }: Node): string | undefined => metadata.annotations?.[Annotations.SelectedForTemplate];
 /**
- * Marker in place of a template: the last update of the node was to another template and has ended. The next selection of
- * the node applies to the current template.
+ * Value of the template annotation if the last update of the node, to another template, has ended. The next selection of the
+ * node then applies to the current template.
  */
 const ENDED = '';
 

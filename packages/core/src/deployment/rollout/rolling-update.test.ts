@@ -297,7 +297,7 @@ describe('in every history', () => {
         const before = sum((s) => s.replicas);
         const total = sum((s) => resize.get(s.name) ?? s.replicas);
         const held = sum((s) => Math.max(s.replicas, s.actual)) >= replicas + surge;
-        // The total may stay 0 only while terminating machines leave no room.
+        // The total may only stay 0 while terminating machines use up the limit.
         if (replicas > 0 && !(before === 0 && held)) expect(total).toBeGreaterThan(0);
         else expect(total).toBe(0);
       }),

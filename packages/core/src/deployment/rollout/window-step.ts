@@ -6,7 +6,7 @@ import type { Step } from '../state/step.ts';
 import type { View } from '../state/view.ts';
 import { growthOf } from './strategy-steps.ts';
 
-/** Sizes that add the missing replicas: the rollout had deleted old machines when its window closed. */
+/** Returns sizes that replace the old machines which the rollout deleted before its window closed. */
 function completed({ sizes, limits, ...view }: View): Resize {
   const { replicas } = view;
   const missing = replicas - sum(allOf(sizes), (size) => size.replicas);
@@ -24,7 +24,7 @@ const mustContinue = ({ deployment, sizes }: View): boolean =>
 /**
  * The step of a rollout outside of its windows. Sizes follow changes by the user, as during a pause, and missing replicas
  * are created. No machine is deleted or updated for the new template. Failed machines are still replaced.
- * @param inPlace Steps that complete an in-place update that has started.
+ * @param inPlace Steps that complete an in-place update which has already started.
  * @returns undefined if the rollout may continue
  */
 export function windowStep(

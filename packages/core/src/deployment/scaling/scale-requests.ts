@@ -101,9 +101,9 @@ export class ScaleRequests {
   }
 
   /**
-   * Between two reconciles, a client may reduce the replicas for named machines and then raise them again. The set sees no
-   * reduction, so this function writes the time of the reduction to the set. It does this before it marks the machines,
-   * because an unmarked name is the only evidence of the reduction.
+   * Covers a reduction of the replicas that the set did not see. Between two reconciles, a client may reduce the replicas
+   * for named machines and then raise them again. This function then writes the time of the reduction to the set. It does
+   * this before the machines are marked, because an unmarked name is the only evidence of the reduction.
    *
    * @returns Whether the set was written.
    */

@@ -53,7 +53,7 @@ export const isSaturated = (current: SetSize | undefined, replicas: number): boo
 
 const newestFirst = (a: SetSize, b: SetSize): number => oldestSizeFirst(b, a);
 
-/** Rounds half up; the value is never negative. */
+/** Rounds to the nearest integer, and halves up. The value is never negative. */
 const round = (value: number): number => Math.floor(value + 0.5);
 
 /**

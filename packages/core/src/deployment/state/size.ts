@@ -2,7 +2,7 @@ import { Annotations, type MachineSet } from '@mcm/api';
 import { createdAt } from '../../objects/machines.ts';
 import { compareText, parseInteger } from '../../values/integers.ts';
 
-/** The numbers of a set with which rollouts calculate. */
+/** The numbers of a set that rollouts use. */
 export interface SetSize {
   readonly name: string;
   /** Milliseconds since 1970. */

@@ -185,7 +185,7 @@ export class World implements AsyncDisposable {
     await this.clock.settle();
   }
 
-  /** Names of machines that sets created, with the UID of the first machine of that name. */
+  /** Names of machines that sets created, each with the UID of the first machine of that name. */
   readonly names = new Map<string, string>();
 
   /** Verifies that a set gives each name to only one machine. */

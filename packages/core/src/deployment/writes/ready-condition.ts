@@ -43,8 +43,8 @@ function readiness(deployment: MachineDeployment, status: Status, isStalled: boo
 }
 
 /**
- * The status with the conditions `Ready` and `Stalled`, by which `kubectl wait` and the library kstatus recognize a rollout
- * in progress, its end and its failure. Both tools also compare `status.observedGeneration`.
+ * Returns the status with the conditions `Ready` and `Stalled`. With them, `kubectl wait` and the library kstatus recognize
+ * whether a rollout is in progress, complete or failed. Both tools also compare `status.observedGeneration`.
  */
 export function withReadiness(deployment: MachineDeployment, status: Status, now: Date): Status {
   const stall = stalledBy(status.conditions);

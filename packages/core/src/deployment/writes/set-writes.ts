@@ -34,8 +34,9 @@ export function setWrites(view: View, step: Step, stored: readonly MachineSet[])
 }
 
 /**
- * Labels that forbid an old set of an in-place update to replace machines that were moved to another set. The original never
- * removes this label, so a set that becomes current again cannot grow (BUG-7 of docs/compatibility/rules-deployments.md).
+ * Returns the labels of a set. While machines move to another set, an old set has a label that forbids it to replace them.
+ * The original never removes this label, so a set that becomes current again cannot grow (BUG-7 of
+ * docs/compatibility/rules-deployments.md).
  */
 function refillLabels(view: View, set: MachineSet, size: number): Record<string, string> | undefined {
   const { deployment, split } = view;

@@ -115,7 +115,7 @@ function admitted(o: DrainObservation, now: Date): ReadonlySet<string> {
   return going;
 }
 
-/** Reserves room for the volumes on other nodes. Returns false if a driver has not enough. */
+/** Reserves capacity for the volumes on other nodes. Returns false if a CSI driver has not enough. */
 function takeRoom({ attach }: DrainObservation, room: Map<string, number>, volumes: readonly string[]): boolean {
   let fits = true;
   for (const volume of volumes) {

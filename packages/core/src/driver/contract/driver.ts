@@ -124,7 +124,7 @@ export interface InterruptionRequest<Spec, Credentials> extends DriverRequest<Sp
   readonly notify: (notice: InterruptionNotice) => Promise<NoticeAnswer>;
 }
 
-/** The part of a PersistentVolume's spec from which a driver derives the cloud's ID of the volume. */
+/** The part of a PersistentVolume's spec from which a driver derives the ID that the cloud uses for the volume. */
 export interface VolumeSource {
   readonly csi?: { readonly driver: string; readonly volumeHandle: string };
   readonly [source: string]: unknown;

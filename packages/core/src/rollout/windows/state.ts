@@ -13,8 +13,8 @@ export interface ClosedWindow {
 }
 
 /**
- * Maximum number of steps of the search. If windows and freezes alternate more often, the result would be too far in the
- * future.
+ * Maximum number of steps of the search for the next opening. If it needs more steps, the result would be too far in the
+ * future to matter.
  */
 const MOST_STEPS = 1_000;
 

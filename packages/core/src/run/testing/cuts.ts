@@ -1,8 +1,8 @@
 import type { Transport, TransportRequest, TransportResponse } from '@mcm/kube';
 
 /**
- * The API server of the control cluster or the target cluster. Tests have one server, and the path of a request shows to
- * which of the two it belongs.
+ * The API server of the control cluster, or of the target cluster. Tests have only one server, and the path of a request
+ * shows for which cluster it is.
  */
 export type Server = 'control' | 'target';
 

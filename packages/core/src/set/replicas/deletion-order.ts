@@ -10,9 +10,9 @@ import {
 import { compareText } from '../../values/integers.ts';
 
 /**
- * The phases in the order of deletion, the least useful first. The original has no rank for some phases: no phase, and those
- * of in-place updates. It deletes their machines together with Terminating ones. So it deletes a machine that is being
- * created before a Failed one (ODD-3 of docs/compatibility/rules-deployments.md).
+ * The phases in the order in which machines are deleted, the least useful phase first. The original ranks machines without a
+ * phase, and those in an in-place update, like Terminating ones. So it deletes a machine that is being created before a
+ * Failed one (ODD-3 of docs/compatibility/rules-deployments.md).
  */
 const USEFULNESS: readonly (MachinePhase | undefined)[] = [
   'Terminating',

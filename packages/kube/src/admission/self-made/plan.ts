@@ -62,8 +62,8 @@ export function planCertificates(have: Certificates, names: readonly string[], n
   const missing = names.filter((name) => !serving?.names.includes(name));
   const trusted = serving !== undefined && serving.until > now && keep.some(({ cert }) => cert === serving.signedBy);
   const due = trusted ? ms(serving.until) - LIFETIMES.renewServingBefore : ms(now);
-  // A certificate expires with its authority. If the authority expires soon, a new certificate would not last longer, and
-  // the next authority signs.
+  // A certificate expires with its authority. If the authority expires soon, a new certificate would not be valid for
+  // longer. It is then signed by the next authority.
   const helps = !trusted || ms(until) > ms(serving.until) + DAY;
   const renew = missing.length > 0 || (due <= ms(now) && helps);
   // Replicas with different names share the certificate, so the names of other replicas stay in it.

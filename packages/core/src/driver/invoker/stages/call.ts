@@ -38,7 +38,7 @@ export interface Call {
 interface Progress {
   /** True if the driver has received the request. Earlier errors come from the class, its Secrets or this process. */
   sent: boolean;
-  /** The Secrets with which the request was made. The Secret objects may change during the call. */
+  /** The Secrets that the request used. The Secret objects may change during the call. */
   secrets?: ClassSecrets;
 }
 
