@@ -11,6 +11,7 @@ import type { Figure } from './machines/figure.ts';
 import { fleetFigures, type Measured, podMemory } from './machines/fleet.ts';
 import { IdleFleet } from './machines/idle-fleet.ts';
 import { machineFigures } from './machines/index.ts';
+import { interruptionFigures } from './machines/interruptions.ts';
 import { planFigures } from './plan.ts';
 import { startFigures } from './start.ts';
 
@@ -93,6 +94,7 @@ const WORKS: Readonly<Record<string, () => Promise<void>>> = {
   'machine-config': () => verify(machineConfigFigures()),
   'hand-over': () => verify(handOverFigures()),
   'machines-empty-zone': () => verify(emptyZoneFigures()),
+  'machines-interruptions': () => verify(interruptionFigures()),
   'machines-drains': () => verify(BlockedDrains.figures()),
   'machines-idle': () => verify(IdleFleet.figures()),
   'machines-pods': () => verify(IdleFleet.podFigures()),

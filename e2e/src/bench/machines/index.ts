@@ -3,6 +3,7 @@ import { emptyZoneFigures } from './empty-zone.ts';
 import { atMost, type Figure } from './figure.ts';
 import { fleetFigures, podMemory } from './fleet.ts';
 import { IdleFleet } from './idle-fleet.ts';
+import { interruptionFigures } from './interruptions.ts';
 
 /**
  * All figures of machines, drains and nodes. The machine controller runs in a separate process, and only this process is
@@ -13,6 +14,7 @@ export async function* machineFigures(): AsyncGenerator<Figure> {
   const { podCount, rssMb } = await podMemory(20_000);
   yield atMost(`${podCount} pods watched: RSS`, rssMb, 200, 'MB');
   yield* emptyZoneFigures();
+  yield* interruptionFigures();
   yield* IdleFleet.figures();
   for await (const { work, counts, machines } of fleetFigures(100, { roll: false, idle: false })) {
     const dies = work.endsWith('→ 0');

@@ -48,6 +48,12 @@ describe('an interrupted machine', () => {
     expect(verbs(nextStep(o, NOON).actions)).toEqual(['keepEvidence', 'deleteInterrupted']);
   });
 
+  test('gets its finalizer before it is deleted, so that its VM is not left behind', () => {
+    const bare = running(stored(at(2)));
+    const o = see({ ...bare, metadata: { ...bare.metadata, finalizers: [] } }, { interruptions: true, node: node() });
+    expect(verbs(nextStep(o, NOON).actions)).toEqual(['addFinalizer']);
+  });
+
   test('is left alone without --interruptions', () => {
     const o = see(running(stored(at(2))), { node: node() });
     expect(verbs(nextStep(o, NOON).actions)).not.toContain('deleteInterrupted');

@@ -1,4 +1,4 @@
-import { Annotations } from '@mcm/api';
+import { Annotations, Finalizers } from '@mcm/api';
 import { isOver, timesOf } from '../../interruption/deadlines.ts';
 import { type Interruption, interruptionOf, printInterruption, sentenceOf } from '../../interruption/notice.ts';
 import { isNodeOf } from '../../node/instance.ts';
@@ -33,7 +33,8 @@ export function planNodeNotice({ machine, node, interruptions }: MachineObservat
 export function planInterruption(o: MachineObservation, now: Date): Plan | undefined {
   const { machine } = o;
   const interruption = o.interruptions ? interruptionOf(machine) : undefined;
-  if (!interruption) return undefined;
+  // Without the finalizer, a deletion would leave the VM behind. The finalizer is added first.
+  if (!interruption || !machine.metadata.finalizers?.includes(Finalizers.MachineControllerManager)) return undefined;
   if (isOver(interruption, now) && isRunning(o)) {
     const message = `The interruption of ${interruption.deadline.toISOString()} has passed, and the VM still runs`;
     return act(
