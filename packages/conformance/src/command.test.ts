@@ -47,7 +47,7 @@ async function run(...args: string[]) {
 
 const TOY = ['--driver', example('toy-driver.ts'), '--config', example('toy.yaml')];
 
-test('the example conforms, and the report says so to people and to CI', async () => {
+test('the example passes all scenarios, and both forms of the report show this', async () => {
   const { code, out, written } = await run(...TOY, '--junit', 'report.xml');
   expect(out).not.toContain('FAIL');
   expect(code).toBe(0);
@@ -58,7 +58,7 @@ test('the example conforms, and the report says so to people and to CI', async (
   expect(xml).toContain('name="initialize" time="0.25"><skipped message="the driver has no initialize"/>');
 });
 
-test('a failure ends with 1, its reason and what users would suffer', async () => {
+test('a failed scenario is reported with its reason and its impact on users, and the exit code is 1', async () => {
   const { code, out, written } = await run('--driver', example('toy-driver.ts'), '--config', WRONG, '--junit', 'r.xml');
   expect(code).toBe(1);
   expect(out).toContain('the volume {"hostPath":{"path":"/data"}} has the id vol-1, but the driver returns none\n');

@@ -15,7 +15,7 @@ afterEach(async () => {
   folder = undefined;
 });
 
-test('the last line comes through a pipe before the process ends', async () => {
+test('the last line is written to the pipe before the process ends', async () => {
   // The import error must be larger than the buffer of a pipe.
   folder = await mkdtemp(join(tmpdir(), 'conformance-'));
   const driver = join(folder, 'talkative.mjs');
@@ -29,7 +29,7 @@ test('the last line comes through a pipe before the process ends', async () => {
   expect(code).toBe(2);
 });
 
-test('a reader that goes away ends nothing: the exit code tells what came of it', async () => {
+test('a closed pipe does not stop the run, and the exit code is that of the result', async () => {
   const child = spawn(process.execPath, [...ARGS, here('../examples/toy-driver.ts')], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });

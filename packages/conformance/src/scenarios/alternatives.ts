@@ -3,7 +3,7 @@ import { expect, Skip } from '../stage/outcome.ts';
 import type { Scenario } from '../stage/scenario.ts';
 import type { Process, Stage } from '../stage/stage.ts';
 
-/** A machine with an offering on record, as the controller calls the driver for it. */
+/** A machine with a recorded alternative, in the form in which the controller passes it to the driver. */
 const withRecord = (machine: Machine, alternative: object): Machine => ({
   ...machine,
   metadata: {

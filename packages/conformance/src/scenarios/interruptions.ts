@@ -3,12 +3,12 @@ import { expect, Skip } from '../stage/outcome.ts';
 import type { Scenario } from '../stage/scenario.ts';
 import type { Process, Stage } from '../stage/stage.ts';
 
-/** The shortest notice that clouds give to most spot VMs. */
+/** The time before the end of a spot VM at which most clouds send the notice. */
 const NOTICE_MS = 120_000;
-/** The longest wait of one call. The controller aborts a call after a minute. */
+/** Time limit of a call that waits for notices. The controller aborts a call after a minute. */
 const LONGEST_WAIT_MS = 50_000;
 
-/** The cloud's switch. @throws Skip if the driver or its cloud has no interruptions */
+/** The function that interrupts a VM of the cloud. @throws Skip if the driver or its cloud has no interruptions */
 function switchOf(stage: Stage, process: Process): NonNullable<Stage['world']['interrupt']> {
   if (!process.invoker.can.interruptions) throw new Skip('the driver has no watchInterruptions');
   const { interrupt } = stage.world;
@@ -16,7 +16,7 @@ function switchOf(stage: Stage, process: Process): NonNullable<Stage['world']['i
   return interrupt;
 }
 
-/** Waits for notices, at most a few times, until there is one for a VM. */
+/** Waits until there is a notice for a VM. The number of calls is limited. */
 async function heard(
   stage: Stage,
   process: Process,

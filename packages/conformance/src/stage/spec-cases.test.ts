@@ -16,7 +16,7 @@ const { providerSpec: schema } = driverReference({
 });
 const spec = { size: 'small', disks: [{ gigabytes: 5 }, { gigabytes: 6 }] };
 
-test('each field of a schema is wrong once, at any depth, and the rest is as it was', () => {
+test('each field at any depth has one case with a wrong value, and its other fields are unchanged', () => {
   expect(wrongTypes(schema, spec).map(({ path, spec: wrong }) => [path, wrong])).toEqual([
     ['size', { ...spec, size: 7 }],
     ['disks', { ...spec, disks: 'a text' }],
@@ -29,7 +29,7 @@ test('each field of a schema is wrong once, at any depth, and the rest is as it 
   ]);
 });
 
-test('each name is misspelt once', () => {
+test('each field has one case with a misspelled name', () => {
   expect(unknownFieldCases(schema, spec).map(({ path, meant }) => `${path} for ${meant}`)).toEqual([
     'siize for size',
     'diisks for disks',

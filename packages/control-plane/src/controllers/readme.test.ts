@@ -35,13 +35,13 @@ const isThere = (place: string): boolean => {
   }
 };
 
-test('every place that the table of rules names is there', () => {
+test('every location in the table of rules exists', () => {
   const places = rows.flatMap(([, , place = '']) => [...place.matchAll(/`([^`]+)`/g)].map(([, path = '']) => path));
   expect(places.length).toBeGreaterThan(50);
   expect(places.filter((place) => !isThere(place))).toEqual([]);
 });
 
-test('every test that the table of rules names is there, and each rule has one', () => {
+test('every test in the table of rules exists, and each rule has one', () => {
   const named = rows.map(([, , , tests = '']) =>
     tests.split('<br>').map((title) => title.trim().replace(/^`|`$/g, '')),
   );

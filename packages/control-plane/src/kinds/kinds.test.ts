@@ -48,7 +48,7 @@ const workload = (spec: Record<string, unknown> = {}) => ({
   },
 });
 
-test('every kind has a schema with metadata, and names of its own', () => {
+test('every kind has a schema with metadata, and unique names', () => {
   const seen = new Set<string>();
   for (const kind of builtinKinds) {
     const id = `${kind.group}/${kind.version}/${kind.plural}`;
@@ -58,7 +58,7 @@ test('every kind has a schema with metadata, and names of its own', () => {
   }
 });
 
-test('lists that merge carry their keys', () => {
+test('lists that are merged have their keys in the schema', () => {
   const spec = kindOf('Pod').schema?.properties?.spec as JsonSchema;
   expect(spec.properties?.containers).toMatchObject({
     'x-kubernetes-list-type': 'map',
@@ -157,7 +157,7 @@ describe('pods', () => {
 });
 
 describe('other kinds', () => {
-  test('a deployment gets its rollout, and its selector stays', () => {
+  test('a deployment gets a default rollout strategy, and its selector is immutable', () => {
     expect(create('Deployment', workload()).object).toMatchObject({
       spec: {
         replicas: 1,
@@ -197,13 +197,13 @@ describe('other kinds', () => {
     expect(create(kind, workload(spec)).causes).toEqual([cause]);
   });
 
-  test('stringData of a secret lands in its data', () => {
+  test('stringData of a secret is encoded into its data', () => {
     const { object } = create('Secret', { data: { a: 'eA==' }, stringData: { a: 'hello' } });
     expect(object).toMatchObject({ type: 'Opaque', data: { a: 'aGVsbG8=' } });
     expect(object).not.toHaveProperty('stringData');
   });
 
-  test('an immutable config map stays as it is', () => {
+  test('an immutable config map cannot be changed', () => {
     expect(update('ConfigMap', { data: { a: '1' }, immutable: true }, { data: { a: '2' } })).toEqual([
       'data: Forbidden: field is immutable when `immutable` is set',
     ]);
@@ -212,7 +212,7 @@ describe('other kinds', () => {
     ]);
   });
 
-  test('a service gets an address that stays', () => {
+  test('a service gets an address that does not change', () => {
     const { object } = create('Service', { spec: { ports: [{ port: 80 }] } });
     expect(object).toMatchObject({
       spec: {
@@ -225,7 +225,7 @@ describe('other kinds', () => {
     expect(update('Service', { spec: { ports: [{ port: 80 }] } }, moved)[0]).toContain('may not change once set');
   });
 
-  test('a namespace is labelled with its name and held by its finalizer', () => {
+  test('a namespace has a label with its name, and a finalizer', () => {
     const { object } = create('Namespace', {});
     expect(object).toMatchObject({
       metadata: { labels: { 'kubernetes.io/metadata.name': 'x' } },
@@ -234,7 +234,7 @@ describe('other kinds', () => {
     });
   });
 
-  test('extended resources of a node are whole numbers', () => {
+  test('extended resources of a node are integers', () => {
     expect(create('Node', { status: { capacity: { 'example.dev/z': '1500m' } } }).causes).toEqual([
       'status.capacity.example.dev/z: Invalid value: "1500m": must be an integer',
       'status.allocatable.example.dev/z: Invalid value: "1500m": must be an integer',

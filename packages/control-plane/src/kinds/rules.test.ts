@@ -352,7 +352,7 @@ test.each<Row>([
   expect(answer.code).toBe(causes.length === 0 ? 201 : 422);
 });
 
-test('amounts are kept to the thousandth, rounded up', async () => {
+test('amounts are rounded up to thousandths', async () => {
   const { body } = await send(
     `${PODS[0]}?dryRun=All`,
     changed(POD, 'spec.containers.0.resources', { requests: { cpu: '1n' } }),

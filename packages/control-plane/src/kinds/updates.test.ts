@@ -220,7 +220,7 @@ test('the claims of a stateful set are immutable, and not validated again', asyn
   expect(causesOf(answer.body)).toEqual(['Forbidden spec']);
 });
 
-test('a priority stands', async () => {
+test('the value of a priority class is immutable', async () => {
   const path = await create('/apis/scheduling.k8s.io/v1/priorityclasses', { value: 1 });
   const answer = await send('PATCH', path, { value: 2, preemptionPolicy: 'x' });
   expect(causesOf(answer.body)).toEqual(['Forbidden value', 'Invalid preemptionPolicy']);

@@ -4,7 +4,7 @@ import { publishedSchema } from './custom-schema.ts';
 const fields = { apiVersion: { type: 'string' }, kind: { type: 'string' }, metadata: { allOf: [] } };
 const EITHER = [{ type: 'integer' }, { type: 'string' }];
 
-it('gives an int-or-string both types in OpenAPI v3, wherever it stands', () => {
+it('gives an int-or-string both types in OpenAPI v3, at any depth', () => {
   const either = { 'x-kubernetes-int-or-string': true };
   const schema = {
     type: 'object',

@@ -80,7 +80,7 @@ describe('a document', () => {
     expect(components.schemas['dev.example.g.v1.ThingList']).toBeDefined();
   });
 
-  it('of core refers to shared definitions and says how lists merge', () => {
+  it('of core refers to shared definitions and contains how lists are merged', () => {
     const { schemas } = document('', 'v1').components;
     expect(schemas['io.k8s.api.core.v1.PodSpec']?.properties?.containers).toMatchObject({
       type: 'array',
@@ -96,7 +96,7 @@ describe('a document', () => {
     });
   });
 
-  it('tells allowed values, texts with their line breaks, and shared scalars by their names', () => {
+  it('contains allowed values, texts with their line breaks, and the names of shared scalars', () => {
     const { schemas } = document('', 'v1').components;
     const ofContainer = schemas['io.k8s.api.core.v1.Container']?.properties ?? {};
     expect(ofContainer.imagePullPolicy).toMatchObject({ type: 'string', enum: ['Always', 'IfNotPresent', 'Never'] });
@@ -118,7 +118,7 @@ describe('a document', () => {
     });
   });
 
-  it('holds everything that it refers to, in every group version', () => {
+  it('contains all definitions that it refers to, in every group version', () => {
     for (const { group, version } of builtinKinds) {
       const { schemas } = document(group, version).components;
       const references = JSON.stringify(document(group, version)).matchAll(/"#\/components\/schemas\/([^"]+)"/g);

@@ -40,7 +40,7 @@ const three: JsonObject = {
 };
 
 describe('lists that merge', () => {
-  it('match items by key, deep down', () => {
+  it('match items by key, at any depth', () => {
     const target: JsonObject = { containers: [{ name: 'a', image: 'i', env: [{ name: 'A', value: '1' }] }] };
     expect(
       patch(target, {
@@ -78,7 +78,7 @@ describe('lists that merge', () => {
     expect(names(patch(three, { containers: [{ $patch: 'replace' }, { name: 'z' }] }))).toEqual(['z']);
   });
 
-  it('take the order of $setElementOrder; what it does not name keeps its place', () => {
+  it('have the order of $setElementOrder, and other items keep their position', () => {
     const order = (list: string[]): JsonObject => ({ '$setElementOrder/containers': list.map((name) => ({ name })) });
     expect(names(patch(three, order(['c', 'a', 'b'])))).toEqual(['c', 'a', 'b']);
     expect(names(patch(three, { ...order(['b', 'd', 'a', 'c']), containers: [{ name: 'd' }] }))).toEqual([
@@ -90,7 +90,7 @@ describe('lists that merge', () => {
     expect(names(patch(three, order(['c', 'b'])))).toEqual(['a', 'c', 'b']);
   });
 
-  it('of scalars lose what $deleteFromPrimitiveList names', () => {
+  it('of scalars lose the values in $deleteFromPrimitiveList', () => {
     expect(patch({ finalizers: ['a', 'b', 'c'] }, { '$deleteFromPrimitiveList/finalizers': ['a', 'c'] })).toEqual({
       finalizers: ['b'],
     });
@@ -109,7 +109,7 @@ describe('everything else', () => {
     });
   });
 
-  it('merges maps, drops nulls, and obeys $patch on maps', () => {
+  it('merges maps, removes nulls, and applies $patch to maps', () => {
     expect(patch({ labels: { a: '1', b: '2' } }, { labels: { a: null, c: '3' } })).toEqual({
       labels: { b: '2', c: '3' },
     });
@@ -124,7 +124,7 @@ describe('everything else', () => {
     });
   });
 
-  it('drops what $patch deletes and keeps other directives where there was nothing', () => {
+  it('removes what $patch deletes, and keeps other directives if the target has no value', () => {
     expect(
       patch(
         {},

@@ -44,12 +44,12 @@ async function readsOfAnEviction(others: number): Promise<number> {
   return reads + found;
 }
 
-test('an eviction reads, and asks the selector of, no budgets but its pod’s, however many the namespace has', async () => {
+test('an eviction reads only the budgets of its pod, independent of the number of others', async () => {
   const alone = await readsOfAnEviction(2);
   expect(await readsOfAnEviction(40)).toBe(alone);
 });
 
-test('a delete that nothing holds up reads its object twice', async () => {
+test('a delete without finalizers and grace period reads its object twice', async () => {
   await using plane = await TestPlane.start('disruption');
   await plane.must('POST', '/api/v1/nodes', { metadata: { name: 'n' } });
   const parse = vi.spyOn(Registry.prototype, 'parse');
@@ -142,6 +142,6 @@ const crd = (name: string): object => ({
   },
 });
 
-test('no request touches more objects because there are others', async () => {
+test('the number of records that a request reads does not depend on the number of others', async () => {
   expect(await touched(70)).toEqual(await touched(2));
 });

@@ -10,7 +10,7 @@ const object = (kind: string, body: Record<string, unknown>): ApiObject => ({
   ...body,
 });
 
-test('zero fields go, structures stay, and what was given otherwise is kept', () => {
+test('zero fields are removed, structures stay, and other given values are kept', () => {
   const pod = object('Pod', {
     spec: {
       nodeName: '',
@@ -34,7 +34,7 @@ test('zero fields go, structures stay, and what was given otherwise is kept', ()
   });
 });
 
-test('quantities become canonical, times go to UTC', () => {
+test('quantities become canonical, and times are converted to UTC', () => {
   const node = object('Node', {
     status: {
       capacity: { cpu: '2000m', memory: '1024Mi', pods: 110 },

@@ -20,7 +20,7 @@ test.each([
   expect(parseLabelSelector(selector)?.(labels)).toBe(matches);
 });
 
-test('nothing asked selects everything', () => {
+test('an empty selector selects everything', () => {
   expect(parseLabelSelector(' ')).toBeUndefined();
 });
 
@@ -63,7 +63,7 @@ test.each([
   expect(found).toEqual(text === 'b>4' ? [4, 5] : selected);
 });
 
-test('a selector of a spec demands the same as the text that says it', () => {
+test('a selector of a spec has the same requirements as its text', () => {
   const selector = {
     matchLabels: { a: '1' },
     matchExpressions: [

@@ -20,13 +20,13 @@ describe('health checks', () => {
     expect(text.endsWith(`${first} check passed\n`)).toBe(true);
   });
 
-  it('answers a single check, and 404 for one that is not there', async () => {
+  it('answers a single check, and 404 for one that does not exist', async () => {
     expect(await read('/readyz/etcd')).toMatchObject({ status: 200, text: 'ok' });
     expect(await read('/readyz/poststarthook/rbac/bootstrap-roles?verbose')).toMatchObject({ status: 200, text: 'ok' });
     expect(await read('/livez/shutdown')).toMatchObject({ status: 404, text: '404 page not found\n' });
   });
 
-  it('leaves checks out, and warns of those it does not have', async () => {
+  it('omits excluded checks, and warns about unknown ones', async () => {
     const { text } = await read('/livez?verbose&exclude=etcd&exclude=foo');
     expect(text).toContain('[+]etcd excluded: ok\n');
     expect(text).toContain('\nwarn: some health checks cannot be excluded: no matches for "foo"\nlivez check passed\n');

@@ -48,7 +48,7 @@ test('settled writes exist after a restart, and revisions continue', async () =>
   expect(again.since('/xs', revision - 1)).toBeUndefined();
 });
 
-test('a copy of the file made while the store runs holds every settled write and no other', async () => {
+test('a copy of the file made while the store runs contains every settled write and no other', async () => {
   const store = openStore();
   store.put('/xs', draft('a'));
   await store.settled();

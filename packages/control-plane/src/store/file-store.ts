@@ -76,7 +76,7 @@ function takeLock(dir: string): DatabaseSync {
 }
 
 /**
- * Creates a folder and its parents. The option `recursive` of Node.js is not used. It never ends if the system refuses
+ * Creates a folder and its parents. The option `recursive` of Node.js is not used: its loop never ends if the system fails
  * without an error, as in `/proc`.
  */
 function makeFolder(dir: string): void {

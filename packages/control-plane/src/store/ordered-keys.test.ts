@@ -5,7 +5,7 @@ import { compareKeys, OrderedKeys } from './ordered-keys.ts';
 const key = fc.integer({ min: 0, max: 3000 }).map((number) => `k${String(number)}`);
 const steps = fc.array(fc.record({ key, gone: fc.boolean() }), { maxLength: 3000, size: 'max' });
 
-test('keys are in order, counted and found, however they came and went', () => {
+test('keys are in order, counted and found after any insertions and removals', () => {
   fc.assert(
     fc.property(steps, fc.integer({ min: 0, max: 400 }), key, key, (all, bulk, from, to) => {
       const keys = new OrderedKeys();

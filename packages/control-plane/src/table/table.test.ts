@@ -54,7 +54,7 @@ describe('humanDuration', () => {
     expect(humanDuration(milliseconds)).toBe(expected);
   });
 
-  it('knows no age of no time', () => {
+  it('returns <unknown> without a time', () => {
     expect(ageOf(undefined, now)).toBe('<unknown>');
     expect(ageOf('yesterday', now)).toBe('<invalid>');
     expect(ageOf('2024-01-01T00:00:00.5Z', now)).toBe('23h');
@@ -99,7 +99,7 @@ describe('toTable', () => {
     return (table.rows as { cells: unknown[] }[])[0]?.cells ?? [];
   };
 
-  it('puts the name first and gives each declared type its cell', () => {
+  it('puts the name first, and formats each cell by its declared type', () => {
     const column = (name: string, type: PrinterColumn['type'], jsonPath: string): PrinterColumn => ({
       name,
       type,
@@ -121,7 +121,7 @@ describe('toTable', () => {
     ).toEqual(['a', 3, 1, 1.5, '{"k":"v"}', true, '3', 'True', null, null, '60s']);
   });
 
-  it('describes a custom column by its path unless it says more', () => {
+  it('describes a custom column by its path unless it has a description', () => {
     const columns: PrinterColumn[] = [{ name: 'Size', type: 'integer', jsonPath: '.spec.size', priority: 1 }];
     const table = toTable({ ...base, columns }, [], { now, includeObject: 'None', listMeta: { resourceVersion: '9' } });
     expect(table).toMatchObject({ metadata: { resourceVersion: '9' }, rows: [] });
@@ -134,12 +134,12 @@ describe('toTable', () => {
     });
   });
 
-  it('shows an age of custom kinds, the bare time of built-in ones, when nothing is declared', () => {
+  it('shows the age for custom kinds and the creation time for built-in ones, if no columns are declared', () => {
     expect(cells([])).toEqual(['a', '60s']);
     expect(cells([], false)).toEqual(['a', '2024-01-01T23:59:00Z']);
   });
 
-  it('turns the time that a built-in column gives into an age of type string', () => {
+  it('converts the time in a built-in column to an age of type string', () => {
     const columns: PrinterColumn[] = [
       { name: 'Age', type: 'date', value: ({ metadata }) => metadata.creationTimestamp ?? null },
     ];
@@ -148,7 +148,7 @@ describe('toTable', () => {
     expect(cells(columns, false)).toEqual(['60s']);
   });
 
-  it('leaves the place and the cell of the name to a built-in kind', () => {
+  it('uses the position and the cell of the name that a built-in kind defines', () => {
     const columns: PrinterColumn[] = [
       { name: 'Kind', type: 'string', value: ({ kind }) => kind },
       { name: 'Name', type: 'string', priority: 1, value: ({ metadata }) => `${metadata.name} (default)` },
@@ -158,7 +158,7 @@ describe('toTable', () => {
     expect(cells(columns, false)[1]).toBe('a (default)');
   });
 
-  it('gives a row the conditions that its kind tells', () => {
+  it('adds the conditions that the kind defines to a row', () => {
     const conditions = [{ type: 'Completed', status: 'True' }];
     const rows = (found: JsonObject[]) =>
       toTable({ ...base, rowConditions: () => found }, [object], { now, includeObject: 'None' }).rows;
@@ -177,13 +177,13 @@ describe('toTable', () => {
   });
 });
 
-it('a path that meets too many values of an object finds none', () => {
+it('a path with too many values in an object returns none', () => {
   let deep: JsonObject = { a: 1 };
   for (let level = 0; level < 200; level += 1) deep = { a: deep };
   expect(compileJsonPath('..a..a')(deep)).toHaveLength(200 * 100 + 100);
   expect(compileJsonPath('..a..a..a..a..a..a')(deep)).toEqual([]);
 });
 
-it('a filter with a long blank is read once', () => {
+it('a filter with many blanks is refused in linear time', () => {
   expect(() => compileJsonPath(`[?(a${' '.repeat(200_000)}b)]`)).toThrow(JsonPathError);
 });

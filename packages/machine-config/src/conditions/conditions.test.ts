@@ -20,7 +20,7 @@ const first = condition('Updating', 'False', 'first', 't1');
 const other = condition('Updated', 'True', 'other', 't2');
 const last = condition('Updating', 'True', 'last', 't3');
 
-test('of several conditions of one type the last one counts', () => {
+test('if there are several conditions of one type, the last one counts', () => {
   expect(conditionOf([first, other, last], 'Updating')).toEqual(last);
 });
 
@@ -36,7 +36,7 @@ test('a condition replaces all of its type, and keeps the time of the last one w
   expect(changed).toEqual([other, condition('Updating', 'False', 'first', 'now')]);
 });
 
-test('a pool without a ControllerConfig fails in the words of the original', () => {
+test('a pool without a ControllerConfig fails with the message of the original', () => {
   const pool = { metadata: { name: 'worker' }, spec: { configuration: { name: 'r' } } } as unknown as MachineConfigPool;
   const facts = { pools: [pool], nodes: [], controllerConfig: undefined, machineConfig: () => undefined, now: 'now' };
   expect(planPool({ pool, ...facts }).error).toBe(

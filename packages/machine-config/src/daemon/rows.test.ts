@@ -148,7 +148,7 @@ test('a node without a state is not Done, although it has its target [M18]', () 
   expect(decide(view('test1', 'test1', 'test1', ''))).toEqual({ kind: 'write', annotations: { [State]: 'Done' } });
 });
 
-test('None needs no drain, a reboot among others does [M19]', () => {
+test('the action None needs no drain, and a list of actions with a reboot needs one [M19]', () => {
   const never = () => true;
   expect(needsDrain([{ type: 'None' }], never)).toBe(false);
   expect(needsDrain([{ type: 'None' }, { type: 'Reboot' }], never)).toBe(true);

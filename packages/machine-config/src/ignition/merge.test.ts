@@ -56,7 +56,7 @@ test('a parent of an earlier merge can be merged again', () => {
   );
 });
 
-test('of files, directories and links with one path the last config’s stays, of headers those with a value', () => {
+test('files, directories and links of the last config replace others with the same path, and headers without a value are removed', () => {
   const of = (storage: IgnitionConfig['storage']): IgnitionConfig => ({
     ...emptyIgnition(),
     ...(storage && { storage }),

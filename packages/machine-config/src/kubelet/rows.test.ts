@@ -108,7 +108,7 @@ test('settings that do not belong to the cluster are valid [K6]', () => {
   expect(() => validateKubeletConfig(config('k', 'x', { kubeletConfig: { maxPods: 100 } }))).not.toThrow();
 });
 
-test('the log level is 0 to 10 [K7]', () => {
+test('log levels from 0 to 10 are valid [K7]', () => {
   for (const logLevel of [0, 2, 10, undefined]) {
     const spec = logLevel === undefined ? {} : { logLevel };
     expect(() => validateKubeletConfig(config('k', 'x', spec))).not.toThrow();

@@ -131,7 +131,7 @@ export function deploymentWrites(
   });
 }
 
-/** A write, unless it changes nothing. */
+/** The write to a deployment; none if nothing changes. */
 function writeOf(
   { metadata: { name, namespace = '', uid, resourceVersion } }: MachineDeployment,
   marks: Marks,

@@ -2,7 +2,7 @@ import { Annotations } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 import type { NodeNotice } from './sources.ts';
 
-/** Notices of these sources are written and removed by the daemon. Other agents use other IDs. */
+/** The start of the IDs of notices that the daemon writes and removes. Other agents use other IDs. */
 const OURS = /^(azure|gce)-/;
 
 /**

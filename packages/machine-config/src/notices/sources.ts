@@ -7,7 +7,7 @@ export interface NodeNotice {
   readonly kind: 'Terminate' | 'Maintenance';
   /** RFC 3339. Absent: the cloud acts within `withinMs` after the first report. */
   readonly deadline?: string | undefined;
-  /** The shortest notice of the cloud for this kind. */
+  /** The time between a notice of this kind and its event, at the least. */
   readonly withinMs: number;
   readonly detail: string;
 }
@@ -17,11 +17,14 @@ export type NoticeSource = (transport: Transport, signal: AbortSignal) => Promis
 
 /** Azure gives a spot VM at least this time. Source: learn.microsoft.com, Scheduled Events for Linux VMs. */
 const AZURE_PREEMPT_MS = 30_000;
-/** Azure announces other events at least this time before. Source: the same. */
+/**
+ * Azure announces all other events at least this time before they start. Source: learn.microsoft.com, Scheduled Events for
+ * Linux VMs.
+ */
 const AZURE_EVENT_MS = 5 * 60_000;
 /** Compute Engine gives a preempted VM this time. Source: cloud.google.com, preemption process. */
 const GCE_PREEMPT_MS = 30_000;
-/** Compute Engine announces host maintenance this time before. Source: cloud.google.com, maintenance events. */
+/** Compute Engine announces host maintenance this time before it starts. Source: cloud.google.com, maintenance events. */
 const GCE_MAINTENANCE_MS = 60_000;
 
 const azureEvents = z.looseObject({
@@ -44,8 +47,8 @@ const AZURE_KINDS: Readonly<Record<string, NodeNotice['kind']>> = {
 };
 
 /**
- * Scheduled Events of Azure. The service reports the events of all VMs of an availability set, so only those of this VM count.
- * `Freeze` is a pause of seconds, and needs no reaction.
+ * Reads Scheduled Events of Azure. The service reports the events of all VMs in an availability set, so only those of this
+ * VM count. `Freeze` pauses the VM for a few seconds, so it is ignored.
  */
 export const azureSource =
   (vmName: string): NoticeSource =>
@@ -61,7 +64,7 @@ export const azureSource =
         {
           id: `azure-${EventId}`,
           kind,
-          // A started event has no time.
+          // An event that has started has no time.
           deadline: Number.isNaN(at) ? undefined : new Date(at).toISOString(),
           withinMs: EventType === 'Preempt' ? AZURE_PREEMPT_MS : AZURE_EVENT_MS,
           detail: `${EventType}${Description === '' ? '' : `: ${Description}`}`,
@@ -71,8 +74,8 @@ export const azureSource =
   };
 
 /**
- * Preemption and host maintenance of Compute Engine. A live migration (`MIGRATE_ON_HOST_MAINTENANCE`) pauses the VM for less
- * than a second, and needs no reaction.
+ * Reads notices of preemption and host maintenance from Compute Engine. A live migration (`MIGRATE_ON_HOST_MAINTENANCE`)
+ * pauses the VM for less than a second, so it is ignored.
  */
 export const gceSource: NoticeSource = async (transport, signal) => {
   const value = async (key: string): Promise<string> =>

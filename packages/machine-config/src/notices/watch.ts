@@ -14,9 +14,9 @@ import {
 import { planNotice } from './plan.ts';
 import type { NoticeSource } from './sources.ts';
 
-/** The shortest notice is 30 s, so a look must not take long. The services allow one request each second. */
+/** Interval of the reads. It is short, because the shortest notice is 30 s. The services allow one request per second. */
 const LOOK_EVERY_MS = 2_000;
-/** A metadata service on the same host answers at once, or not at all. */
+/** Time limit of a read. The metadata service is on the same host, so it answers at once or not at all. */
 const LOOK_FOR_MS = 5_000;
 
 /** The source of notices of a node, and the Node that gets them. */
@@ -60,7 +60,7 @@ async function look({ source, metadata, client, node, wrote, clock, log }: Notic
     const body = { metadata: { uid, annotations: { [Annotations.Interruption]: value } } };
     wrote(await client.resource(nodes).patch(name, { type: 'merge', body }, { signal }));
   } catch (error) {
-    // The Node was deleted or replaced. The next look writes to the new one.
+    // The Node was deleted or replaced. The next read writes to the new one.
     if (!isNotFound(error) && !isConflict(error)) throw error;
   } finally {
     timer.cancel();

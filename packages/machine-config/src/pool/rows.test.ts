@@ -40,7 +40,7 @@ test.each<[row: string, roles: string[], expected: string[]]>([
   expect(names(poolsOfNode(node('n', roles), POOLS))).toEqual(expected);
 });
 
-test('two custom pools claim a node, by two labels or one [P6] [P7]', () => {
+test('a node that two custom pools claim, by two labels or one, is an error [P6] [P7]', () => {
   expect(() => poolsOfNode(node('n', ['infra', 'infra2']), POOLS)).toThrow('belongs to 2 custom roles');
   const twin = { ...pool('twin'), spec: pool('infra').spec } as MachineConfigPool;
   expect(() => poolsOfNode(node('n', ['infra']), [...POOLS, twin])).toThrow('belongs to 2 custom roles');
@@ -121,7 +121,7 @@ const withConditions = (...conditions: [type: string, status: string][]): Node =
     status: { conditions: conditions.map(([type, status]) => ({ type, status })) },
   }) as unknown as Node;
 
-test('readiness [N2, N3, N1]', () => {
+test('a node is ready without bad conditions, also if Ready is absent [N2, N3, N1]', () => {
   const ready = [
     [['Ready', 'True']],
     [['DiskPressure', 'False']],
@@ -144,7 +144,7 @@ test('readiness [N2, N3, N1]', () => {
   expect(isReady({ ...withConditions(), spec: { unschedulable: true } } as Node)).toBe(false);
 });
 
-test('unavailable nodes [N9, N10, N5]', () => {
+test('a node is unavailable during an update, if it is not Ready, or with a desired image [N9, N10, N5]', () => {
   expect([].filter(isUnavailable)).toEqual([]);
   const nodes = [at('n0', 'V0', 'V1'), at('n1', 'V1', 'V1'), at('n2', 'V1', 'V1', 'NR')];
   expect(names(nodes.filter(isUnavailable))).toEqual(['n0', 'n2']);
@@ -199,7 +199,7 @@ test.each([5, 3])(
   },
 );
 
-test('zones by bytes, the oldest first within one, nodes without a zone last [C15]', () => {
+test('nodes are ordered by zone in byte order and then by age, and nodes without a zone are last [C15]', () => {
   const zoned = (name: string, zone: string | undefined, day: number): Node => {
     const one = at(name, 'V0', 'V0');
     one.metadata.creationTimestamp = `2026-01-0${day}T00:00:00Z`;
@@ -292,7 +292,7 @@ test('a pool can be Updated and Degraded when the rendering failed [S15]', () =>
   expect(find('Degraded')).toMatchObject({ status: 'True', message: '' });
 });
 
-test('writes to nodes [A1] [A5] [A6]', () => {
+test('a node that waits gets the target and the taint, and an updated node loses the taint [A1] [A5] [A6]', () => {
   const plan = planPool(snapshot(pool('worker'), old('a')));
   expect(plan.nodes).toEqual([
     {
@@ -386,7 +386,7 @@ test('an empty pool is updated, but not while one of its references is unresolve
   expect(updated({ unresolved: 'MachineDeployment default/x is not found' })).toBe('False');
 });
 
-test('decisions: keys and states are the original’s and case-sensitive; Ready nodes on another config count under the old name only', () => {
+test('keys and states are those of the original and case-sensitive, and Ready nodes with another config count only under the old name', () => {
   const key = (name: string) => `machineconfiguration.openshift.io/${name}`;
   const said = (state: string) =>
     ({

@@ -106,7 +106,7 @@ test('a child without a source that removes the parent’s compression is refuse
   expect(plan.condition).toMatchObject({ status: 'True', message: expect.stringContaining('/etc/a') });
 });
 
-test('decision, paused: a paused pool is not rendered, unless an option of the controller requires it', () => {
+test('a paused pool is not rendered, unless an option of the controller requires it', () => {
   const pool = poolAt('rendered-worker-other');
   const paused = { ...pool, spec: { ...pool.spec, paused: true } } as MachineConfigPool;
   expect(look(paused, [withFile('a', 'x')])).toEqual({ events: [] });
@@ -114,7 +114,7 @@ test('decision, paused: a paused pool is not rendered, unless an option of the c
   expect(configuration?.name).toMatch(/^rendered-worker-/);
 });
 
-test('a render that is too large fails in the words of the original', () => {
+test('a render that is too large fails with the message of the original', () => {
   const huge = withFile('a', 'x'.repeat(1_600_000));
   expect(look(poolAt(undefined), [huge]).error).toMatch(
     /^size validation failed: rendered MachineConfig \S+ is too large \(\d+ bytes, max 1572864 bytes\)/,

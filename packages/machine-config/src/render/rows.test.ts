@@ -33,7 +33,7 @@ const file = (path: string, data: string, more: object = {}) => ({
 const files = (...list: object[]) => ignition({ storage: { files: list } });
 const merged = (...configs: MachineConfig[]) => mergeMachineConfigs(configs, BASE)?.spec;
 
-test('fips only [R4]', () => {
+test('a MachineConfig with only fips is merged with the defaults [R4]', () => {
   expect(merged(config('a', { fips: true }))).toEqual({
     osImageURL: 'base',
     baseOSExtensionsContainerImage: '',
@@ -77,7 +77,7 @@ test('the last MachineConfig of a user sets the OS image, a generated one never 
   expect(merged(generated)?.osImageURL).toBe('base');
 });
 
-test('valid fields of a MachineConfig [R15] [R16]', () => {
+test('invalid fields of a MachineConfig are refused, and known extensions are valid [R15] [R16]', () => {
   const bad: MachineConfigSpec[] = [
     { config: { storage: {} } },
     { config: files(file('/a', '1', { mode: 0o1777 })) },
@@ -91,7 +91,7 @@ test('valid fields of a MachineConfig [R15] [R16]', () => {
   }
 });
 
-test('a spec 2 config with a duplicate file and a duplicate unit [R22]', () => {
+test('the last file and the last unit of a spec 2 config with duplicates stay [R22]', () => {
   const v2 = {
     ignition: { version: '2.2.0' },
     storage: { files: ['1', '2'].map((data) => ({ filesystem: 'root', ...file('/a', data) })) },
@@ -141,7 +141,7 @@ test('a directory of the child replaces a file [R26]', () => {
   expect(storage).toEqual({ directories: [{ path: '/p' }] });
 });
 
-test('the names of the original [R27]', () => {
+test('rendered configs have the names of the original [R27]', () => {
   const plain = { config: ignition({}), extensions: [], kernelArguments: [], kernelType: 'default' };
   expect(renderedName('worker', plain)).toBe('rendered-worker-6da92b29d98fcd722bbf117520c22ee4');
   const full = {
@@ -219,7 +219,7 @@ test.each<[row: string, before: object, after: object, allowed: boolean]>([
   expect(change(before, after) === undefined).toBe(allowed);
 });
 
-test('versions, and disks with and without permission to change [X1] [X2]', () => {
+test('an unknown version cannot be applied, and changed disks only with permission [X1] [X2]', () => {
   const next = config('new', { config: { ignition: { version: '4.0.0' } } });
   expect(irreconcilable(config('old', { config: ignition({}) }), next)?.message).toContain('unknown version');
   const disks = { storage: { disks: [{ device: '/dev/sdb' }] } };

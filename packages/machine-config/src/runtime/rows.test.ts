@@ -20,7 +20,7 @@ const verdict = (wanted: ContainerRuntimeConfiguration): string => {
   }
 };
 
-test('pidsLimit: 0 or at least 20', () => {
+test('pidsLimit must be 0 or at least 20', () => {
   for (const pidsLimit of [0, 20, 4096]) expect(verdict({ pidsLimit })).toBe('valid');
   for (const pidsLimit of [1, 19, -1]) {
     expect(verdict({ pidsLimit })).toBe(
@@ -29,17 +29,17 @@ test('pidsLimit: 0 or at least 20', () => {
   }
 });
 
-test('logSizeMax: a positive value is more than 8192', () => {
+test('a positive logSizeMax must be more than 8192', () => {
   for (const logSizeMax of [8193, '10Mi', 0, -1, '8.2k']) expect(verdict({ logSizeMax })).toBe('valid');
   for (const logSizeMax of [8192, '8Ki', '8.1k', 1, 'much']) expect(verdict({ logSizeMax })).toContain('logSizeMax');
 });
 
-test('overlaySize: not negative', () => {
+test('overlaySize must not be negative', () => {
   for (const overlaySize of ['8G', 0, '1']) expect(verdict({ overlaySize })).toBe('valid');
   for (const overlaySize of ['-8G', '8 G']) expect(verdict({ overlaySize })).toContain('overlaySize');
 });
 
-test('logLevel: one of seven values, in lower case', () => {
+test('logLevel must be one of seven values in lower case', () => {
   for (const logLevel of ['error', 'fatal', 'panic', 'warn', 'info', 'debug', 'trace', '']) {
     expect(verdict({ logLevel })).toBe('valid');
   }
@@ -47,7 +47,7 @@ test('logLevel: one of seven values, in lower case', () => {
   expect(verdict({ defaultRuntime: 'kata' })).toContain('must be one of crun, runc');
 });
 
-test('store path: absolute, of plain characters, without a doubled slash; all stores need a feature gate', () => {
+test('the path of a store must be absolute, with plain characters and single slashes, and all stores need a feature gate', () => {
   for (const path of ['/var/lib/stores', '/a.b_c-d/1']) {
     expect(verdict({ additionalImageStores: [{ path }] })).toContain('feature gate');
   }

@@ -48,7 +48,7 @@ test.each([
   expect(answer).toMatchObject({ code: 403, body: { message: `pods "p" is forbidden: ${message}` } });
 });
 
-test('addresses of services: ranges and addresses are kept in one way of writing, and stay', async () => {
+test('ranges and addresses of services must be in canonical form, and cannot be changed', async () => {
   await using plane = await TestPlane.start();
   const networking = '/apis/networking.k8s.io/v1';
   const range = { metadata: { name: 'r' }, spec: { cidrs: ['10.1.0.0/16'] } };
@@ -69,7 +69,7 @@ test('addresses of services: ranges and addresses are kept in one way of writing
   expect(odd.code).toBe(422);
 });
 
-test('volume attributes classes say the same forever', async () => {
+test('volume attributes classes are immutable', async () => {
   await using plane = await TestPlane.start();
   const path = '/apis/storage.k8s.io/v1/volumeattributesclasses';
   const object = { metadata: { name: 'v' }, driverName: 'd.example', parameters: { iops: '1' } };

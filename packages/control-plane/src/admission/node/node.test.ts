@@ -65,7 +65,7 @@ describe('pods', () => {
       },
     });
 
-  test('of another node are not its to delete, to evict or to report on', async () => {
+  test('of another node cannot be deleted, evicted or updated by it', async () => {
     await run('mine', 'n-1');
     await run('other', 'n-2');
     expect((await asNode('DELETE', `${PODS}/other`)).body.message).toBe(

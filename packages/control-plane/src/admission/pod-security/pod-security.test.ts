@@ -142,7 +142,7 @@ describe('a namespace', () => {
   const run = (name: string, spec: object = {}) =>
     call('POST', `${CORE}/pods`, { body: { metadata: { name }, spec: pod(spec) } });
 
-  test('that enforces refuses, one that warns warns', async () => {
+  test('that enforces a level refuses a pod, and one that warns returns a warning', async () => {
     await label({ enforce: 'baseline', 'warn-version': 'v1.18', warn: 'restricted' });
     const { status, body } = await run('a', { hostIPC: true });
     expect([status, body.message]).toEqual([
@@ -154,7 +154,7 @@ describe('a namespace', () => {
     expect(answer.warnings.join()).toContain('would violate PodSecurity \\"restricted:v1.18\\": allowPrivilege');
   });
 
-  test('that enforces warns of workloads, and never refuses them', async () => {
+  test('that enforces a level warns about workloads, and never refuses them', async () => {
     await label({ enforce: 'baseline' });
     const template = { metadata: { labels: { a: 'b' } }, spec: { containers: [C], hostNetwork: true } };
     const { status, warnings } = await call('POST', '/apis/apps/v1/namespaces/default/deployments', {

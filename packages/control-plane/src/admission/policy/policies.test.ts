@@ -203,14 +203,14 @@ describe('parameters', () => {
     expect((await create({ a: '1' })).status).toBe(422);
   });
 
-  test('that do not exist', async () => {
+  test('that do not exist cause a refusal with Deny', async () => {
     await withParams({ name: 's', parameterNotFoundAction: 'Deny' });
     expect((await create({ a: '1' })).body.message).toContain(
       'no params found for policy binding with `Deny` parameterNotFoundAction',
     );
   });
 
-  test('that are optional', async () => {
+  test('that do not exist are ignored with Allow', async () => {
     await withParams({ name: 's', parameterNotFoundAction: 'Allow' });
     expect((await create({ a: '1' })).status).toBe(201);
   });

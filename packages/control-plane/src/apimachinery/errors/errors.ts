@@ -196,7 +196,7 @@ export const tooLong = (field: string, limit: number): StatusCause => ({
   field,
 });
 
-/** The type of a JSON value, with the name of Go's decoder. */
+/** The type of a JSON value, as Go's decoder names it. */
 export const jsonTypeOf = (value: unknown): string =>
   value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value;
 

@@ -21,7 +21,7 @@ async function send(method: string, path: string, body: Json): Promise<{ code: n
 const messages = (body: Json): string[] =>
   ((body.details ?? {}) as { causes?: { message: string }[] }).causes?.map(({ message }) => message) ?? [];
 
-test('a note of an empty field is in no JSON, goes with copies and can be forgotten', () => {
+test('the record of an empty field is not in the JSON, is copied with the object, and can be removed', () => {
   const record: Json = { a: 1 };
   expect(given(record, 'list')).toBe(null);
   noteEmpty(record, 'list', []);
@@ -63,7 +63,7 @@ test.each([
   expect(messages(body)).toContain(`Unsupported value: ${shown}: supported values: "storage"`);
 });
 
-test('the difference of a claim shows an empty list as the request had it; what is stored has none', async () => {
+test('the diff of a claim shows an empty list as in the request, and the stored object has none', async () => {
   const path = '/api/v1/namespaces/default/persistentvolumeclaims';
   const spec = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' }, limits: {} } };
   const made = await send('POST', path, { metadata: { name: 'c' }, spec });
@@ -78,7 +78,7 @@ test('the difference of a claim shows an empty list as the request had it; what 
   expect(String(refused.body.message)).toContain('+ "AccessModes": null,');
 });
 
-test('an autoscaler with an empty list of policies is refused; without one it gets the usual ones', async () => {
+test('an autoscaler with an empty list of policies is refused, and one without a list gets the defaults', async () => {
   const path = '/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers';
   const scaler = (scaleUp: Json): Json => ({
     metadata: { name: 'h' },

@@ -26,7 +26,7 @@ describe('quantities', () => {
     expect(canonicalQuantity(given)).toBeUndefined();
   });
 
-  test('the canonical form has the same value and stays as it is', () => {
+  test('the canonical form has the same value, and is its own canonical form', () => {
     const suffix = fc.constantFrom('', 'm', 'k', 'M', 'G', 'Ki', 'Mi', 'Gi');
     fc.assert(
       fc.property(fc.integer({ min: -100_000, max: 100_000 }), suffix, (mantissa, unit) => {

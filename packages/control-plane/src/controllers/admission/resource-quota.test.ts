@@ -13,7 +13,7 @@ const pod = (name: string) => ({
   },
 });
 
-test('a quota counts what was there before it, what ends and what is deleted, and follows its own limits', async () => {
+test('a quota counts earlier objects, finished pods and deletions, and follows changes of its limits', async () => {
   await using plane = await TestPlane.start('resourcequota');
   const status = async () => (await plane.must('GET', QUOTA)).status;
   for (const name of ['a', 'b', 'c']) await plane.must('POST', `${V1}/pods`, pod(name));

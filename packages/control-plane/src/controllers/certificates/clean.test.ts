@@ -27,7 +27,7 @@ test.each([
   expect(expires(request(status))).toBe(at);
 });
 
-test('a request goes with its certificate, should that end sooner', () => {
+test('a request is deleted when its certificate expires, if that is earlier', () => {
   const ended = createAuthority(new Date('2010-01-01')).certificate;
   const status = { conditions: [condition('Approved')], certificate: Buffer.from(ended).toString('base64') };
   expect(expires(request(status))).toBeLessThan(Date.parse(CREATED));

@@ -30,7 +30,7 @@ const signatures = async (plane: TestPlane): Promise<Record<string, string>> => 
   return Object.fromEntries(Object.entries(data).filter(([key]) => key !== 'kubeconfig'));
 };
 
-test('cluster-info is signed with every token that may sign, and the signature goes with the token', async () => {
+test('cluster-info is signed with every token that may sign, and the signature is removed with the token', async () => {
   await using plane = await start();
   await giveToken(plane);
   const [header = '', , signature] = ((await signatures(plane))['jws-kubeconfig-abc123'] ?? '').split('.');

@@ -70,7 +70,7 @@ test('pods that are unready, dying or evicted are not healthy', () => {
   expect(count.lookAgainAt).toEqual(new Date('2024-01-01T00:01:00Z'));
 });
 
-test('an eviction that came to nothing is given back after two minutes, and one that took effect at once', () => {
+test('the disruption of an eviction is returned after two minutes if the pod still exists, and at once if it is deleted', () => {
   const pods = [pod('late', true), pod('gone', true, { deletionTimestamp: '2024-01-01T00:00:00Z' })];
   const disruptedPods = { late: '2023-12-31T23:58:00Z', gone: '2024-01-01T00:00:00Z' };
   const held = budget({ minAvailable: 0 }, { disruptedPods });
@@ -79,7 +79,7 @@ test('an eviction that came to nothing is given back after two minutes, and one 
   expect(statusPatch(held, count, now)).toMatchObject({ disruptedPods: null });
 });
 
-test('a status that stands is not written again', () => {
+test('a status that does not change is not written again', () => {
   const view = { budget: budget({ minAvailable: 1 }), pods: three, scale: undefined, now };
   const patch = statusPatch(view.budget, countBudget(view), now);
   expect(patch).toMatchObject({

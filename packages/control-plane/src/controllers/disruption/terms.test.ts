@@ -44,7 +44,7 @@ test('a pod that a budget selects shares exactly one term with it', () => {
   );
 });
 
-test('budgets that ask for other labels, and those of other namespaces, are not looked at', () => {
+test('budgets with other labels and budgets of other namespaces are not read', () => {
   const web = pod({ app: 'web', tier: 'front' });
   expect(common(budget({ matchLabels: { app: 'db' } }), web)).toEqual([]);
   expect(common(budget({ matchExpressions: [{ key: 'app', operator: 'In', values: ['db', 'cache'] }] }), web)).toEqual(

@@ -20,7 +20,7 @@ test('every namespace has the account default, also after its deletion, but no t
   expect(plane.errors).toEqual([]);
 });
 
-test('every namespace has the certificate of the authority; one that is changed or deleted is put right', async () => {
+test('every namespace has the certificate of the authority, and a changed or deleted one is restored', async () => {
   // Only a plane with a socket has a CA from the start.
   const plane = await startControlPlane({
     port: 0,

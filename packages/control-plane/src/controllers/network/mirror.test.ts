@@ -25,7 +25,7 @@ const endpoints = (plane: TestPlane, subsets: unknown, metadata: Fields = {}): P
 const one = [{ addresses: [{ ip: '10.1.0.1' }], ports }];
 const start = (): Promise<TestPlane> => TestPlane.start('endpointslicemirroring', 'garbage-collector');
 
-test('endpoints that are kept by hand are mirrored, and go with them', async () => {
+test('endpoints that users write are mirrored, and their slices are deleted with them', async () => {
   await using plane = await start();
   await service(plane);
   const annotations = { a: 'b', 'endpoints.kubernetes.io/last-change-trigger-time': '2024-01-01T00:00:00Z' };
@@ -72,7 +72,7 @@ test.each<[string, Fields, Fields]>([
   expect(await plane.list(SLICES)).toEqual([]);
 });
 
-test('mirrored slices come and go with the service and its selector', async () => {
+test('mirrored slices are created and deleted with the service and its selector', async () => {
   await using plane = await start();
   await endpoints(plane, one);
   expect(await plane.list(SLICES)).toEqual([]);
@@ -87,7 +87,7 @@ test('mirrored slices come and go with the service and its selector', async () =
   expect(plane.errors).toEqual([]);
 });
 
-test('a mirrored slice that was changed or deleted is put right; one with other ports is used again', async () => {
+test('a mirrored slice that was changed or deleted is restored, and one with other ports is reused', async () => {
   await using plane = await start();
   await service(plane);
   await endpoints(plane, one);

@@ -97,7 +97,7 @@ test('endpoints: ports that the same pods offer share a subset, a port that only
   ]);
 });
 
-test('a secret that asks for the token of an account gets one, and goes with the account', async () => {
+test('a secret that requests the token of an account gets one, and is deleted with the account', async () => {
   await using plane = await TestPlane.start('serviceaccount-token');
   const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'bot' } };
   await plane.must('POST', `${V1}/serviceaccounts`, account);

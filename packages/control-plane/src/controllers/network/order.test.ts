@@ -14,7 +14,7 @@ test.each([
   expect(fnv128a(dumped)).toBe(hash);
 });
 
-test('ports of endpoints stand by the hash of what they are', () => {
+test('ports of endpoints are ordered by the hash of their fields', () => {
   const ports = [
     port('a', 80),
     port('b', 81),
@@ -27,13 +27,13 @@ test('ports of endpoints stand by the hash of what they are', () => {
   expect(orderPorts([...ports].reverse())).toEqual(orderPorts(ports));
 });
 
-test('ports of slices stand by another hash: their fields may be absent', () => {
+test('ports of slices are ordered by another hash, because their fields may be absent', () => {
   const ports = [port('a', 80), port('b', 81)];
   expect(orderSlicePorts(ports).map(({ name }) => name)).toEqual(['b', 'a']);
   expect(orderSlicePorts([...ports].reverse())).toEqual(orderSlicePorts(ports));
 });
 
-test('subsets stand by the hash of their addresses and ports', () => {
+test('subsets are ordered by the hash of their addresses and ports', () => {
   const full = {
     addresses: [
       {

@@ -60,7 +60,7 @@ test.each<[string, readonly ApiObject[], Parameters<typeof planSlices>[1], strin
   expect(shown(known, groups)).toEqual(expected);
 });
 
-test('an endpoint that changed is written where it stands, and so is a slice with other labels', () => {
+test('a changed endpoint stays in its slice, and a slice with other labels is updated', () => {
   const changed = endpoint('p101', { conditions: { ready: false } });
   const wanted = [endpoint('p100'), changed, endpoint('p102')];
   const { update } = planSlices([full, rest], [group([...many(0, 100), ...wanted])], () => true);

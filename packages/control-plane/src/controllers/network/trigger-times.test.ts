@@ -15,7 +15,7 @@ const pod = (name: string, since: string): ApiObject => ({
   status: { conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: since }] },
 });
 
-test('endpoints are annotated with the earliest change since they were looked at last', () => {
+test('endpoints are annotated with the earliest change since the last sync', () => {
   const times = new TriggerTimes();
   const [a, b, c] = ['2024-01-01T00:01:00Z', '2024-01-01T00:02:00Z', '2024-01-01T00:03:00Z'] as const;
   expect(times.changeOf('s', service, [pod('a', a)])).toEqual(new Date('2024-01-01T00:00:00Z'));
@@ -25,7 +25,7 @@ test('endpoints are annotated with the earliest change since they were looked at
   expect(times.changeOf('s', service, [])).toEqual(new Date('2024-01-01T00:00:00Z'));
 });
 
-test('the annotation goes when no change is known', () => {
+test('the annotation is removed if no change is known', () => {
   expect(triggerAnnotation(new Date('2024-01-01T00:00:10Z'))).toEqual({ [TRIGGER_TIME]: '2024-01-01T00:00:10Z' });
   expect(triggerAnnotation(undefined)).toEqual({ [TRIGGER_TIME]: null });
   expect(withoutNulls(triggerAnnotation(undefined))).toEqual({});

@@ -19,7 +19,7 @@ test('a controller that reads an object and writes it again loses no digit of it
   expect(bodies).toEqual([expect.stringContaining(`"num":${LARGE}}`)]);
 });
 
-test('an empty list is not sent, as if by protobuf; a patch takes it away', async () => {
+test('an empty list is not sent, as with protobuf, and a patch removes it', async () => {
   const bodies: unknown[] = [];
   const api = new Api({
     async handle(request) {

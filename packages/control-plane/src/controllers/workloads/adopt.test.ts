@@ -68,7 +68,7 @@ test('adopted and released objects keep their other owners', async () => {
   expect(plane.errors).toEqual([]);
 });
 
-test('a set that may not take a pod tries again, and says nothing of a failure', async () => {
+test('a set that cannot adopt a pod retries, and reports no failure', async () => {
   await using plane = await TestPlane.start('replicaset');
   const policies = '/apis/admissionregistration.k8s.io/v1';
   const apiVersion = 'admissionregistration.k8s.io/v1';

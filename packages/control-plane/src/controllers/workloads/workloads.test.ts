@@ -10,7 +10,7 @@ const ready = {
   conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: '2024-01-01T00:00:00Z' }],
 };
 
-test('a replica set makes its pods, counts them, replaces and gives them up', async () => {
+test('a replica set creates, counts, replaces and releases its pods', async () => {
   await using plane = await TestPlane.start('replicaset');
   await plane.must('POST', `${APPS}/replicasets`, {
     apiVersion: 'apps/v1',
@@ -33,7 +33,7 @@ test('a replica set makes its pods, counts them, replaces and gives them up', as
   expect(plane.errors).toEqual([]);
 });
 
-test('a deployment rolls to a new template, and its revisions count', async () => {
+test('a deployment rolls out a new template, and its revision increases', async () => {
   await using plane = await TestPlane.start('replicaset', 'deployment');
   await plane.must('POST', `${APPS}/deployments`, {
     apiVersion: 'apps/v1',
@@ -64,7 +64,7 @@ test('a deployment rolls to a new template, and its revisions count', async () =
   expect(plane.errors).toEqual([]);
 });
 
-test('a stateful set makes its pods in order and keeps their names', async () => {
+test('a stateful set creates its pods in order and keeps their names', async () => {
   await using plane = await TestPlane.start('statefulset');
   await plane.must('POST', `${APPS}/statefulsets`, {
     apiVersion: 'apps/v1',
@@ -85,7 +85,7 @@ test('a stateful set makes its pods in order and keeps their names', async () =>
   expect(plane.errors).toEqual([]);
 });
 
-test('a stateful set that finds its pod there takes it in, labels it and says so; its own have a generateName', async () => {
+test('a stateful set adopts an existing pod with its name, labels it and reports it; its own pods have a generateName', async () => {
   await using plane = await TestPlane.start('statefulset');
   const { template } = spec() as { template: { metadata: { labels: object }; spec: object } };
   const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'db-0', labels: template.metadata.labels } };
@@ -110,7 +110,7 @@ test('a stateful set that finds its pod there takes it in, labels it and says so
   expect(plane.errors).toEqual([]);
 });
 
-test('a daemon set has a pod on each node that it wants', async () => {
+test('a daemon set has a pod on each node that it selects', async () => {
   await using plane = await TestPlane.start('daemonset', 'scheduler');
   await plane.must('POST', `${APPS}/daemonsets`, {
     apiVersion: 'apps/v1',

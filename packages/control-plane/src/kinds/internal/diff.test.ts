@@ -4,7 +4,7 @@ import { internalForm } from './form.ts';
 
 const lines = (...text: string[]): string => text.join('\n');
 
-test('changes that are near share a hunk, others have their own', () => {
+test('changes close to each other share a hunk, and others have their own', () => {
   const before = lines('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l');
   expect(unifiedDiff(before, before.replace('b', 'B').replace('e', 'E'))).toBe(
     lines('@@ -1,8 +1,8 @@', ' a', '-b', '+B', ' c', ' d', '-e', '+E', ' f', ' g', ' h', ''),
@@ -16,7 +16,7 @@ test('changes that are near share a hunk, others have their own', () => {
   expect(unifiedDiff(before, before)).toBe('');
 });
 
-test('a value is shown as the server holds it: fields in its order, zero values written out', () => {
+test('a value is printed in the internal form of the server, with its field order and with zero values', () => {
   expect(internalForm('Toleration', { effect: 'NoExecute', key: 'k' })).toEqual({
     Key: 'k',
     Operator: '',
@@ -29,7 +29,7 @@ test('a value is shown as the server holds it: fields in its order, zero values 
   expect(Object.keys(spec).slice(0, 3)).toEqual(['Volumes', 'InitContainers', 'Containers']);
 });
 
-test('two values differ by the lines of their inner form', () => {
+test('the diff of two values compares the lines of their internal form', () => {
   expect(internalDiff('TypedLocalObjectReference', { kind: 'A', name: 'n' }, { kind: 'B', name: 'n' })).toBe(
     lines(
       '@@ -1,5 +1,5 @@',

@@ -36,24 +36,24 @@ it('shows the owners of the number as owners of the Scale', () => {
   expect(inScale(parent)).toEqual([entry('a', 'Update', REPLICAS, { apiVersion: 'autoscaling/v1' })]);
 });
 
-it('splits the entry of an updater, whose number has no time then', () => {
+it('splits the entry of an updater, and the entry of the number has no time', () => {
   const parent = [entry('a', 'Update', BOTH)];
   const { time: _time, ...split } = entry('a', 'Update', REPLICAS);
   expect(back(parent, inScale(parent))).toEqual([split, entry('a', 'Update', { 'f:spec': { 'f:paused': {} } })]);
 });
 
-it('leaves the entry of an applier as it is', () => {
+it('does not change the entry of an applier', () => {
   const parent = [entry('a', 'Apply', BOTH)];
   expect(back(parent, inScale(parent))).toEqual(parent);
 });
 
-it('takes the number from owners that the Scale does not have any more', () => {
+it('removes the number from owners that the Scale no longer has', () => {
   expect(back([entry('a', 'Apply', BOTH), entry('b', 'Update', REPLICAS)], [])).toEqual([
     entry('a', 'Apply', { 'f:spec': { 'f:paused': {} } }),
   ]);
 });
 
-it('forgets owners in versions that are none of the kind', () => {
+it('drops owners with a version that the kind does not have', () => {
   const other = entry('a', 'Update', BOTH, { apiVersion: 'apps/v9' });
   const without = entry('b', 'Update', BOTH, { apiVersion: 'apps/v2' });
   expect(back([other, without], [])).toEqual([without]);

@@ -21,7 +21,7 @@ test.each([
   expect(parseYamlText(`a: ${text}`)).toEqual({ a: value });
 });
 
-test('a time is a key as it stands', () => {
+test('a time as a key stays a text', () => {
   expect(parseYamlText('12:30: x\n2020-01-01: z')).toEqual({ '12:30': 'x', '2020-01-01': 'z' });
 });
 

@@ -94,7 +94,7 @@ test('an object that was admitted before its CRD was deleted, and stored after, 
   expect(await namesOf(client)).toBe(404);
 });
 
-test('a CRD that waits for an object ends after a restart of the server, when the object goes', async () => {
+test('a CRD that waits for an object is deleted after a restart of the server, together with the object', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'crd-lifecycle-'));
   open.add(() => rmSync(dir, { recursive: true }));
   const first = await start({ store: { dir } });
@@ -124,7 +124,7 @@ test('objects of a version that is no longer served are deleted with their CRD',
   expect(await namesOf(client)).toEqual([]);
 });
 
-test('an object with a finalizer is marked once, by the same steps as a delete of it', async () => {
+test('an object with a finalizer is marked once, in the same way as by a delete request', async () => {
   const { client } = await start();
   await client.send('POST', THINGS, thing('held', HELD));
   await client.send('DELETE', CRD);

@@ -53,7 +53,7 @@ test.each([
   expect(compiled(expression).test(text)).toBe(matches);
 });
 
-test('finds what Go finds: no empty match that touches the one before', () => {
+test('finds the same matches as Go, with no empty match directly after another', () => {
   expect(compiled('a*').find('aab', -1)).toEqual(['aa', '']);
   expect(compiled('[a-c]').find('abc', 2)).toEqual(['a', 'b']);
   expect(compiled('x').find('abc', -1)).toEqual([]);

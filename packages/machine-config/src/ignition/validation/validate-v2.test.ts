@@ -162,7 +162,7 @@ describe('a config of version 2 that its decoder refuses', () => {
   });
 });
 
-describe('text behind the name of a section', () => {
+describe('text after the name of a section', () => {
   const unit = (contents: string) => ({
     systemd: { units: [{ name: 'a.service', contents, dropins: [{ name: 'a.conf', contents }] }] },
     networkd: { units: [{ name: 'a.link', contents, dropins: [{ name: 'a.conf', contents }] }] },

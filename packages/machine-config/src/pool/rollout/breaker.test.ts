@@ -32,7 +32,7 @@ test('the circuit breaker stops the rollout at its limit, and never at 0', () =>
   expect(evaluateRollout(pool, degraded(9), 0)).toEqual({ halted: false });
 });
 
-test('nodes count that have the target and are Degraded, or are not Ready without a cordon', () => {
+test('a node with the target counts if it is Degraded, or if it is neither Ready nor cordoned', () => {
   const halts = (one: Node) => evaluateRollout(pool, [one], 1).halted;
   expect(halts(node('a', ['V0', 'V0', 'Degraded']))).toBe(false);
   expect(halts(node('a', ['V0', 'V1', 'Working'], 'False'))).toBe(false);

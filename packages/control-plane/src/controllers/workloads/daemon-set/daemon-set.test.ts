@@ -194,7 +194,7 @@ test('a name of another object is skipped, and the collision is counted', async 
   expect(own).toHaveLength(1);
 });
 
-test('of two revisions of one template the later remains, and its pods get its name', async () => {
+test('if two revisions have the same template, the later one stays, and the pods get its name', async () => {
   await using plane = await TestPlane.start('daemonset');
   await nodes(plane, 'a');
   await create(plane, onDelete);

@@ -48,7 +48,7 @@ const view = (
 });
 const namesOf = (pods: readonly ApiObject[]): unknown[] => pods.map(({ metadata }) => metadata.name);
 
-test('of the pods of a node a bound one is kept first, then the older, then by name', () => {
+test('a bound pod of a node is kept first, then the oldest one, then the first one by name', () => {
   const pods = [pod('c', { bound: false, age: 90 }), pod('b'), pod('a'), pod('d', { age: 61 })];
   expect(namesOf(byAge(pods))).toEqual(['d', 'a', 'b', 'c']);
 });
