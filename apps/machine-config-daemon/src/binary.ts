@@ -40,7 +40,7 @@ const flags = {
     'disruption-policy': textFlag({
       placeholder: '<file>',
       default: '',
-      help: 'YAML file with the actions after a change of files, units or sshkey, instead of a drain and a reboot; default: built-in',
+      help: 'YAML file with actions that replace drain and reboot after a change of files, units or sshkey; default: built-in',
     }),
     'reboot-command': textFlag({
       placeholder: '<command>',

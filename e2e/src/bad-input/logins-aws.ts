@@ -58,7 +58,7 @@ export const AWS_LOGINS: readonly Case[] = [
     what: 'a controller without keys',
     secret: ownKeys,
     event:
-      /^CredentialsRefused: .*the keys of the Secret are empty, and the controller has none; set the keys or give the controller a role.*data\.providerAccessKeyId/,
+      /^CredentialsRefused: .*neither the Secret nor the controller has keys; set the keys, or give the controller a role.*data\.providerAccessKeyId/,
     says: /set the keys or give the controller a role/,
   },
   {

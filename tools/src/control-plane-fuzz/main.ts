@@ -13,11 +13,11 @@ const HELP = `usage: KUBEBUILDER_ASSETS=DIR pnpm fuzz:control-plane [options]
   --seeds N       how many seeds (1)
   --requests N    requests of each seed (20000)
   --from N        number of the first case (0)
-  --case N        play this case of the seed alone
-  --kind NAME     play only cases of this kind
+  --case N        play only this case of the seed.
+  --kind NAME     play only cases of this kind.
   --shrink N      shrink one difference of each of the N most frequent classes (1)
-  --details       print one case of each class
-  --out FILE      write the shrunk cases as a file of the battery
+  --details       print one case of each class.
+  --out FILE      write the shrunk cases as a file of the battery.
 The exit status is 1 after a difference and 2 after an error.
 `;
 

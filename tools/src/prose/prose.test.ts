@@ -98,6 +98,13 @@ describe('texts', () => {
     ]);
   });
 
+  test('of a list of names are none', () => {
+    const split = "const verbs = new Set('get list watch create update patch delete'.split(' '));";
+    const fields = "const fields = all('text', 'maxPods podsPerCore clusterDomain');";
+    expect(textsOf(parseSource('a.ts', `${split}\n${fields}`))).toEqual([]);
+    expect(textsOf(parseSource('a.ts', "fail('get list watch create');"))).toHaveLength(1);
+  });
+
   test('of a generated file in a string are its comments and the text of its elements', () => {
     const script = ['// The server escaped all texts.', 'const a = found;', '.find { color: red; }', 'if (a) {', '}'];
     const page = ['<p id="a">Reload the page.</p>', '<b>Or wait for it</b>', '| a | long table |'];

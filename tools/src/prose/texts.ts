@@ -72,15 +72,20 @@ function commentsOf({ text, parsed }: Source, lineOf: (offset: number) => number
 function stringsOf({ path, text: file, parsed }: Source, lineOf: (offset: number) => number): Text[] {
   const found: Text[] = [];
   const titles = new Set<number>();
+  const lists = new Set<number>();
   const add = (start: number, value: string) => {
     const title = titles.has(start);
-    if (!title && isTest(path)) return;
+    if (lists.has(start) || (!title && isTest(path))) return;
     const plain = withoutCode(value.includes('\n') ? withoutCodeLines(value) : value);
     if (isProse(plain.text)) found.push({ kind: title ? 'title' : 'message', line: lineOf(start), ...plain });
   };
   new Visitor({
     CallExpression(node) {
       const [first] = node.arguments;
+      // A text that is split into words is a list of names.
+      const { callee } = node;
+      if (callee.type === 'MemberExpression' && file.slice(callee.property.start, callee.property.end) === 'split')
+        lists.add(callee.object.start);
       if (first !== undefined && TITLED.has(calleeName(node.callee) ?? '')) titles.add(first.start);
     },
     Literal(node) {
@@ -138,9 +143,15 @@ function withoutCodeLines(text: string): string {
 const CODE_STRING =
   /&&|\|\||=>|===|\bnindent\b|^\s*(?:return|const|if|await|throw) [\w.(!]+.*[(;{?]|^\| |^(?:PRAGMA|INSERT|DELETE FROM|SELECT|UPDATE|CREATE TABLE) |\b(?:sum|max|min|count) by \(|\b(?:sum|max|rate|absent|increase|histogram_quantile)\(/;
 
+/** Whether most words are names of code, such as `maxPods`: the text is a list of names. */
+function isNames(text: string): boolean {
+  const words = text.match(/[A-Za-z]+/g) ?? [];
+  return words.filter((word) => /[a-z][A-Z]/.test(word)).length > words.length / 2;
+}
+
 function isProse(text: string): boolean {
   const words = /[A-Za-z]{2,}[^A-Za-z]* [^A-Za-z]*[A-Za-z]+[^A-Za-z]* [^A-Za-z]*[A-Za-z]{2,}/.test(text);
-  return words && !(CODE_STRING.test(text) && !text.includes('\n'));
+  return words && !isNames(text) && !(CODE_STRING.test(text) && !text.includes('\n'));
 }
 
 function lineIndex(text: string): (offset: number) => number {

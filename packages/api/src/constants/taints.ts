@@ -7,7 +7,7 @@ export interface KnownTaint {
 
 /** Taints that the controllers add to nodes or remove from them. */
 export const Taints = {
-  /** On nodes of old MachineSets during a rollout. */
+  /** On the nodes of former MachineSets during a rollout. */
   PreferNoSchedule: {
     key: 'deployment.machine.sapcloud.io/prefer-no-schedule',
     value: 'True',

@@ -25,8 +25,8 @@ export const formatIntOrPercent = (parsed: ParsedIntOrPercent): IntOrPercent =>
 
 /**
  * Converts a value to a count.
- * @param total the base of a percentage, usually the replicas
- * @param rounding `up` for maxSurge, `down` for maxUnavailable
+ * @param total the base of a percentage, usually the replicas.
+ * @param rounding `up` for maxSurge, `down` for maxUnavailable.
  * @throws RangeError if the value is invalid, which does not occur in validated objects
  */
 export function resolveIntOrPercent(value: IntOrPercent, total: number, rounding: 'up' | 'down'): number {

@@ -1,7 +1,7 @@
 import type { JsonSchema } from '../apimachinery/objects/kind.ts';
 
 /**
- * Facts about built-in fields that are missing in the models of the client: how lists are merged, which strings are
+ * Facts about built-in fields that are missing in the models of the client. They say how lists are merged, which strings are
  * quantities, and which structures are atomic. Sources are the marks `+listType`, `patchStrategy` and `+structType` of the
  * types in k8s.io/api v0.36, and the schemas of kube-apiserver under /openapi/v3.
  *

@@ -66,7 +66,7 @@ function assessed(machine: Machine, node: Node | undefined): Machine {
   return machine;
 }
 
-/** Simulates a user with manual updates, who selects every candidate. */
+/** Simulates a user that selects every candidate of a manual update. */
 function selected(node: Node, { spec }: MachineDeployment): Node {
   const { labels = {} } = node.metadata;
   const byHand = spec.strategy?.inPlaceUpdate?.orchestrationType === 'Manual';

@@ -23,7 +23,7 @@ export const safeguardFlags = flagGroup('Replacement of unhealthy machines', {
   'silence-minimum-count': integerFlag({
     min: 1,
     default: BREAKER_DEFAULTS.minimumCount,
-    help: 'minimum number of unreachable machines for the circuit breaker; it also opens when all machines of the cluster, at least two, are unreachable',
+    help: 'minimum number of unreachable machines that opens the circuit breaker; all machines of the cluster, at least two, also do',
   }),
   'silence-stable-period': durationFlag({
     default: BREAKER_DEFAULTS.stableMs,

@@ -39,7 +39,7 @@ export function countReplacements(machines: Iterable<Machine>, options: { readon
 }
 
 /**
- * Number of machines of a group that may be replaced at the same time, at least 1.
+ * Number of machines of a group that may be replaced at the same time; at least one.
  * @param limit `--max-unhealthy-replacements`: a count, or a percentage of the group, which is rounded down.
  */
 export const replacementLimit = (limit: number | string, groupSize: number): number =>

@@ -82,7 +82,8 @@ test.each([
   // Serial: 20 s for each pod, and 10 s for the last. Adaptive: one pod is evicted at 0 s and at 10 s, two at 20 s, three at
   // 30 s.
   ['fast', 5 * second, (6 * 20 + 10) * second, 40 * second],
-  // Each pod takes 105 s, and the last 95 s. The window stays at one pod, so the drain is as fast as a serial one.
+  // Each pod takes 105 seconds, and the last 95 seconds. The window stays at one pod, so the drain takes as long as a serial
+  // one.
   ['slowly', 90 * second, (6 * 105 + 95) * second, (6 * 105 + 95) * second],
 ])('incident 22: seven pods whose volumes are detached %s', (_pace, detachMs, serial, adaptive) => {
   const pods = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((name) => withVolume(name));
@@ -282,7 +283,7 @@ test('two budgets of a pod are reported without a request, which the server woul
   expect(plan.evict).toEqual([]);
   expect(plan.blockers).toMatchObject([
     {
-      text: 'error while evicting pod "default/a": pod disruption budgets default/all and default/web both select it, and the API server does not evict such a pod',
+      text: 'error while evicting pod "default/a": pod disruption budgets default/all and default/web both select it, so the API server refuses the eviction',
       failed: true,
       budgets: ['default/all', 'default/web'],
     },

@@ -45,9 +45,9 @@ function identity(template: MachineTemplateSpec): unknown {
 }
 
 /**
- * Returns true if two templates create the same machines. The hash label, the node template, the machine configuration and
- * the class kind are ignored, because they are copied without a rollout (docs/compatibility/rules-deployments.md §2.2). An
- * absent field equals an empty one.
+ * Returns true if two templates create the same machines. It ignores the hash label, node template, machine configuration
+ * and class kind, because they are copied without a rollout (docs/compatibility/rules-deployments.md §2.2). An absent field
+ * equals an empty one.
  */
 export const sameTemplate = (a: MachineTemplateSpec, b: MachineTemplateSpec): boolean =>
   semanticEqual(identity(a), identity(b));

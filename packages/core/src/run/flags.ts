@@ -55,7 +55,7 @@ export const machineFlags = {
     }),
     'resource-exhausted-retry': durationFlag({
       default: MACHINE_DEFAULTS.resourceExhaustedRetryMs,
-      help: 'first delay after ResourceExhausted for the machines of a class and zone, doubled up to three times this value; 0: 10m',
+      help: 'first delay after ResourceExhausted for a class and zone; it doubles up to three times this value; 0: 10m',
     }),
     'driver-call-timeout': durationFlag({
       default: DRIVER_TIMEOUTS.create,
@@ -113,7 +113,7 @@ export const machineFlags = {
     'drain-volume-window': integerFlag({
       min: 1,
       default: 5,
-      help: 'maximum number of pods with volumes that a drain evicts in parallel; a drain starts with 1 and adapts to the detachments',
+      help: 'maximum number of pods with volumes that a drain evicts in parallel; it starts with 1 and follows the detachments',
     }),
   }),
   ...flagGroup('Orphans and reachability', {

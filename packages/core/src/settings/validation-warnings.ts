@@ -109,7 +109,7 @@ export function validationWarningsOf(
   const twin = namesakes.find(({ metadata }) => metadata.uid !== machine.metadata.uid && !metadata.deletionTimestamp);
   if (twin)
     said.push(
-      `metadata.labels[${Labels.Node}]: "${machine.metadata.labels?.[Labels.Node] ?? ''}" is also the node of machine ${twin.metadata.name}; a Node can belong to one machine only; delete one of the two machines, and make the VM names in the cloud unique`,
+      `metadata.labels[${Labels.Node}]: "${machine.metadata.labels?.[Labels.Node] ?? ''}" is also the node of machine ${twin.metadata.name}; delete one of them, and use unique VM names`,
     );
   return said;
 }

@@ -6,7 +6,7 @@ export interface VirtualClockOptions {
   /** Start time; the default is 2026-01-01T00:00:00Z. */
   readonly start?: Date;
   /**
-   * Number of turns of the event loop without activity after which all work counts as complete; the default is 2. Code that
+   * All work counts as complete after this number of turns of the event loop without activity. The default is two. Code that
    * chains several `setImmediate` calls without reading the time needs more.
    */
   readonly quietTurns?: number;

@@ -81,8 +81,8 @@ export class Candidate {
   }
 
   /**
-   * If the Lease is older than the last write of this process, the server returned to an older state, for any value of its
-   * version counter.
+   * A Lease that is older than the last write of this process proves that the server returned to an older state. The version
+   * counter does not matter.
    */
   #compare(written: string | undefined, found: string | undefined): void {
     if (written === undefined || found === undefined || !(versionNumber(found) < versionNumber(written))) return;

@@ -80,7 +80,7 @@ export async function instanceKeys(options: HostOptions, signal: AbortSignal): P
   if (disabled?.toLowerCase() === 'true') return undefined;
   const origin = new URL(endpoint || (mode === 'IPv6' ? 'http://[fd00:ec2::254]' : 'http://169.254.169.254')).origin;
   const say = (what: string): string =>
-    `no credentials of the instance from ${origin}: ${what}; use an instance with a role, or set keys in the Secret or environment`;
+    `no credentials of the instance from ${origin}: ${what}; use an instance with a role, or set keys in the Secret`;
   const common = { connect, say, signal, now: clock.now() };
   const session = await askForText({
     ...common,

@@ -63,7 +63,7 @@ async function chain(options: OwnKeysOptions, signal: AbortSignal): Promise<Keys
     (await instanceKeys(options, signal));
   if (found) return found;
   throw new NoKeys(
-    'no credentials: the keys of the Secret are empty, and the controller has none; set the keys or give the controller a role',
+    'no credentials: neither the Secret nor the controller has keys; set the keys, or give the controller a role',
   );
 }
 

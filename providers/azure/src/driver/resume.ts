@@ -17,8 +17,8 @@ export function servesVm({ virtualMachine }: NetworkInterface, vm: string): bool
  * Waits for the end of a creation that an earlier call started, and does not request it again. A second PUT would change a
  * VM that is being created, and Azure refuses it if its user data has changed. The cloud reports the progress, so the
  * earlier call did not need to store it.
- * @returns false if the VM must be requested: it does not exist, or its creation failed for a temporary reason
- * @throws ArmError, for example if the creation ended for a lack of capacity
+ * @returns false if the VM must be requested. It does not exist, or its creation failed for a temporary reason.
+ * @throws ArmError, for example if the creation ended for a lack of capacity.
  */
 export async function resumeVm(
   session: Session,

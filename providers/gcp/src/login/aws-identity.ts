@@ -108,6 +108,6 @@ class Host {
 
   #failed(what: string): string {
     const { awsMetadata = METADATA } = this.#options;
-    return `no identity from the AWS metadata service ${awsMetadata}: ${what}; run the controller in AWS with a role, or set keys and region in its environment`;
+    return `no identity from the AWS metadata service ${awsMetadata}: ${what}; run the controller in AWS with a role, or set keys`;
   }
 }

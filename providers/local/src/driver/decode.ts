@@ -62,7 +62,7 @@ function folded(machineClass: MachineClass): MachineClass {
   if (provider !== undefined && provider !== '' && provider.toLowerCase() !== 'local')
     throw new MachineError(
       'InvalidArgument',
-      `provider: ${JSON.stringify(provider)} of MachineClass ${machineClass.metadata.name} does not match this machine controller; write "local", or run the machine controller of that provider`,
+      `provider: ${JSON.stringify(provider)} of MachineClass ${machineClass.metadata.name} must be "local" for this machine controller; correct it, or run that provider's controller`,
     );
   const spec = foldGoJson(LocalProviderSpec, machineClass.providerSpec).value ?? {};
   return { ...machineClass, providerSpec: spec as Record<string, unknown> };

@@ -244,7 +244,7 @@ function requireLabel(machineName: string): void {
   if (name.length <= LONGEST_LABEL && LABEL.test(name)) return;
   throw new MachineError(
     'InvalidArgument',
-    `metadata.name: "${machineName}" is not a valid pod name: ${name} must be a DNS label of at most ${LONGEST_LABEL} characters; shorten the name of the deployment`,
+    `metadata.name: "${machineName}" is invalid: ${name} must be a DNS label of at most ${LONGEST_LABEL} characters; rename the deployment`,
   );
 }
 

@@ -74,8 +74,8 @@ export function repairSizes(o: InPlaceSnapshot): Map<string, number> {
 }
 
 /**
- * Prevents a total size of 0. The machines of an old set may be lost during the update, and an old set may not create
- * machines. The current set then creates them.
+ * Prevents that the total size becomes zero. An old set can lose its machines during the update, and it may not create new
+ * ones. The current set then creates them.
  */
 export function keptAboveZero({ current, old, replicas, ceiling = replicas }: InPlaceSnapshot, resize: Resize): Resize {
   const left = [...old, current].some((one) => (resize.get(one.set.metadata.name) ?? replicasOf(one)) > 0);
@@ -84,8 +84,8 @@ export function keptAboveZero({ current, old, replicas, ceiling = replicas }: In
 }
 
 /**
- * Returns the size of the current set when no machine has to move, or smaller old sets after the deployment was scaled down
- * (docs/compatibility/rules-deployments.md §5.4).
+ * Returns the size of the current set when no machine has to move. After a scale-down of the deployment, it returns smaller
+ * old sets (docs/compatibility/rules-deployments.md §5.4).
  */
 export function resizeCurrent(o: InPlaceSnapshot): { resize: Resize; because: string } | undefined {
   const n = replicasOf(o.current);

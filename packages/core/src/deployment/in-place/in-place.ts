@@ -167,7 +167,7 @@ const settledMoves = ({ machines }: SetWithMachines): readonly Machine[] =>
   machines.filter((machine) => !isTerminating(machine) && isBeingHandedOver(machine));
 
 /**
- * Removes the update marks of a machine once its set counts the machine, even if this set is an old one now
+ * Removes the update marks of a machine when its set counts it, even if the set is an old one now
  * (docs/compatibility/rules-deployments.md §5.3). Machines without a Node are skipped.
  */
 function tidyUp(o: InPlaceSnapshot): InPlaceWork {

@@ -114,9 +114,9 @@ function syncedTemplate(deployment: MachineDeployment, set: MachineSet): Machine
 }
 
 /**
- * Returns the current set with the annotations, revision, node template, configuration and class kind of the deployment, but
- * with its own size (docs/compatibility/rules-deployments.md §2.3). Returns the same object if nothing differs. The history
- * of revisions grows only when the revision changes.
+ * Returns the current set with its own size. Annotations, revision, node template, configuration and class kind are those of
+ * the deployment (docs/compatibility/rules-deployments.md §2.3). Returns the same object if nothing differs. The history of
+ * revisions grows only when the revision changes.
  *
  * @param revision One more than the highest revision of the old sets.
  * @param scalerTime Time of the last change by the scaler, RFC 3339. Undefined if the set keeps its own.

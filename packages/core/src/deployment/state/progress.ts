@@ -79,8 +79,8 @@ export function withProgress(
 
 /**
  * The stored counts, for comparison with the current set. If the current set was just created, the stored number of updated
- * machines belongs to another set and counts as 0. The original writes this 0 to the status before the first machine of the
- * new set exists. mcm writes both counts at once.
+ * machines belongs to another set and counts as zero. The original writes this 0 to the status before the first machine of
+ * the new set exists, and mcm does not.
  */
 function storedCounts(
   stored: MachineDeploymentStatus | undefined,

@@ -26,7 +26,7 @@ export interface ScalerTimes {
  * Returns the time of the last change by the scaler that the current set may have. The set deletes machines that were named
  * up to this time, even if its replicas are not reduced. The time may therefore pass the name of an existing machine only in
  * the write that reduces the replicas. Otherwise the set would first replace this machine. The later reduction would then
- * delete another machine that nobody named.
+ * delete another machine, which is not named.
  */
 export function scalerTimes(input: ScalerTimeInput): ScalerTimes {
   const { deployment, set, now } = input;

@@ -67,7 +67,7 @@ export const unseenBlocker = (
 export const severalBlocker = (pod: DrainPod): Blocker => {
   const keys = pod.budgets.map(({ key }) => key).sort();
   return {
-    text: `error while evicting pod "${nameOf(pod)}": pod disruption budgets ${keys.join(' and ')} both select it, and the API server does not evict such a pod`,
+    text: `error while evicting pod "${nameOf(pod)}": pod disruption budgets ${keys.join(' and ')} both select it, so the API server refuses the eviction`,
     failed: true,
     budgets: keys,
     hint: 'change the selectors or delete budgets, so that only one selects the pod',

@@ -54,9 +54,9 @@ export class VolumeFinder {
   }
 
   /**
-   * Returns the volumes attached to the node: all volumes with a VolumeAttachment, and those of `used` that the Node's
-   * status shows as attached or in use. A list of VolumeAttachments may be incomplete (incident 21). A volume counts as
-   * detached only if all three sources show it.
+   * Returns the volumes that are attached to the node. These are all volumes with a VolumeAttachment, and those of `used`
+   * that the Node's status shows as attached or in use. A list of VolumeAttachments may be incomplete (incident 21). A
+   * volume counts as detached only if all three sources show it.
    */
   attachedTo(node: Node, used: readonly string[]): Attachment[] {
     const reported = this.#caches.attachments.store

@@ -4,8 +4,8 @@ import { hideNeedles, needlesOf } from './normal-form.ts';
 import { bytesOf, type SecretValue, type SecretValues, textsOf } from './secret-value.ts';
 
 /**
- * Removes secrets from texts before they are stored: values of Secrets in many encodings, and text that looks like a
- * credential, such as tokens and signatures. Clouds, proxies and libraries quote requests in their errors.
+ * Removes secrets from texts before they are stored. These are values of Secrets in many encodings, and text that looks like
+ * a credential, such as tokens and signatures. Clouds, proxies and libraries quote requests in their errors.
  */
 
 /** Shorter values are often ordinary words. Most lines of user data are ordinary words too. */

@@ -192,7 +192,7 @@ test.each(['forget', 'startOver'] as const)('after %s, the result of a running c
   expect(await call('status', OK, two)).toMatchObject({ last: { kind: 'status' } });
 });
 
-test('a machine may have a VM once a creation was sent, whatever its result is', async () => {
+test('a machine may have a VM once a creation was sent, with any result', async () => {
   const unsent = new MachineError('InvalidArgument', 'no', { unsent: true });
   const sent = async (...outcomes: readonly (readonly [CallKind, CallResult | MachineError])[]) => {
     const { calls, call } = setUp(1);

@@ -23,8 +23,8 @@ export interface Thresholds {
 
 /**
  * Returns the numbers at which a freeze starts and ends (docs/compatibility/rules-deployments.md §8.1, A). The surge is that
- * of the spec, for every strategy. A deployment without a surge has surge 0. In the original, such a deployment makes the
- * check fail for every following set (BUG-9 of docs/compatibility/rules-deployments.md). `safetyDown` 0 counts as 1.
+ * of the spec, for every strategy. Without a surge, it is zero. In the original, such a deployment makes the check fail for
+ * every following set (BUG-9 of docs/compatibility/rules-deployments.md). `safetyDown` 0 counts as 1.
  */
 export function thresholds(
   set: MachineSet,

@@ -17,7 +17,7 @@ export interface ForeignRefusal {
 const urlOf = (text: string): URL | undefined => (URL.canParse(text) ? new URL(text) : undefined);
 
 /**
- * Returns true if the name cannot be used for DNS rebinding: an IP address cannot be rebound, and only names of this machine
+ * Returns true if the name cannot be used for DNS rebinding. An IP address cannot be rebound, and only names of this machine
  * end in `localhost`.
  */
 function isOwnName(hostname: string): boolean {
