@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { withOutput } from '../cluster/cluster-options.ts';
 import { DEFAULT_DATA_DIR } from '../command/environment.ts';
 import type { OutputFormat } from '../output/format.ts';
+import type { InterruptOptions } from './interrupt.ts';
 
 /** Adds `mcm cloud`, which lists and interrupts the resources in the cloud of a local instance. */
 export function addCloud(program: Command, say: (line: string) => void): void {
@@ -15,14 +16,15 @@ export function addCloud(program: Command, say: (line: string) => void): void {
     const { cloudLines } = await import('./list.ts');
     for (const line of await cloudLines(dataDir, output)) say(line);
   });
-  cloud
-    .command('interrupt <machine>')
-    .description('let the cloud announce an interruption of the VM of a machine')
-    .option('--data-dir <dir>', 'directory of stores, logs and the kubeconfig', DEFAULT_DATA_DIR)
-    .option('--notice <duration>', 'time from the notice to the deadline', '2m')
-    .option('--kind <kind>', 'Terminate, Maintenance, Ended, Freeze or Rebalance', 'Terminate')
-    .action(async (name: string, options: { dataDir: string; notice: string; kind: string }) => {
-      const { interrupt } = await import('./interrupt.ts');
-      for (const line of await interrupt(name, options)) say(line);
-    });
+  withOutput(
+    cloud
+      .command('interrupt <machine>')
+      .description('let the cloud announce an interruption of the VM of a machine')
+      .option('--data-dir <dir>', 'directory of stores, logs and the kubeconfig', DEFAULT_DATA_DIR)
+      .option('--notice <duration>', 'time from the notice to the deadline', '2m')
+      .option('--kind <kind>', 'Terminate, Maintenance, Ended, Freeze or Rebalance', 'Terminate'),
+  ).action(async (name: string, options: InterruptOptions) => {
+    const { interrupt } = await import('./interrupt.ts');
+    for (const line of await interrupt(name, options)) say(line);
+  });
 }

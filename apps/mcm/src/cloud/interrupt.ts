@@ -1,5 +1,6 @@
 import { parseDurationMs } from '@mcm/api';
 import { UserError } from '../command/errors.ts';
+import { formatted, type OutputFormat } from '../output/format.ts';
 import { withCloud } from './connect.ts';
 
 /** The options of `mcm cloud interrupt`. */
@@ -7,6 +8,7 @@ export interface InterruptOptions {
   readonly dataDir: string;
   readonly notice: string;
   readonly kind: string;
+  readonly output: OutputFormat;
 }
 
 const KINDS = ['Terminate', 'Maintenance', 'Ended', 'Freeze', 'Rebalance'];
@@ -18,14 +20,20 @@ interface Named {
 }
 
 /** `mcm cloud interrupt`: the cloud of a local instance announces an interruption. Returns the lines to print. */
-export async function interrupt(name: string, { dataDir, notice, kind }: InterruptOptions): Promise<readonly string[]> {
+export async function interrupt(
+  name: string,
+  { dataDir, notice, kind, output }: InterruptOptions,
+): Promise<readonly string[]> {
   const noticeMs = parseDurationMs(notice);
   if (noticeMs === undefined || noticeMs < 0) throw new UserError('--notice must be a duration such as 30s or 2m');
   if (!KINDS.includes(kind)) throw new UserError(`--kind must be one of ${KINDS.join(', ')}`);
+  const said = formatted(output, { machine: name, kind, notice }, () => [
+    `the cloud announced ${kind} of ${name} with a notice of ${notice}`,
+  ]);
   return withCloud(dataDir, async ({ provider, call }) => {
     if (provider !== 'local') {
       await call('POST', '/_emulator/interruptions', { name, kind, noticeMs });
-      return [said(name, kind, notice)];
+      return said;
     }
     const { items = [] }: { readonly items?: readonly Named[] } = JSON.parse(
       await call('GET', `/v1/instances?${new URLSearchParams({ name })}`),
@@ -33,9 +41,6 @@ export async function interrupt(name: string, { dataDir, notice, kind }: Interru
     const instance = items.find(({ state }) => state !== 'terminated');
     if (!instance) throw new UserError(`the cloud has no instance ${name}; list them with: mcm cloud list`);
     await call('POST', `/v1/instances/${instance.id}/interrupt`, { kind, notice });
-    return [said(name, kind, notice)];
+    return said;
   });
 }
-
-const said = (name: string, kind: string, notice: string): string =>
-  `the cloud announced ${kind} of ${name} with a notice of ${notice}`;

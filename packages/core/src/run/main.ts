@@ -254,8 +254,11 @@ function unitOf<Spec, Credentials>(
   return { controller, unit };
 }
 
-const interruptionsOf = ({ interruptions }: MachineFlagValues, meters: Meters, provider: string) =>
-  interruptions ? { observe: registerInterruptionMetrics(meters, provider) } : undefined;
+/** The metric is registered in any case, so that its documentation does not depend on a flag. */
+function interruptionsOf({ interruptions }: MachineFlagValues, meters: Meters, provider: string) {
+  const observe = registerInterruptionMetrics(meters, provider);
+  return interruptions ? { observe } : undefined;
+}
 
 /** Maximum number of connections of a process to its cloud. */
 const CONNECTIONS = 64;
