@@ -1,4 +1,9 @@
-import { registerDriverMetrics, registerMachineMetrics, registerManagerMetrics } from '@mcm/core';
+import {
+  registerDriverMetrics,
+  registerInterruptionMetrics,
+  registerMachineMetrics,
+  registerManagerMetrics,
+} from '@mcm/core';
 import {
   createMetrics,
   type Metrics,
@@ -51,6 +56,7 @@ function registries(): Readonly<Record<'shared' | 'manager' | 'controller' | 'co
   const controller = library();
   const clock = new VirtualClock();
   registerDriverMetrics(controller.meters, 'local', clock);
+  registerInterruptionMetrics(controller.meters, 'local');
   registerMachineMetrics(controller.meters, {
     machines: empty,
     classOf: () => undefined,

@@ -232,6 +232,7 @@ export {
   type MachineSources,
   type ManagerSources,
   registerDriverMetrics,
+  registerInterruptionMetrics,
   registerMachineMetrics,
   registerManagerMetrics,
   type Stage,

@@ -1,3 +1,4 @@
 export { type DriverMetrics, registerDriverMetrics } from './driver.ts';
+export { registerInterruptionMetrics } from './interruptions.ts';
 export { type MachineSources, registerMachineMetrics, type Stage, type StageObserver } from './machine.ts';
 export { type ManagerSources, registerManagerMetrics } from './manager.ts';
