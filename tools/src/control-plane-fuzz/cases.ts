@@ -3,8 +3,9 @@ import type { Case } from './battery.ts';
 import { createDraw } from './requests/draw.ts';
 import type { Kind, Samples } from './requests/kinds.ts';
 import type { Schemas } from './requests/schema.ts';
+import { isGuarded, type Source } from './requests/source.ts';
 import type { Step } from './requests/step.ts';
-import { createValid, isGuarded, nextSteps, review, type Source } from './requests/steps.ts';
+import { createValid, nextSteps, review } from './requests/steps.ts';
 
 /**
  * The number of requests in a case. It is large enough that objects affect each other, and small enough that a difference

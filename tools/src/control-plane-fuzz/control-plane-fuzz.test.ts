@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { startControlPlane } from '@mcm/control-plane';
 import { thoroughly } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
-import { loadRunner, type Player } from './battery.ts';
+import { createPlayer, loadRunner, type Player } from './battery.ts';
 import { caseOf, requestsOf } from './cases.ts';
 import { reportLines } from './report.ts';
 import { ruleOf } from './rules.ts';
@@ -189,4 +189,23 @@ test('a difference that does not occur again is listed on its own', async () => 
     const always = await playSeed(run);
     expect([always.found.length, always.unsteady.length]).toEqual([1, 0]);
   });
+});
+
+test('a case without an answer is broken, and a server without any answer ends the run', async () => {
+  const cases = ['a', 'b'].map((name) => ({ name, steps: [{ request: 'GET /api/v1/nodes' }] }));
+  const playWithout = async (silent: readonly string[]) => {
+    const failures = [{ step: 1, what: 'runner', diffs: [['', undefined, 'socket hang up'] as const] }];
+    const results = cases.map(({ name }) => ({ name, failures: silent.includes(name) ? failures : [] }));
+    const player = createPlayer({ ...runner, runBattery: async () => ({ results }) }, undefined, [], 1);
+    try {
+      return (await player.record(cases)).map(({ steps, broken }) => [steps.length, broken]);
+    } finally {
+      player.close();
+    }
+  };
+  expect(await playWithout(['a'])).toEqual([
+    [0, 'socket hang up'],
+    [1, undefined],
+  ]);
+  await expect(playWithout(['a', 'b'])).rejects.toThrow('the server answers no case: socket hang up');
 });

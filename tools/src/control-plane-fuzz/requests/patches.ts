@@ -48,12 +48,42 @@ const DIRECTIVES: readonly JsonObject[] = [
   { '$setElementOrder/containers': [{ name: 'd' }, { name: 'c' }] },
   { '$setElementOrder/ports': [{ port: 81 }, { port: 80 }] },
   { '$setElementOrder/finalizers': ['example.dev/f'] },
+  { '$setElementOrder/env': [{ name: 'B' }, { name: 'A' }] },
+  { '$setElementOrder/containers': [{ name: 'c' }] },
+  { '$setElementOrder/containers': 'x' },
+  { '$deleteFromPrimitiveList/finalizers': 'x' },
+  { '$deleteFromPrimitiveList/args': ['-v'] },
+  { $patch: 1 },
+  { $patch: null },
+  { $retainKeys: 'type' },
+  { $retainKeys: [1] },
 ];
+
+/** Items that change the list in which they are. */
+const ITEMS: readonly JsonObject[] = [
+  { $patch: 'delete', name: 'c' },
+  { $patch: 'delete', name: 'b' },
+  { $patch: 'delete', containerPort: 80 },
+  { $patch: 'delete', type: 'Ready' },
+  { $patch: 'replace' },
+  { $patch: 'merge', name: 'c' },
+  { $patch: 'x', name: 'c' },
+  { $patch: 'delete' },
+];
+
+/** The lists of objects in a value. */
+function listsOf(value: Json, found: Json[][] = []): readonly Json[][] {
+  if (Array.isArray(value) && value.some(isJsonObject)) found.push(value);
+  if (typeof value === 'object' && value !== null) for (const item of Object.values(value)) listsOf(item, found);
+  return found;
+}
 
 export function strategicPatchOf(draw: Draw, object: JsonObject): Json {
   if (draw.chance(0.03)) return draw.pick<Json>([null, [], 'x', 1, {}]);
   const patch = withNulls(draw, sprout(draw, draw.chance(0.15) ? object : withoutType(object), true));
   if (draw.chance(0.3)) Object.assign(draw.pick([...holdersOf(patch)]) ?? {}, structuredClone(draw.pick(DIRECTIVES)));
+  const lists = listsOf(patch);
+  if (lists.length > 0 && draw.chance(0.2)) draw.pick(lists).splice(0, draw.int(2), structuredClone(draw.pick(ITEMS)));
   return patch;
 }
 

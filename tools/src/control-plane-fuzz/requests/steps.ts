@@ -1,42 +1,16 @@
 import { defined } from '@mcm/kube';
 import type { Draw } from './draw.ts';
 import { bodyOf, isJsonObject, type Json, type JsonObject, raw } from './json.ts';
-import type { Kind, Samples } from './kinds.ts';
+import type { Kind } from './kinds.ts';
 import { mutateOnce } from './mutate.ts';
 import { applyOf, jsonPatchOf, mergePatchOf, strategicPatchOf } from './patches.ts';
-import type { Schemas } from './schema.ts';
+import { accepting, fieldSelector, get, list, oddVerb, own, SELECTORS, watchNow } from './reads.ts';
+import { isGuarded, nameOf, type Source, target } from './source.ts';
 import type { Step } from './step.ts';
 import { makeValue } from './values.ts';
 
-/** The inputs from which the steps of a case are generated. */
-export interface Source {
-  readonly draw: Draw;
-  readonly schemas: Schemas;
-  readonly samples: Samples;
-}
-
-/**
- * Kinds that change the behavior of all other objects, or whose objects the real server writes at any time. Their requests
- * contain `dryRun=All`, so that cases do not affect each other.
- */
-const GUARDED = /^(admissionregistration|apiregistration|apiextensions|flowcontrol)\.|\/(ServiceCIDR|IPAddress)$/;
-export const isGuarded = ({ apiVersion, kind }: Kind): boolean => GUARDED.test(`${apiVersion}/${kind}`);
-
 /** Whether an object sets a default for the whole cluster, which would affect other cases. */
 const changesDefaults = (text: string): boolean => /is-default-class|globalDefault|default-class/.test(text);
-
-const nameOf = (draw: Draw, kind: Kind): string => {
-  const metadata = kind.samples[0]?.['metadata'];
-  const own = isJsonObject(metadata) ? String(metadata['name']) : 'a';
-  const name =
-    own === 'a'
-      ? draw.weigh([
-          [7, 'a'],
-          [3, 'b'],
-        ])
-      : own; // prettier-ignore
-  return kind.namespaced || own !== 'a' ? name : `${name}-\${id}`;
-};
 
 /** A valid object of the kind with this name. It has the label that lists of the case select. */
 function sampleOf(draw: Draw, kind: Kind, name: string): JsonObject {
@@ -69,26 +43,44 @@ const write = (draw: Draw): string[] => [
   ...(draw.chance(0.15) ? [`fieldManager=${draw.pick(['m1', 'm2', 'a'.repeat(129), ''])}`] : []),
 ];
 
-function target(path: string, query: readonly string[]): string {
-  return query.length === 0 ? path : `${path}?${query.join('&')}`;
-}
-
 /** A step with a body. It is a dry run if the kind or the body requires that. */
-function send(kind: Kind, request: string, query: readonly string[], value: Json, type?: string): Step {
+function send(
+  kind: Kind,
+  request: string,
+  query: readonly string[],
+  value: Json,
+  type?: string,
+  written: Readonly<Record<string, string>> = {},
+): Step {
   const body = bodyOf(value);
   const guarded = isGuarded(kind) || changesDefaults(JSON.stringify(value));
   const all = guarded ? [...query.filter((each) => !each.startsWith('dryRun=')), 'dryRun=All'] : query;
-  return {
-    request: target(request, all),
-    headers: type === undefined ? undefined : { 'content-type': type },
-    ...body,
-  };
+  const headers = { ...(type === undefined ? {} : { 'content-type': type }), ...written };
+  return { request: target(request, all), headers: Object.keys(headers).length === 0 ? undefined : headers, ...body };
 }
+
+/** Content types of creations. JSON is YAML, too. */
+const TYPES = [
+  'application/yaml',
+  'application/json',
+  'text/plain',
+  'application/json;charset=utf-8',
+  'application/merge-patch+json',
+];
 
 const create = (source: Source, kind: Kind): readonly Step[] => {
   const { draw } = source;
   const object = mutated(source, kind, sampleOf(draw, kind, nameOf(draw, kind)));
-  return [send(kind, `POST ${kind.collection}`, write(draw), object)];
+  return [
+    send(
+      kind,
+      `POST ${kind.collection}`,
+      write(draw),
+      object,
+      draw.chance(0.04) ? draw.pick(TYPES) : undefined,
+      accepting(draw, 0.06),
+    ),
+  ];
 };
 
 /** Creates an object that later steps can use. */
@@ -104,7 +96,7 @@ const update = (source: Source, kind: Kind): readonly Step[] => {
   const object = sampleOf(draw, kind, name);
   const metadata = object['metadata'] as JsonObject;
   if (draw.chance(0.8)) metadata['resourceVersion'] = '${rv}';
-  return [get, send(kind, `PUT ${path}`, write(draw), mutated(source, kind, object))];
+  return [get, send(kind, `PUT ${path}`, write(draw), mutated(source, kind, object), undefined, accepting(draw, 0.06))];
 };
 
 /** A patch of a random type, generated from `object`. */
@@ -143,7 +135,7 @@ const status = (source: Source, kind: Kind): readonly Step[] => {
   const schema = schemas.resolve(kind.schema).schema.properties?.['status'] ?? {};
   if (object['status'] === undefined || draw.chance(0.7)) object['status'] = makeValue(draw, schemas, schema, 'status');
   if (draw.chance(0.3)) mutateOnce(draw, schemas, object, kind.schema);
-  if (draw.chance(0.1)) return [{ request: `GET ${path}` }];
+  if (draw.chance(0.1)) return [{ request: `GET ${path}`, headers: accepting(draw, 0.5) }];
   if (draw.chance(0.4)) {
     const get: Step = { request: `GET ${path}`, capture: { rv: 'metadata.resourceVersion' } };
     const metadata = object['metadata'];
@@ -163,7 +155,7 @@ const scale = (source: Source, kind: Kind): readonly Step[] => {
   const type = { apiVersion: 'autoscaling/v1', kind: 'Scale' };
   const spec: JsonObject = draw.chance(0.9) ? { replicas } : {};
   return draw.weigh<() => readonly Step[]>([
-    [1, () => [get]],
+    [1, () => [{ ...get, headers: accepting(draw, 0.3) }]],
     [
       3,
       () => {
@@ -189,6 +181,7 @@ const scale = (source: Source, kind: Kind): readonly Step[] => {
         ),
       ],
     ],
+    [1, () => [send(kind, `PATCH ${path}`, write(draw), { spec }, 'application/strategic-merge-patch+json')]],
     [
       1,
       () => [
@@ -231,7 +224,7 @@ const remove = (source: Source, kind: Kind): readonly Step[] => {
     [0.5, ['orphanDependents=true']],
   ]);
   if (isGuarded(kind)) query.push('dryRun=All');
-  if (draw.chance(0.6)) return [{ request: target(`DELETE ${path}`, query) }];
+  if (draw.chance(0.6)) return [{ request: target(`DELETE ${path}`, query), headers: accepting(draw, 0.1) }];
   const options = draw.pick<JsonObject>([
     {},
     { preconditions: { uid: '${uid}' } },
@@ -250,94 +243,12 @@ const remove = (source: Source, kind: Kind): readonly Step[] => {
   return [get, { request: target(`DELETE ${path}`, query), ...bodyOf({ ...OPTIONS, ...options }) }];
 };
 
-const SELECTORS = [
-  'app=x',
-  'app!=x',
-  'app in (x,y)',
-  'app notin (x)',
-  '!app',
-  'app',
-  'app=',
-  'a=(',
-  'a b',
-  'app=x,fuzz',
-  'x y=z',
-  'app>1',
-  '=',
-  'A/b/c=d',
-];
-const FIELDS = [
-  'metadata.name=a',
-  'metadata.name!=a',
-  'metadata.name=a,metadata.name=b',
-  'status.phase=Running',
-  'spec.nodeName=',
-  'metadata.namespace=${ns}',
-  'bogus=1',
-  'metadata.name',
-  'type=Opaque',
-  'spec.color=green',
-  'spec.size=3',
-  'spec.unschedulable=true',
-  'reason=R',
-];
-const ACCEPTS = [
-  'application/json;as=Table;v=v1;g=meta.k8s.io',
-  'application/json;as=Table;v=v1;g=meta.k8s.io',
-  'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io',
-  'application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io',
-];
-
-/** The query of a list: the label of the case for cluster-wide objects, and everything for a namespace. */
-const own = (kind: Kind, more?: string): string[] => {
-  const all = [...(kind.namespaced ? [] : ['fuzz=${id}']), ...(more === undefined ? [] : [more])];
-  return all.length === 0
-    ? []
-    : [
-        `labelSelector=${all
-          .map((each) => encodeURIComponent(each))
-          .join(',')
-          .replaceAll('%24%7Bid%7D', '${id}')}`,
-      ]; // prettier-ignore
-};
-
-const list = ({ draw }: Source, kind: Kind): readonly Step[] => {
-  const query = own(kind, draw.chance(0.3) ? draw.pick(SELECTORS) : undefined);
-  if (draw.chance(0.25))
-    query.push(`fieldSelector=${encodeURIComponent(draw.pick(FIELDS)).replaceAll('%24%7Bns%7D', '${ns}')}`); // prettier-ignore
-  if (draw.chance(0.2))
-    query.push(
-      draw.pick([
-        'resourceVersion=0',
-        'resourceVersion=1&resourceVersionMatch=NotOlderThan',
-        'resourceVersionMatch=Exact',
-        'resourceVersion=x',
-        'resourceVersion=0&resourceVersionMatch=Exact',
-        'resourceVersionMatch=x&resourceVersion=1',
-      ]),
-    ); // prettier-ignore
-  const headers = draw.chance(0.35) ? { headers: { accept: draw.pick(ACCEPTS) } } : {};
-  if (draw.chance(0.25)) {
-    const first = [...query, `limit=${draw.pick(['1', '2', '0', '-1', 'x'])}`];
-    const next = [...own(kind), 'limit=1', 'continue=${next}'];
-    return [
-      { request: target(`GET ${kind.collection}`, first), capture: { next: 'metadata.continue' } },
-      ...(draw.chance(0.6) ? [{ request: target(`GET ${kind.collection}`, next) }] : []),
-    ];
-  }
-  return [{ request: target(`GET ${kind.collection}`, query), ...headers }];
-};
-
-const get = ({ draw }: Source, kind: Kind): readonly Step[] => {
-  const path = `GET ${kind.collection}/${nameOf(draw, kind)}`;
-  const headers = draw.chance(0.4) ? { headers: { accept: draw.pick([...ACCEPTS, 'application/yaml']) } } : {};
-  return [
-    { request: target(path, draw.chance(0.05) ? [`resourceVersion=${draw.pick(['0', 'x', '1'])}`] : []), ...headers },
-  ];
-};
-
 const removeAll = ({ draw }: Source, kind: Kind): readonly Step[] => {
   const query = own(kind, draw.chance(0.5) ? draw.pick(SELECTORS) : undefined);
+  if (draw.chance(0.2)) query.push(fieldSelector(draw));
+  if (draw.chance(0.1)) query.push(`limit=${draw.pick(['1', '0', '-1', 'x'])}`);
+  if (draw.chance(0.1)) query.push(`resourceVersion=${draw.pick(['0', 'x'])}`);
+  if (draw.chance(0.1)) query.push(`gracePeriodSeconds=${draw.pick(['0', '-1', 'x'])}`);
   if (isGuarded(kind) || draw.chance(0.3)) query.push('dryRun=All');
   if (draw.chance(0.2)) query.push(`propagationPolicy=${draw.pick(['Foreground', 'Orphan', 'Background'])}`);
   return [{ request: target(`DELETE ${kind.collection}`, query) }];
@@ -388,6 +299,8 @@ export function nextSteps(source: Source, kind: Kind): readonly Step[] {
     [6, () => remove(source, kind)],
     [6, () => get(source, kind)],
     [7, () => list(source, kind)],
+    [isGuarded(kind) ? 0 : 1, () => watchNow(source, kind)],
+    [0.7, () => oddVerb(source, kind)],
     [kind.verbs.includes('deletecollection') ? 1.5 : 0, () => removeAll(source, kind)],
   ])(); // prettier-ignore
 }

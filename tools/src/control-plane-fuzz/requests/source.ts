@@ -1,0 +1,36 @@
+import type { Draw } from './draw.ts';
+import { isJsonObject } from './json.ts';
+import type { Kind, Samples } from './kinds.ts';
+import type { Schemas } from './schema.ts';
+
+/** The inputs from which the steps of a case are generated. */
+export interface Source {
+  readonly draw: Draw;
+  readonly schemas: Schemas;
+  readonly samples: Samples;
+}
+
+/**
+ * Kinds that change the behavior of all other objects, or whose objects the real server writes at any time. Their requests
+ * contain `dryRun=All`, so that cases do not affect each other.
+ */
+const GUARDED = /^(admissionregistration|apiregistration|apiextensions|flowcontrol)\.|\/(ServiceCIDR|IPAddress)$/;
+export const isGuarded = ({ apiVersion, kind }: Kind): boolean => GUARDED.test(`${apiVersion}/${kind}`);
+
+/** The name of one of the few objects of a case. */
+export const nameOf = (draw: Draw, kind: Kind): string => {
+  const metadata = kind.samples[0]?.['metadata'];
+  const own = isJsonObject(metadata) ? String(metadata['name']) : 'a';
+  const name =
+    own === 'a'
+      ? draw.weigh([
+          [7, 'a'],
+          [3, 'b'],
+        ])
+      : own; // prettier-ignore
+  return kind.namespaced || own !== 'a' ? name : `${name}-\${id}`;
+};
+
+/** A path with a query. */
+export const target = (path: string, query: readonly string[]): string =>
+  query.length === 0 ? path : `${path}?${query.join('&')}`;
