@@ -1,17 +1,7 @@
 import { defaultPodResources } from '../../apimachinery/objects/amounts.ts';
 import { isPlain, items, look, type Plain, preset, presets, text } from '../../apimachinery/objects/plain.ts';
 import { roundAmounts } from '../../apimachinery/objects/quantity.ts';
-
-/** Splits `repo/name:tag@digest`, to find whether the tag is `latest`, another one, or absent. */
-const REFERENCE =
-  /^(?:[a-zA-Z0-9](?:[-.a-zA-Z0-9]*[a-zA-Z0-9])?(?::\d+)?\/)?[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*(?:\/[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*)*(?::[\w][\w.-]{0,127})?$/;
-
-function isLatest(image: string): boolean {
-  // An invalid reference counts as one without a tag.
-  if (image.includes('@') || image.length > 255 || !REFERENCE.test(image)) return false;
-  const tag = /:([^:/]*)$/.exec(image)?.[1];
-  return tag === undefined || tag === 'latest';
-}
+import { isLatestImage } from './image.ts';
 
 function defaultProbe(probe: unknown): void {
   if (!isPlain(probe)) return;
@@ -55,7 +45,7 @@ function defaultHostPorts(container: Plain): void {
 }
 
 function defaultContainer(container: Plain): void {
-  preset(container, 'imagePullPolicy', isLatest(text(container, 'image')) ? 'Always' : 'IfNotPresent');
+  preset(container, 'imagePullPolicy', isLatestImage(text(container, 'image')) ? 'Always' : 'IfNotPresent');
   presets(container, { terminationMessagePath: '/dev/termination-log', terminationMessagePolicy: 'File' });
   for (const port of items(container, 'ports')) {
     preset(port, 'protocol', 'TCP');
@@ -114,7 +104,7 @@ function defaultVolume(volume: Plain): void {
     }
   }
   const { ephemeral, image } = volume;
-  if (isPlain(image)) preset(image, 'pullPolicy', isLatest(text(image, 'reference')) ? 'Always' : 'IfNotPresent');
+  if (isPlain(image)) preset(image, 'pullPolicy', isLatestImage(text(image, 'reference')) ? 'Always' : 'IfNotPresent');
   if (isPlain(ephemeral)) {
     const spec = look(ephemeral, 'volumeClaimTemplate', 'spec');
     for (const list of ['requests', 'limits']) roundAmounts(look(spec, 'resources')[list]);

@@ -1,0 +1,26 @@
+/** A reference with 64 hexadecimal digits would look like the ID of an image. */
+const ID = /^[a-f0-9]{64}$/;
+const PART = '(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])';
+const DOMAIN = String.raw`(?:${PART}(?:\.${PART})*|\[[a-fA-F0-9:]+\])(?::\d+)?`;
+const SEGMENT = '[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*';
+const DIGEST = 'sha256:[a-f0-9]{64}|sha384:[a-f0-9]{96}|sha512:[a-f0-9]{128}';
+const REFERENCE = new RegExp(
+  String.raw`^${DOMAIN}/(?<path>${SEGMENT}(?:/${SEGMENT})*)(?::(?<tag>\w[\w.-]{0,127}))?(?:@(?<digest>${DIGEST}))?$`,
+);
+const LONGEST_PATH = 255;
+
+/** A reference with its domain, as `docker.io/library/` is implied (`splitDockerDomain`). */
+function withDomain(image: string): string {
+  const slash = image.indexOf('/');
+  const first = image.slice(0, Math.max(0, slash));
+  if (slash === -1) return `docker.io/library/${image}`;
+  const isDomain = first === 'localhost' || /[.:]/.test(first) || first.toLowerCase() !== first;
+  return isDomain ? image : `docker.io/${image}`;
+}
+
+/** Whether the tag of an image is `latest`, explicit or implied. An invalid reference has no tag (`ParseImageName`). */
+export function isLatestImage(image: string): boolean {
+  const { path = '', tag, digest } = (ID.test(image) ? undefined : REFERENCE.exec(withDomain(image))?.groups) ?? {};
+  if (path === '' || path.length > LONGEST_PATH) return false;
+  return tag === undefined ? digest === undefined : tag === 'latest';
+}
