@@ -139,6 +139,15 @@ function rangeProblem(value: number | bigint, node: SchemaNode, path: string): s
 const shownLimit = (limit: number, isInteger: boolean): string =>
   isInteger && Number.isFinite(limit) ? BigInt(limit).toString() : goFloat(limit);
 
+const EPSILON = 1e-9;
+
+/** Whether a number is an integer, with the tolerance of the validator of the real server (`IsFloat64AJSONInteger`). */
+function isWhole(value: number): boolean {
+  const whole = Math.trunc(value);
+  if (Math.abs(value) > MAX_SAFE) return false;
+  return whole === value || (whole > 0 && (value - whole) / (value + whole) < EPSILON);
+}
+
 function checkNumber(value: number | bigint, node: SchemaNode, path: string, verdict: Verdict): void {
   const field = path === '' ? NO_FIELD : path;
   const range = rangeProblem(value, node, path);
@@ -152,7 +161,7 @@ function checkNumber(value: number | bigint, node: SchemaNode, path: string, ver
       verdict.causes.push(
         invalid(field, factor, `factor MultipleOf declared for ${path} must be positive: ${goFloat(factor)}`),
       );
-    } else if (isInteger ? BigInt(value) % BigInt(factor) !== 0n : Math.abs(quotient - Math.round(quotient)) > 1e-9) {
+    } else if (isInteger ? BigInt(value) % BigInt(factor) !== 0n : !isWhole(quotient)) {
       verdict.causes.push(invalid(field, value, inBody(path, `should be a multiple of ${goFloat(factor)}`)));
     }
   }

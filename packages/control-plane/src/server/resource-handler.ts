@@ -64,6 +64,11 @@ interface Context {
   readonly call: Call;
 }
 
+/** Groups in which the status of an object has no Table. */
+const NO_STATUS_TABLES: ReadonlySet<string> = new Set(['apiextensions.k8s.io', 'apiregistration.k8s.io']);
+/** The forms of an answer. A write checks only afterwards whether the form fits one object or a list. */
+const FORMS: readonly NonNullable<Format['as']>[] = ['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList'];
+
 /** The error for a method that a path does not support. Handlers of custom kinds have another error. */
 const notOffered = ({ request, info, served: { kind } }: Context): Error =>
   kind.custom && verbOf(request, info) === '' ? notSupported(kind, '') : methodNotAllowed();
@@ -212,9 +217,11 @@ export class ResourceHandler {
     return answerJson(answer.body, format, request, answer.status);
   }
 
-  #negotiate({ request, served }: Context, as: readonly NonNullable<Format['as']>[], streams: boolean): Format {
-    const { custom } = served.kind;
-    return negotiate(request, { by: custom ? 'handler' : 'router', as, streams, protobuf: !custom });
+  #negotiate({ request, served, info }: Context, as: readonly NonNullable<Format['as']>[], streams: boolean): Format {
+    const { custom, group } = served.kind;
+    const forms =
+      info.subresource === 'status' && NO_STATUS_TABLES.has(group) ? as.filter((form) => form !== 'Table') : as;
+    return negotiate(request, { by: custom ? 'handler' : 'router', as: forms, streams, protobuf: !custom });
   }
 
   #view(context: Context, format: Format): ViewOptions {
@@ -245,7 +252,7 @@ export class ResourceHandler {
 
   async #get(context: Context): Promise<ServerResponse> {
     const { request, served, target } = context;
-    const format = this.#negotiate(context, ['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList'], false);
+    const format = this.#negotiate(context, FORMS, false);
     const asked = request.query.get('resourceVersion') ?? '';
     // The real server has no cache for events, so its store reports another error.
     const failure = served.kind.kind === 'Event' && !served.kind.custom ? 400 : 500;
@@ -258,7 +265,7 @@ export class ResourceHandler {
 
   async #listOrWatch(context: Context): Promise<ServerResponse> {
     const { request, info, target } = context;
-    const format = this.#negotiate(context, ['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList'], true);
+    const format = this.#negotiate(context, FORMS, true);
     const parsed = parseListOptions(request.query);
     const options = info.watchPrefix ? { ...parsed, watch: true } : parsed;
     checkSelectors(options);
@@ -296,8 +303,7 @@ export class ResourceHandler {
     const { request, served, target, call } = context;
     const review = this.#registry.reviews.get(served.resource);
     // Reviews have no columns, so they have no Table.
-    const forms =
-      review === undefined ? (['Table', 'PartialObjectMetadata'] as const) : (['PartialObjectMetadata'] as const);
+    const forms = review === undefined ? FORMS : FORMS.filter((form) => form !== 'Table');
     const format = this.#negotiate(context, forms, false);
     const options = parseWriteOptions('CreateOptions', request.query, call.userAgent);
     const object = await this.#readObject(context, options);
@@ -315,7 +321,7 @@ export class ResourceHandler {
 
   async #update(context: Context): Promise<ServerResponse> {
     const { request, served, target, call } = context;
-    const format = this.#negotiate(context, ['Table', 'PartialObjectMetadata'], false);
+    const format = this.#negotiate(context, FORMS, false);
     const options = parseWriteOptions('UpdateOptions', request.query, call.userAgent);
     const { kinds } = this.#registry;
     const { plain, bytes } = await readPlain(request, kinds, served);
@@ -340,7 +346,7 @@ export class ResourceHandler {
 
   async #patch(context: Context): Promise<ServerResponse> {
     const { request, served, target, call } = context;
-    const format = this.#negotiate(context, ['Table', 'PartialObjectMetadata'], false);
+    const format = this.#negotiate(context, FORMS, false);
     const type = patchTypeFor(request, served);
     const options = parseWriteOptions(
       'PatchOptions',
@@ -354,7 +360,7 @@ export class ResourceHandler {
 
   async #delete(context: Context): Promise<ServerResponse> {
     const { request, served, target, call } = context;
-    const format = this.#negotiate(context, ['Table', 'PartialObjectMetadata'], false);
+    const format = this.#negotiate(context, FORMS, false);
     const options = await deleteOptionsOf(request);
     const deleted = await deleteObject(this.#registry, call, target, options);
     await this.#registry.store.settled();
@@ -375,7 +381,7 @@ export class ResourceHandler {
 
   async #deleteCollection(context: Context): Promise<ServerResponse> {
     const { request, target, call } = context;
-    const format = this.#negotiate(context, ['Table', 'PartialObjectMetadataList'], false);
+    const format = this.#negotiate(context, FORMS, false);
     const listOptions = { ...parseListOptions(request.query), watch: false };
     checkSelectors(listOptions);
     checkListOptions(listOptions);

@@ -1,7 +1,9 @@
 import { internal } from '../apimachinery/errors/errors.ts';
 import { type Format, PROTOBUF } from '../apimachinery/http/negotiate.ts';
 import { parseJson, stringifyJson } from '../apimachinery/objects/json.ts';
+import { isRecord } from '../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../apimachinery/objects/object.ts';
+import { look, type Plain } from '../apimachinery/objects/plain.ts';
 import { StatusError } from '../apimachinery/objects/status.ts';
 import { encodeWatchEvent } from '../protobuf/index.ts';
 import { type ListResult, listMeta, listText } from '../registry/reads/list.ts';
@@ -126,7 +128,23 @@ export function viewList(result: ListResult, options: ViewOptions): string {
   });
 }
 
+const withAnnotations = (annotations: Readonly<Record<string, string>>) =>
+  Object.keys(annotations).length === 0 ? {} : { annotations };
+
 const INITIAL_EVENTS_END = { 'k8s.io/initial-events-end': 'true' };
+
+/** Fields that an empty object of the internal type gets when it is converted to a version. */
+const INTERNAL_ZEROS: Readonly<Record<string, Plain>> = {
+  'apps/ControllerRevision': { data: null },
+  'apps/DaemonSet': { spec: { selector: null } },
+  'apps/Deployment': { spec: { replicas: 0, selector: null } },
+  'apps/ReplicaSet': { spec: { replicas: 0, selector: null } },
+  'apps/StatefulSet': { spec: { replicas: 0, selector: null } },
+};
+
+/** The annotations of an empty object, which the conversion makes from its fields. */
+const zeroAnnotations = ({ kind }: ServedKind): Readonly<Record<string, string>> =>
+  kind.group === 'apps' ? Object.fromEntries((kind.innerAnnotations ?? []).map((name) => [name, '0'])) : {};
 
 /** The fields of an empty object in Go, for bookmarks. Type and metadata are not included. */
 function zeroOf({ kind, apiVersion }: ServedKind): Record<string, unknown> {
@@ -134,7 +152,9 @@ function zeroOf({ kind, apiVersion }: ServedKind): Record<string, unknown> {
   const empty: ApiObject = { apiVersion, kind: kind.kind, metadata: {} };
   roundTrip(empty, kind.model);
   const { apiVersion: _apiVersion, kind: _kind, metadata: _metadata, ...body } = empty;
-  return body;
+  const more = INTERNAL_ZEROS[`${kind.group}/${kind.kind}`] ?? {};
+  const spec = isRecord(body['spec']) ? { spec: { ...body['spec'], ...look(more, 'spec') } } : {};
+  return { ...body, ...more, ...spec };
 }
 
 const protobufFrame = (type: string, object: string): Uint8Array =>
@@ -165,6 +185,7 @@ function watchForm(options: ViewOptions): Omit<WatchFormat, 'frame'> {
     };
   }
   const zero = zeroOf(served);
+  const made = zeroAnnotations(served);
   return {
     shareKey: served.apiVersion,
     object: (text) => text,
@@ -172,7 +193,7 @@ function watchForm(options: ViewOptions): Omit<WatchFormat, 'frame'> {
       JSON.stringify({
         kind: kind.kind,
         apiVersion: served.apiVersion,
-        metadata: { resourceVersion, ...(end ? { annotations: INITIAL_EVENTS_END } : {}) },
+        metadata: { resourceVersion, ...withAnnotations({ ...made, ...(end ? INITIAL_EVENTS_END : {}) }) },
         ...zero,
       }),
   };
@@ -188,11 +209,11 @@ function tableFormat(options: ViewOptions): Omit<WatchFormat, 'frame'> {
       const { resourceVersion = '' } = object.metadata;
       return bare(table(options, [object], { resourceVersion }), first);
     },
-    bookmark: (resourceVersion, end) => {
+    bookmark: (resourceVersion, end, first) => {
       const { served } = options;
       const metadata = { resourceVersion, ...(end ? { annotations: INITIAL_EVENTS_END } : {}) };
       const object: ApiObject = { kind: served.kind.kind, apiVersion: served.apiVersion, metadata };
-      return bare(table(options, [object], { resourceVersion }), false);
+      return bare(table(options, [object], { resourceVersion }), first);
     },
   };
 }

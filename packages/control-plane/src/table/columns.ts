@@ -41,13 +41,15 @@ const NAME: TableColumn = {
 
 const AGE: TableColumn = {
   definition: define('Age', 'date', CREATED_DESCRIPTION),
-  cell: (object, now) => ageOf(object.metadata.creationTimestamp, now),
+  // A bookmark has no time, and a JSON path without a value has no cell.
+  cell: ({ metadata: { creationTimestamp } }, now) =>
+    typeof creationTimestamp === 'string' ? ageOf(creationTimestamp, now) : null,
 };
 
 /** The column for built-in kinds without their own columns: the creation time. */
 const CREATED_AT: TableColumn = {
   definition: define('Created At', 'date', CREATED_DESCRIPTION),
-  cell: (object) => object.metadata.creationTimestamp ?? '<unknown>',
+  cell: (object) => object.metadata.creationTimestamp ?? '0001-01-01T00:00:00Z',
 };
 
 /** Prints a value as Go's JSON path printer does. */

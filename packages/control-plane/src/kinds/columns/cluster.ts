@@ -40,8 +40,10 @@ export const storageClassColumns: readonly PrinterColumn[] = [
       DEFAULT_CLASS.some((mark) => annotations[mark] === 'true') ? `${name} (default)` : name,
   },
   column('Provisioner', (object) => text(object, 'provisioner'), { doc: ['V1StorageClass', 'provisioner'] }),
-  column('ReclaimPolicy', (object) => text(object, 'reclaimPolicy'), { doc: ['V1StorageClass', 'reclaimPolicy'] }),
-  column('VolumeBindingMode', (object) => text(object, 'volumeBindingMode'), {
+  column('ReclaimPolicy', (object) => text(object, 'reclaimPolicy') || 'Delete', {
+    doc: ['V1StorageClass', 'reclaimPolicy'],
+  }),
+  column('VolumeBindingMode', (object) => text(object, 'volumeBindingMode') || 'Immediate', {
     doc: ['V1StorageClass', 'volumeBindingMode'],
   }),
   column('AllowVolumeExpansion', (object) => object.allowVolumeExpansion === true, {
@@ -83,7 +85,10 @@ const flag = (name: string, field: string): PrinterColumn =>
 
 export const csiDriverColumns: readonly PrinterColumn[] = [
   NAME,
-  flag('AttachRequired', 'attachRequired'),
+  column('AttachRequired', (object) => look(object, 'spec').attachRequired !== false, {
+    type: 'boolean',
+    doc: ['V1CSIDriverSpec', 'attachRequired'],
+  }),
   flag('PodInfoOnMount', 'podInfoOnMount'),
   flag('StorageCapacity', 'storageCapacity'),
   column(

@@ -97,6 +97,7 @@ function externalAddress(service: ApiObject): string {
   const type = text(spec, 'type');
   const given = strings(spec, 'externalIPs');
   if (type === 'ExternalName') return text(spec, 'externalName');
+  if (type === '') return UNKNOWN;
   if (type !== 'LoadBalancer') return given.length === 0 ? NONE : given.join(',');
   const balanced = items(look(service, 'status', 'loadBalancer'), 'ingress').map(
     (ingress) => text(ingress, 'ip') || text(ingress, 'hostname'),
@@ -141,7 +142,7 @@ const UNSET = '<unset>';
 
 export const volumeColumns: readonly PrinterColumn[] = [
   NAME,
-  column('Capacity', (volume) => textAt(volume, 'spec.capacity.storage'), {
+  column('Capacity', (volume) => textAt(volume, 'spec.capacity.storage', '0'), {
     doc: ['V1PersistentVolumeSpec', 'capacity'],
   }),
   column('Access Modes', (volume) => accessModes(volume.spec), { doc: ['V1PersistentVolumeSpec', 'accessModes'] }),
@@ -196,7 +197,8 @@ function lastSeen(event: ApiObject): unknown {
 function eventObject(event: ApiObject): string {
   const involved = look(event, 'involvedObject');
   const kind = text(involved, 'kind').toLowerCase();
-  return `${kind}/${text(involved, 'name')}`;
+  const name = text(involved, 'name');
+  return name === '' ? kind : `${kind}/${name}`;
 }
 
 function eventSource(event: ApiObject): string {

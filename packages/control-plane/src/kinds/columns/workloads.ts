@@ -24,6 +24,13 @@ const JOB_SELECTOR = `A label query over pods that should match the pod count. N
 const selectorColumn = (doc: string, ...path: readonly string[]): PrinterColumn =>
   wide('Selector', (object) => shownSelector(look(object, 'spec', ...path).selector), { doc });
 
+/** `<unset>` does not occur in a stored object, because the field has a default. */
+function suspension(job: ApiObject): string {
+  const { suspend } = look(job, 'spec');
+  if (suspend === undefined) return '<unset>';
+  return suspend === true ? 'True' : 'False';
+}
+
 const ready = (object: ApiObject): string =>
   `${countAt(object, 'status.readyReplicas')}/${countAt(object, 'spec.replicas')}`;
 
@@ -39,8 +46,15 @@ export const deploymentColumns: readonly PrinterColumn[] = [
   AGE,
   CONTAINERS,
   IMAGES,
-  selectorColumn(
-    "Label selector for pods. Existing ReplicaSets whose pods are selected by this will be the ones affected by this deployment. It must match the pod template's labels.",
+  wide(
+    'Selector',
+    (object) => {
+      const { selector } = look(object, 'spec');
+      return selector === undefined ? '' : shownSelector(selector);
+    },
+    {
+      doc: "Label selector for pods. Existing ReplicaSets whose pods are selected by this will be the ones affected by this deployment. It must match the pod template's labels.",
+    },
   ),
 ];
 
@@ -135,7 +149,7 @@ export const cronJobColumns: readonly PrinterColumn[] = [
   NAME,
   column('Schedule', (job) => textAt(job, 'spec.schedule'), { doc: ['V1CronJobSpec', 'schedule'] }),
   column('Timezone', (job) => textAt(job, 'spec.timeZone', NONE), { doc: ['V1CronJobSpec', 'timeZone'] }),
-  column('Suspend', (job) => (look(job, 'spec').suspend === true ? 'True' : 'False'), {
+  column('Suspend', suspension, {
     type: 'boolean',
     doc: ['V1CronJobSpec', 'suspend'],
   }),

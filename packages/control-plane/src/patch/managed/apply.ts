@@ -77,9 +77,10 @@ function untypedLive({ apiVersion, kind, metadata: { namespace = '', name = '' }
  * The configuration that is merged. It includes fields that this endpoint does not write, because the kind resets them
  * later.
  */
-function relevant(applied: ApiObject): ApiObject {
-  // The generation of a configuration has no effect.
-  const { managedFields, creationTimestamp, generation: _generation, ...metadata } = applied.metadata ?? {};
+function relevant(applied: ApiObject, { kind }: ApplyInput): ApiObject {
+  const { managedFields, creationTimestamp, ...metadata } = applied.metadata ?? {};
+  // The types of built-in kinds do not take a generation.
+  if (!kind.custom) delete metadata.generation;
   if (managedFields !== undefined && managedFields !== null) {
     throw new StatusError({ code: 400, reason: 'BadRequest', message: 'metadata.managedFields must be nil' });
   }
@@ -168,7 +169,7 @@ export function serverSideApply(input: ApplyInput): ApiObject {
   const { live, kind, manager, subresource } = input;
   const node = input.schema === undefined ? undefined : nodeOf(input.schema);
   const scope = scopeOf(kind, subresource);
-  const applied = relevant(input.applied);
+  const applied = relevant(input.applied, input);
   const claimed = readApplied(applied, node, scope);
   if (live !== undefined && !isTyped(live, node, true)) throw untypedLive(live);
   const base = live ?? { apiVersion: applied.apiVersion, kind: applied.kind, metadata: {} };

@@ -29,7 +29,7 @@ export interface WatchFormat {
   /** Watches with the same key share their texts; undefined for a watch that shares none. */
   readonly shareKey: string | undefined;
   object(text: string, first: boolean): string;
-  bookmark(resourceVersion: string, initialEventsEnd: boolean): string;
+  bookmark(resourceVersion: string, initialEventsEnd: boolean, first: boolean): string;
   /** Encodes an event with the JSON text of an object. */
   frame(type: EventType, object: string): Uint8Array;
 }
@@ -279,7 +279,9 @@ class Watcher {
   }
 
   #bookmark(revision: number, initialEventsEnd: boolean): Uint8Array {
-    return this.#format.frame('BOOKMARK', this.#format.bookmark(String(revision), initialEventsEnd));
+    const shown = this.#format.bookmark(String(revision), initialEventsEnd, !this.#sent);
+    this.#sent = true;
+    return this.#format.frame('BOOKMARK', shown);
   }
 
   #pump(): void {

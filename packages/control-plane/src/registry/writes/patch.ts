@@ -217,7 +217,7 @@ function unversioned(
   shown: () => string,
   call: Call,
 ): StatusError {
-  const { kind = '' } = object as Partial<ApiObject>;
+  const kind = (object as Partial<ApiObject>).kind ?? '';
   if (kind !== '' && kind !== served.kind.kind) {
     const { group, version } = served.kind;
     const isOther = kinds.of(group, version).some((each) => each.kind.kind === kind || each.kind.listKind === kind);

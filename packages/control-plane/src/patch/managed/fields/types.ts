@@ -59,7 +59,9 @@ export interface FieldType {
 const UNKNOWN: FieldType = { node: undefined, declared: false, known: true };
 const MISSING: FieldType = { node: undefined, declared: false, known: false };
 
-const isFree = (node: SchemaNode): boolean => node.preserve || node.additionalAllowed || node.types.length === 0;
+/** Whether a map can have any key. An object without declared properties is such a map. */
+const isFree = (node: SchemaNode): boolean =>
+  node.preserve || node.additionalAllowed || node.types.length === 0 || node.properties.size === 0;
 
 /** The type of a field of an object of type `node`. With `isResource`, apiVersion, kind and metadata are always known. */
 export function fieldType(node: SchemaNode | undefined, name: string, isResource: boolean): FieldType {
