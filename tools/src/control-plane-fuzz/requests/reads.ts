@@ -240,5 +240,6 @@ export const oddVerb = ({ draw }: Source, kind: Kind): readonly Step[] => {
   ]);
   const isWrite = /^(POST|PUT|PATCH) /.test(request);
   const query = isGuarded(kind) && !request.startsWith('GET') ? ['dryRun=All'] : [];
-  return [{ request: target(request, query), ...(isWrite ? { body: {} } : {}) }];
+  const sent = target(request, query);
+  return [isWrite ? { request: sent, body: {} } : { request: sent }];
 };

@@ -55,7 +55,7 @@ function send(
   const body = bodyOf(value);
   const guarded = isGuarded(kind) || changesDefaults(JSON.stringify(value));
   const all = guarded ? [...query.filter((each) => !each.startsWith('dryRun=')), 'dryRun=All'] : query;
-  const headers = { ...(type === undefined ? {} : { 'content-type': type }), ...written };
+  const headers = type === undefined ? written : { ...written, 'content-type': type };
   return { request: target(request, all), headers: Object.keys(headers).length === 0 ? undefined : headers, ...body };
 }
 
