@@ -1,5 +1,6 @@
 import { Labels, type Machine, type MachineClass } from '@mcm/api';
 import { type Informer, type Key, type KubeObject, keyOf, makeKey, type Node } from '@mcm/kube';
+import { offeringOf } from '../driver/offerings/alternative.ts';
 import { millis } from '../values/timestamps.ts';
 import {
   type BreakerLimits,
@@ -141,15 +142,17 @@ export class UnreachableCensus {
 
   /**
    * Returns the zone of a machine: from the labels of its node template, else from its class, else from the labels of its
-   * Node.
+   * Node. The template does not describe an alternative in another zone, so there the Node comes first.
    */
   zoneOf(machine: Machine): string | undefined {
     const { classes, nodes } = this.#sources;
     const { labels, namespace } = machine.metadata;
+    const node = nodes?.store.get(labels?.[Labels.Node] ?? '');
+    const alternative = offeringOf(machine);
+    if (alternative?.zone || alternative?.subnet) return node?.metadata.labels?.[Labels.Zone] ?? alternative.zone;
     const labelled = machine.spec.nodeTemplate?.metadata?.labels?.[Labels.Zone];
     if (labelled) return labelled;
     const machineClass = classes.store.get(makeKey(namespace, machine.spec.class?.name ?? ''));
-    const node = nodes?.store.get(labels?.[Labels.Node] ?? '');
     return machineClass?.nodeTemplate?.zone || node?.metadata.labels?.[Labels.Zone];
   }
 

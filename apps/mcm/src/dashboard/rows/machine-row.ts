@@ -1,5 +1,5 @@
 import { Labels, type Machine, type MachineClass } from '@mcm/api';
-import type { MachineDefaults } from '@mcm/core';
+import { type MachineDefaults, offeringOf } from '@mcm/core';
 import type { Level, MachineRow, Stage } from '@mcm/dashboard';
 import { controllerOf, type Node } from '@mcm/kube';
 import { type ControllerHealth, doesAct } from '../../controllers/health.ts';
@@ -37,10 +37,15 @@ export const BLOCKED_LIMIT_MS = 600_000;
 const ZONE = 'topology.kubernetes.io/zone';
 const LEGACY_ZONE = 'failure-domain.beta.kubernetes.io/zone';
 
-/** The zone of the Node, otherwise of the machine's node template, otherwise of the class. Empty if it is not known. */
-function zoneOf({ spec }: Machine, machineClass: MachineClass | undefined, node: Node | undefined): string {
+/**
+ * The zone of the Node, otherwise of the machine's alternative, its node template or its class. Empty if it is not known.
+ */
+function zoneOf(machine: Machine, machineClass: MachineClass | undefined, node: Node | undefined): string {
+  const { spec } = machine;
+  const alternative = offeringOf(machine)?.zone;
   const labels: Readonly<Record<string, string>> = {
     ...spec.nodeTemplate?.metadata?.labels,
+    ...(alternative === undefined ? {} : { [ZONE]: alternative }),
     ...node?.metadata.labels,
   };
   return labels[ZONE] ?? labels[LEGACY_ZONE] ?? classZone(machineClass);

@@ -1,0 +1,38 @@
+import { Annotations, type Machine, type MachineClass } from '@mcm/api';
+import type { Node } from '@mcm/kube';
+import { expect, test } from 'vitest';
+import { fixedCensus } from './test-census.ts';
+
+const ZONE = 'topology.kubernetes.io/zone';
+
+const machine = (offering?: object): Machine =>
+  ({
+    metadata: {
+      name: 'm',
+      namespace: 'n',
+      labels: { node: 'node' },
+      annotations: offering ? { [Annotations.CapacityOffering]: JSON.stringify(offering) } : {},
+    },
+    spec: { class: { name: 'c' }, nodeTemplate: { metadata: { labels: { [ZONE]: 'first' } } } },
+  }) as never;
+
+const census = (labels: Record<string, string>) => {
+  const fixed = fixedCensus();
+  fixed.classes.tell({ metadata: { name: 'c', namespace: 'n' }, nodeTemplate: { zone: 'class' } } as MachineClass &
+    never);
+  fixed.nodes.tell({ metadata: { name: 'node', labels } } as Node & never);
+  return fixed.census;
+};
+
+test('a machine with an alternative counts in the zone of its Node', () => {
+  const counted = census({ [ZONE]: 'real' });
+  expect(counted.zoneOf(machine())).toBe('first');
+  expect(counted.zoneOf(machine({}))).toBe('first');
+  expect(counted.zoneOf(machine({ machineType: 'large' }))).toBe('first');
+  expect(counted.zoneOf(machine({ zone: '2' }))).toBe('real');
+  expect(counted.zoneOf(machine({ subnet: 'subnet-b' }))).toBe('real');
+});
+
+test('without a Node it counts in the zone of the alternative', () => {
+  expect(census({}).zoneOf(machine({ zone: '2' }))).toBe('2');
+});
