@@ -100,7 +100,10 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
     driver: invoker.can,
     ...replacements(machine, settings, o, now),
     ...breakerOf(machine, settings, o, now),
-    warnings: validationWarningsOf(machine, choice, namesakesOf(machine, caches), node, hooksOf(machine, machineClass)),
+    warnings: [
+      ...validationWarningsOf(machine, choice, namesakesOf(machine, caches), node, hooksOf(machine, machineClass)),
+      ...alternativeWarnings(machine, machineClass, invoker),
+    ],
     warned: memory.warned || undefined,
     keepsEvidence: o.keepsEvidence,
     evidence: memory.evidence,
@@ -146,6 +149,17 @@ function withMissingPermissionsIgnored(drain: DrainObservation, { running, last 
   if (running?.kind !== 'delete' && last?.kind !== 'delete') return drain;
   const { unseen: _, ...rest } = drain;
   return rest;
+}
+
+/** The errors in the alternatives of a deployment, until the machine has a VM. Those of the class are reported on the class. */
+function alternativeWarnings(
+  { metadata, spec }: Machine,
+  machineClass: MachineClass | undefined,
+  invoker: DriverInvoker,
+): readonly string[] {
+  const own = metadata.annotations?.[Annotations.CapacityAlternatives];
+  if (own === undefined || spec.providerID || !machineClass) return [];
+  return invoker.alternativeProblems(machineClass, own).map((problem) => `metadata.annotations: ${problem}`);
 }
 
 const namesakesOf = (machine: Machine, caches: Caches): readonly Machine[] => {

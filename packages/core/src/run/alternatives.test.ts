@@ -194,3 +194,23 @@ test('an edited record stops the calls of its machine with the name of the annot
   expect((await rig.machine('m-0'))?.status?.lastOperation?.description).toContain(Annotations.CapacityOffering);
   expect(rig.cloud.made).toEqual([]);
 });
+
+test('the list of a deployment replaces that of the class, and its errors are reported on the machine', async () => {
+  const rig = await started(new Set(['small a', 'small b']));
+  const resource = rig.admin.resource<Machine>(machines, NAMESPACE);
+  const createWith = (name: string, list: string) =>
+    resource.create({
+      metadata: { name, namespace: NAMESPACE, annotations: { [Annotations.CapacityAlternatives]: list } },
+      spec: OF_SPREAD,
+    });
+  await createWith('own', '[{"machineType":"huge"}]');
+  await running(rig, 1);
+  expect(rig.cloud.vms.map((vm) => vm.offering)).toEqual(['huge a']);
+  await createWith('broken', '[{"zone":7}]');
+  const said = async () =>
+    (await rig.admin.resource(events).list()).items.filter(({ reason }) => reason === 'InvalidInput');
+  await rig.until(async () => (await said()).length > 0, MINUTE);
+  expect((await said())[0]?.message).toBe(
+    `metadata.annotations: ${Annotations.CapacityAlternatives}[0].zone: must be a text that is not empty`,
+  );
+});

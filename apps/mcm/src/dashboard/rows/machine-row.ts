@@ -41,14 +41,10 @@ const LEGACY_ZONE = 'failure-domain.beta.kubernetes.io/zone';
  * The zone of the Node, otherwise of the machine's alternative, its node template or its class. Empty if it is not known.
  */
 function zoneOf(machine: Machine, machineClass: MachineClass | undefined, node: Node | undefined): string {
-  const { spec } = machine;
-  const alternative = offeringOf(machine)?.zone;
-  const labels: Readonly<Record<string, string>> = {
-    ...spec.nodeTemplate?.metadata?.labels,
-    ...(alternative === undefined ? {} : { [ZONE]: alternative }),
-    ...node?.metadata.labels,
-  };
-  return labels[ZONE] ?? labels[LEGACY_ZONE] ?? classZone(machineClass);
+  const own: Readonly<Record<string, string>> = node?.metadata.labels ?? {};
+  const template = machine.spec.nodeTemplate?.metadata?.labels ?? {};
+  const first = template[ZONE] ?? template[LEGACY_ZONE] ?? classZone(machineClass);
+  return own[ZONE] ?? own[LEGACY_ZONE] ?? offeringOf(machine)?.zone ?? first;
 }
 
 /** The zone of all machines of a class; empty if it is not known. */

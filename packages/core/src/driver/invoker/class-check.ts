@@ -42,8 +42,8 @@ export function checkAlternatives<Spec, Credentials>(
   driver: DriverDefinition<Spec, Credentials>,
   { secretsOf }: Pick<ClassLookup, 'secretsOf'>,
   machineClass: MachineClass,
+  text: string | undefined = classAlternatives(machineClass),
 ): readonly string[] {
-  const text = classAlternatives(machineClass);
   if (text === undefined) return [];
   try {
     const { spec } = decodeInput(driver, { call: 'create', machineClass, data: secretsOf(machineClass).data });

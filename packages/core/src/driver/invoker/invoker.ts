@@ -61,7 +61,7 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
     classOf,
     inputsOf: (machine) => inputsOfMachine(machine, classOf(machine), (key) => caches.secrets.store.get(key)),
     choicesOf: createChoices(driver, lookup),
-    alternativeProblems: (machineClass) => checkAlternatives(driver, lookup, machineClass),
+    alternativeProblems: (machineClass, text) => checkAlternatives(driver, lookup, machineClass, text),
     unknownFields: (machineClass) => unknownFields(driver, machineClass),
     userDataOf: (machine) => {
       const machineClass = classOf(machine);

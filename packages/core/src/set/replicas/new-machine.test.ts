@@ -28,3 +28,8 @@ test('maps are merged: the last one takes precedence, absent ones add nothing, a
   expect(newMachine(withTemplate(undefined), 'm').metadata.labels).toEqual({});
   expect(given).toEqual(before);
 });
+
+test('a new machine gets the capacity alternatives of its set', () => {
+  const alternatives = { [Annotations.CapacityAlternatives]: '[{"zone":"b"}]' };
+  expect(annotationsOf(withTemplate(undefined, alternatives))).toMatchObject(alternatives);
+});

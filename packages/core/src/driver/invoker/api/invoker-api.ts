@@ -72,7 +72,7 @@ export interface DriverInvoker {
    * Returns the problems of the alternatives of a class, one sentence each. If there are problems, the machines of the class
    * have no alternatives.
    */
-  alternativeProblems(machineClass: MachineClass): readonly string[];
+  alternativeProblems(machineClass: MachineClass, text?: string): readonly string[];
   /** Returns the problems of a class and its Secrets that can be found without the cloud, one sentence each. */
   check(machineClass: MachineClass): readonly string[];
   /**
