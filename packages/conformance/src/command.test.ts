@@ -77,7 +77,7 @@ test.each([
   [['--driver', example('toy.yaml'), '--config', example('toy.yaml')], 'mcm-conformance: '],
   [['--driver', example('toy-cloud.ts'), '--config', example('toy.yaml')], 'createDriver'],
   [['--driver', example('toy-driver.ts'), '--config', example('toy-driver.ts')], 'mcm-conformance: '],
-])('%j cannot be played, and it is said why', async (args, why) => {
+])('%j cannot run, and the message states the reason', async (args, why) => {
   const { code, out } = await run(...args);
   expect(code).toBe(2);
   expect(out).toContain(why);

@@ -335,7 +335,7 @@ const withUid = (request: object): never => {
   } as never;
 };
 
-test.each(BAD)('%s: %s, and it is seen', async (only, _, make) => {
+test.each(BAD)('%s: %s, and the kit detects it', async (only, _, make) => {
   const good = await runConformance(target(createDriver as CreateDriver), { only });
   expect(good.failed).toBe(0);
   const bad = await runConformance(target(make), { only });
@@ -368,7 +368,7 @@ test.each<[string, (toy: Toy) => NonNullable<Toy['initialize']>, string]>([
     },
     'initialize, called again, failed with Internal: is initialized',
   ],
-])('initialize: %s, and it is seen', async (_, initialize, why) => {
+])('initialize: %s, and the kit detects it', async (_, initialize, why) => {
   const right = initializing((toy) => async (r) => (await toy.status?.(r)) ?? Promise.reject(new Error('no status')));
   const good = await runConformance(target(right), { only: 'initialize' });
   expect(good.outcomes.map(({ state }) => state)).toEqual(['passed']);

@@ -82,7 +82,7 @@ export class TestClient {
     return { status: response.status, headers: response.headers, body: json ? JSON.parse(text) : { message: text } };
   }
 
-  /** Opens a watch. `events()` returns the received events, and `ended` tells whether the server has closed it. */
+  /** Opens a watch. `events()` returns the received events, and `ended` is true after the server has closed it. */
   async watch(path: string) {
     const gone = new AbortController();
     const response = await this.plane.fetch(new Request(`https://plane${path}`, { signal: gone.signal }));

@@ -76,7 +76,7 @@ export const deletion: readonly Scenario[] = [
     name: 'lost answers of a deletion',
     suffers: 'a broken connection leaves a VM behind, or a machine that can never be deleted',
     run: async (stage) => {
-      await requestsOfCreation(stage); // Skips drivers that no request of can be seen.
+      await requestsOfCreation(stage); // Skips the scenario if the kit sees no request of the driver.
       for (let at = 0; at < 3; at++) {
         const process = stage.process();
         const machine = stage.machine(`lost-${at}`);

@@ -175,7 +175,7 @@ describe('large lists', () => {
     ['new items', 'new', {}],
     ['the same items', 'old', { v: 2 }],
     ['deleted items', 'old', { $patch: 'delete' }],
-  ])('are merged in a time that follows their length: %s', (_, prefix, extra) => {
+  ])('are merged in a time proportional to their length: %s', (_, prefix, extra) => {
     const reads = (count: number): number => {
       let read = 0;
       const onRead = (): void => {

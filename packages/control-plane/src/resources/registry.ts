@@ -152,7 +152,7 @@ export class Registry {
     return this.#lacking.has(record);
   }
 
-  /** Adds the defaults of the storage version to an object of another version. `gained` tells whether there were any. */
+  /** Adds the defaults of the storage version to an object of another version. `gained` is true if there were any. */
   #inStorageVersion(served: ServedKind, object: ApiObject): { readonly object: ApiObject; readonly gained: boolean } {
     const { group, plural, version, storageVersion = version } = served.kind;
     if (storageVersion === version) return { object, gained: false };

@@ -80,7 +80,7 @@ test.each([
   ],
   ['Secret', { data: { a: 'not base64' } }, 'illegal base64 data at input byte 3'],
   ['Node', { status: { capacity: { cpu: 'abc' } } }, 'quantities must match the regular expression'],
-])('%s %j is refused in the words of the real server', (kind, body, words) => {
+])('%s %j is refused with the text of the real server', (kind, body, words) => {
   expect(() => roundTrip(object(kind, body), `V1${kind}`)).toThrow(
     `${kind} in version "v1" cannot be handled as a ${kind}: ${words}`,
   );

@@ -8,7 +8,7 @@ const kind = (plural: string) => {
   return found;
 };
 
-test.each(['', ',', '=', '==', '!='])('%j asks nothing', (text) => {
+test.each(['', ',', '=', '==', '!='])('%j has no requirements', (text) => {
   expect(parseFieldSelector(kind('pods'), text)).toBeUndefined();
   expect(parseFieldSelector(kind('configmaps'), text)).toBeUndefined();
 });

@@ -55,13 +55,16 @@ test.each([
   ['!a', [0, 5]],
   ['b>4', [4]],
   ['a,!b', [1, 2, 3]],
-])('the demands of %s hold for all that it selects, and alone but for numbers', (text, selected) => {
-  const matches = parseLabelSelector(text);
-  expect(SETS.flatMap((labels, at) => (matches?.(labels) === true ? [at] : []))).toEqual(selected);
-  const record = { namespace: '', name: '', revision: 1, json: '', fields: undefined };
-  const found = SETS.flatMap((labels, at) => (meets({ ...record, labels }, labelDemands(text)) ? [at] : []));
-  expect(found).toEqual(text === 'b>4' ? [4, 5] : selected);
-});
+])(
+  'the requirements of %s hold for everything that it selects, and are sufficient except for numbers',
+  (text, selected) => {
+    const matches = parseLabelSelector(text);
+    expect(SETS.flatMap((labels, at) => (matches?.(labels) === true ? [at] : []))).toEqual(selected);
+    const record = { namespace: '', name: '', revision: 1, json: '', fields: undefined };
+    const found = SETS.flatMap((labels, at) => (meets({ ...record, labels }, labelDemands(text)) ? [at] : []));
+    expect(found).toEqual(text === 'b>4' ? [4, 5] : selected);
+  },
+);
 
 test('a selector of a spec has the same requirements as its text', () => {
   const selector = {

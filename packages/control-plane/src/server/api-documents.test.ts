@@ -49,7 +49,7 @@ function askAll(documents: ApiDocuments, kinds: KindRegistry): Record<string, st
 }
 
 describe('after a change of a CRD', () => {
-  it.each([2, 12])('among %i others only the documents of its group version are made', (others) => {
+  it.each([2, 12])('among %i others, only the documents of the changed group version are created again', (others) => {
     const kinds = new KindRegistry(builtinKinds);
     const documents = new ApiDocuments(kinds);
     for (let i = 0; i < others; i++) kinds.setCustom(`things.g${i}.dev`, [custom(`g${i}.dev`)]);

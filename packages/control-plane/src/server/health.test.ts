@@ -13,7 +13,7 @@ const read = async (path: string): Promise<{ status: number; text: string; type:
 };
 
 describe('health checks', () => {
-  it.each(['healthz', 'livez', 'readyz'])('%s is ok, and says what it has looked at when asked', async (first) => {
+  it.each(['healthz', 'livez', 'readyz'])('%s is ok, and lists its checks on request', async (first) => {
     expect(await read(`/${first}`)).toEqual({ status: 200, text: 'ok', type: 'text/plain; charset=utf-8' });
     const { text } = await read(`/${first}?verbose`);
     expect(text).toMatch(/^\[\+\]ping ok\n\[\+\]log ok\n\[\+\]etcd ok\n/);

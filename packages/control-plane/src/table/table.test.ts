@@ -88,7 +88,7 @@ describe('compileJsonPath', () => {
     expect(compileJsonPath(path)(data)).toEqual(expected);
   });
 
-  it.each(['spec', '.a[', '.a[x]'])('%s is no path', (path) => {
+  it.each(['spec', '.a[', '.a[x]'])('%s is not a path', (path) => {
     expect(() => compileJsonPath(path)).toThrow(JsonPathError);
   });
 });

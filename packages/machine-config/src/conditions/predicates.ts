@@ -112,5 +112,5 @@ const isDrainedForUpdate = (node: Node): boolean => {
 export const isStranded = (node: Node, pool: MachineConfigPool): boolean =>
   isFailing(node) && needsTarget(node, pool) && isDrainedForUpdate(node);
 
-/** Why a node is degraded, in the words of its daemon. */
+/** Why a node is degraded, as its daemon reports it. */
 export const degradedReason = (node: Node): string => annotationOf(node, Reason);

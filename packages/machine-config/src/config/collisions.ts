@@ -47,7 +47,7 @@ export function checkCollisions(merged: IgnitionConfig, sources: readonly Machin
   }
 }
 
-/** @param looked directories that were already checked, with all their parents */
+/** @param looked directories that were checked before, with all their parents */
 function occupiedParent(path: string, places: ReadonlyMap<string, Kind>, looked: Set<string>): string | undefined {
   for (let at = path.lastIndexOf('/'); at > 0; at = path.lastIndexOf('/', at - 1)) {
     const parent = path.slice(0, at);

@@ -4,7 +4,7 @@
  */
 export class RenderError extends Error {
   override readonly name = 'RenderError';
-  /** How the user can fix it, if the message does not say it. */
+  /** How the user can fix it, if the message does not contain the fix. */
   readonly hint: string | undefined;
 
   constructor(message: string, options?: ErrorOptions & { readonly hint?: string | undefined }) {

@@ -30,7 +30,10 @@ export interface DaemonView {
   readonly forced: boolean;
   /** The node is older than its first config, so it waits for its turn in the rollout. */
   readonly settled?: boolean;
-  /** The config that the node's pool gives to new nodes. Absent: not looked up yet; null: no pool selects the node. */
+  /**
+   * The config that the node's pool gives to new nodes. Absent if the daemon has not read the pools yet; null if no pool
+   * selects the node.
+   */
   readonly first?: string | null | undefined;
   /** The check of the update from the stored config to the target. */
   readonly verdict?: Verdict | undefined;
@@ -46,7 +49,7 @@ export type DaemonStep =
   | { readonly kind: 'idle' }
   /** Check again after this time, or after an event. */
   | { readonly kind: 'wait'; readonly ms: number }
-  /** One patch of the node's annotations; null removes. */
+  /** Patch the node's annotations; null removes one. */
   | { readonly kind: 'write'; readonly annotations: Readonly<Record<string, string | null>> }
   /** The machine booted with this config: store it. */
   | { readonly kind: 'adopt'; readonly name: string }

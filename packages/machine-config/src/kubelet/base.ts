@@ -68,7 +68,9 @@ export function withLatency(
 const CGROUP_V2 = ['systemd.unified_cgroup_hierarchy=1', 'cgroup_no_v1="all"'];
 const CGROUP_V1 = ['systemd.unified_cgroup_hierarchy=0', 'systemd.legacy_systemd_cgroup_controller=1'];
 
-/** Kernel arguments for a version of control groups. @throws KubeletConfigError for version 1, which is not supported any more */
+/**
+ * Kernel arguments for a version of control groups. @throws KubeletConfigError for version 1, which is no longer supported
+ */
 export function cgroupArguments(mode: string, current: readonly string[]): readonly string[] {
   if (mode !== '' && mode !== 'v2') {
     throw new KubeletConfigError(`cgroup mode ${mode} is not supported; use cgroups v2`);

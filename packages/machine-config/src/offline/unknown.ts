@@ -21,7 +21,8 @@ function unknownIn(schema: unknown, value: unknown, path: string): readonly stri
     return value.flatMap((entry, index) => unknownIn(schema.element, entry, `${path}[${index}]`));
   }
   if (!(schema instanceof z.ZodObject) || !isRecord(value)) return [];
-  // This object is open. Its own reader checks the fields: Ignition, the kubelet, or templates.
+  // The schema allows any field in this object. Another reader checks the fields: that of Ignition, the kubelet, or
+  // templates.
   const open = schema.def.catchall !== undefined || schema.meta()?.['x-kubernetes-preserve-unknown-fields'] === true;
   const known = Object.keys(schema.shape);
   return Object.entries(value).flatMap(([key, inner]) => {

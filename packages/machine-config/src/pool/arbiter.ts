@@ -43,7 +43,7 @@ function planArbiter(
   return free ? planPool(snapshot) : statusOnly(snapshot);
 }
 
-/** The masters go first. The arbiter goes only if no master is or becomes unavailable. */
+/** The masters are updated first. The arbiter is updated only if no master is or becomes unavailable. */
 function together(master: PoolSnapshot, arbiter: PoolSnapshot): readonly PlannedPool[] {
   const blocked = arbiter.nodes.some(isUnavailable);
   const masterPlan = planPool(blocked ? withoutSlots(master) : master);

@@ -63,7 +63,7 @@ export function poolStatus(
   };
 }
 
-/** The same numbers in the fields of the first design, for clients that still read those. */
+/** The counts of the status under their former field names, for clients that still read those. */
 const aliases = (pool: MachineConfigPool, counts: { updated: number; unavailable: number; ready: number }) => ({
   currentMachineConfig: targetOf(pool),
   updatingMachines: counts.updated,

@@ -48,7 +48,7 @@ const set = (labels: unknown): Json => ({
 test.each([
   ['{}', {}],
   ['null', undefined],
-])('labels that were given as %s are shown so', async (shown, labels) => {
+])('labels that were given as %s are printed unchanged', async (shown, labels) => {
   const { code, body } = await send('POST', '/apis/apps/v1/namespaces/default/replicasets', set(labels));
   expect(code).toBe(422);
   expect(messages(body)[0]).toBe(`Invalid value: ${shown}: \`selector\` does not match template \`labels\``);
@@ -57,7 +57,7 @@ test.each([
 test.each([
   ['{}', {}],
   ['null', undefined],
-])('a capacity that was given as %s is shown so', async (shown, capacity) => {
+])('a capacity that was given as %s is printed unchanged', async (shown, capacity) => {
   const spec = { capacity, accessModes: ['ReadWriteOnce'], hostPath: { path: '/x' } };
   const { body } = await send('POST', '/api/v1/persistentvolumes', { metadata: { name: 'pv' }, spec });
   expect(messages(body)).toContain(`Unsupported value: ${shown}: supported values: "storage"`);

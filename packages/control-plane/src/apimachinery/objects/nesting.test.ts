@@ -49,7 +49,7 @@ test.each([
   ['YAML', 'application/yaml', '['.repeat(200_000), 'exceeded max depth of 10000'],
   ['YAML of commas', 'application/yaml', `[${','.repeat(3000)}]`, 'Unexpected , in flow sequence'],
   ['aliases of aliases', 'application/yaml', bomb, 'document contains excessive aliasing'],
-])('a body that would cost too much is refused at once: %s', async (_, type, body, words) => {
+])('a body that is too expensive to parse is refused at once: %s', async (_, type, body, words) => {
   const plane = await startControlPlane({ controllers: false });
   const send = (path: string, method: string, form: string): Promise<Response> =>
     plane.fetch(new Request(`https://plane${path}`, { method, headers: { 'content-type': form }, body }));

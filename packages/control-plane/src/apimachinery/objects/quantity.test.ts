@@ -22,7 +22,7 @@ describe('quantities', () => {
     expect(canonicalQuantity(given)).toBe(written);
   });
 
-  test.each(['', 'abc', '1Gb', '1 Gi', '--1', '1.2.3', '1e', 'Ki'])('%j is no quantity', (given) => {
+  test.each(['', 'abc', '1Gb', '1 Gi', '--1', '1.2.3', '1e', 'Ki'])('%j is not a quantity', (given) => {
     expect(canonicalQuantity(given)).toBeUndefined();
   });
 

@@ -18,12 +18,12 @@ const condition = (type: string): Record<string, unknown> => ({ type, status: 'T
 const certificate = Buffer.from('x').toString('base64');
 
 test.each([
-  ['nobody answered: a day after it was made', {}, Date.parse(CREATED) + 24 * HOUR],
+  ['without a decision: a day after its creation', {}, Date.parse(CREATED) + 24 * HOUR],
   ['denied: an hour after', { conditions: [condition('Denied')] }, Date.parse(LATER) + HOUR],
   ['failed: an hour after', { conditions: [condition('Approved'), condition('Failed')] }, Date.parse(LATER) + HOUR],
   ['approved and not signed: a day after', { conditions: [condition('Approved')] }, Date.parse(LATER) + 24 * HOUR],
   ['signed: an hour after', { conditions: [condition('Approved')], certificate }, Date.parse(LATER) + HOUR],
-])('a request goes when %s', (_what, status, at) => {
+])('a request is deleted in time: %s', (_what, status, at) => {
   expect(expires(request(status))).toBe(at);
 });
 

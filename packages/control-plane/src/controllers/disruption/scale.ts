@@ -85,7 +85,7 @@ export class ScaleFinder {
     return scaleIfSame(deployments.get(`${namespace}/${above.name}`), above);
   }
 
-  /** Reads the scale subresource of an owner of another kind. */
+  /** Reads the scale subresource of an owner that is not a cached workload. */
   async #ask(namespace: string, owner: OwnerReference): Promise<Scale | undefined> {
     const resource = this.#directory.find(owner.apiVersion, owner.kind);
     if (resource === undefined) {

@@ -1,6 +1,6 @@
 /** A node counts as lost if it sends no heartbeat for this time (`--node-monitor-grace-period`). */
 const GRACE_MS = 50_000;
-/** The same time for a node that has never sent a heartbeat (`--node-startup-grace-period`). */
+/** How long a node may send no first heartbeat before it counts as lost (`--node-startup-grace-period`). */
 const STARTUP_GRACE_MS = 60_000;
 
 /**

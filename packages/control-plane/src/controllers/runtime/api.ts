@@ -86,7 +86,7 @@ export class Api {
     this.#userAgent = userAgent;
   }
 
-  /** The same client with the user agent of another program. This program becomes the manager of the written fields. */
+  /** A copy of the client with the user agent of another program. This program becomes the manager of the written fields. */
   as(userAgent: string): Api {
     return new Api(this.#client, userAgent);
   }

@@ -23,7 +23,7 @@ test.each([
     { ...owner.metadata, uid: 'u2' },
     'original ReplicaSet default/web is gone: got uid u2, wanted u1',
   ],
-])('an owner of which the cache does not know yet that it %s takes nothing', async (_name, metadata, message) => {
+])('an owner that %s adopts nothing, even if the cache does not show this yet', async (_name, metadata, message) => {
   const patched: string[] = [];
   const json = { 'content-type': 'application/json' };
   const api = new Api({

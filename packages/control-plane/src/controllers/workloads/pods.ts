@@ -117,7 +117,7 @@ function sortByWorth(
 
 /**
  * Pods in the order in which a set of replicas deletes them (`ActivePodsWithRanks`).
- * @param now Ages are compared by magnitude. Without it, ages are compared to the second.
+ * @param now the present time, with which ages are compared by magnitude. Without it, ages are compared to the second.
  * @param related pods that count as the same kind on a node
  */
 export function byWorth(pods: readonly ApiObject[], now?: Date, related: readonly ApiObject[] = pods): ApiObject[] {

@@ -20,7 +20,7 @@ test.each<[text: string, value: unknown]>([
 });
 
 test.each<[text: string, fields: Record<string, unknown>]>([
-  // A text, a number and a structure keep their value. A pointer, a list and a map do not.
+  // After a null, a text, a number and a structure keep their value. A pointer, a list and a map do not.
   ['"restartPolicy":"Never","restartPolicy":null', { restartPolicy: 'Never' }],
   ['"hostPID":true,"hostPID":null', { hostPID: true }],
   ['"priority":5,"priority":null', { priority: null }],

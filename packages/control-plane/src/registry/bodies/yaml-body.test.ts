@@ -29,12 +29,12 @@ test.each([
   ['.inf', '+Inf'],
   ['-.Inf', '-Inf'],
   ['.NaN', 'NaN'],
-])('%s is no JSON', (text, word) => {
+])('%s is not JSON', (text, word) => {
   expect(() => parseYamlText(`a: [${text}]`)).toThrow(
     `error converting YAML to JSON: json: unsupported value: ${word}`,
   );
 });
 
-test.each(['@x', '`x'])('%s begins no value', (text) => {
+test.each(['@x', '`x'])('%s cannot start a value', (text) => {
   expect(() => parseYamlText(`a: ${text}`)).toThrow('yaml: found character that cannot start any token');
 });

@@ -52,7 +52,7 @@ test.each<[path: string, status: number, message: string | undefined]>([
   }
 });
 
-test.each(['exec', 'attach', 'portforward'])('%s is opened with GET and POST alone', async (subresource) => {
+test.each(['exec', 'attach', 'portforward'])('%s accepts only GET and POST', async (subresource) => {
   for (const method of ['PUT', 'PATCH', 'DELETE']) {
     const { status } = await setup.client.send(method, `${NS}/pods/waits/${subresource}`, {});
     expect([method, status]).toEqual([method, 405]);

@@ -27,7 +27,7 @@ test.each([
   ['(a)\\1', 'invalid escape sequence: `\\1`'],
   ['\\u00b5', 'invalid escape sequence: `\\u`'],
   ['a\\', 'trailing backslash at end of expression: ``'],
-])('%s is refused in the words of Go', (expression, words) => {
+])('%s is refused with the text of Go', (expression, words) => {
   const read = readRegExp(expression);
   expect(read).toBeInstanceOf(RegExpError);
   expect((read as RegExpError).message).toBe(`error parsing regexp: ${words}`);

@@ -101,7 +101,7 @@ const OWNER = own<{ id?: number; name?: string }>(({ id, name }, at, add) => {
 const HASHES: Readonly<Record<string, number>> = { sha512: 128 };
 const LATER_HASHES: Readonly<Record<string, number>> = { ...HASHES, sha256: 64 };
 
-/** The problem of a hash. Later versions of 3 support one more function. */
+/** The problem of a hash; undefined if it is valid. Later minor versions support one more hash function. */
 export function verificationProblem(hash: string | undefined, minor: number): string | undefined {
   if (hash === undefined) return undefined;
   const dash = hash.indexOf('-');

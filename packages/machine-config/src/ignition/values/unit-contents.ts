@@ -19,7 +19,7 @@ export function unitProblem(contents: string | undefined, print: PrintText = JSO
 
 const isComment = (character: string): boolean => character === '#' || character === ';';
 
-/** The white space of Go: U+0085 is included, the byte order mark is not. */
+/** White space as Go defines it: with U+0085, and without the byte order mark. */
 const SPACE = /^\p{White_Space}$/u;
 const SPACE_AT_THE_ENDS = /^\p{White_Space}+|\p{White_Space}+$/gu;
 const trimSpace = (text: string): string => text.replace(SPACE_AT_THE_ENDS, '');

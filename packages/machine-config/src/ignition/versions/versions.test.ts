@@ -28,7 +28,7 @@ describe('a config is validated by the rules of its own version', () => {
     ['gs', 2, file('gs://bucket/key')],
     ['arn', 4, file('arn:aws:s3:::bucket/key')],
     ['a filesystem of no format', 3, { storage: { filesystems: [{ device: '/dev/a', format: 'none' }] } }],
-  ])('%s came with 3.%i', (_what, since, config) => {
+  ])('%s is valid since 3.%i', (_what, since, config) => {
     const verdicts = [0, 1, 2, 3, 4, 5].map((minor) => problems(minor, config) === '');
     expect(verdicts).toEqual([0, 1, 2, 3, 4, 5].map((minor) => minor >= since));
   });
@@ -42,7 +42,7 @@ describe('a config is validated by the rules of its own version', () => {
       0,
       { ignition: { config: { replace: { verification: { hash: `sha512-${'a'.repeat(128)}` } } } } },
     ],
-  ])('%s was allowed until 3.%i', (_what, until, config) => {
+  ])('%s is valid until 3.%i', (_what, until, config) => {
     const verdicts = [0, 1, 2, 3, 4, 5].map((minor) => problems(minor, config) === '');
     expect(verdicts).toEqual([0, 1, 2, 3, 4, 5].map((minor) => minor <= until));
   });
