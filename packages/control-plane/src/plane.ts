@@ -248,7 +248,7 @@ async function listenOn(handler: Handler, port: number, authority: CertificateAu
       throw new Error(
         error.code === 'EADDRINUSE'
           ? `port ${port} of 127.0.0.1 is in use by another program`
-          : `port ${port} of 127.0.0.1 cannot be had: ${error.message}`,
+          : `port ${port} of 127.0.0.1 cannot be used: ${error.message}`,
       );
     },
   );

@@ -30,7 +30,7 @@ export const EXIT_CODES: readonly ExitCode[] = [
       status: 'an instance runs',
       logs: 'complete, or ended by Ctrl-C',
       dashboard: 'ended by Ctrl-C',
-      'rollout status': 'complete; with --no-watch: not failed',
+      'rollout status': 'complete; with --no-watch: no failure so far',
       plan: 'the deployment matches its spec, so the plan has no steps',
       replay: 'this version makes the same decisions',
       'config diff': 'the cluster already has these objects',
