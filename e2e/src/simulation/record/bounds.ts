@@ -42,6 +42,16 @@ export const BOUNDS = {
     ms: 20 * MINUTE,
     rule: 'a replacement without its own creation timeout counts against the disruption budget during this time',
   },
+  interrupted: {
+    suites: '`interruptions`',
+    ms: 10 * SECOND,
+    rule: 'without faults, an interrupted machine is deleted and has a successor',
+  },
+  interruptedGone: {
+    suites: '`interruptions`',
+    ms: 2 * MINUTE,
+    rule: 'without faults, mcm deletes a VM with a notice of this length before the cloud does',
+  },
   atRest: {
     suites: MACHINES,
     ms: HOUR,

@@ -1,6 +1,7 @@
 import { Annotations, type Machine, machines } from '@mcm/api';
 import { type Change, createInformer, seededRandom } from '@mcm/kube';
 import type { Instance } from '@mcm/provider-local';
+import { BOUNDS } from '../record/bounds.ts';
 import type { World } from '../world/world.ts';
 
 type Kind = 'Terminate' | 'Maintenance' | 'Ended' | 'Rebalance' | 'Freeze';
@@ -14,11 +15,6 @@ interface Announced {
 }
 
 const REPLACES: ReadonlySet<string> = new Set<Kind>(['Terminate', 'Maintenance']);
-
-/** The maximum time from a notice to its record on the Machine, if there are no faults. */
-const RECORDED_MS = 10_000;
-/** The time from the notice to the deadline, in the check without faults. */
-const TIMELY_MS = 120_000;
 
 /**
  * Reports wrong reactions to interruptions:
@@ -93,16 +89,16 @@ export class InterruptionVerifier {
     if (machine && vm) {
       const { name, uid } = machine.metadata;
       // The VM may already have an acknowledged notice with a later deadline, which no longer has an effect.
-      this.announce(vm, 'Terminate', TIMELY_MS);
-      await clock.advance(RECORDED_MS);
+      this.announce(vm, 'Terminate', BOUNDS.interruptedGone.ms);
+      await clock.advance(BOUNDS.interrupted.ms);
       const now = this.#machines.get(uid);
       if (now && now.metadata.deletionTimestamp === undefined)
-        this.#violate(`machine ${name} is not deleted ${RECORDED_MS} ms after the notice`);
+        this.#violate(`machine ${name} is not deleted ${BOUNDS.interrupted.ms} ms after the notice`);
       const successors = (await this.#world.machines()).filter(
         ({ metadata }) => !all.some((each) => each.metadata.uid === metadata.uid),
       );
       if (successors.length === 0) this.#violate(`machine ${name} has no successor after the notice`);
-      await clock.advance(TIMELY_MS - RECORDED_MS - 1_000);
+      await clock.advance(BOUNDS.interruptedGone.ms - BOUNDS.interrupted.ms - 1_000);
       if (this.#machines.has(uid)) this.#violate(`machine ${name} is not gone before its deadline`);
       const state = [...cloud.instances.list()].find(({ id }) => id === vm.id)?.state;
       if (state === 'running') this.#violate(`VM ${vm.id} of ${name} still runs at its deadline`);
