@@ -92,3 +92,13 @@ test('a list that is not JSON, or too long, is a problem', async () => {
     expect.stringContaining('has 21 entries, more than 20'),
   ]);
 });
+
+test('the example of the documentation is valid', async () => {
+  const page = await readFile(new URL('../../../../docs/capacity.md', import.meta.url), 'utf8');
+  const [, yaml = ''] = /```yaml\n([\s\S]*?)```/.exec(page) ?? [];
+  const [shown] = parseAllDocuments(yaml).map((document) => document.toJS() as MachineClass);
+  if (!shown) throw new Error('docs/capacity.md has no example');
+  const { metadata } = shown;
+  expect(metadata.annotations?.['capacity.machine.sapcloud.io/alternatives']).toContain('local-c');
+  expect(await alternativesProblems({ metadata }, await example('local'))).toEqual([]);
+});

@@ -43,3 +43,15 @@ test('lists the VMs in quarantine for a machine that the server does not have', 
   );
   expect(await (await setUp(undefined)).explain()).not.toContain('quarantine');
 });
+
+test('shows the alternative of a machine, and no line for the first choice', async () => {
+  const { client, explain } = await setUp(undefined);
+  const spec = { class: { kind: 'MachineClass', name: 'small' } };
+  const resource = client.resource<Machine>(machines, NS);
+  const annotations = { [Annotations.CapacityOffering]: '{"machineType":"large","zone":"b"}' };
+  await resource.create({ metadata: { name: 'm-0', namespace: NS, annotations }, spec });
+  expect(await explain()).toContain('  from   machineType large, zone b, because its first choice had no capacity');
+  const first = { metadata: { annotations: { [Annotations.CapacityOffering]: '{}' } } };
+  await resource.patch('m-0', { type: 'merge', body: first });
+  expect(await explain()).not.toContain('first choice');
+});
