@@ -1,7 +1,15 @@
 import type { KubeObject } from '@mcm/kube';
 
 /** The kinds of decisions in a journal. These names must never change, because records of other versions contain them. */
-export const DECISION_KINDS = ['machinedeployment', 'machineset', 'overshoot', 'machine', 'drain', 'orphanvm'] as const;
+export const DECISION_KINDS = [
+  'machinedeployment',
+  'machineset',
+  'overshoot',
+  'machine',
+  'drain',
+  'orphanvm',
+  'orphannode',
+] as const;
 /** The name of a kind of decision. */
 export type DecisionKind = (typeof DECISION_KINDS)[number];
 

@@ -6,6 +6,7 @@ import type { DrainObservation } from '../drain/model/observation.ts';
 import { DECISION_KINDS, type DecisionKind } from '../journal/journal.ts';
 import type { MachineObservation } from '../machine/model/observation.ts';
 import { nextStep } from '../machine/next-step.ts';
+import { type OrphanNodeInput, planOrphanNode } from '../safety/orphans/orphan-nodes.ts';
 import { type OrphanVmInput, orphanVerdict } from '../safety/orphans/verdict.ts';
 import { type OvershootInput, planOvershoot } from '../safety/overshoot/overshoot-rules.ts';
 import { type SetInput, setSnapshot } from '../set/replicas/recorded-replicas.ts';
@@ -66,6 +67,10 @@ const DECISIONS: Readonly<Record<DecisionKind, Repeatable>> = {
   orphanvm: {
     needs: ['vm', 'use', 'view', 'policy'],
     decide: (input, now) => orphanVerdict(input as OrphanVmInput, now),
+  },
+  orphannode: {
+    needs: ['node', 'namespace', 'minAgeMs', 'confirmAfterMs', 'listings'],
+    decide: (input, now) => planOrphanNode(input as OrphanNodeInput, now),
   },
 };
 

@@ -84,6 +84,29 @@ test('the decisions about an orphan VM and the drain of its Node are repeated wi
   expect(replayed(journal)).toEqual({ repeated: journal.size, differences: [], problems: [] });
 });
 
+test('the decisions about an orphan Node are repeated without a difference', async () => {
+  const journal = testJournal();
+  const rig = await startRig({ eventTtlMs: 0, controller: { journal } });
+  await rig.createMachine('m-0');
+  await rig.until(async () => (await rig.phase('m-0')) === 'Running');
+  await rig.clock.advance(30 * MINUTE);
+  await rig.kill();
+  await rig.conditions('m-0', [{ type: 'Ready', status: 'Unknown', reason: 'NodeStatusUnknown' }]);
+  const client = rig.admin.resource<Machine>(machines, NAMESPACE);
+  await client.patch('m-0', { type: 'merge', body: { metadata: { finalizers: null } } });
+  rig.cloud.lose('m-0');
+  await client.delete('m-0');
+  rig.start();
+  await rig.until(async () => (await rig.nodes()).length === 0, 2 * HOUR);
+  const ofNode = journal.entries().filter(({ kind }) => kind === 'orphannode');
+  expect(ofNode.map(({ because }) => because)).toEqual([
+    'it was not in this state for long enough',
+    'MachineClass default/small has not been listed since',
+    'no machine and no VM belongs to it',
+  ]);
+  expect(replayed(journal)).toEqual({ repeated: journal.size, differences: [], problems: [] });
+});
+
 describe('a version that decides otherwise', () => {
   const changed =
     (change: (decision: { readonly [key: string]: Json }) => Json): Repeat =>

@@ -15,7 +15,7 @@ import { HourlyCap } from '../../flow/hourly-cap.ts';
 import { patchNode } from '../../node/patch.ts';
 import type { Listing, Listings } from './listings.ts';
 import { liveMachines } from './live-machines.ts';
-import { claims, classOfNode, keepsOrphanNode, planNodeMark } from './orphan-nodes.ts';
+import { claims, classOfNode, decideOrphanNode, planNodeMark } from './orphan-nodes.ts';
 import type { OrphanReconcileOptions } from './orphan-options.ts';
 import { standIn } from './orphan-vms.ts';
 
@@ -122,7 +122,7 @@ export class NodeCollector {
   ): Verdict {
     const { namespace, defaults, options } = this.#o;
     const { uid } = node.metadata;
-    const kept = keepsOrphanNode(node, now, {
+    const kept = decideOrphanNode(this.#o.journal, node, now, {
       namespace,
       minAgeMs: defaults.creationTimeoutMs,
       firstSeen: firstSeen.get(uid),

@@ -1,5 +1,6 @@
 import { Annotations, Finalizers, Labels, type Machine, parseTime } from '@mcm/api';
 import { isReady, type Node } from '@mcm/kube';
+import { type Journal, subjectOf } from '../../journal/journal.ts';
 import { mayBeInstance } from '../../node/instance.ts';
 import type { NodeChange } from '../../node/patch.ts';
 import type { Listing } from './listings.ts';
@@ -93,4 +94,50 @@ export function keepsOrphanNode(node: Node, now: Date, evidence: NodeEvidence): 
     if (listed) return { because: `its instance is still listed by MachineClass ${other}` };
   }
   return undefined;
+}
+
+/** The input of a decision about a Node without a machine. The listings contain only the VMs that may be its own. */
+export interface OrphanNodeInput extends NodeEvidence {
+  readonly node: Node;
+}
+
+/** The decision about a Node. An orphan is deleted after a check of the API servers and the cloud. */
+export interface OrphanNodePlan {
+  readonly orphan: boolean;
+  readonly kept?: Kept | undefined;
+}
+
+/** Decides about a Node without a machine. The function is pure. */
+export function planOrphanNode({ node, ...evidence }: OrphanNodeInput, now: Date): OrphanNodePlan {
+  const kept = keepsOrphanNode(node, now, evidence);
+  return { orphan: kept === undefined, kept };
+}
+
+/** Decides about a Node without a machine, and records the decision. */
+export function decideOrphanNode(
+  journal: Journal | undefined,
+  node: Node,
+  now: Date,
+  evidence: NodeEvidence,
+): Kept | undefined {
+  if (journal === undefined) return keepsOrphanNode(node, now, evidence);
+  const name = node.metadata.labels?.[Labels.MachineName];
+  const { providerID } = node.spec;
+  const listings = new Map(
+    [...evidence.listings].map(([key, listing]) => [
+      key,
+      listing && {
+        startedAt: listing.startedAt,
+        vms: listing.vms.filter((vm) => vm.machineName === name || mayBeInstance(vm.providerId, providerID)),
+      },
+    ]),
+  );
+  const input = { ...evidence, node, listings };
+  const decision = planOrphanNode(input, now);
+  const because = decision.kept?.because ?? 'no machine and no VM belongs to it';
+  const actions = decision.orphan ? ['delete after a check'] : [];
+  journal
+    .record({ kind: 'orphannode', subject: subjectOf('Node', node), at: now, input, decision, because, actions })
+    .ended();
+  return decision.kept;
 }
