@@ -9,6 +9,7 @@ import {
   safeguardsOf,
 } from '@mcm/core';
 import {
+  type BinaryContext,
   type BinaryDefinition,
   booleanFlag,
   durationFlag,
@@ -21,6 +22,7 @@ import {
   type TracingSettings,
   textFlag,
 } from '@mcm/kube';
+import { serveAutoscaler } from './autoscaler/serve.ts';
 import { CONTROLLERS, createControllers, DEFAULT_SETTINGS } from './controllers.ts';
 import { serveWebhooks, serviceNames } from './webhooks.ts';
 
@@ -96,6 +98,19 @@ const flags = {
       help: 'webhook configurations to which the manager writes the authority of the self-signed certificates; empty: none',
     }),
   }),
+  ...flagGroup('Cluster autoscaler', {
+    'autoscaler-port': integerFlag({
+      min: 0,
+      max: 65_535,
+      default: 0,
+      help: 'port of the external gRPC provider for the cluster autoscaler; 0: disabled',
+    }),
+    'autoscaler-cert-dir': textFlag({
+      placeholder: '<directory>',
+      default: '',
+      help: "directory with tls.crt and tls.key for the autoscaler port, and ca.crt, the authority of the autoscaler's certificate",
+    }),
+  }),
   // In older installations of the original, the manager has these flags.
   'delete-migrated-machine-class': ignoredFlag(
     '[true|false]',
@@ -133,6 +148,30 @@ function doubtsAbout(given: Doubtful): readonly string[] {
   ];
 }
 
+type Context = BinaryContext<typeof flags>;
+
+const startWebhooks = ({ flags: given, namespace, control, clock, random, log, serving }: Context) =>
+  serveWebhooks(
+    {
+      host: given['bind-address'],
+      port: given['webhook-port'],
+      certificates: given['webhook-cert-dir'],
+      selfMade: {
+        namespace,
+        secret: given['webhook-cert-secret'],
+        names: given['webhook-names'].length > 0 ? given['webhook-names'] : serviceNames(SERVICE, namespace),
+        configurations: given['webhook-configurations'],
+      },
+    },
+    { control, clock, random, log, served: serving('webhook certificate') },
+  );
+
+const startAutoscaler = ({ flags: given, namespace, control, target, clock, log, runtime, serving }: Context) =>
+  serveAutoscaler(
+    { host: given['bind-address'], port: given['autoscaler-port'], certificates: given['autoscaler-cert-dir'] },
+    { control, target, namespace, runtime, clock, log, served: serving('autoscaler certificate') },
+  );
+
 /** Creates the `machine-controller-manager` binary, with traces of rollouts if they are enabled. */
 export const managerBinary = (tracing: TracingSettings | TracingOff): BinaryDefinition<typeof flags> => ({
   name: NAME,
@@ -142,23 +181,17 @@ export const managerBinary = (tracing: TracingSettings | TracingOff): BinaryDefi
   defaults: { port: 10_258, concurrency: DEFAULT_SETTINGS.concurrency, controllers: CONTROLLERS, features: FEATURES },
   flags,
   crds,
-  check: checkSafeguardFlags,
+  check: (given) => [
+    ...checkSafeguardFlags(given),
+    ...(given['autoscaler-port'] !== 0 && given['autoscaler-cert-dir'] === ''
+      ? ['--autoscaler-port needs --autoscaler-cert-dir, a directory with tls.crt, tls.key and ca.crt']
+      : []),
+  ],
   configure: (given) => ({ warnings: doubtsAbout(given) }),
-  serve: ({ flags: given, namespace, control, clock, random, log, serving }) =>
-    serveWebhooks(
-      {
-        host: given['bind-address'],
-        port: given['webhook-port'],
-        certificates: given['webhook-cert-dir'],
-        selfMade: {
-          namespace,
-          secret: given['webhook-cert-secret'],
-          names: given['webhook-names'].length > 0 ? given['webhook-names'] : serviceNames(SERVICE, namespace),
-          configurations: given['webhook-configurations'],
-        },
-      },
-      { control, clock, random, log, served: serving('webhook certificate') },
-    ),
+  serve: async (context) => {
+    const stops = await Promise.all([startWebhooks(context), startAutoscaler(context)]);
+    return async () => void (await Promise.all(stops.map((stop) => stop?.())));
+  },
   units: async ({ control, target, namespace, runtime, metrics, flags: given, clock, log, pages }) => {
     const { meters } = metrics;
     const traces = await openTraces(tracing, { name: NAME, version: VERSION, clock, log, meters });

@@ -1,3 +1,5 @@
+export { DESCRIPTOR, ENCODER, SERVICE } from './autoscaler/protocol.ts';
+export { type AutoscalerContext, type AutoscalerSettings, serveAutoscaler } from './autoscaler/serve.ts';
 export { machineControllerManager } from './binary.ts';
 export {
   type Controllers,

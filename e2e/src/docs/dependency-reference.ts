@@ -20,6 +20,8 @@ const WHY: Readonly<Record<string, string>> = {
   '@azure/core-rest-pipeline': 'an empty request pipeline for the Azure clients, without their policies',
   '@google-cloud/compute':
     'requests and answers of Compute Engine ([decision 16](../decisions/0016-gcp-with-its-sdk.md)); used only by the GCP machine controller',
+  '@grpc/grpc-js': 'the gRPC server for the cluster autoscaler; loaded only with `--autoscaler-port`',
+  '@grpc/proto-loader': 'encodes the messages of that server',
   '@hono/node-server': 'serves `hono` over Node’s sockets; used only by the local cloud',
   '@kubernetes/client-node': 'kubeconfigs with the auth-providers `azure`, `gcp` and `oidc`; loaded only for these',
   '@peculiar/x509': 'self-signed certificates of webhooks, metrics and the config server',

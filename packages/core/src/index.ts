@@ -1,4 +1,13 @@
 export { admitDefaults, admitValid, type ListDeployments, overlapping } from './admission/index.ts';
+export {
+  type GroupInstance,
+  type NamedNode,
+  type NodeGroup,
+  type NodeGroupCaches,
+  NodeGroups,
+} from './autoscaler/node-groups.ts';
+export { type AutoscalerCode, AutoscalerError } from './autoscaler/problem.ts';
+export type { TemplateNode } from './autoscaler/template-node.ts';
 export { tokenId as machineTokenId } from './bootstrap/bootstrap-token.ts';
 export {
   createDeploymentController,

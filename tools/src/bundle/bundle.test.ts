@@ -16,7 +16,7 @@ const LONG = 300_000;
 const VENDORS: Readonly<Record<string, RegExp>> = {
   'machine-controller-aws': /^@(aws-sdk|smithy|aws)\//,
   'machine-controller-azure': /^@(azure|azure-rest|typespec)\//,
-  'machine-controller-gcp': /^@(google-cloud|grpc|protobufjs)\/|^(google-|protobufjs|proto3-)/,
+  'machine-controller-gcp': /^@google-cloud\/|^(google-|proto3-)/,
 };
 
 /** A third-party package in a bill of materials. */

@@ -204,6 +204,13 @@ export const Annotations = {
    * finished. Its owner removes the annotation. Only in mcm.
    */
   HookSuffix: 'hook.machine.sapcloud.io',
+  /**
+   * On a MachineDeployment, an integer: the smallest size that an autoscaler may request over gRPC. With the maximum, it
+   * makes the MachineDeployment a node group. Only in mcm.
+   */
+  AutoscalerMinSize: 'autoscaler.machine.sapcloud.io/min-size',
+  /** On a MachineDeployment, an integer: the largest size that an autoscaler may request over gRPC. Only in mcm. */
+  AutoscalerMaxSize: 'autoscaler.machine.sapcloud.io/max-size',
   /** On a Node, `true`: the cluster autoscaler does not remove the Node. */
   ScaleDownDisabled: 'cluster-autoscaler.kubernetes.io/scale-down-disabled',
   /** On a Node, `true`: mcm set `scale-down-disabled` and may remove it. */

@@ -94,10 +94,9 @@ function replicasBefore({ deployment, sets }: ScaleInSnapshot): number | undefin
   return parseInteger(current?.metadata.annotations?.[Annotations.DesiredReplicas]);
 }
 
-/** Returns the reason to refuse the request; undefined if it is valid. */
+/** Returns the reason to refuse the request that a client has written; undefined if it is valid. */
 function objection(request: ScaleIn, snapshot: ScaleInSnapshot): string | undefined {
-  const { deployment, sets, machinesOf, now } = snapshot;
-  const { current, old } = splitSets(deployment, sets);
+  const { deployment } = snapshot;
   const replicas = deployment.spec.replicas ?? 0;
   if (replicas !== request.to)
     return `spec.replicas is ${replicas} and not ${request.to}: the field changed after the request`;
@@ -105,6 +104,15 @@ function objection(request: ScaleIn, snapshot: ScaleInSnapshot): string | undefi
   if (before !== undefined && before !== request.from) {
     return `the request expects ${request.from} replicas, and there were ${before}; read the deployment again`;
   }
+  return scaleInObjection(request, snapshot);
+}
+
+/** Returns the reason why the named machines cannot be removed now; undefined if they can. */
+export function scaleInObjection(
+  request: Pick<ScaleIn, 'machines' | 'from' | 'to'>,
+  { deployment, sets, machinesOf, now }: ScaleInSnapshot,
+): string | undefined {
+  const { current, old } = splitSets(deployment, sets);
   if (old.some((set) => (set.spec.replicas ?? 0) > 0 || machinesOf(set).length > 0)) {
     return 'a rollout is in progress; try again when the condition Progressing has the reason NewMachineSetAvailable';
   }

@@ -1,0 +1,125 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { machineClasses, machineDeployments, machineSets, machines } from '@mcm/api';
+import { machineIndexes, machineSetIndexes, NodeGroups, projectMachine } from '@mcm/core';
+import {
+  type Clock,
+  ConfigError,
+  createInformer,
+  errorText,
+  type InformerRuntime,
+  type KubeClient,
+  type Logger,
+  nodes,
+  type ServedCertificate,
+  type ServingPair,
+  serveCertificateFiles,
+} from '@mcm/kube';
+import { type AutoscalerServer, startAutoscalerServer } from './server.ts';
+
+/** The port and the certificates of the protocol. */
+export interface AutoscalerSettings {
+  readonly host: string;
+  /** 0: the protocol is not served. */
+  readonly port: number;
+  /** Directory with `tls.crt`, `tls.key`, and `ca.crt`, the authority of the clients. */
+  readonly certificates: string;
+}
+
+/** The parts of the process that the protocol uses. */
+export interface AutoscalerContext {
+  readonly control: KubeClient;
+  /** Undefined without a target cluster. */
+  readonly target: KubeClient | undefined;
+  readonly namespace: string;
+  readonly runtime: InformerRuntime;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly served: ServedCertificate;
+}
+
+const FLAG = '--autoscaler-cert-dir';
+
+/** @throws ConfigError that names the flag and the file */
+async function readClientCa(directory: string): Promise<string> {
+  try {
+    return await readFile(join(directory, 'ca.crt'), 'utf8');
+  } catch (error) {
+    throw new ConfigError(
+      `${FLAG} ${directory}: must contain ca.crt, the authority of the autoscaler's certificate: ${errorText(error)}`,
+    );
+  }
+}
+
+/** The server of the present certificates. A change of the files replaces it, and the autoscaler connects again. */
+class RenewedServer {
+  readonly #start: (pair: ServingPair) => Promise<AutoscalerServer>;
+  readonly #log: Logger;
+  #running: Promise<AutoscalerServer | undefined>;
+
+  constructor(start: (pair: ServingPair) => Promise<AutoscalerServer>, first: AutoscalerServer, log: Logger) {
+    this.#start = start;
+    this.#running = Promise.resolve(first);
+    this.#log = log;
+  }
+
+  use(pair: ServingPair): void {
+    this.#running = this.#running.then(async (server) => {
+      await server?.close();
+      return this.#start(pair).catch((error: unknown) => {
+        this.#log.error('Cannot serve the autoscaler with the new certificate', { error: errorText(error) });
+        return undefined;
+      });
+    });
+  }
+
+  async close(): Promise<void> {
+    await (await this.#running)?.close();
+  }
+}
+
+/**
+ * Serves the external gRPC protocol of the cluster autoscaler until the returned function is called. Every replica does this, because
+ * the autoscaler connects to any of them. Each request that changes a size is one conditional write.
+ */
+export async function serveAutoscaler(
+  settings: AutoscalerSettings,
+  { control, target, namespace, runtime, clock, log, served }: AutoscalerContext,
+): Promise<(() => Promise<void>) | undefined> {
+  const { host, port, certificates } = settings;
+  if (port === 0) return undefined;
+  const local = { ...runtime, namespace };
+  const caches = {
+    deployments: createInformer(control, machineDeployments, local),
+    sets: createInformer(control, machineSets, { ...local, indexes: machineSetIndexes }),
+    machines: createInformer(control, machines, { ...local, indexes: machineIndexes, project: projectMachine }),
+    classes: createInformer(control, machineClasses, local),
+    nodes: target && createInformer(target, nodes, runtime),
+  };
+  const informers = Object.values(caches).filter((informer) => informer !== undefined);
+  const groups = new NodeGroups(caches, control);
+  let isReady = false;
+  const start = async (pair: ServingPair): Promise<AutoscalerServer> => {
+    const clientCa = await readClientCa(certificates);
+    return startAutoscalerServer({ host, port, groups, ready: () => isReady, log }, { ...pair, clientCa });
+  };
+  const { server, close } = await serveCertificateFiles(
+    { directory: certificates, flag: FLAG },
+    async (pair) => new RenewedServer(start, await start(pair), log),
+    { clock, log, served },
+  );
+  const end = new AbortController();
+  const running = informers.map((informer) => informer.run(end.signal));
+  void Promise.all(informers.map((informer) => informer.whenSynced(end.signal))).then(
+    () => {
+      isReady = true;
+    },
+    (error: unknown) => log.debug('The caches of the autoscaler are not complete', { error: errorText(error) }),
+  );
+  log.info('Serving the cluster autoscaler', { port });
+  return async () => {
+    close();
+    end.abort(new Error('the process stops'));
+    await Promise.allSettled([...running, server.close()]);
+  };
+}

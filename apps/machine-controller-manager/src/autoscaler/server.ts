@@ -1,0 +1,123 @@
+import type { Server, ServerUnaryCall, ServiceDefinition, sendUnaryData } from '@grpc/grpc-js';
+import { AutoscalerError, type GroupInstance, type NamedNode, type NodeGroup, type NodeGroups } from '@mcm/core';
+import { errorText, type Logger } from '@mcm/kube';
+import { DESCRIPTOR, ENCODER, type Method, SERVICE } from './protocol.ts';
+
+/** Certificates in PEM. */
+export interface AutoscalerCertificates {
+  readonly cert: string;
+  readonly key: string;
+  /** The authority of the certificates of clients. */
+  readonly clientCa: string;
+}
+
+/** The fields of all requests. protobuf fills absent ones with defaults. */
+interface Request {
+  readonly id: string;
+  readonly delta: number;
+  readonly node: NamedNode | null;
+  readonly nodes: readonly NamedNode[];
+}
+
+export interface AutoscalerServerOptions {
+  readonly host: string;
+  /** 0: a free port. */
+  readonly port: number;
+  readonly groups: Pick<NodeGroups, keyof NodeGroups>;
+  /** Whether the caches are complete. Until then all requests are refused. */
+  readonly ready: () => boolean;
+  readonly log: Logger;
+}
+
+/** A running server. */
+export interface AutoscalerServer {
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+const STATES = { running: 1, creating: 2, deleting: 3 } as const;
+/** Classes of errors: the cloud has no capacity, or any other one. */
+const OUT_OF_RESOURCES = 1;
+const OTHER = 99;
+
+const NO_GROUP: NodeGroup = { id: '', minSize: 0, maxSize: 0, debug: '' };
+
+const instanceMessage = ({ id, state, error }: GroupInstance) => ({
+  id,
+  status: {
+    instanceState: STATES[state],
+    errorInfo: error && {
+      errorCode: error.code,
+      errorMessage: error.message,
+      instanceErrorClass: error.isCapacity ? OUT_OF_RESOURCES : OTHER,
+    },
+  },
+});
+
+const quantities = (resources: Readonly<Record<string, string>>) =>
+  Object.fromEntries(Object.entries(resources).map(([name, string]) => [name, { string }]));
+
+/** Serves the external gRPC protocol of the cluster autoscaler. Clients must present a certificate of `clientCa`. */
+export async function startAutoscalerServer(
+  { host, port, groups, ready, log }: AutoscalerServerOptions,
+  { cert, key, clientCa }: AutoscalerCertificates,
+): Promise<AutoscalerServer> {
+  const [grpc, loader] = await Promise.all([import('@grpc/grpc-js'), import('@grpc/proto-loader')]);
+  const definition = loader.fromJSON(DESCRIPTOR, { defaults: true });
+  const encode = (definition[ENCODER] as ServiceDefinition)['Node'];
+  const answers: Readonly<Record<Method, (request: Request) => object | Promise<object>>> = {
+    NodeGroups: () => ({ nodeGroups: groups.list() }),
+    NodeGroupForNode: ({ node }) => ({ nodeGroup: (node && groups.groupOfNode(node)) ?? NO_GROUP }),
+    GPULabel: () => ({ label: '' }),
+    GetAvailableGPUTypes: () => ({}),
+    Cleanup: () => ({}),
+    Refresh: () => ({}),
+    NodeGroupTargetSize: ({ id }) => ({ targetSize: groups.targetSize(id) }),
+    NodeGroupIncreaseSize: async ({ id, delta }) => (await groups.increase(id, delta)) ?? {},
+    NodeGroupDeleteNodes: async ({ id, nodes }) => (await groups.remove(id, nodes)) ?? {},
+    NodeGroupDecreaseTargetSize: async ({ id, delta }) => (await groups.decrease(id, delta)) ?? {},
+    NodeGroupNodes: ({ id }) => ({ instances: groups.instances(id).map(instanceMessage) }),
+    NodeGroupTemplateNodeInfo: ({ id }) => {
+      const { status, ...node } = groups.template(id);
+      const { capacity, allocatable } = status;
+      const message = {
+        ...node,
+        status: { ...status, capacity: quantities(capacity), allocatable: quantities(allocatable) },
+      };
+      return { nodeBytes: encode?.requestSerialize(message) };
+    },
+  };
+  const handlers = Object.fromEntries(
+    Object.entries(answers).map(([method, answer]) => [
+      method,
+      (call: ServerUnaryCall<Request, object>, done: sendUnaryData<object>): void => {
+        const settle = async (): Promise<object> => {
+          if (!ready()) throw new Error('the caches are not complete yet');
+          return answer(call.request);
+        };
+        settle().then(
+          (value) => done(null, value),
+          (error: unknown) => {
+            const details = errorText(error);
+            const code = error instanceof AutoscalerError ? grpc.status[error.code] : grpc.status.UNAVAILABLE;
+            log.info('Request of the autoscaler refused', { method, error: details });
+            done({ code, details });
+          },
+        );
+      },
+    ]),
+  );
+  const server: Server = new grpc.Server();
+  server.addService(definition[SERVICE] as ServiceDefinition, handlers);
+  const pair = { private_key: Buffer.from(key), cert_chain: Buffer.from(cert) };
+  const credentials = grpc.ServerCredentials.createSsl(Buffer.from(clientCa), [pair], true);
+  const bound = await new Promise<number>((resolve, reject) => {
+    server.bindAsync(`${host.includes(':') ? `[${host}]` : host}:${port}`, credentials, (error, at) =>
+      error ? reject(error) : resolve(at),
+    );
+  });
+  return {
+    port: bound,
+    close: async () => server.forceShutdown(),
+  };
+}

@@ -1,0 +1,179 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Client, credentials, loadPackageDefinition, type ServiceClientConstructor, status } from '@grpc/grpc-js';
+import { fromJSON } from '@grpc/proto-loader';
+import {
+  Annotations,
+  crds,
+  type MachineClass,
+  type MachineDeployment,
+  machineClasses,
+  machineDeployments,
+} from '@mcm/api';
+import { createAuthority, startControlPlane } from '@mcm/control-plane';
+import { createClient, createMemoryLogger, type Draft, handlerTransport, realClock, seededRandom } from '@mcm/kube';
+import { DESCRIPTOR, SERVICE, serveAutoscaler } from '@mcm/machine-controller-manager';
+import { expect, onTestFinished, test } from 'vitest';
+
+/** The manager's server of the external gRPC protocol, with the client of gRPC over TLS and an API server in the process. */
+
+const NAMESPACE = 'default';
+const ID = 'default/pool';
+const HOUR = 3_600_000;
+const clock = realClock;
+
+/** A key and a certificate of an authority, as PEM. */
+function issue(authority: ReturnType<typeof createAuthority>, usage: 'serverAuth' | 'clientAuth') {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const notBefore = new Date(clock.now().getTime() - HOUR);
+  const cert = authority.issue({
+    subject: { commonName: usage },
+    publicKey,
+    notBefore,
+    notAfter: new Date(notBefore.getTime() + 24 * HOUR),
+    keyUsages: ['digitalSignature'],
+    extendedKeyUsages: [usage],
+    hosts: ['localhost', '127.0.0.1'],
+  });
+  return { cert: String(cert), key: String(privateKey.export({ type: 'pkcs8', format: 'pem' })) };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}
+
+async function started() {
+  const plane = await startControlPlane({ crds, controllers: false });
+  onTestFinished(() => plane.close());
+  const transport = handlerTransport(plane.fetch);
+  const client = createClient({ transport, userAgent: 'test', clock });
+  await client.resource(machineClasses, NAMESPACE).create({
+    metadata: { name: 'small', namespace: NAMESPACE },
+    providerSpec: {},
+    secretRef: { name: 'small', namespace: NAMESPACE },
+    nodeTemplate: { capacity: { cpu: '4', gpu: '0', memory: '16Gi' }, instanceType: 'm', region: 'r', zone: 'z' },
+  } as Draft<MachineClass>);
+  const deployments = client.resource<MachineDeployment>(machineDeployments, NAMESPACE);
+  await deployments.create({
+    metadata: {
+      name: 'pool',
+      namespace: NAMESPACE,
+      annotations: { [Annotations.AutoscalerMinSize]: '1', [Annotations.AutoscalerMaxSize]: '3' },
+    },
+    spec: {
+      replicas: 2,
+      selector: { matchLabels: { app: 'pool' } },
+      template: { metadata: { labels: { app: 'pool' } }, spec: { class: { kind: 'MachineClass', name: 'small' } } },
+    },
+  } as Draft<MachineDeployment>);
+  const folder = mkdtempSync(join(tmpdir(), 'mcm-autoscaler-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const authority = createAuthority(clock.now());
+  const server = issue(authority, 'serverAuth');
+  writeFileSync(join(folder, 'tls.crt'), server.cert);
+  writeFileSync(join(folder, 'tls.key'), server.key);
+  writeFileSync(join(folder, 'ca.crt'), authority.certificate);
+  const port = await freePort();
+  const log = createMemoryLogger();
+  const runtime = { clock, random: seededRandom(1), log };
+  const served = { use: () => undefined, unusable: () => undefined };
+  const stop = await serveAutoscaler(
+    { host: '127.0.0.1', port, certificates: folder },
+    { control: client, target: client, namespace: NAMESPACE, runtime, clock, log, served },
+  );
+  onTestFinished(() => stop?.());
+  return { plane, deployments, port, authority };
+}
+
+/** The replies of a method, or the code of its error. */
+function connect(port: number, ca: string, pair?: { readonly cert: string; readonly key: string }) {
+  const loaded = SERVICE.split('.').reduce<unknown>(
+    (inner, name) => (inner as Record<string, unknown>)[name],
+    loadPackageDefinition(fromJSON(DESCRIPTOR, { defaults: true })),
+  );
+  const secure = credentials.createSsl(Buffer.from(ca), pair && Buffer.from(pair.key), pair && Buffer.from(pair.cert));
+  const stub = new (loaded as ServiceClientConstructor)(`localhost:${port}`, secure);
+  onTestFinished(() => stub.close());
+  return (method: string, request: object = {}) =>
+    new Promise<Record<string, unknown>>((resolve) => {
+      const call = Reflect.get(stub, method) as (
+        this: Client,
+        request: object,
+        done: (error: { code: number; details: string } | null, reply: never) => void,
+      ) => void;
+      call.call(stub, request, (error, reply) =>
+        resolve(error ? { code: status[error.code] ?? '', details: error.details } : reply),
+      );
+    });
+}
+
+test('a cluster autoscaler finds the groups, changes sizes, and reads the template node', async () => {
+  const { plane, deployments, port, authority } = await started();
+  const call = connect(port, authority.certificate, issue(authority, 'clientAuth'));
+  await expect.poll(() => call('Refresh')).toEqual({});
+  expect(await call('NodeGroups')).toEqual({
+    nodeGroups: [{ id: ID, minSize: 1, maxSize: 3, debug: `${ID}: 2 replicas, 1 to 3` }],
+  });
+  expect(await call('NodeGroupTargetSize', { id: ID })).toEqual({ targetSize: 2 });
+  expect(await call('NodeGroupIncreaseSize', { id: ID, delta: 1 })).toEqual({});
+  expect((await deployments.get('pool')).spec.replicas).toBe(3);
+  expect(await call('NodeGroupIncreaseSize', { id: ID, delta: 1 })).toEqual({
+    code: 'OUT_OF_RANGE',
+    details: `${ID}: a size of 4 is above the maximum 3`,
+  });
+  expect(await call('NodeGroupDecreaseTargetSize', { id: ID, delta: -2 })).toEqual({});
+  expect((await deployments.get('pool')).spec.replicas).toBe(1);
+  expect(await call('NodeGroupDeleteNodes', { id: ID, nodes: [{ name: 'other' }] })).toMatchObject({
+    code: 'NOT_FOUND',
+  });
+  expect(await call('NodeGroupForNode', { node: { name: 'other' } })).toMatchObject({ nodeGroup: { id: '' } });
+  expect(await call('NodeGroupTargetSize', { id: 'default/other' })).toMatchObject({ code: 'NOT_FOUND' });
+  expect(await call('NodeGroupNodes', { id: ID })).toEqual({ instances: [] });
+  const { nodeBytes } = await call('NodeGroupTemplateNodeInfo', { id: ID });
+  if (!Buffer.isBuffer(nodeBytes)) throw new Error('no Node');
+  // An API server decodes the bytes as a Node.
+  const sent = await plane.fetch(
+    new Request('https://plane/api/v1/nodes', {
+      method: 'POST',
+      headers: { 'content-type': 'application/vnd.kubernetes.protobuf', accept: 'application/json' },
+      body: enveloped(nodeBytes),
+    }),
+  );
+  const created = await sent.json();
+  expect(created).toMatchObject({
+    metadata: { name: 'template-pool', labels: { 'topology.kubernetes.io/zone': 'z' } },
+    status: { allocatable: { cpu: '4', memory: '16Gi', pods: '110' }, conditions: [{ type: 'Ready', status: 'True' }] },
+  });
+});
+
+/** The bytes of a Node as the API server reads them. */
+function enveloped(node: Buffer): Buffer {
+  const field = (id: number, bytes: Uint8Array): Buffer => {
+    const length: number[] = [];
+    for (let rest = bytes.length; ; rest >>>= 7) {
+      length.push(rest > 127 ? (rest & 127) | 128 : rest);
+      if (rest <= 127) break;
+    }
+    return Buffer.concat([Buffer.from([(id << 3) | 2, ...length]), bytes]);
+  };
+  const typeMeta = Buffer.concat([field(1, Buffer.from('v1')), field(2, Buffer.from('Node'))]);
+  return Buffer.concat([Buffer.from('k8s\0', 'latin1'), field(1, typeMeta), field(2, node)]);
+}
+
+test('a client without a certificate of the authority gets no answer', async () => {
+  const { deployments, port, authority } = await started();
+  const stranger = issue(createAuthority(clock.now()), 'clientAuth');
+  for (const pair of [undefined, stranger]) {
+    const call = connect(port, authority.certificate, pair);
+    expect(await call('NodeGroupIncreaseSize', { id: ID, delta: 1 })).toMatchObject({ code: 'UNAVAILABLE' });
+  }
+  expect((await deployments.get('pool')).spec.replicas).toBe(2);
+});

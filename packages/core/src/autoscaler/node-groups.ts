@@ -1,0 +1,267 @@
+import { createHash } from 'node:crypto';
+import {
+  Annotations,
+  Labels,
+  type Machine,
+  type MachineClass,
+  type MachineDeployment,
+  type MachineSet,
+  machineDeployments,
+  phaseOf,
+} from '@mcm/api';
+import { controllerOf, type Informer, isConflict, type KubeClient, makeKey, type Node } from '@mcm/kube';
+import { BY_CONTROLLER, BY_NODE } from '../control/caches.ts';
+import { scaleInObjection } from '../deployment/scaling/scale-in.ts';
+import { isInstance } from '../node/instance.ts';
+import { isTerminating } from '../objects/machines.ts';
+import { parseInteger } from '../values/integers.ts';
+import { AutoscalerError } from './problem.ts';
+import { type TemplateNode, templateNode } from './template-node.ts';
+
+/** The caches that node groups are read from. Sets and machines need the indexes of the manager. */
+export interface NodeGroupCaches {
+  readonly deployments: Informer<MachineDeployment>;
+  readonly sets: Informer<MachineSet>;
+  readonly machines: Informer<Machine>;
+  readonly classes: Informer<MachineClass>;
+  /** Undefined without a target cluster. */
+  readonly nodes: Informer<Node> | undefined;
+}
+
+/** A MachineDeployment that an autoscaler may scale. */
+export interface NodeGroup {
+  /** `namespace/name`. */
+  readonly id: string;
+  readonly minSize: number;
+  readonly maxSize: number;
+  readonly debug: string;
+}
+
+/** A node as the autoscaler names it. */
+export interface NamedNode {
+  readonly name: string;
+  readonly providerID: string;
+}
+
+/** A machine of a node group. */
+export interface GroupInstance {
+  /** `spec.providerID` of the Node, or of the machine without a Node, or {@link requestedId}. */
+  readonly id: string;
+  readonly state: 'running' | 'creating' | 'deleting';
+  /** The error of a creation. */
+  readonly error?: { readonly code: string; readonly message: string; readonly isCapacity: boolean };
+}
+
+/** How often a write that met a conflict is repeated with the present object. */
+const ATTEMPTS = 5;
+
+/** The id of a machine that has no VM yet. */
+const requestedId = ({ metadata }: Machine): string => `requested://${metadata.namespace ?? ''}/${metadata.name}`;
+
+/**
+ * The node groups of an autoscaler: MachineDeployments with a minimum and a maximum size in annotations. Sizes are changed by
+ * one write of the MachineDeployment each.
+ */
+export class NodeGroups {
+  readonly #caches: NodeGroupCaches;
+  readonly #client: KubeClient;
+
+  constructor(caches: NodeGroupCaches, client: KubeClient) {
+    this.#caches = caches;
+    this.#client = client;
+  }
+
+  /** All node groups, sorted by id. */
+  list(): readonly NodeGroup[] {
+    return [...this.#caches.deployments.store.list()]
+      .flatMap((deployment) => groupOf(deployment) ?? [])
+      .sort((a, b) => (a.id < b.id ? -1 : 1));
+  }
+
+  /** The group of a node. Undefined: the autoscaler must leave the node alone. */
+  groupOfNode(node: NamedNode): NodeGroup | undefined {
+    const machine = this.#machineOf(node);
+    const deployment = machine && this.#deploymentOf(machine);
+    return deployment && groupOf(deployment);
+  }
+
+  targetSize(id: string): number {
+    return this.#deployment(id).spec.replicas ?? 0;
+  }
+
+  /** The machines of a group. */
+  instances(id: string): readonly GroupInstance[] {
+    return this.#machinesOf(this.#deployment(id)).map((machine) => this.#instanceOf(machine));
+  }
+
+  template(id: string): TemplateNode {
+    const deployment = this.#deployment(id);
+    const { namespace } = deployment.metadata;
+    const key = makeKey(namespace, deployment.spec.template.spec.class.name ?? '');
+    return templateNode(deployment, this.#caches.classes.store.get(key));
+  }
+
+  /** Adds machines. @throws AutoscalerError */
+  async increase(id: string, delta: number): Promise<void> {
+    if (!Number.isSafeInteger(delta) || delta <= 0)
+      throw new AutoscalerError('INVALID_ARGUMENT', `delta must be a positive integer, not ${delta}`);
+    await this.#resize(id, (deployment, { maxSize }) => {
+      const size = (deployment.spec.replicas ?? 0) + delta;
+      if (size > maxSize)
+        throw new AutoscalerError('OUT_OF_RANGE', `${id}: a size of ${size} is above the maximum ${maxSize}`);
+      return { spec: { replicas: size } };
+    });
+  }
+
+  /** Removes requested machines that have no Node yet. @param delta a negative number @throws AutoscalerError */
+  async decrease(id: string, delta: number): Promise<void> {
+    if (!Number.isSafeInteger(delta) || delta >= 0)
+      throw new AutoscalerError('INVALID_ARGUMENT', `delta must be a negative integer, not ${delta}`);
+    await this.#resize(id, (deployment, { minSize }) => {
+      const size = (deployment.spec.replicas ?? 0) + delta;
+      const joined = this.#machinesOf(deployment).filter((machine) => this.#nodeOf(machine) && !isTerminating(machine));
+      const least = Math.max(minSize, joined.length);
+      if (size < least)
+        throw new AutoscalerError(
+          'OUT_OF_RANGE',
+          `${id}: a size of ${size} is below ${least}: existing nodes must be named to be removed`,
+        );
+      return { spec: { replicas: size } };
+    });
+  }
+
+  /**
+   * Removes the machines of these nodes, and reduces the size by their number, in one write. Machines that are being deleted are
+   * skipped, so a repeated request changes nothing.
+   * @throws AutoscalerError
+   */
+  async remove(id: string, nodes: readonly NamedNode[]): Promise<void> {
+    await this.#resize(id, (deployment, { minSize }) => {
+      const own = new Set(this.#machinesOf(deployment).map(({ metadata }) => metadata.uid));
+      const named = nodes.map((node) => {
+        const machine = this.#machineOf(node);
+        if (!machine || !own.has(machine.metadata.uid))
+          throw new AutoscalerError('NOT_FOUND', `${id} has no machine of node ${node.name} (${node.providerID})`);
+        return machine;
+      });
+      const leaving = [
+        ...new Set(named.filter((machine) => !isTerminating(machine)).map(({ metadata }) => metadata.name)),
+      ];
+      if (leaving.length === 0) return undefined;
+      const from = deployment.spec.replicas ?? 0;
+      const to = from - leaving.length;
+      if (to < minSize)
+        throw new AutoscalerError('OUT_OF_RANGE', `${id}: a size of ${to} is below the minimum ${minSize}`);
+      const machines = leaving.toSorted();
+      const sets = this.#setsOf(deployment);
+      const why = scaleInObjection(
+        { machines, from, to },
+        { deployment, sets, machinesOf: (set) => this.#machinesOfSet(set), now: new Date() },
+      );
+      if (why !== undefined) throw new AutoscalerError('FAILED_PRECONDITION', `${id}: ${why}`);
+      const seed = `${deployment.metadata.uid} ${deployment.metadata.resourceVersion} ${machines.join(',')}`;
+      const requestID = createHash('sha256').update(seed).digest('hex').slice(0, 16);
+      return {
+        metadata: { annotations: { [Annotations.ScaleIn]: JSON.stringify({ requestID, machines, from, to }) } },
+        spec: { replicas: to },
+      };
+    });
+  }
+
+  /** Changes a deployment if it has not changed since it was read. After a conflict it is read and decided again. */
+  async #resize(
+    id: string,
+    change: (deployment: MachineDeployment, group: NodeGroup) => { metadata?: object; spec: object } | undefined,
+  ): Promise<void> {
+    const { namespace, name } = this.#deployment(id).metadata;
+    const resource = this.#client.resource<MachineDeployment>(machineDeployments, namespace ?? '');
+    for (let attempt = 1; ; attempt += 1) {
+      const deployment = await resource.get(name);
+      const group = groupOf(deployment);
+      if (group === undefined) throw new AutoscalerError('NOT_FOUND', `${id} is no node group: ${WANTED}`);
+      const body = change(deployment, group);
+      if (body === undefined) return;
+      const { uid, resourceVersion } = deployment.metadata;
+      try {
+        await resource.patch(name, {
+          type: 'merge',
+          body: { ...body, metadata: { ...body.metadata, uid, resourceVersion } },
+        });
+        return;
+      } catch (error) {
+        if (!isConflict(error) || attempt === ATTEMPTS) throw error;
+      }
+    }
+  }
+
+  #deployment(id: string): MachineDeployment {
+    const deployment = this.#caches.deployments.store.get(id);
+    if (deployment === undefined || groupOf(deployment) === undefined)
+      throw new AutoscalerError('NOT_FOUND', `${id} is no node group: ${WANTED}`);
+    return deployment;
+  }
+
+  #setsOf({ metadata }: MachineDeployment): readonly MachineSet[] {
+    return this.#caches.sets.store.byIndex(BY_CONTROLLER, metadata.uid);
+  }
+
+  #machinesOfSet({ metadata }: MachineSet): readonly Machine[] {
+    return this.#caches.machines.store.byIndex(BY_CONTROLLER, metadata.uid);
+  }
+
+  #machinesOf(deployment: MachineDeployment): readonly Machine[] {
+    return this.#setsOf(deployment).flatMap((set) => this.#machinesOfSet(set));
+  }
+
+  #deploymentOf(machine: Machine): MachineDeployment | undefined {
+    const { namespace } = machine.metadata;
+    const ownerOf = <T extends Machine | MachineSet>(object: T) => makeKey(namespace, controllerOf(object)?.name ?? '');
+    const set = this.#caches.sets.store.get(ownerOf(machine));
+    const deployment = set && this.#caches.deployments.store.get(ownerOf(set));
+    const isOwn =
+      set?.metadata.uid === controllerOf(machine)?.uid && deployment?.metadata.uid === (set && controllerOf(set)?.uid);
+    return isOwn ? deployment : undefined;
+  }
+
+  #nodeOf({ metadata }: Machine): Node | undefined {
+    const name = metadata.labels?.[Labels.Node];
+    const node = name ? this.#caches.nodes?.store.get(name) : undefined;
+    return node;
+  }
+
+  #machineOf({ name, providerID }: NamedNode): Machine | undefined {
+    const requested = /^requested:\/\/(.+)$/.exec(providerID || name)?.[1];
+    if (requested !== undefined) return this.#caches.machines.store.get(requested);
+    const named = this.#caches.machines.store.byIndex(BY_NODE, name);
+    if (named.length === 1) return named[0];
+    // An instance that has not registered is named by its provider ID only.
+    const id = providerID || name;
+    return [...this.#caches.machines.store.list()].find(({ spec }) => isInstance(spec.providerID, id));
+  }
+
+  #instanceOf(machine: Machine): GroupInstance {
+    const node = this.#nodeOf(machine);
+    const id = node?.spec.providerID || machine.spec.providerID || requestedId(machine);
+    if (isTerminating(machine)) return { id, state: 'deleting' };
+    const phase = phaseOf(machine);
+    if (node || phase === 'Running' || phase === 'Unknown') return { id, state: 'running' };
+    const { errorCode, description = '' } = machine.status?.lastOperation ?? {};
+    if (!errorCode || errorCode === 'OK') return { id, state: 'creating' };
+    return {
+      id,
+      state: 'creating',
+      error: { code: errorCode, message: description, isCapacity: errorCode === 'ResourceExhausted' },
+    };
+  }
+}
+
+const WANTED = `a node group is a MachineDeployment with the annotations ${Annotations.AutoscalerMinSize} and ${Annotations.AutoscalerMaxSize}, two integers`;
+
+/** The group of a deployment. Undefined without valid sizes: no autoscaler scales it. */
+function groupOf({ metadata, spec }: MachineDeployment): NodeGroup | undefined {
+  const minSize = parseInteger(metadata.annotations?.[Annotations.AutoscalerMinSize]);
+  const maxSize = parseInteger(metadata.annotations?.[Annotations.AutoscalerMaxSize]);
+  if (minSize === undefined || maxSize === undefined || minSize < 0 || maxSize < minSize) return undefined;
+  const id = makeKey(metadata.namespace, metadata.name);
+  return { id, minSize, maxSize, debug: `${id}: ${spec.replicas ?? 0} replicas, ${minSize} to ${maxSize}` };
+}

@@ -1,0 +1,18 @@
+/** Why a request of an autoscaler is refused. The names are those of gRPC. */
+export type AutoscalerCode =
+  | 'NOT_FOUND'
+  | 'INVALID_ARGUMENT'
+  | 'OUT_OF_RANGE'
+  | 'FAILED_PRECONDITION'
+  | 'UNIMPLEMENTED';
+
+/** The refusal of a request, with a sentence for the log of the autoscaler. */
+export class AutoscalerError extends Error {
+  readonly code: AutoscalerCode;
+
+  constructor(code: AutoscalerCode, message: string) {
+    super(message);
+    this.name = 'AutoscalerError';
+    this.code = code;
+  }
+}
