@@ -2,9 +2,12 @@
 export const DaemonPaths = {
   /** The MachineConfig whose files are all on the disk, as JSON. It takes precedence over the annotation of the node. */
   CurrentConfig: '/etc/machine-config-daemon/currentconfig',
-  /** Ours: the record of the certificates on the disk. They take precedence over the certificates of a config. */
+  /** The record of the certificates on the disk. They take precedence over the certificates of a config. Only in mcm. */
   Certificates: '/etc/machine-config-daemon/currentcertificates',
-  /** Ours: the update in progress, with everything that is necessary to continue or undo it. Absent if no update is in progress. */
+  /**
+   * The update in progress, with everything that is necessary to continue or undo it. Absent if no update is in progress.
+   * Only in mcm.
+   */
   Journal: '/etc/machine-config-daemon/update.json',
   /** Annotations of the first boot, written by the config server. Read once. */
   NodeAnnotations: '/etc/machine-config-daemon/node-annotations.json',

@@ -5,21 +5,21 @@ export const PoolConditions = {
   NodeDegraded: 'NodeDegraded',
   RenderDegraded: 'RenderDegraded',
   Degraded: 'Degraded',
-  /** Ours: whether the controller found every `machineRef` of the pool. */
+  /** Whether the controller found every `machineRef` of the pool. Only in mcm. */
   MachineRefResolved: 'MachineRefResolved',
-  /** Ours: the target cannot be applied to running nodes, so their machines must be replaced. */
+  /** The target cannot be applied to running nodes, so their machines must be replaced. Only in mcm. */
   RequiresReplacement: 'RequiresReplacement',
-  /** Ours: too many nodes with the target are Degraded. */
+  /** Too many nodes with the target are Degraded. Only in mcm. */
   RolloutHalted: 'RolloutHalted',
-  /** Ours: the rollout waits for a window, for the end of a freeze, or for nodes that postpone. */
+  /** The rollout waits for a window, for the end of a freeze, or for nodes that postpone. Only in mcm. */
   RolloutWaiting: 'RolloutWaiting',
-  /** Ours: other custom pools claim nodes of the pool, so no pool updates these nodes. */
+  /** Other custom pools claim nodes of the pool, so no pool updates these nodes. Only in mcm. */
   NodesClaimed: 'NodesClaimed',
-  /** Ours: the controller lacks a permission to write. */
+  /** The controller lacks a permission to write. Only in mcm. */
   WritesForbidden: 'WritesForbidden',
-  /** Ours: a field or annotation for the rollout of the pool is invalid. */
+  /** A field or annotation for the rollout of the pool is invalid. Only in mcm. */
   SettingsInvalid: 'SettingsInvalid',
-  /** Ours: the pool's canaries have the target. */
+  /** The pool's canaries have the target. Only in mcm. */
   CanaryPassed: 'CanaryPassed',
 } as const;
 
@@ -36,8 +36,8 @@ export const KubeletConditions = {
   Success: 'Success',
   Failure: 'Failure',
   /**
-   * Ours: the object has unknown fields. This condition is the first in the list, because readers use the last one as the
-   * result.
+   * The object has unknown fields. This condition is the first in the list, because readers use the last one as the result.
+   * Only in mcm.
    */
   UnknownFields: 'UnknownFields',
 } as const;
@@ -51,34 +51,35 @@ export const ConfigEvents = {
   Updating: 'Updating',
   Completed: 'Completed',
   DeferringOperatorNodeUpdate: 'DeferringOperatorNodeUpdate',
-  /** Ours: a render was refused, and the last valid one stays the target. */
+  /** A render was refused, and the last valid one stays the target. Only in mcm. */
   RenderFailed: 'RenderFailed',
-  /** Ours: a rendered MachineConfig is almost as large as the limit of the API server. */
+  /** A rendered MachineConfig is almost as large as the limit of the API server. Only in mcm. */
   RenderedConfigLarge: 'RenderedConfigLarge',
   /**
-   * Ours: the templates, the pull secret or the ControllerConfig are invalid, so the controller writes no MachineConfigs.
+   * The templates, the pull secret or the ControllerConfig are invalid, so the controller writes no MachineConfigs. Only in
+   * mcm.
    */
   TemplatesFailed: 'TemplatesFailed',
-  /** Ours: a KubeletConfig was refused. */
+  /** A KubeletConfig was refused. Only in mcm. */
   KubeletConfigRefused: 'KubeletConfigRefused',
-  /** Ours: a KubeletConfig, a ContainerRuntimeConfig or the Ignition config of a MachineConfig has unknown fields. */
+  /** A KubeletConfig, a ContainerRuntimeConfig or the Ignition config of a MachineConfig has unknown fields. Only in mcm. */
   UnknownFields: 'UnknownFields',
-  /** Ours: a ContainerRuntimeConfig was refused. */
+  /** A ContainerRuntimeConfig was refused. Only in mcm. */
   ContainerRuntimeConfigRefused: 'ContainerRuntimeConfigRefused',
-  /** Ours: the daemon of a node requests something other than a drain or an uncordon. */
+  /** The daemon of a node requests something other than a drain or an uncordon. Only in mcm. */
   DrainRequestInvalid: 'DrainRequestInvalid',
-  /** Ours: the controller lacks a permission to write. */
+  /** The controller lacks a permission to write. Only in mcm. */
   WritesForbidden: 'WritesForbidden',
-  /** Ours: a field or annotation for the rollout of a pool is invalid. */
+  /** A field or annotation for the rollout of a pool is invalid. Only in mcm. */
   SettingsInvalid: 'SettingsInvalid',
-  /** Ours: several custom pools claim a node. */
+  /** Several custom pools claim a node. Only in mcm. */
   NodesClaimed: 'NodesClaimed',
   DrainThresholdExceeded: 'DrainThresholdExceeded',
   DrainFailed: 'DrainFailed',
-  /** Ours: the API server has no eviction API. */
+  /** The API server has no eviction API. Only in mcm. */
   EvictionUnavailable: 'EvictionUnavailable',
-  /** Ours: the rollout waits for a window, for the end of a freeze, or for nodes that postpone. */
+  /** The rollout waits for a window, for the end of a freeze, or for nodes that postpone. Only in mcm. */
   RolloutWaiting: 'RolloutWaiting',
-  /** Ours: too many updated nodes are Degraded, so no further node gets the target. */
+  /** Too many updated nodes are Degraded, so no further node gets the target. Only in mcm. */
   RolloutHalted: 'RolloutHalted',
 } as const;

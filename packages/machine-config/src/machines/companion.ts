@@ -33,7 +33,7 @@ import { hasApplied } from './replace.ts';
  * replaced.
  */
 const UPDATE_MS = 3_600_000;
-/** The time is renewed when less than this is left. */
+/** The time of an update is renewed when less than this remains. */
 const RENEW_MS = 1_200_000;
 
 /** Annotations to write; null removes. */

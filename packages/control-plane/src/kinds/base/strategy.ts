@@ -21,7 +21,7 @@ export type Strategy = Pick<
 /** Creates a strategy that validates an update with the rules for a creation, and with `change`. */
 export function strategy(
   rules: Strategy & {
-    /** `old`: the object before an update, whose faults an update may keep. */
+    /** The errors of an object. @param old the object before an update, which may keep errors of this object */
     readonly causes?: (object: ApiObject, old?: ApiObject) => StatusCause[];
     readonly change?: (object: ApiObject, old: ApiObject) => StatusCause[];
     /** Validates a write of the status. Absent: the status is not validated. */

@@ -97,7 +97,7 @@ export function shownFirst(list: readonly string[], max: number, separator = ','
   return list.length > max ? `${head} + ${list.length - max} more...` : head;
 }
 
-/** Converts columns for another form of the same objects. */
+/** Columns for a kind that is a view of another one: the objects are converted before their cells are computed. */
 export const viewedAs = (
   view: (object: ApiObject) => ApiObject,
   columns: readonly PrinterColumn[],

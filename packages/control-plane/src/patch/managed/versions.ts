@@ -4,7 +4,7 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { nodeOf } from '../../schema/model/node.ts';
 import { type Changes, compareObjects, type Scope } from './compare.ts';
 
-/** Returns the changes of a write, with the fields of an API version. */
+/** Returns the changes of a write, as paths of the fields in an API version. */
 export type ChangesIn = (apiVersion: string) => Changes;
 
 /** Finds the kind in another API version; undefined if it does not exist. */

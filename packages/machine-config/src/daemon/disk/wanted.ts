@@ -102,7 +102,10 @@ function addUnit(
   }
 }
 
-/** Paths that a config writes. For units of the system, only the entries of the config itself. */
+/**
+ * Paths that a config writes. The text of a unit of the system is unknown here, so the links from its section Install are
+ * not included.
+ */
 export function wantedPaths(config: MachineConfig): readonly string[] {
   const { entries, appended } = wantedDisk(config);
   return [...entries.keys(), ...appended.keys()];
