@@ -242,7 +242,11 @@ describe('compatible with the original', () => {
 
 describe('conversion', () => {
   test.each<[title: string, schema: z.ZodType, message: string]>([
-    ['a union that is no int-or-string', z.object({ a: z.union([z.string(), z.boolean()]) }), '.a: only int-or-string'],
+    [
+      'a union that is not an int-or-string',
+      z.object({ a: z.union([z.string(), z.boolean()]) }),
+      '.a: only int-or-string',
+    ],
     ['a tuple', z.object({ a: z.tuple([z.string()]) }), '.a'],
     ['a keyword that CRDs lack', z.object({ a: z.number().multipleOf(2) }), '.a: the keyword multipleOf'],
   ])('refuses %s', (_title, schema, message) => {

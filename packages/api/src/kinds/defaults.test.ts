@@ -21,7 +21,7 @@ test.each<[title: string, given: MachineDeploymentStrategy, result: MachineDeplo
     { type: 'InPlaceUpdate', inPlaceUpdate: { orchestrationType: 'Auto' } },
     { type: 'InPlaceUpdate', inPlaceUpdate: { maxSurge: 0, maxUnavailable: 1, orchestrationType: 'Auto' } },
   ],
-  ['in-place without block, which the validation refuses', { type: 'InPlaceUpdate' }, { type: 'InPlaceUpdate' }],
+  ['in-place without its block, which the validation refuses', { type: 'InPlaceUpdate' }, { type: 'InPlaceUpdate' }],
 ])('strategy: %s', (_title, given, result) => {
   expect(defaultMachineDeployment(deployment({ strategy: given })).spec.strategy).toEqual(result);
 });

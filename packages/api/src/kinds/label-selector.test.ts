@@ -6,20 +6,20 @@ import type { LabelSelector } from './shared.ts';
 const labels = { app: 'pool', tier: 'web' };
 
 test.each<[title: string, selector: LabelSelector | undefined, matches: boolean]>([
-  ['no selector selects nothing', undefined, false],
-  ['an empty selector selects everything', {}, true],
-  ['a pair that is there', { matchLabels: { app: 'pool' } }, true],
-  ['a pair with another value', { matchLabels: { app: 'other' } }, false],
-  ['a pair that is not there', { matchLabels: { zone: 'a' } }, false],
+  ['an absent selector matches nothing', undefined, false],
+  ['an empty selector matches everything', {}, true],
+  ['an existing label', { matchLabels: { app: 'pool' } }, true],
+  ['a label with another value', { matchLabels: { app: 'other' } }, false],
+  ['a missing label', { matchLabels: { zone: 'a' } }, false],
   ['In', { matchExpressions: [{ key: 'app', operator: 'In', values: ['a', 'pool'] }] }, true],
   ['In, absent', { matchExpressions: [{ key: 'zone', operator: 'In', values: ['a'] }] }, false],
   ['NotIn', { matchExpressions: [{ key: 'app', operator: 'NotIn', values: ['pool'] }] }, false],
   ['NotIn, absent', { matchExpressions: [{ key: 'zone', operator: 'NotIn', values: ['a'] }] }, true],
   ['Exists', { matchExpressions: [{ key: 'app', operator: 'Exists' }] }, true],
   ['DoesNotExist', { matchExpressions: [{ key: 'app', operator: 'DoesNotExist' }] }, false],
-  ['an inherited property is no label', { matchExpressions: [{ key: 'toString', operator: 'Exists' }] }, false],
+  ['an inherited property is not a label', { matchExpressions: [{ key: 'toString', operator: 'Exists' }] }, false],
   [
-    'pairs and requirements must all hold',
+    'all labels and requirements must be fulfilled',
     { matchLabels: { app: 'pool' }, matchExpressions: [{ key: 'tier', operator: 'DoesNotExist' }] },
     false,
   ],

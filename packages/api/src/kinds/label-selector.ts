@@ -20,7 +20,7 @@ export function requirementHolds(requirement: LabelSelectorRequirement, labels: 
     case 'DoesNotExist':
       return value === undefined;
     default:
-      return false; // stored by something that knows more operators: selects nothing
+      return false; // An unknown operator matches nothing.
   }
 }
 

@@ -44,7 +44,7 @@ export function formErrors(schema: z.ZodType, value: unknown, base: string): Fie
 const NOUNS: Readonly<Record<string, string>> = {
   string: 'a string',
   int: 'an integer',
-  number: 'an integer', // no field of these kinds takes fractions
+  number: 'an integer', // These kinds have no fields with fractions.
   boolean: 'true or false',
   array: 'a list',
   record: 'a map',

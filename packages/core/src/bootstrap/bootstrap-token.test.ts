@@ -20,7 +20,7 @@ const secret = (data: Record<string, string>): Secret =>
 test.each<[what: string, data: Record<string, string>, token: string | undefined]>([
   ['both parts', { 'token-id': 'abcdef', 'token-secret': '0123456789abcdef' }, 'abcdef.0123456789abcdef'],
   ['its id alone', { 'token-id': 'abcdef' }, undefined],
-  ['its secret alone', { 'token-secret': '0123456789abcdef' }, undefined],
+  ['only the secret', { 'token-secret': '0123456789abcdef' }, undefined],
   ['nothing', {}, undefined],
 ])('a Secret that holds %s of a token', (_what, data, token) => {
   expect(tokenOf(secret(data))).toBe(token);

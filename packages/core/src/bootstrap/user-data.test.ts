@@ -10,18 +10,18 @@ const values = { machineName: 'foo-machine', bootstrapToken: 'abc123.0123456789a
 test.each<[row: string, userData: string, rendered: string]>([
   ['S-U2 no placeholder: unchanged', 'foobar', 'foobar'],
   [
-    'S-U1 the token, wherever it stands',
+    'S-U1 the token, at any position',
     'a <<BOOTSTRAP_TOKEN>> b <<BOOTSTRAP_TOKEN>>',
     'a abc123.0123456789abcdef b abc123.0123456789abcdef',
   ],
   [
-    'S-U6 both forms of the name: only the plain one',
+    'S-U6 both forms of the name: only the plain one is replaced',
     '<<MACHINE_NAME>> %3C%3CMACHINE_NAME%3E%3E',
     'foo-machine %3C%3CMACHINE_NAME%3E%3E',
   ],
-  ['S-U7 no placeholder of the name: unchanged', 'foobar', 'foobar'],
-  ['S-U9 only the escaped form', '%3C%3CMACHINE_NAME%3E%3E', 'foo-machine'],
-  ['a dollar sign in the text is no pattern', '$& <<MACHINE_NAME>> $1', '$& foo-machine $1'],
+  ['S-U7 no placeholder of the name: the text is unchanged', 'foobar', 'foobar'],
+  ['S-U9 only the escaped form: it is replaced', '%3C%3CMACHINE_NAME%3E%3E', 'foo-machine'],
+  ['a dollar sign in the text has no special meaning', '$& <<MACHINE_NAME>> $1', '$& foo-machine $1'],
 ])('%s', (_row, userData, rendered) => {
   expect(text(userData, values)).toBe(rendered);
 });

@@ -18,16 +18,16 @@ const template = (machineClass: object) => ({
 const WRONG: readonly [title: string, spec: object, field: string][] = [
   ['a selector that does not match the template', selector({ app: 'other' }), 'spec.selector.matchLabels'],
   ['negative replicas', { replicas: -1 }, 'spec.replicas'],
-  ['absurd replicas', { replicas: 3_000_000_000 }, 'spec.replicas'],
-  ['replicas that are no whole number', { replicas: 1.5 }, 'spec.replicas'],
+  ['too many replicas', { replicas: 3_000_000_000 }, 'spec.replicas'],
+  ['replicas that are not an integer', { replicas: 1.5 }, 'spec.replicas'],
   ['a negative surge', rolling(-1, 1), 'spec.strategy.rollingUpdate.maxSurge'],
   ['a negative percentage', rolling('-5%', 1), 'spec.strategy.rollingUpdate.maxSurge'],
   ['a surge that is text', rolling('many', 1), 'spec.strategy.rollingUpdate.maxSurge'],
-  ['an absurd surge', rolling(3_000_000_000, 1), 'spec.strategy.rollingUpdate.maxSurge'],
+  ['a surge that is too large', rolling(3_000_000_000, 1), 'spec.strategy.rollingUpdate.maxSurge'],
   ['a surge over 100 percent', rolling('150%', 0), 'spec.strategy.rollingUpdate.maxSurge'],
   ['more than all unavailable', rolling(0, '101%'), 'spec.strategy.rollingUpdate.maxUnavailable'],
-  ['neither surge nor unavailable', rolling(0, 0), 'spec.strategy.rollingUpdate'],
-  ['neither, in percent', rolling('0%', '0%'), 'spec.strategy.rollingUpdate'],
+  ['surge and unavailable are 0', rolling(0, 0), 'spec.strategy.rollingUpdate'],
+  ['surge and unavailable are 0 %', rolling('0%', '0%'), 'spec.strategy.rollingUpdate'],
   ['an unknown strategy', { strategy: { type: 'Blue' } }, 'spec.strategy.type'],
   ['a strategy in lower case', { strategy: { type: 'recreate' } }, 'spec.strategy.type'],
   ['a class without a name', template({ kind: 'MachineClass', name: '' }), 'spec.template.spec.class.name'],
@@ -61,8 +61,8 @@ const warnings = async (world: World) => (await world.events()).filter(({ type }
 const MEANT: ReadonlySet<string> = new Set([
   'a surge over 100 percent',
   'more than all unavailable',
-  'neither surge nor unavailable',
-  'neither, in percent',
+  'surge and unavailable are 0',
+  'surge and unavailable are 0 %',
 ]);
 
 describe('the server refuses it and names the field', () => {
@@ -246,24 +246,24 @@ describe('problems that only the cluster shows', () => {
   });
 
   test.each<[string, Record<string, string>, string | undefined]>([
-    ['a trigger without a time that is one', { [Annotations.TriggerDeletion]: 'x~yesterday~y' }, 'ScaleInRefused'],
-    ['a trigger that can be no name', { [Annotations.TriggerDeletion]: '???' }, 'ScaleInRefused'],
-    ['a scale-in that is no JSON', { [Annotations.ScaleIn]: 'the big one' }, 'ScaleInRefused'],
-    ['a canary that is no number', { [Annotations.RolloutCanary]: 'some' }, 'InvalidSpec'],
+    ['a trigger with an invalid time', { [Annotations.TriggerDeletion]: 'x~yesterday~y' }, 'ScaleInRefused'],
+    ['a trigger with an invalid name', { [Annotations.TriggerDeletion]: '???' }, 'ScaleInRefused'],
+    ['a scale-in that is not JSON', { [Annotations.ScaleIn]: 'the big one' }, 'ScaleInRefused'],
+    ['a canary that is not a number', { [Annotations.RolloutCanary]: 'some' }, 'InvalidSpec'],
     [
-      'a soak that is no duration',
+      'a soak time that is not a duration',
       { [Annotations.RolloutCanary]: '1', [Annotations.RolloutCanarySoak]: 'long' },
       'InvalidSpec',
     ],
-    ['a pause that is no duration', { [Annotations.RolloutBatchPause]: '5' }, 'InvalidSpec'],
-    ['a revision that is no number', { [Annotations.Revision]: 'the best' }, undefined],
-    ['a time of the scaler that is none', { [Annotations.LastReplicaChangeByScaler]: 'now-ish' }, 'InputIgnored'],
+    ['a pause that is not a duration', { [Annotations.RolloutBatchPause]: '5' }, 'InvalidSpec'],
+    ['a revision that is not a number', { [Annotations.Revision]: 'the best' }, undefined],
+    ['an invalid time of the scaler', { [Annotations.LastReplicaChangeByScaler]: 'now-ish' }, 'InputIgnored'],
     [
-      'a creation timeout that is none',
+      'an invalid creation timeout',
       { 'node.machine.sapcloud.io/effective-creation-timeout': 'a while' },
       'InputIgnored',
     ],
-    ['a kilobyte of anything', { 'example.org/x': '\u0001🙂"\\'.repeat(200) }, undefined],
+    ['a kilobyte of random text', { 'example.org/x': '\u0001🙂"\\'.repeat(200) }, undefined],
   ])('invalid annotations, %s: no machine is deleted', async (_title, annotations, reason) => {
     await using world = await start();
     await apply(world, pool({}));

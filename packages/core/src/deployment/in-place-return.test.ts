@@ -26,10 +26,10 @@ async function interrupted(writesAfter: number, template: string, paused: boolea
 }
 
 test.each([
-  ['the move itself', 0, 'small'],
-  ['the size of the set that it left', 1, 'small'],
-  ['the size of the set that it came to', 2, 'small'],
-  ['the size of the set that it left', 1, 'huge'],
+  ['the move', 0, 'small'],
+  ['the new size of its old set', 1, 'small'],
+  ['the new size of its new set', 2, 'small'],
+  ['the new size of its old set', 1, 'huge'],
 ] as const)(
   'another template right after %s (%i writes later, to %s): every machine is updated again',
   async (_, writesAfter, template) => {

@@ -116,7 +116,7 @@ describe('rules of section 5 without an id', () => {
     ['a failure on the node', { ...updated, marks: ['c', 's', 'failed'] }, []],
     ['another reason', { ...updated, reason: 'ReadyForUpdate' }, []],
     ['the phase of the update', { ...updated, phase: 'InPlaceUpdating' }, []],
-    ['a machine that runs again already', { ...updated, phase: 'Running' }, ['old-0']],
+    ['a machine that is already Running again', { ...updated, phase: 'Running' }, ['old-0']],
   ])(
     '5.5 a machine moves only if node, condition, label and phase show the end of its update: %s',
     (_title, given, moved) => {
@@ -212,9 +212,9 @@ describe('sizes follow the machines', () => {
 describe('the current set', () => {
   test.each([
     ['P-06 has all', [2, running(2)], [3, running(3)], { old: 0 }],
-    ['P-06 has too many', [2, running(2)], [4, running(4)], { new: 3 }],
-    ['P-06 is the only one', [0, []], [1, running(1)], { new: 3 }],
-    ['P-06 gets what is missing', [1, running(1)], [1, running(1)], { new: 2 }],
+    ['P-06 has too many replicas', [2, running(2)], [4, running(4)], { new: 3 }],
+    ['P-06 is the only set', [0, []], [1, running(1)], { new: 3 }],
+    ['P-06 gets the missing replicas', [1, running(1)], [1, running(1)], { new: 2 }],
   ] as const)('%s', (_title, old, current, resized) => expect(plan(old, current).resized).toEqual(resized));
 
   test('an updated machine moves, then the sizes follow [P-07]', () => {
@@ -256,7 +256,7 @@ describe('the current set', () => {
 describe('selection', () => {
   test.each<[string, Parameters<typeof plan>, readonly string[], object]>([
     [
-      'P-10 no candidate',
+      'P-10 there is no candidate',
       [
         [2, running(2)],
         [1, running(1)],
@@ -265,7 +265,7 @@ describe('selection', () => {
       {},
     ],
     [
-      'P-11 the new one is not available',
+      'P-11 the new machine is not available',
       [
         [2, [...running(1, ['c']), ...running(1)]],
         [1, [{ phase: 'Pending' }]],
@@ -274,7 +274,7 @@ describe('selection', () => {
       {},
     ],
     [
-      'P-12 one is under way',
+      'P-12 one update is in progress',
       [
         [2, [...running(1, ['c', 's']), ...running(1)]],
         [1, running(1)],
@@ -283,7 +283,7 @@ describe('selection', () => {
       {},
     ],
     [
-      'P-13 two candidates, room for one',
+      'P-13 two candidates, and one may be unavailable',
       [
         [2, running(2, ['c'])],
         [1, running(1)],
@@ -292,7 +292,7 @@ describe('selection', () => {
       {},
     ],
     [
-      'P-14 all replicas are there: the surplus goes',
+      'P-14 all replicas exist: the surplus is deleted',
       [
         [2, running(2)],
         [3, running(3)],
@@ -302,7 +302,7 @@ describe('selection', () => {
     ],
     ['P-22 by hand', [[3, running(3, ['c'])], [0, []], { manual: true }], [], {}],
     [
-      'P-24 a failed one is still under way',
+      'P-24 a failed update still counts as in progress',
       [
         [
           3,
@@ -323,10 +323,10 @@ describe('selection', () => {
   });
 
   test.each<[string, readonly Given[], number]>([
-    ['P-17 none is selected', running(2, ['c']), 2],
-    ['P-17 one of two', [...running(1, ['c', 's']), ...running(1, ['c'])], 1],
+    ['P-17 no node is selected', running(2, ['c']), 2],
+    ['P-17 one of two nodes', [...running(1, ['c', 's']), ...running(1, ['c'])], 1],
     ['P-17 both', running(2, ['c', 's']), 0],
-    ['P-17 there are none', [], 0],
+    ['P-17 there are no nodes', [], 0],
   ])('%s: updates in progress use the quota', (_title, machines, room) => {
     const step = plan([machines.length, machines], [3 - machines.length, running(3 - machines.length)], {
       unavailable: 2,
@@ -336,12 +336,12 @@ describe('selection', () => {
   });
 
   test.each<[string, readonly Given[], number, readonly string[]]>([
-    ['P-18 one is selected already', [...running(1, ['c']), ...running(1, ['c', 's'])], 2, ['old-0']],
+    ['P-18 one node is already selected', [...running(1, ['c']), ...running(1, ['c', 's'])], 2, ['old-0']],
     ['P-19 both', running(2, ['c']), 2, ['old-0', 'old-1']],
     ['P-19 one', running(2, ['c']), 1, ['old-0']],
-    ['P-20 one has no node', [...running(1, ['c']), {}], 2, ['old-0']],
-    ['P-20 both are selected', running(2, ['c', 's']), 2, []],
-    ['P-20 the only one has no node', [{}], 1, []],
+    ['P-20 one machine has no node', [...running(1, ['c']), {}], 2, ['old-0']],
+    ['P-20 both nodes are selected', running(2, ['c', 's']), 2, []],
+    ['P-20 the only machine has no node', [{}], 1, []],
   ])('%s', (_title, machines, unavailable, selected) => {
     const rest = 3 - machines.length;
     const step = plan([machines.length, machines], [rest, running(rest)], { unavailable, surge: 3 });

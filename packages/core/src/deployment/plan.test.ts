@@ -61,9 +61,9 @@ describe('replicas of a set that is created for five, next to four old machines'
   const inPlace = (orchestrationType: string, maxSurge: number) =>
     strategy('InPlaceUpdate', { inPlaceUpdate: { orchestrationType, maxSurge, maxUnavailable: 1 } });
   test.each<[string, Partial<MachineDeployment['spec']>, number | undefined]>([
-    ['U-07 Recreate waits for the old ones to go', strategy('Recreate'), undefined],
-    ['U-07 by hand: none', inPlace('Manual', 1), 0],
-    ['U-09 in place, surge 2: what is missing and the surge', inPlace('Auto', 2), 3],
+    ['U-07 Recreate waits until the old machines are deleted', strategy('Recreate'), undefined],
+    ['U-07 Manual: none', inPlace('Manual', 1), 0],
+    ['U-09 in place, surge 2: the missing machines and the surge', inPlace('Auto', 2), 3],
     ['U-09 in place, surge 1', inPlace('Auto', 1), 2],
     ['rolling, surge 2', strategy('RollingUpdate', { rollingUpdate: { maxSurge: 2, maxUnavailable: 0 } }), 3],
   ])('%s', (_title, spec, created) => {
@@ -181,17 +181,17 @@ describe('marks of nodes', () => {
   const off = Object.fromEntries(Object.keys(both).map((key) => [key, null]));
 
   test.each<[string, object, Node | undefined, readonly object[]]>([
-    ['W-03 the taint goes', { untaint: [ms] }, node({ taints: [PREFER] }), [{ spec: { taints: null } }]],
-    ['W-03 there is none to go', { untaint: [ms] }, node(), []],
-    ['the taint comes, beside others', { taint: [ms] }, node(), [{ spec: { taints: [PREFER] } }]],
-    ['the taint is there', { taint: [ms] }, node({ taints: [PREFER] }), []],
+    ['W-03 the taint is removed', { untaint: [ms] }, node({ taints: [PREFER] }), [{ spec: { taints: null } }]],
+    ['W-03 there is no taint to remove', { untaint: [ms] }, node(), []],
+    ['the taint is added to other taints', { taint: [ms] }, node(), [{ spec: { taints: [PREFER] } }]],
+    ['the taint already exists', { taint: [ms] }, node({ taints: [PREFER] }), []],
     [
-      'W-04 annotations come beside others',
+      'W-04 annotations are added to others',
       { protect: [ms] },
       node({ annotations: { anno1: '1' } }),
       [{ metadata: { annotations: both } }],
     ],
-    ['W-04 they are there', { protect: [ms] }, node({ annotations: both }), []],
+    ['W-04 the annotations already exist', { protect: [ms] }, node({ annotations: both }), []],
     [
       'W-04 another value is overwritten',
       { protect: [ms] },
@@ -202,21 +202,21 @@ describe('marks of nodes', () => {
     ['X-09 a node without any annotation', { protect: [ms] }, node(), [{ metadata: { annotations: both } }]],
     ['X-09 no node', { protect: [ms] }, undefined, []],
     [
-      'X-10 ours go, others stay',
+      'X-10 annotations of mcm are removed, and others stay',
       { unprotect: [ms] },
       node({ annotations: { ...both, a: 'b' } }),
       [{ metadata: { annotations: off } }],
     ],
-    ['X-10 there are none', { unprotect: [ms] }, node({ annotations: { a: 'b' } }), []],
+    ['X-10 there are no annotations', { unprotect: [ms] }, node({ annotations: { a: 'b' } }), []],
     [
-      'X-10 whatever the value',
+      'X-10 with any value',
       { unprotect: [ms] },
       node({ annotations: { 'cluster-autoscaler.kubernetes.io/scale-down-disabled-by-mcm': 'x' } }),
       [{ metadata: { annotations: off } }],
     ],
     ['X-10 no node', { unprotect: [ms] }, undefined, []],
     [
-      'a protection that somebody else put there stays',
+      'a protection that another client added stays',
       { unprotect: [ms] },
       node({ annotations: { 'cluster-autoscaler.kubernetes.io/scale-down-disabled': 'true' } }),
       [],

@@ -27,13 +27,13 @@ const stepOf = (current: SetSize, old: readonly SetSize[], change: Partial<Rollo
 };
 
 test.each<[what: string, current: number, old: SetSize, ceiling: number | undefined, want: number]>([
-  ['as many as there is room for', 0, size('old', 10), undefined, 2],
-  ['no more than are asked for', 9, size('old', 0), undefined, 10],
+  ['as many as the limit allows', 0, size('old', 10), undefined, 2],
+  ['no more than requested', 9, size('old', 0), undefined, 10],
   ['no more than its ceiling', 0, size('old', 10), 1, 1],
-  ['what it has above its ceiling stays', 3, size('old', 8), 1, 3],
-  ['nothing without room', 2, size('old', 10), undefined, 2],
-  ['nothing where there are too many already', 2, size('old', 12), undefined, 2],
-  ['a ceiling above what is asked for allows no more', 9, size('old', 0), 20, 10],
+  ['machines above its ceiling', 3, size('old', 8), 1, 3],
+  ['no more at the limit', 2, size('old', 10), undefined, 2],
+  ['no more if there are already too many', 2, size('old', 12), undefined, 2],
+  ['no more than requested with a higher ceiling', 9, size('old', 0), 20, 10],
 ])('the current set may have %s', (_what, have, old, ceiling, want) => {
   const target = { ...TARGET, ...(ceiling === undefined ? {} : { ceiling }) };
   expect(currentReplicas({ current: size('new', have), old: [old] }, target)).toBe(want);

@@ -44,11 +44,11 @@ describe('deployments', () => {
 describe('sets', () => {
   test.each<[string, MachineSet, readonly string[]]>([
     ['E-02 owned', owned, [POOL]],
-    ['E-02 owned and going', deleting(owned), [POOL]],
+    ['E-02 an owned set that is being deleted', deleting(owned), [POOL]],
     ['E-02 an orphan that is selected', orphan, [POOL]],
     ['E-05 an orphan without labels', stranger, []],
     ['E-05 of a deployment that does not exist', ownedBy(orphan, 'other', 'elsewhere'), []],
-    ['of a namesake with another uid', ownedBy(orphan, '111-dummy'), []],
+    ['of a deployment with the same name and another UID', ownedBy(orphan, '111-dummy'), []],
   ])('%s, added', (_title, added, want) => {
     const { sets, woken } = world();
     sets.add(added);
@@ -64,7 +64,7 @@ describe('sets', () => {
   test.each<[string, MachineSet, readonly string[]]>([
     ['E-12 owned', owned, [POOL]],
     ['E-12 an orphan', orphan, []],
-    ['E-12 of another uid', ownedBy(orphan, '111-dummy'), []],
+    ['E-12 of another UID', ownedBy(orphan, '111-dummy'), []],
   ])('%s, deleted', (_title, gone, want) => {
     const { sets, woken } = world(gone);
     sets.remove(gone);
@@ -133,9 +133,9 @@ describe('machines and nodes', () => {
 });
 
 test.each<[string, MachineSet, boolean]>([
-  ['E-20 the whole chain is intact', owned, true],
+  ['E-20 all owners exist', owned, true],
   ['E-21 the owner is of another kind', ownedBy(owned, pool.metadata.uid, 'pool', 'MachineDeploymentDummy'), false],
-  ['E-21 the owner has another uid', ownedBy(owned, 'other'), false],
+  ['E-21 the owner has another UID', ownedBy(owned, 'other'), false],
   ['E-21 no owner', orphan, false],
 ])('%s', (_title, child, found) => {
   const { deployments } = world(child);
@@ -146,7 +146,7 @@ test.each<[string, MachineSet, boolean]>([
 
 test.each<[string, Partial<MachineSet['metadata']>]>([
   ['another owner', { name: 'elsewhere', uid: 'uid-elsewhere' }],
-  ['an owner of the same uid and another name', { name: 'renamed' }],
+  ['an owner with the same UID and another name', { name: 'renamed' }],
 ])('a machine that gets %s concerns the deployment that had it', (_title, change) => {
   const before = machine('m', { phase: 'Running', owner: owned });
   const owner = { ...owned, metadata: { ...owned.metadata, ...change } };

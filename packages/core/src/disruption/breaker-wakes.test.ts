@@ -62,7 +62,7 @@ test('changes that cannot affect a breaker wake no machine', () => {
   t.machines.tell(one('b', 'Running', -60));
   t.classes.tell(classOf('large'));
   expect(t.woken()).toBe(0);
-  t.classes.tell(classOf('small')); // Its annotation may overrule the breaker.
+  t.classes.tell(classOf('small')); // An annotation of the class may override the circuit breaker.
   expect(t.woken()).toBe(1);
   t.classes.tell(classOf('small'));
   expect(t.woken()).toBe(1);
@@ -241,7 +241,7 @@ test.each<[what: string, phases: readonly MachinePhase[], threshold: number, ans
   ['its only machine', ['Unknown'], 50, {}],
   ['both of its machines', ['Unknown', 'Unknown'], 50, { peers: { scope: 'cluster', unreachable: 2, joined: 2 } }],
   ['one of two', ['Unknown', 'Running'], 50, {}],
-  ['one that is not silent', ['Running', 'Unknown'], 50, undefined],
+  ['one that is reachable', ['Running', 'Unknown'], 50, undefined],
   ['all of three: enough for a breaker', ['Unknown', 'Unknown', 'Unknown'], 50, undefined],
   [
     'both, with a threshold of 100 percent',

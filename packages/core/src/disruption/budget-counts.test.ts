@@ -43,8 +43,8 @@ test('a phase outside of a creation does not count as one', () => {
 });
 
 test.each<[what: string, leaving: number, holding: number]>([
-  ['that is gone holds nothing', 0, 0],
-  ['that is on its way out holds one', 1, 1],
+  ['that is deleted does not count', 0, 0],
+  ['that is being deleted counts as one', 1, 1],
 ])('the successor of a machine that never joined, %s', (_what, leaving, holding) => {
   const gone = Array.from({ length: leaving }, (_, i) => machine(`g${i}`, { phase: 'Failed', deleting: true }));
   const account = budget(set(10, machinesOf(9, 'Running'), [pending('n', { loss: 'unjoined' })], gone));
@@ -67,9 +67,13 @@ test('failed machines above the size of their set are being deleted, so nothing 
 
 test.each<[what: string, old: BudgetSet, free: number]>([
   ['for the first time', set(10, machinesOf(9, 'Running', 'o'), [pending('p')]), 2],
-  ['in the place of another', set(10, machinesOf(9, 'Running', 'o'), [pending('p', { loss: 'served' })]), 1],
-  ['above its size', set(9, machinesOf(9, 'Running', 'o'), [pending('p')]), 1],
-  ['for the first time, with another place open', set(10, machinesOf(8, 'Running', 'o'), [pending('p')]), 1],
+  ['as a replacement', set(10, machinesOf(9, 'Running', 'o'), [pending('p', { loss: 'served' })]), 1],
+  ['above its replicas', set(9, machinesOf(9, 'Running', 'o'), [pending('p')]), 1],
+  [
+    'for the first time, while another replica has no machine',
+    set(10, machinesOf(8, 'Running', 'o'), [pending('p')]),
+    1,
+  ],
 ])('a machine that an old set creates %s uses the budget like a replacement', (_what, old, free) => {
   expect(budget(set(0), { old: [old] }).free).toBe(free);
 });

@@ -81,8 +81,8 @@ describe('disruption budget', () => {
 
 describe('room', () => {
   test.each([
-    ['nothing is under way', 3, 0, 3, 1],
-    ['the limit is used up', 1, 0, 2, 1],
+    ['nothing is in progress', 3, 0, 3, 1],
+    ['the limit is reached', 1, 0, 2, 1],
   ])('without a rollout the limit counts: %s', (_title, limit, goes, failed, expected) => {
     const machines = [
       ...machinesOf(10 - failed - goes, 'Running'),
@@ -109,8 +109,8 @@ describe('room', () => {
   });
 
   test.each([
-    ['leaves room for a replacement while a machine of the surge fills its place', 2, 1],
-    ['leaves no room without a surge', 3, 0],
+    ['allows a replacement while a surge machine replaces it', 2, 1],
+    ['allows no replacement without a surge', 3, 0],
   ])('an in-place update %s', (_title, replicas, room) => {
     const [current, old] = [machinesOf(2, 'Failed', 'f'), machinesOf(1, 'InPlaceUpdating', 'u')];
     const state = { replicas, unavailable: 1, current: account(2, current), old: [account(1, old)] };
@@ -131,8 +131,8 @@ describe('room', () => {
 
   test.each([
     ['is being made', fresh(1, 'Pending', 'n'), 0],
-    ['has been made for longer than it may take', [machine('n', { phase: 'Pending', age: 20 })], 1],
-    ['has failed in its turn', [machine('n', { phase: 'Failed', age: 1 })], 1],
+    ['has exceeded its creation timeout', [machine('n', { phase: 'Pending', age: 20 })], 1],
+    ['has failed too', [machine('n', { phase: 'Failed', age: 1 })], 1],
   ])(
     '#14 a rollout has used the whole budget, and its machine %s: %i replacements are possible',
     (_title, made, expected) => {

@@ -373,11 +373,11 @@ describe('terminating machines and the surge', () => {
   const strategy = { type: 'RollingUpdate', rollingUpdate: { maxSurge: 0, maxUnavailable: 1 } } as const;
 
   test.each([
-    ['by default a successor comes beside its predecessor', {}, {}, 4],
-    ['#24 with the annotation it comes after it', {}, option, 3],
-    ['#24 with the flag too', { safeguards: { countTerminating: true } }, {}, 3],
+    ['by default, a replacement is created before the former machine is deleted', {}, {}, 4],
+    ['#24 with the annotation it is created later', {}, option, 3],
+    ['#24 with the flag it is created later too', { safeguards: { countTerminating: true } }, {}, 3],
     [
-      'the annotation beats the flag',
+      'the annotation takes precedence over the flag',
       { safeguards: { countTerminating: true } },
       { [Annotations.CountTerminating]: 'false' },
       4,

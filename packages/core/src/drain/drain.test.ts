@@ -166,9 +166,9 @@ test('a budget that allows nothing is reported by name, without a request to the
 
 test.each<[title: string, change: Partial<DrainPod>]>([
   ['the budget allows one', { budgets: [budget({ allowed: 1 })] }],
-  ['the budget is not judged yet: the server decides', { budgets: [budget({ stale: true })] }],
-  ['the pod is not ready and the budget spares such', { ready: false, budgets: [budget()] }],
-  ['the pod never began', { phase: 'Pending', budgets: [budget()] }],
+  ['the budget was not evaluated yet: the server decides', { budgets: [budget({ stale: true })] }],
+  ['the pod is not ready, and the budget allows evicting such pods', { ready: false, budgets: [budget()] }],
+  ['the pod never started', { phase: 'Pending', budgets: [budget()] }],
 ])('an eviction is tried when %s', (_title, change) => {
   expect(names(planDrain(look([pod('a', change)]), NOON).evict)).toEqual(['a']);
 });
@@ -270,9 +270,9 @@ const needing = (desired: number, healthy = 3): PodDisruptionBudget => {
 };
 
 test.each<[rule: string, budget: PodDisruptionBudget, misconfigured: boolean]>([
-  ['maxUnavailable 0 with a pod down: it needs all of them all the same', needing(3, 2), true],
-  ['minAvailable beyond the pods there are', needing(5), true],
-  ['one may go once the third is healthy', needing(2, 2), false],
+  ['maxUnavailable 0 with an unhealthy pod: it still needs all pods', needing(3, 2), true],
+  ['minAvailable above the number of pods', needing(5), true],
+  ['one may be evicted when the third is healthy', needing(2, 2), false],
 ])('a budget that can never allow a disruption is known by what it needs: %s', (_rule, given, misconfigured) => {
   expect(isMisconfigured(given)).toBe(misconfigured);
 });

@@ -149,9 +149,9 @@ test('a refusal names the budget in the cache, or else is reported as temporary'
 test.each<[what: string, change: Partial<ReturnType<typeof budget>>, pods: string[]]>([
   ['one that can never allow a disruption', { misconfigured: true }, []],
   ['one that allows nothing now', {}, []],
-  ['one that allows nothing, and is not judged yet', { stale: true }, ['a', 'b']],
-  ['one that spares pods that are not ready', { sparesUnready: true, misconfigured: true }, ['b']],
-  ['one that holds pods that are not ready too', { sparesUnready: false, misconfigured: true }, []],
+  ['one that allows nothing, and was not evaluated yet', { stale: true }, ['a', 'b']],
+  ['one that allows evicting unready pods', { sparesUnready: true, misconfigured: true }, ['b']],
+  ['one that also protects unready pods', { sparesUnready: false, misconfigured: true }, []],
 ])('a budget holds a ready pod and one that is not: %s', (_what, change, evicted) => {
   const given = budget({ sparesUnready: false, ...change });
   const pods = [pod('a', { budgets: [given] }), pod('b', { ready: false, budgets: [given] })];

@@ -21,7 +21,7 @@ test.each<[what: string, pod: Pod, due: string]>([
   ['its full grace period', dying('2026-01-01T12:00:30Z', 30, 30), '2026-01-01T12:00:30.000Z'],
   ['reported ended by its kubelet', dying('2026-01-01T12:00:00Z', 0, 30), '2026-01-01T12:00:30.000Z'],
   ['the same, of the default grace period', dying('2026-01-01T12:00:00Z', 0), '2026-01-01T12:00:30.000Z'],
-  ['of which no grace period is told', dying('2026-01-01T12:00:30Z', undefined, 90), '2026-01-01T12:00:30.000Z'],
+  ['without a grace period', dying('2026-01-01T12:00:30Z', undefined, 90), '2026-01-01T12:00:30.000Z'],
   ['a longer grace period than its own', dying('2026-01-01T12:01:00Z', 60, 30), '2026-01-01T12:01:00.000Z'],
 ])('a terminating pod is due: %s', (_what, pod, due) => {
   expect(dueAtOf(pod)?.toISOString()).toBe(due);

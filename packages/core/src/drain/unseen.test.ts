@@ -66,7 +66,7 @@ test.each<[string, Environment, object | undefined]>([
     { pods: 'this process does not have the permission to list pods' },
   ],
   [
-    'attachments, of a node that holds no volume',
+    'attachments, of a node without volumes',
     { refused: { volumeattachments: forbidden('volumeattachments') } },
     undefined,
   ],
@@ -81,7 +81,7 @@ test.each<[string, Environment, object | undefined]>([
     { volumes: no },
   ],
   [
-    'of one whose volumes are on their way',
+    'of one whose volumes are being moved',
     { refused: { volumeattachments: forbidden('volumeattachments') }, memory: { ...NO_DRAIN_MEMORY, moves } },
     { volumes: no },
   ],
@@ -91,7 +91,7 @@ test.each<[string, Environment, object | undefined]>([
     { volumes: no },
   ],
   [
-    'attachments that the server does not have',
+    'attachments, if the server does not have the kind',
     { refused: { volumeattachments: absent }, status: attached },
     undefined,
   ],

@@ -64,9 +64,9 @@ test('the reason for which a creation waits is reported without secrets', async 
 test.each<[what: string, thrown: unknown, message: string]>([
   ['null', null, 'null'],
   ['a text', 'a text', 'a text'],
-  ['an error without words', new TypeError(), ''],
+  ['an error without a message', new TypeError(), ''],
   ['an object', { code: 5 }, '[object Object]'],
-  ['an object that cannot be a text', Object.create(null), 'the thrown value is not an Error'],
+  ['an object that cannot be converted to text', Object.create(null), 'the thrown value is not an Error'],
 ])('any error that a driver throws is Unknown: %s', async (_what, thrown, message) => {
   const { invoker } = play({
     create: () => {

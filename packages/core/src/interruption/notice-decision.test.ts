@@ -44,7 +44,7 @@ describe('a notice', () => {
     ['with an earlier deadline replaces the known one', notice(), known(at(30)), NOON, 'record'],
     ['that is repeated has no effect', notice(), known(at(2)), NOON, 'duplicate'],
     ['with a later deadline has no effect, in any order', notice({ deadline: at(9) }), known(at(2)), NOON, 'duplicate'],
-    ['of an unknown VM waits while it is young', notice(), undefined, minutes(1), 'wait'],
+    ['of an unknown VM waits while the notice is new', notice(), undefined, minutes(1), 'wait'],
     ['of an unknown VM has no effect later', notice(), undefined, minutes(3), 'unknown'],
     ['from before the machine concerns an earlier VM', notice({ noticedAt: at(-1) }), machine(), NOON, 'stale'],
     ['whose deadline has passed is confirmed by the cloud', notice(), machine(), minutes(3), 'confirm'],

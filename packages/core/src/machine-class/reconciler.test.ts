@@ -23,8 +23,8 @@ test.each<[row: string, object: KubeObject, users: number, verb: string]>([
   ['S-MC4 being deleted, finalizer, one user: it waits', object([OURS], 'now'), 1, 'leave'],
   ['S-MC5 being deleted, finalizer, only users of others', object([OURS], 'now'), 0, 'remove'],
   ['S-MC6 being deleted, no finalizer', object([], 'now'), 0, 'leave'],
-  ['being deleted, no finalizer, one user: none can be added any more', object(['other'], 'now'), 1, 'leave'],
-  ['no users any more', object([OURS]), 0, 'remove'],
+  ['being deleted, no finalizer, one user: no finalizer can be added', object(['other'], 'now'), 1, 'leave'],
+  ['no more users', object([OURS]), 0, 'remove'],
 ])('%s', (_row, thing, users, verb) => {
   expect(planFinalizer(thing, OURS, users)).toBe(verb);
 });

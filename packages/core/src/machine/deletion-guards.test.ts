@@ -51,9 +51,9 @@ const without = (observation: MachineObservation, ...fields: (keyof MachineObser
   ) as unknown as MachineObservation;
 
 test.each<[what: string, observation: MachineObservation, actions: string[]]>([
-  ['Nodes cannot be seen: the VM stays', see(dying(terminating(T1)), { nodesUnseen: 'stale' }), ['writeStatus']],
+  ['Nodes cannot be read: the VM stays', see(dying(terminating(T1)), { nodesUnseen: 'stale' }), ['writeStatus']],
   [
-    'the same, and its VM is on record only',
+    'the same, and only its VM is recorded',
     { ...nodeless, machine: dying(terminating(T1), { labels: {} }), nodesUnseen: 'stale' },
     ['writeStatus'],
   ],
@@ -64,7 +64,7 @@ test.each<[what: string, observation: MachineObservation, actions: string[]]>([
   ],
   ['the same, and it has neither', { ...nodeless, machine: going(), nodesUnseen: 'stale' }, ['call status']],
   [
-    'the same, and force-deletion goes on',
+    'the same, and force-deletion continues',
     see(dying(terminating(T1), { labels: { node: 'fakeNode-0', ...FORCED } }), { nodesUnseen: 'stale' }),
     ['call delete'],
   ],
@@ -73,38 +73,46 @@ test.each<[what: string, observation: MachineObservation, actions: string[]]>([
     see(dying(terminating(T1)), { nodesUnseen: 'stale', calls: vmGone }),
     ['releaseNode'],
   ],
-  ['a Node that points back names it', see(dying(terminating(T1), { labels: {} })), ['labelNode']],
-  ['no second look at the cloud beside a delete', { ...nodeless, calls: running('delete', 0) }, []],
-  ['nor after it', { ...nodeless, calls: vmGone }, ['removeFinalizer']],
-  ['the cloud names the node', { ...nodeless, calls: answered('fakeNode-0') }, ['labelNode']],
   [
-    'the cloud says nothing of the VM',
+    'the name comes from a Node whose label contains the machine',
+    see(dying(terminating(T1), { labels: {} })),
+    ['labelNode'],
+  ],
+  ['no lookup during a delete', { ...nodeless, calls: running('delete', 0) }, []],
+  ['nor after it', { ...nodeless, calls: vmGone }, ['removeFinalizer']],
+  ['the cloud returns the node name', { ...nodeless, calls: answered('fakeNode-0') }, ['labelNode']],
+  [
+    'the cloud reports nothing about the VM',
     {
       ...nodeless,
       calls: { last: { kind: 'status', at: NOON, outcome: { ok: true }, failures: 0, inputs: 'i' } },
     },
     ['call delete'],
   ],
-  ['the cloud knows no name', { ...nodeless, calls: answered('') }, ['call delete']],
-  ['no delete beside a status', see(dying(terminating(T1)), { calls: running('status', -4_000) }), []],
+  ['the cloud returns no node name', { ...nodeless, calls: answered('') }, ['call delete']],
+  ['no delete during a lookup', see(dying(terminating(T1)), { calls: running('status', -4_000) }), []],
   [
     'without a target cluster nothing is drained',
     see(dying(terminating(T1)), { hasTarget: false, drain: withPod }),
     ['call delete'],
   ],
-  ['nor without a Node', without(see(dying(terminating(T1)), { drain: withPod }), 'node'), ['call delete']],
   [
-    'a cordon that does not say why is none',
+    'without a Node nothing is drained',
+    without(see(dying(terminating(T1)), { drain: withPod }), 'node'),
+    ['call delete'],
+  ],
+  [
+    'a cordon without a reason is incomplete',
     see(dying(terminating(T1)), { node: node({ spec: { unschedulable: true } }) }),
     ['cordon'],
   ],
   [
-    'nor what says why without a cordon',
+    'a reason without a cordon is incomplete',
     see(dying(terminating(T1)), { node: node({ conditions: [...hc('True'), condition('Terminating', 'True')] }) }),
     ['cordon'],
   ],
   [
-    'a cordon that failed is tried again unless the drain is forced',
+    'a failed cordon is retried unless the drain is forced',
     see(dying(terminating(T2)), {
       node: node(),
       drain: { ...emptyDrain, memory: { ...NO_DRAIN_MEMORY, cordonFailed: true } },
@@ -117,29 +125,29 @@ test.each<[what: string, observation: MachineObservation, actions: string[]]>([
     ['cordon'],
   ],
   [
-    'a volume that a dead kubelet had in use holds no Node',
+    'a volume that a stopped kubelet reported as in use does not keep the Node',
     see(dying(terminating(T5)), {
       drain: { ...emptyDrain, attachments: [{ volume: 'pv-1', deleting: false, inUse: true }] },
     }),
     ['releaseNode'],
   ],
   [
-    'without a target cluster no volume is waited for',
+    'without a target cluster no volume is awaited',
     see(dying(terminating(T5)), { hasTarget: false, drain: attachedBy('live') }),
     ['releaseNode'],
   ],
   [
-    'after a restart the volumes’ time runs from the status',
+    'after a restart the time limit of volumes starts with the status',
     see(dying(terminating(T5)), { drain: attachedBy('live') }),
     ['markOutOfService'],
   ],
   [
-    'a Node that is being deleted loses our finalizer before the machine does',
+    'on a Node that is being deleted, the finalizer of mcm is removed before that of the machine',
     see(dying(terminating(T5)), { node: cordoned({ deletionTimestamp: at(0) }) }),
     ['releaseNode'],
   ],
   [
-    'a Node without finalizers goes',
+    'a Node without finalizers is deleted',
     see(dying(terminating(T5)), { node: cordoned({ finalizers: [] }) }),
     ['releaseNode'],
   ],
@@ -221,13 +229,13 @@ test.each([
  */
 const NEVER_MADE = { annotations: { [Annotations.NoCreateCall]: 'true' } };
 test.each<[what: string, m: Machine, calls: CallMemory, actions: string[]]>([
-  ['unknown: it is told', going(), unsent('status'), ['writeStatus']],
-  ['known not to have one: the delete is tried', going(NEVER_MADE), unsent('status'), ['call delete']],
-  ['known not to have one: it ends', going(NEVER_MADE), unsent('delete'), ['removeFinalizer']],
-  ['forced: the delete is tried', going({ labels: FORCED }), unsent('status'), ['call delete']],
-  ['forced: it ends with an event', going({ labels: FORCED }), unsent('delete'), ['writeStatus']],
+  ['unknown: it is reported', going(), unsent('status'), ['writeStatus']],
+  ['known to have none: delete is called', going(NEVER_MADE), unsent('status'), ['call delete']],
+  ['known to have none: it is deleted', going(NEVER_MADE), unsent('delete'), ['removeFinalizer']],
+  ['forced: delete is called', going({ labels: FORCED }), unsent('status'), ['call delete']],
+  ['forced: it is deleted with an event', going({ labels: FORCED }), unsent('delete'), ['writeStatus']],
   [
-    'forced, and a VM is on record: it stays',
+    'forced, and a VM is recorded: it stays',
     machine({
       metadata: { deletionTimestamp: at(0), labels: FORCED },
       spec: { providerID: 'fakeID-0' },
@@ -252,8 +260,12 @@ test('an unknown VM is reported with the two possible actions', () => {
 });
 
 test.each<[what: string, attachments: typeof emptyDrain.attachments, actions: string[]]>([
-  ['one that the server knows', [{ name: 'va', uid: 'uid-va', volume: 'pv', deleting: false }], ['deleteAttachments']],
-  ['one that only the node tells of', [{ volume: 'pv', deleting: false }], ['writeStatus']],
+  [
+    'one with a VolumeAttachment',
+    [{ name: 'va', uid: 'uid-va', volume: 'pv', deleting: false }],
+    ['deleteAttachments'],
+  ],
+  ['one that only the node reports', [{ volume: 'pv', deleting: false }], ['writeStatus']],
   ['one without a UID', [{ name: 'va', volume: 'pv', deleting: false }], ['writeStatus']],
 ])('an attachment to a VM that is gone: %s', (_what, attachments, actions) => {
   const o = see(dying(terminating(T5)), {

@@ -88,10 +88,10 @@ describe('with an open circuit breaker', () => {
 
   const goesOn: readonly (readonly [string, Machine, Partial<MachineObservation>])[] = [
     ['force-deletion', dying(DRAINING, { labels: { node: 'fakeNode-0', 'force-deletion': 'true' } }), {}],
-    ['a machine that was well', dying(DRAINING), { deletedForHealth: false }],
-    ['a VM deletion that was begun', dying(status('Terminating', 'Drain successful. Initiate VM deletion')), {}],
+    ['a machine that was healthy', dying(DRAINING), { deletedForHealth: false }],
+    ['a VM deletion that has started', dying(status('Terminating', 'Drain successful. Initiate VM deletion')), {}],
     [
-      'a VM that is deleted already',
+      'a VM that is already deleted',
       dying(DRAINING),
       { calls: { last: { kind: 'delete', at: NOON, outcome: { ok: true }, failures: 0, inputs: '' } } },
     ],

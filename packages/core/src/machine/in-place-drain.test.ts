@@ -118,13 +118,13 @@ test.each<[what: string, wants: boolean, machine: ReturnType<typeof machine>, no
   ['of a machine without a phase', false, machine({ status: {} }), nodeOf()],
   ['that is gone', false, machineOf(), undefined],
   [
-    'that has told nothing',
+    'whose kubelet has reported nothing',
     false,
     machineOf(),
     { ...node({ metadata: { labels: SELECTED } }), status: undefined } as never,
   ],
   [
-    'that is no candidate any more',
+    'that is no longer a candidate',
     false,
     machineOf(),
     nodeOf(undefined, true, { [Labels.SelectedForUpdate]: 'true' }),

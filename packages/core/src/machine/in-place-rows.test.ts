@@ -136,8 +136,8 @@ describe('a change of the labels of a node', () => {
   test.each<
     [row: string, old: Record<string, string> | undefined, labels: Record<string, string> | undefined, woken: boolean]
   >([
-    ['S-I1 none and none', undefined, undefined, false],
-    ['S-I2 an unrelated one, as it was', other, other, false],
+    ['S-I1 no label before and after', undefined, undefined, false],
+    ['S-I2 an unrelated label, unchanged', other, other, false],
     ['S-I3 a candidate', other, { ...other, [CandidateForUpdate]: 'true' }, true],
     ['S-I4 selected', other, { ...other, [SelectedForUpdate]: 'true' }, true],
     ['S-I5 a result', other, { ...other, [UpdateResult]: 'successful' }, true],

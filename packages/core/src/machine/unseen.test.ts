@@ -50,15 +50,15 @@ describe('a deletion without access to nodes', () => {
 
   test.each<[string, Machine, Partial<MachineObservation>]>([
     ['it is forced', dying({ labels: { node: 'fakeNode-0', 'force-deletion': 'True' } }), {}],
-    ['its VM is gone already', dying({}, 'deleteVolumeAttachments'), {}],
-    ['the deletion of its VM is under way', dying(), { calls: { running: deletion } }],
+    ['its VM is already deleted', dying({}, 'deleteVolumeAttachments'), {}],
+    ['the deletion of its VM is in progress', dying(), { calls: { running: deletion } }],
     ['it has neither VM nor Node', { ...dying({ labels: {} }), spec: noVm }, {}],
   ])('continues if %s', (_why, of, change) => {
     expect(planDeletion(seen(of, { ...change, nodesUnseen: UNSEEN }), NOON).because).not.toContain(UNSEEN);
   });
 
   test.each([
-    ['only what is on it is unseen', { pods: 'this process does not have the permission to list pods' }, false],
+    ['only the pods on it cannot be read', { pods: 'this process does not have the permission to list pods' }, false],
     ['all is seen', undefined, true],
   ])('a Node keeps its finalizer at the cordon unless it is known to be empty: %s', (_why, unseen, release) => {
     const drain = look([], unseen && { unseen });

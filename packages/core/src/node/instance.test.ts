@@ -19,32 +19,37 @@ const rows: [string, string | undefined, string | undefined, InstanceMatch][] = 
   ['AWS: an old cloud controller writes no zone', 'aws:///eu-west-1/i-1', 'aws:///i-1', 'alike'],
   ['AWS: another instance', 'aws:///eu-west-1/i-1', 'aws:///eu-west-1a/i-2', 'different'],
   ['AWS: another region', 'aws:///eu-west-1/i-1', 'aws:///eu-central-1a/i-1', 'different'],
-  ['AWS: a region whose name begins alike', 'aws:///eu-west-1/i-1', 'aws:///eu-west-12/i-1', 'different'],
+  ['AWS: a region whose name has the same start', 'aws:///eu-west-1/i-1', 'aws:///eu-west-12/i-1', 'different'],
   ['AWS: another zone', 'aws:///eu-west-1a/i-1', 'aws:///eu-west-1b/i-1', 'different'],
   ['AWS: a Fargate node', 'aws:///eu-west-1/i-1', 'aws:///eu-west-1a/0123/i-1', 'different'],
   ['Azure: the driver, and the cloud controller', 'azure:///westeurope/vm-1', arm('s', 'rg', 'virtualMachines/vm-1'), 'alike'], // biome-ignore format: a row
-  ['Azure: the same in other case', 'azure:///westeurope/vm-1', arm('S', 'RG', 'virtualmachines/VM-1'), 'alike'],
-  ['Azure: one VM in two cases', arm('s', 'rg', 'virtualMachines/vm-1'), arm('S', 'Rg', 'virtualMachines/VM-1'), 'same'], // biome-ignore format: a row
-  ['Azure: one location in two cases', 'azure:///WestEurope/vm-1', 'azure:///westeurope/vm-1', 'same'],
+  [
+    'Azure: the same in another letter case',
+    'azure:///westeurope/vm-1',
+    arm('S', 'RG', 'virtualmachines/VM-1'),
+    'alike',
+  ],
+  ['Azure: one VM in two letter cases', arm('s', 'rg', 'virtualMachines/vm-1'), arm('S', 'Rg', 'virtualMachines/VM-1'), 'same'], // biome-ignore format: a row
+  ['Azure: one location in two letter cases', 'azure:///WestEurope/vm-1', 'azure:///westeurope/vm-1', 'same'],
   ['Azure: another VM', 'azure:///westeurope/vm-1', arm('s', 'rg', 'virtualMachines/vm-2'), 'different'],
   ['Azure: another location', 'azure:///westeurope/vm-1', 'azure:///northeurope/vm-1', 'different'],
   ['Azure: another subscription', arm('s', 'rg', 'virtualMachines/vm-1'), arm('t', 'rg', 'virtualMachines/vm-1'), 'different'], // biome-ignore format: a row
   ['Azure: another resource group', arm('s', 'rg', 'virtualMachines/vm-1'), arm('s', 'other', 'virtualMachines/vm-1'), 'different'], // biome-ignore format: a row
-  ['Azure: number 0 of a scale set is no VM of the name 0', 'azure:///westeurope/0', arm('s', 'rg', 'virtualMachineScaleSets/a/virtualMachines/0'), 'different'], // biome-ignore format: a row
+  ['Azure: number 0 of a scale set is not the VM with the name 0', 'azure:///westeurope/0', arm('s', 'rg', 'virtualMachineScaleSets/a/virtualMachines/0'), 'different'], // biome-ignore format: a row
   ['Azure: number 0 of two scale sets', arm('s', 'rg', 'virtualMachineScaleSets/a/virtualMachines/0'), arm('s', 'rg', 'virtualMachineScaleSets/b/virtualMachines/0'), 'different'], // biome-ignore format: a row
-  ['Azure: number 0 of a scale set in two cases', arm('s', 'rg', 'virtualMachineScaleSets/a/virtualMachines/0'), arm('S', 'rg', 'virtualMachineScaleSets/A/virtualMachines/0'), 'same'], // biome-ignore format: a row
+  ['Azure: number 0 of a scale set in two letter cases', arm('s', 'rg', 'virtualMachineScaleSets/a/virtualMachines/0'), arm('S', 'rg', 'virtualMachineScaleSets/A/virtualMachines/0'), 'same'], // biome-ignore format: a row
   ['GCP: three slashes and two', 'gce:///p/europe-west1-b/m-1', 'gce://p/europe-west1-b/m-1', 'same'],
   ['GCP: another project', 'gce:///p/europe-west1-b/m-1', 'gce://q/europe-west1-b/m-1', 'different'],
   ['GCP: another zone', 'gce:///p/europe-west1-b/m-1', 'gce://p/europe-west1-c/m-1', 'different'],
   ['GCP: another name', 'gce:///p/europe-west1-b/m-1', 'gce://p/europe-west1-b/m-2', 'different'],
   ['local: equal', 'local:///local-a/i-1', 'local:///local-a/i-1', 'same'],
   ['local: another zone', 'local:///local-a/i-1', 'local:///local-b/i-1', 'different'],
-  ['pods: names without a scheme, one a part of the other', 'machine-a', 'machine-ab', 'different'],
+  ['pods: names without a scheme, one of which is a part of the other', 'machine-a', 'machine-ab', 'different'],
   ['pods: equal', 'machine-a', 'machine-a', 'same'],
-  ['another cloud: more is known on one side', 'mycloud:///region/vm-1', 'mycloud://zone/vm-1', 'alike'],
+  ['another cloud: one ID has more parts', 'mycloud:///region/vm-1', 'mycloud://zone/vm-1', 'alike'],
   ['another cloud: another VM', 'mycloud:///region/vm-1', 'mycloud:///region/vm-2', 'different'],
   ['the scheme in capitals', 'AWS:///eu-west-1/i-1', 'aws:///eu-west-1a/i-1', 'same'],
-  ['another scheme says nothing', 'aws:///eu-west-1/i-1', 'k3s://node', 'unknown'],
+  ['IDs with different schemes cannot be compared', 'aws:///eu-west-1/i-1', 'k3s://node', 'unknown'],
   ['a Pod and a node of kind', 'machine-a', 'kind://docker/kind/machine-a', 'unknown'],
   ['none', 'aws:///eu-west-1/i-1', undefined, 'unknown'],
   ['an empty one', '', 'aws:///eu-west-1/i-1', 'unknown'],

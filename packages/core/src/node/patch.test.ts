@@ -41,19 +41,19 @@ const FOREIGN = { key: 'theirs', effect: 'NoExecute' } as const;
 
 test.each<[what: string, draft: { metadata: object; spec?: { taints: Taint[] } }, change: NodeChange, result: object]>([
   [
-    'finalizer and annotation where none were',
+    'a finalizer and an annotation on a Node without any',
     NAMED,
     { metadata: { finalizers: ['x.io/ours'], annotations: { 'x.io/a': '1' } } },
     { metadata: { finalizers: ['x.io/ours'], annotations: { 'x.io/a': '1' } } },
   ],
   [
-    'one of two finalizers off, with the cordon',
+    'one of two finalizers removed, together with the cordon',
     { metadata: { name: 'n', finalizers: ['x.io/other', 'x.io/ours'] } },
     { metadata: { finalizers: ['x.io/other'] }, spec: { unschedulable: true } },
     { metadata: { finalizers: ['x.io/other'] }, spec: { unschedulable: true } },
   ],
   [
-    'taint, annotation, label and finalizer in one, where none were',
+    'a taint, an annotation, a label and a finalizer in one patch, on a Node without any',
     NAMED,
     {
       metadata: { annotations: { 'x.io/a': '1', gone: null }, labels: { l: '1' }, finalizers: ['x.io/ours'] },
@@ -65,7 +65,7 @@ test.each<[what: string, draft: { metadata: object; spec?: { taints: Taint[] } }
     },
   ],
   [
-    'the last taint and an annotation off',
+    'the last taint and an annotation removed',
     { metadata: { name: 'n', annotations: { 'x.io/a': '1', b: '2' } }, spec: { taints: [OURS] } },
     { metadata: { annotations: { 'x.io/a': null, never: null } }, spec: { taints: null } },
     { metadata: { annotations: { b: '2' } } },
@@ -87,8 +87,8 @@ test('finalizers that other clients add or remove in the meantime are neither lo
 });
 
 test.each<[what: string, draft: { spec: { taints?: Taint[] } }]>([
-  ['where none was', { spec: {} }],
-  ['beside another', { spec: { taints: [{ ...OURS, value: 'old' }] } }],
+  ['on a Node without taints', { spec: {} }],
+  ['next to another taint', { spec: { taints: [{ ...OURS, value: 'old' }] } }],
 ])('a taint that another client adds in the meantime, %s, is never overwritten: a conflict', async (_what, draft) => {
   const { client, node, touch } = await world(draft);
   await touch({ spec: { taints: [FOREIGN] } });

@@ -22,10 +22,10 @@ test.each<[row: string, last: Strings, current: Strings, wanted: Strings, result
   ['S-N1 no change', k1, k1, k1, k1, false],
   ['S-N2 another value in the template', k1, k1, { k1: 'new' }, { k1: 'new' }, true],
   ['S-N3 the template adds a key', k1, k1, { k1: 'v1', k2: 'v2' }, { k1: 'v1', k2: 'v2' }, true],
-  ['S-N4 the template lost a key', { k1: 'v1', k2: 'v2' }, { k1: 'v1', k2: 'v2' }, k1, k1, true],
-  ['S-N5 edited by hand', k1, { k1: 'hand' }, k1, k1, true],
-  ['S-N6 a foreign key stays', k1, { k1: 'v1', foreign: 'x' }, k1, { k1: 'v1', foreign: 'x' }, false],
-  ['S-N7 the node lost everything', k1, {}, { k1: 'v1', k2: 'v2' }, { k1: 'v1', k2: 'v2' }, true],
+  ['S-N4 the template removes a key', { k1: 'v1', k2: 'v2' }, { k1: 'v1', k2: 'v2' }, k1, k1, true],
+  ['S-N5 edited by a user', k1, { k1: 'hand' }, k1, k1, true],
+  ['S-N6 a key of another client stays', k1, { k1: 'v1', foreign: 'x' }, k1, { k1: 'v1', foreign: 'x' }, false],
+  ['S-N7 the node has none of the keys', k1, {}, { k1: 'v1', k2: 'v2' }, { k1: 'v1', k2: 'v2' }, true],
 ])('labels and annotations: %s', (_row, last, current, wanted, result, changed) => {
   const changes = syncMap(current, last, wanted);
   expect(applied(current, changes)).toEqual(result);
@@ -37,19 +37,19 @@ const K1 = taint('K1', 'V1');
 const K2 = taint('K2', 'V2');
 
 test.each<[row: string, last: Taint[], current: Taint[], wanted: Taint[], result: Taint[], changed: boolean]>([
-  ['S-T1 all the same', [K1], [K1], [K1], [K1], false],
-  ['S-T3 one added', [K1], [K1], [K1, K2], [K1, K2], true],
-  ['S-T4 one removed', [K1, K2], [K1, K2], [K1], [K1], true],
+  ['S-T1 no change', [K1], [K1], [K1], [K1], false],
+  ['S-T3 one taint added', [K1], [K1], [K1, K2], [K1, K2], true],
+  ['S-T4 one taint removed', [K1, K2], [K1, K2], [K1], [K1], true],
   [
-    'S-T5 value mended, same key with another effect added',
+    'S-T5 the value is corrected, and the same key with another effect is added',
     [K1],
     [taint('K1', 'V2')],
     [K1, taint('K1', 'V1', 'NoExecute')],
     [K1, taint('K1', 'V1', 'NoExecute')],
     true,
   ],
-  ['S-T6 a foreign one stays', [K1], [K1, taint('KeyNew', 'x')], [K1], [K1, taint('KeyNew', 'x')], false],
-  ['S-T7 the node has none', [K1], [], [K1, K2], [K1, K2], true],
+  ['S-T6 a taint of another client stays', [K1], [K1, taint('KeyNew', 'x')], [K1], [K1, taint('KeyNew', 'x')], false],
+  ['S-T7 the node has no taints', [K1], [], [K1, K2], [K1, K2], true],
 ])('taints: %s', (_row, last, current, wanted, result, changed) => {
   const taints = syncTaints(current, last, wanted);
   expect(taints ?? current).toEqual(result);
@@ -69,21 +69,21 @@ test.each<[row: string, last: Strings, wanted: Strings, before: Strings, after: 
     { [memory]: '2234567' },
   ],
   [
-    'S-V3 one added',
+    'S-V3 one resource added',
     { [memory]: '1111111' },
     { [memory]: '1111111', [cpu]: '2' },
     { [memory]: '1111111' },
     { [memory]: '1111111', [cpu]: '2' },
   ],
   [
-    'S-V4 one removed',
+    'S-V4 one resource removed',
     { [cpu]: '2', [memory]: '1111111' },
     { [cpu]: '2' },
     { [cpu]: '2', [memory]: '1111111' },
     { [cpu]: '2' },
   ],
   [
-    'the same amount written otherwise is no change',
+    'the same amount in another format is not a change',
     { [memory]: '1Ki' },
     { [memory]: '1024' },
     { [memory]: '1Ki' },

@@ -112,7 +112,7 @@ function parseJson(text: string | undefined): Record<string, unknown> | undefine
     const value: unknown = JSON.parse(text);
     return isRecord(value) ? value : undefined;
   } catch {
-    return undefined; // the record was edited by hand: it is ignored and written again
+    return undefined; // A user edited the record: it is ignored and written again.
   }
 }
 

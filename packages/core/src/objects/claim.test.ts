@@ -20,20 +20,25 @@ const claimed = (candidates: ReturnType<typeof machine>[], deleting = false) => 
 
 describe('claiming', () => {
   test.each<[string, ReturnType<typeof machine>[], boolean, string[]]>([
-    ['G-05 ours and selected', [machine('a', { owner, labels })], false, ['a', '', '']],
+    ['G-05 controlled and selected', [machine('a', { owner, labels })], false, ['a', '', '']],
     ['G-05 neither', [machine('a')], false, ['', '', '']],
-    ['G-08 of another owner', [machine('a', { owner: set('other', 1), labels })], false, ['', '', '']],
+    ['G-08 controlled by another owner', [machine('a', { owner: set('other', 1), labels })], false, ['', '', '']],
     [
-      'G-08 a namesake of ours with another uid',
+      'G-08 controlled by an owner with the same name and another UID',
       [machine('a', { owner: { ...owner, metadata: { ...owner.metadata, uid: 'x' } }, labels })],
       false,
       ['', '', ''],
     ],
     ['an orphan that is selected', [machine('a', { labels })], false, ['', 'a', '']],
-    ['G-08 an orphan that is going', [machine('a', { labels, deleting: true })], false, ['', '', '']],
-    ['an orphan, while the owner is going', [machine('a', { labels })], true, ['', '', '']],
-    ['ours and no longer selected', [machine('a', { owner })], false, ['', '', 'a']],
-    ['G-08 ours and no longer selected, while the owner is going', [machine('a', { owner })], true, ['', '', '']],
+    ['G-08 an orphan that is being deleted', [machine('a', { labels, deleting: true })], false, ['', '', '']],
+    ['an orphan, while the owner is being deleted', [machine('a', { labels })], true, ['', '', '']],
+    ['controlled and no longer selected', [machine('a', { owner })], false, ['', '', 'a']],
+    [
+      'G-08 controlled and no longer selected, while the owner is being deleted',
+      [machine('a', { owner })],
+      true,
+      ['', '', ''],
+    ],
   ])('%s', (_title, candidates, deleting, want) => expect(claimed(candidates, deleting)).toEqual(want));
 
   test('other owners of an object stay, in both directions', () => {
@@ -225,9 +230,9 @@ describe('automatic preservation', () => {
     return [preserve, stop].map((list) => list.map((m) => m.metadata.name).join());
   };
   test.each([
-    ['A-01 the newest', four, 1, ['m2', '']],
+    ['A-01 the newest machines', four, 1, ['m2', '']],
     [
-      'A-01 the newest, whatever it is called',
+      'A-01 the newest machines, with any names',
       [machine('a', { phase: 'Failed', age: 1 }), machine('b', { phase: 'Failed', age: 2 })],
       1,
       ['a', ''],
@@ -241,7 +246,7 @@ describe('automatic preservation', () => {
     ],
     ['A-04 both', four, 2, ['m2,m1', '']],
     ['A-06 too many', [...four, kept('m5', 1)], 0, ['', 'm5']],
-    ['A-07 the oldest lose it', [kept('a', 180), kept('b', 120), kept('c', 60)], 1, ['', 'a,b']],
+    ['A-07 the oldest machines lose the annotation', [kept('a', 180), kept('b', 120), kept('c', 60)], 1, ['', 'a,b']],
   ])('%s', (_title, machines, max, want) => expect(plan(machines, max)).toEqual(want));
 
   test('a machine whose preservation has expired is not preserved again for the same failure', () => {

@@ -60,9 +60,9 @@ describe('template and hash', () => {
 describe('revisions', () => {
   test.each([
     ['N-11', ['1', '3', '2'], 2],
-    ['N-11 twice the same', ['3', '3'], 3],
+    ['N-11 two equal revisions', ['3', '3'], 3],
     ['N-11 only one', ['5'], 0],
-    ['rubbish is passed over', ['abc', '2', '7'], 2],
+    ['invalid revisions are ignored', ['abc', '2', '7'], 2],
   ])('%s: the last of %s is %s', (_title, values, last) => {
     expect(lastRevision(values.map((value, i) => revision(`s${i}`, value)))).toBe(last);
   });
@@ -212,7 +212,7 @@ describe('trigger deletion', () => {
     ['T-07 gone', `gone~${T}`, cache()],
     ['T-08 failed', `m~${T}`, cache(machine('m', { phase: 'Failed' }))],
     ['deleting', `m~${T}`, cache(machine('m', { deleting: true }))],
-    ['ODD-14 somebody else’s', `foreign~${T}`, cache(machine('m'))],
+    ['ODD-14 a machine of another deployment', `foreign~${T}`, cache(machine('m'))],
   ])('%s: dropped, and the annotation with it', (_title, list, machines) => {
     expect(planTriggers(given(list, T), machines, NOW)).toMatchObject({ annotations: { [LIST]: null }, marks: [] });
   });
@@ -233,7 +233,7 @@ describe('validation', () => {
       ({ field }) => field,
     );
   test.each<[string, object, string[]]>([
-    ['X-01 a valid one', {}, []],
+    ['X-01 a valid deployment', {}, []],
     [
       'X-02 selector and template differ',
       { selector: { matchLabels: { app: 'other' } } },
@@ -276,7 +276,7 @@ describe('validation', () => {
     ['R-18 negative replicas', { replicas: -1 }, ['spec.replicas']],
     ['BUG-15 no selector', { selector: undefined }, ['spec.selector']],
     [
-      'an operator that nobody knows',
+      'an unknown operator',
       { selector: { matchExpressions: [{ key: 'a', operator: 'Like' }] } },
       ['spec.selector.matchExpressions'],
     ],

@@ -213,8 +213,8 @@ describe('the gate of a deployment', () => {
   });
 
   test.each<[what: string, change: Partial<GateInput>]>([
-    ['a rollout without care', { care: NO_CARE }],
-    ['one without care that is paused', { care: NO_CARE, deployment: pool(NOTE, { paused: true }) }],
+    ['a rollout without annotations', { care: NO_CARE }],
+    ['a paused rollout without annotations', { care: NO_CARE, deployment: pool(NOTE, { paused: true }) }],
     ['Recreate', { deployment: pool({}, { strategy: { type: 'Recreate' } }) }],
     ['a return to the last good template', { deployment: pool(LAST_GOOD('new')) }],
     ['a return that a failure had paused', { deployment: pool({ ...LAST_GOOD('new'), ...NOTE }, { paused: true }) }],
@@ -232,7 +232,7 @@ describe('the gate of a deployment', () => {
   test.each<[what: string, change: Partial<GateInput>, ceiling: number]>([
     ['without a set of the template', { current: undefined, machines: [] }, 2],
     [
-      'without old machines, until the template has carried the deployment',
+      'without old machines, until all machines have the template',
       { rolling: false, deployment: pool(LAST_GOOD('old')) },
       2,
     ],

@@ -78,7 +78,7 @@ test.each<[what: string, count: number | undefined, then: string[]]>([
   ['room for three more: as many as the window allows', 4, ['db-1', 'db-2']],
   ['no limit: as many as the window allows', undefined, ['db-1', 'db-2']],
   ['room for one more: one', 2, ['db-1']],
-  ['no room: one at a time all the same', 1, ['db-1']],
+  ['no room: one at a time anyway', 1, ['db-1']],
 ])('after the first volume has moved fast, %s', async (_what, count, then) => {
   const rig = await started(count);
   await rig.until(async () => (await leaving(rig)).length > 0, 5_000);

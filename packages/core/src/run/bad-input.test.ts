@@ -338,7 +338,7 @@ test.each<[what: string, spec: object, thrown: MachineError, reason: string, say
     'CloudUnreachable',
     /reached \(ECONNREFUSED\); check/,
   ],
-  ['a CA that is not known', {}, network('SELF_SIGNED_CERT_IN_CHAIN'), 'CloudUnreachable', /NODE_EXTRA_CA_CERTS/],
+  ['an unknown CA', {}, network('SELF_SIGNED_CERT_IN_CHAIN'), 'CloudUnreachable', /NODE_EXTRA_CA_CERTS/],
   [
     'a field that the cloud refuses',
     { disks: [{ image: 'img-of-old' }] },
@@ -418,7 +418,7 @@ test.each([
     /spec\.drainTimeout.*must be a duration/,
   ],
   [
-    'a gigantic duration',
+    'a duration that is too long',
     { class: { kind: 'MachineClass', name: 'small' }, drainTimeout: '99999999h' },
     /spec\.drainTimeout/,
   ],

@@ -51,7 +51,7 @@ function cuttable(only: (path: string) => boolean) {
 }
 
 test.each<[what: string, only: (path: string) => boolean]>([
-  ['the whole server is away', () => true],
+  ['the whole server is unreachable', () => true],
   ['only machines cannot be listed', (path) => path.includes('/machines')],
 ])('incident 15: after a restart while %s, no healthy VM is treated as an orphan', async (_what, only) => {
   const { wrap, set } = cuttable(only);

@@ -106,9 +106,9 @@ test('a class keeps at most its limit; expired ones do not count', async () => {
 });
 
 test.each<[why: string, spoil: (rig: Rig) => Promise<unknown>]>([
-  ['its kubelet is silent: pods may run on it still', (rig) => rig.conditions('m-0', UNREACHABLE)],
-  ['its container runtime hangs: what it was told to end may run', (rig) => rig.conditions('m-0', DOWN)],
-  ['its Node is gone: pods may run on it still', (rig) => rig.admin.resource(nodes).delete('m-0')],
+  ['its kubelet does not report: pods may still run on it', (rig) => rig.conditions('m-0', UNREACHABLE)],
+  ['its container runtime hangs: ended pods may still run', (rig) => rig.conditions('m-0', DOWN)],
+  ['its Node is deleted: pods may still run on it', (rig) => rig.admin.resource(nodes).delete('m-0')],
   [
     'force-deletion',
     async (rig) =>

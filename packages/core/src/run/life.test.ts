@@ -95,7 +95,7 @@ test('an empty machine is deleted with five writes, without a read of its own', 
 
 test.each([
   ['without a token', 'hello', 6],
-  ['with a bootstrap token, which costs two', 'join <<BOOTSTRAP_TOKEN>>', 8],
+  ['with a bootstrap token, which needs two writes', 'join <<BOOTSTRAP_TOKEN>>', 8],
 ])(
   'a machine without finalizer and priority, %s: created with few writes, and deleted with a pod with at most eight',
   async (_what, userData, most) => {

@@ -61,7 +61,7 @@ test('a Node that another client deletes is not suspected', async () => {
 
 test.each<[what: string, again: boolean]>([
   ['is gone', false],
-  ['is another by then', true],
+  ['was replaced by another one', true],
 ])('a Node that %s when the cloud has answered is not deleted, and no error is reported', async (_what, again) => {
   let asked = 0;
   const rig: Rig = await started({

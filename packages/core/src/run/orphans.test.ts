@@ -64,7 +64,7 @@ test.each<
   [guard: string, options: Partial<RigOptions>, spoil: (rig: Rig) => Promise<unknown>, says: RegExp | undefined]
 >([
   [
-    'its VM is there after all, though no listing shows it',
+    'its VM exists, although no listing contains it',
     { cloud: { hides: () => true } },
     async (rig) => rig.cloud.plant('gone', undefined, 'fake:///zone/vm-0'),
     /it is kept because its VM still exists/,
@@ -76,7 +76,7 @@ test.each<
     undefined,
   ],
   [
-    'another class cannot be listed: its Secret is not there',
+    'another class cannot be listed: its Secret is missing',
     {},
     async (rig) =>
       rig.admin.resource(machineClasses, NAMESPACE).create({

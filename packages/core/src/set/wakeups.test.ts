@@ -26,10 +26,10 @@ const withoutOwner = (labels: Record<string, string> | undefined): Machine => {
 describe('machines', () => {
   test.each<[string, Machine, readonly string[]]>([
     ['E-25 owned', owned, [MS]],
-    ['E-25 owned and going', machine('m', { owner: ms, deleting: true }), [MS]],
-    ['E-25 its owner is not there', namedOwner('dummy-one'), []],
+    ['E-25 an owned machine that is being deleted', machine('m', { owner: ms, deleting: true }), [MS]],
+    ['E-25 its owner does not exist', namedOwner('dummy-one'), []],
     ['an orphan that is selected', withoutOwner(LABELS), [MS]],
-    ['an orphan that nobody selects', withoutOwner({}), []],
+    ['an orphan that no set selects', withoutOwner({}), []],
   ])('%s, added', (_title, added, want) => {
     const { machines, woken } = world();
     machines.add(added);
@@ -49,11 +49,11 @@ describe('machines', () => {
   test.each<[string, Machine, readonly string[]]>([
     ['E-27 the phase', { ...owned, status: { currentStatus: { phase: 'Running' } } }, [MS]],
     ['E-27 labels', machine('m', { phase: 'Pending', owner: ms, labels: { ...LABELS, a: 'b' } }), [MS]],
-    ['E-27 the owner is taken off', withoutOwner(LABELS), [MS]],
+    ['E-27 the owner reference is removed', withoutOwner(LABELS), [MS]],
     ['E-27 the owner is another one', machine('m', { phase: 'Pending', owner: other }), [MS, 'test/other']],
     ['E-27 the owner has another name', namedOwner('renamed'), [MS]],
     ['E-27 the owner has another kind', namedOwner('ms', 'MachineSetDummy'), [MS]],
-    ['E-27 the owner is one that is not there', namedOwner('dummy-one', 'MachineSet', 'uid-dummy'), [MS]],
+    ['E-27 the owner does not exist', namedOwner('dummy-one', 'MachineSet', 'uid-dummy'), [MS]],
   ])('%s, changed', (_title, changed, want) => {
     const { machines, woken } = world();
     machines.update(owned, changed);

@@ -10,13 +10,13 @@ test.each<[row: string, change: { annotation?: string; spec?: Partial<Machine['s
   ['S-X2 absent: the flag', {}, 20 * minute],
   ['S-X2 15m30s', { annotation: '15m30s', spec: { creationTimeout: '1h' } }, 15 * minute + 30_000],
   [
-    'S-X2 no duration: falls through to the spec',
+    'S-X2 an invalid duration: the spec applies',
     { annotation: 'definitely-not-a-duration', spec: { creationTimeout: '1h' } },
     60 * minute,
   ],
-  ['a negative one counts as absent', { annotation: '-5m' }, 20 * minute],
-  ['a gigantic one is a hundred years', { annotation: '2000000h' }, 100 * 365 * 24 * 60 * minute],
-  ['one beyond a timer is what it says', { annotation: '1000h' }, 60_000 * minute],
+  ['a negative duration counts as absent', { annotation: '-5m' }, 20 * minute],
+  ['a duration that is too long is a hundred years', { annotation: '2000000h' }, 100 * 365 * 24 * 60 * minute],
+  ['a duration above the limit of timers is used as it is', { annotation: '1000h' }, 60_000 * minute],
 ])('creation timeout: %s', (_row, { annotation, spec }, ms) => {
   const m = machine({ spec: spec ?? {}, metadata: annotation ? { annotations: { [key]: annotation } } : {} });
   expect(settingsOf(m, MACHINE_DEFAULTS).creationTimeoutMs).toBe(ms);

@@ -154,8 +154,8 @@ describe('kubeconfig', () => {
 
   test.each([
     ['no current context', { ...config({}), 'current-context': '' }, 'has no current-context'],
-    ['a context that is not there', { ...config({}), 'current-context': 'two' }, 'has no context "two" in contexts'],
-    ['a user that is not there', { ...config({}), users: [] }, 'has no user "u" in users'],
+    ['a missing context', { ...config({}), 'current-context': 'two' }, 'has no context "two" in contexts'],
+    ['a missing user', { ...config({}), users: [] }, 'has no user "u" in users'],
     ['no server', config({}, { server: '' }), 'cluster.server must be an http(s) URL'],
     [
       'a key without its certificate',
@@ -163,7 +163,7 @@ describe('kubeconfig', () => {
       'client-certificate and client-key belong together',
     ],
     [
-      'a file that is missing',
+      'a missing file',
       config({ 'client-certificate': 'gone.pem', 'client-key': 'gone.key' }),
       'client-certificate gone.pem cannot be read',
     ],

@@ -9,11 +9,11 @@ const object = {
 test.each<[title: string, wanted: unknown, fields: readonly string[]]>([
   ['a part of it', { metadata: { labels: { a: '1' } } }, []],
   ['another value', { metadata: { labels: { a: '2' } } }, ['metadata.labels.a']],
-  ['what is to be absent and is', { metadata: { annotations: null } }, []],
-  ['what is to be absent and is not', { metadata: { labels: { a: null } } }, ['metadata.labels.a']],
-  ['a member that is not sent', { metadata: { labels: undefined, name: undefined } }, []],
-  ['a list that is the same', { metadata: { finalizers: ['x', 'y'] } }, []],
-  ['an empty list that is not kept', { metadata: { ownerReferences: [] } }, []],
+  ['a field that must be absent and is absent', { metadata: { annotations: null } }, []],
+  ['a field that must be absent and exists', { metadata: { labels: { a: null } } }, ['metadata.labels.a']],
+  ['an undefined property', { metadata: { labels: undefined, name: undefined } }, []],
+  ['an equal list', { metadata: { finalizers: ['x', 'y'] } }, []],
+  ['an empty list that is not stored', { metadata: { ownerReferences: [] } }, []],
   ['another element', { metadata: { finalizers: ['x', 'z'] } }, ['metadata.finalizers[1]']],
   ['a shorter list', { metadata: { finalizers: ['x'] } }, ['metadata.finalizers']],
   [
@@ -28,10 +28,14 @@ test.each<[title: string, wanted: unknown, fields: readonly string[]]>([
 test.each<[title: string, body: readonly object[], fields: readonly string[]]>([
   ['tests alone', [{ op: 'test', path: '/metadata/uid', value: 'other' }], []],
   ['an added value', [{ op: 'add', path: '/metadata/labels/a', value: '1' }], []],
-  ['an appended one', [{ op: 'add', path: '/metadata/finalizers/-', value: 'y' }], []],
-  ['one that was not appended', [{ op: 'add', path: '/metadata/finalizers/-', value: 'z' }], ['metadata.finalizers.-']],
-  ['a removal that was not done', [{ op: 'remove', path: '/metadata/labels/a' }], ['metadata.labels.a']],
-  ['a removal that was', [{ op: 'remove', path: '/metadata/labels/b~1c' }], []],
+  ['an appended value', [{ op: 'add', path: '/metadata/finalizers/-', value: 'y' }], []],
+  [
+    'a value that was not appended',
+    [{ op: 'add', path: '/metadata/finalizers/-', value: 'z' }],
+    ['metadata.finalizers.-'],
+  ],
+  ['a removal that was not executed', [{ op: 'remove', path: '/metadata/labels/a' }], ['metadata.labels.a']],
+  ['a removal that was executed', [{ op: 'remove', path: '/metadata/labels/b~1c' }], []],
 ])('a JSON patch: %s', (_title, body, fields) => {
   expect(missingOfPatch(object, { type: 'json', body })).toEqual(fields);
 });

@@ -206,7 +206,7 @@ describe('nodes that were drained for another template are selected first', () =
     [
       ['one', [...rest, EMPTIED], {}, ['old-2']],
       ['all of them', [EMPTIED, EMPTIED, EMPTIED], {}, ['old-0', 'old-1', 'old-2']],
-      ['as many as the budget has left', [EMPTIED, EMPTIED, EMPTIED], { free: 2 }, ['old-0', 'old-1']],
+      ['as many as the budget still allows', [EMPTIED, EMPTIED, EMPTIED], { free: 2 }, ['old-0', 'old-1']],
       ['none before failed machines are replaced', [EMPTIED, ...rest], { repairsFirst: true }, []],
       ['none of a machine that is deleted', [{ ...EMPTIED, deleting: true }, ...rest], { unavailable: 2 }, ['old-1']],
       [

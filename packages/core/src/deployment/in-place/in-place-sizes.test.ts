@@ -164,9 +164,9 @@ test.each<
     { old: 4 },
     'spec.replicas was reduced: deleting old machines',
   ],
-  ['all places taken', 1, 3, {}, undefined, ''],
-  ['the surge taken', 1, 4, { surge: 1 }, undefined, ''],
-  ['a current set that has all', 4, 0, {}, undefined, ''],
+  ['all replicas have a machine', 1, 3, {}, undefined, ''],
+  ['the surge is used', 1, 4, { surge: 1 }, undefined, ''],
+  ['a current set with all replicas', 4, 0, {}, undefined, ''],
   ['missing machines', 1, 1, {}, { new: 3 }, 'machines are missing: the current set creates them'],
   [
     'missing machines and a ceiling',

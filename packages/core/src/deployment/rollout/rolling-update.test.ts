@@ -55,7 +55,7 @@ describe('limits', () => {
 describe('one step', () => {
   const target = { replicas: 10, surge: 3, unavailable: 2 };
   test.each([
-    ['U-06 room for one', 4, 2, 3],
+    ['U-06 one machine is allowed', 4, 2, 3],
     ['U-06 no room', 4, 3, 3],
   ])('%s', (_title, old, current, want) => {
     expect(
@@ -125,7 +125,7 @@ describe('whole rollouts', () => {
         ', ',
       ),
     ],
-    ['one, without surge', { replicas: 1, surge: 0, unavailable: 1 }, '1/0, 0/0, 0/1'],
+    ['one machine, without a surge', { replicas: 1, surge: 0, unavailable: 1 }, '1/0, 0/0, 0/1'],
     ['all at once', { replicas: 3, surge: 0, unavailable: 3 }, '3/0, 1/0, 1/2, 0/2, 0/3'],
   ])('%s', (_title, target, transcript) => {
     expect(rollout(target).join(', ')).toBe(transcript);
@@ -200,11 +200,11 @@ describe('scaling', () => {
     ).toEqual(['old', 'new']);
   });
   test.each([
-    ['S-14 as annotated', [3, 3], [1, 1], 3, false],
-    ['S-14 one differs', [3, 4], [1, 1], 3, true],
-    ['S-14 none annotated', [undefined, undefined], [1, 1], 3, false],
-    ['S-14 none active', [3, 3], [0, 0], 1, true],
-    ['S-14 none active, none wanted', [3, 3], [0, 0], 0, false],
+    ['S-14 all as annotated', [3, 3], [1, 1], 3, false],
+    ['S-14 one set differs', [3, 4], [1, 1], 3, true],
+    ['S-14 no set is annotated', [undefined, undefined], [1, 1], 3, false],
+    ['S-14 no set is active', [3, 3], [0, 0], 1, true],
+    ['S-14 no set is active, with 0 replicas', [3, 3], [0, 0], 0, false],
   ])('%s', (_title, desired, replicas, wanted, event) => {
     const [old, current] = desired.map((d, i) => size(`s${i}`, replicas[i] ?? 0, { desired: d }));
     expect(isScalingEvent({ current, old: old ? [old] : [] }, wanted)).toBe(event);

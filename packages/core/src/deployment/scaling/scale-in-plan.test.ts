@@ -9,7 +9,7 @@ const text = (change: object = {}): string => JSON.stringify({ ...REQUEST, ...ch
 describe('the text of a request', () => {
   test.each<[what: string, change: object]>([
     ['of one machine', {}],
-    ['that leaves none', { from: 1, to: 0 }],
+    ['that leaves no machine', { from: 1, to: 0 }],
     ['with the longest id', { requestID: 'x'.repeat(128) }],
   ])('%s is parsed', (_what, change) => {
     expect(parseScaleIn(text(change))).toEqual({ request: { ...REQUEST, ...change } });
@@ -128,7 +128,7 @@ describe('an accepted request', () => {
   test.each([
     ['of an earlier change rises', minutes(-1), minutes(0)],
     ['in the future stays', minutes(1), minutes(1)],
-    ['that is none is replaced', 'soon', minutes(0)],
+    ['that is invalid is replaced', 'soon', minutes(0)],
   ])('the scaler time %s', (_what, last, wanted) => {
     const annotations = { [Annotations.LastReplicaChangeByScaler]: last };
     expect(plan({ annotations })?.annotations[Annotations.LastReplicaChangeByScaler]).toBe(wanted);
@@ -136,8 +136,8 @@ describe('an accepted request', () => {
 
   test.each<[what: string, given: Case]>([
     ['before its set was ever scaled', { sets: [current('')] }],
-    ['beside former sets that are empty', { sets: [former(0), current()] }],
-    ['beside a former set without replicas', { sets: [unscaled(former(0)), current()] }],
+    ['next to empty former sets', { sets: [former(0), current()] }],
+    ['next to a former set without replicas', { sets: [unscaled(former(0)), current()] }],
     ['to no machine', { written: text({ from: 1, to: 0 }), sets: [current('1')], replicas: undefined }],
   ])('also %s', (_what, given) => {
     expect(plan(given)?.event?.reason).toBe('ScaleInAccepted');

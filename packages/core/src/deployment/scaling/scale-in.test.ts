@@ -53,10 +53,18 @@ describe('one write that names machines and the new count', () => {
   });
 
   test.each<[title: string, body: (names: readonly string[]) => object, why: RegExp]>([
-    ['a count that was not the author’s', ([a = '']) => request('r', [a], 4), /expects 4 replicas, and there were 3/],
-    ['a machine of nobody', ([a = '']) => request('r', [a, 'other'], 3), /other is not a machine of this deployment/],
+    [
+      'a count that differs from that of the client',
+      ([a = '']) => request('r', [a], 4),
+      /expects 4 replicas, and there were 3/,
+    ],
+    [
+      'a machine without an owner',
+      ([a = '']) => request('r', [a, 'other'], 3),
+      /other is not a machine of this deployment/,
+    ],
     ['counts that do not add up', ([a = '']) => request('r', [a], 3, 1), /to must be from minus the number/],
-    ['a name given twice', ([a = '']) => request('r', [a, a], 3), /no duplicates/],
+    ['a repeated name', ([a = '']) => request('r', [a, a], 3), /no duplicates/],
     [
       'rubbish',
       () => ({ metadata: { annotations: { [Annotations.ScaleIn]: '{' } }, spec: { replicas: 1 } }),

@@ -103,8 +103,8 @@ test('a list in its present form is not written, and without one nothing is', as
 });
 
 test.each([
-  ['an earlier reduction covers: the present time', 2, minutes(0)],
-  ['the coming reduction is for: its own time', 1, minutes(-10)],
+  ['an earlier scale-down covers: the current time', 2, minutes(0)],
+  ['the next scale-down is for: its own time', 1, minutes(-10)],
 ])('a name that %s marks the machine', async (_what, replicas, time) => {
   const { called, requests } = start([running('a'), running('b')]);
   const annotations = {

@@ -84,10 +84,10 @@ describe('a change of the replicas', () => {
   test.each<[what: string, current: SetSize | undefined, old: SetSize[], replicas: number, is: boolean]>([
     ['without a current set it belongs to the change of the template', undefined, [of('old', 3)], 2, false],
     ['of sets without replicas', of('new', 0), [], 1, true],
-    ['of nothing to nothing', of('new', 0), [], 0, false],
-    ['that one set does not know yet', of('new', 1), [of('old', 3, { desired: 3 })], 4, true],
-    ['that only an empty set does not know', of('new', 4), [of('old', 0, { desired: 3 })], 4, false],
-    ['that all sets know', of('new', 1), [of('old', 3)], 4, false],
+    ['from 0 to 0', of('new', 0), [], 0, false],
+    ['that one set has not recorded yet', of('new', 1), [of('old', 3, { desired: 3 })], 4, true],
+    ['that only an empty set has not recorded', of('new', 4), [of('old', 0, { desired: 3 })], 4, false],
+    ['that all sets have recorded', of('new', 1), [of('old', 3)], 4, false],
     ['of a set that was never scaled', of('new', 4, { desired: undefined }), [], 5, false],
   ])('%s', (_what, current, old, replicas, is) => {
     expect(isScalingEvent({ current, old }, replicas)).toBe(is);
@@ -204,7 +204,7 @@ test.each<[what: string, row: Row]>([
     },
   ],
   [
-    'and also those of a set that was never scaled',
+    'a pause keeps the size of a set that was never scaled',
     {
       current: of('new', 1, { desired: undefined }),
       old: [of('old', 3)],
@@ -214,7 +214,7 @@ test.each<[what: string, row: Row]>([
     },
   ],
   [
-    'a pause follows the user if one set does not know the replicas yet',
+    'a pause follows the user if one set has not recorded the replicas yet',
     {
       current: of('new', 1),
       old: [of('old', 3, { desired: 3 })],
@@ -235,7 +235,7 @@ test.each<[what: string, row: Row]>([
     },
   ],
   [
-    'a set that carries the deployment empties the others',
+    'a saturated set scales the others to 0',
     {
       current: of('new', 4),
       old: [of('old', 1), of('empty', 0)],
@@ -246,7 +246,7 @@ test.each<[what: string, row: Row]>([
     },
   ],
   [
-    'nothing to add or to take',
+    'the total is already correct',
     { current: of('new', 2), old: [of('old', 3)], to: rolling(4), resize: {}, annotate: ['old', 'new'] },
   ],
   [
@@ -261,7 +261,7 @@ test.each<[what: string, row: Row]>([
     },
   ],
   [
-    'and so is one that does not exist',
+    'a missing current set is left to the rollout too',
     { old: [of('old', 2), of('later', 1)], to: rolling(4, { good: 'old' }), resize: {}, annotate: ['old', 'later'] },
   ],
   [
@@ -275,7 +275,7 @@ test.each<[what: string, row: Row]>([
     },
   ],
   [
-    'unless it has a limit, up to which it grows first',
+    'a template with a limit first grows to this limit',
     {
       current: of('new', 0),
       old: [of('old', 2, { desired: 3 }), of('later', 1, { desired: 3 })],
@@ -337,7 +337,7 @@ test.each<[what: string, row: Row]>([
     },
   ],
   [
-    'the same at a limit',
+    'at a limit the sets stay unwritten too',
     {
       current: of('new', 1, { actual: 2, leaving: 1 }),
       old: [of('old', 3)],
@@ -383,7 +383,7 @@ test.each<[what: string, row: Omit<Row, 'annotate'>]>([
     },
   ],
   [
-    'in the same proportion beside a set that may not grow',
+    'in the same proportion next to a set that may not grow',
     {
       current: of('new', 4, max(10)),
       old: [of('old', 3, max(4))],
@@ -392,7 +392,7 @@ test.each<[what: string, row: Omit<Row, 'annotate'>]>([
     },
   ],
   [
-    'so that every set keeps its available machines, if starting ones can go',
+    'so that every set keeps its available machines, if starting ones can be deleted',
     {
       current: of('new', 6, max(12, { available: 0 })),
       old: [of('old', 2, max(12)), of('later', 4, max(12))],
@@ -419,7 +419,7 @@ test.each<[what: string, row: Omit<Row, 'annotate'>]>([
     },
   ],
   [
-    'all of them, whatever the surge',
+    'all of them, with any surge',
     { current: of('new', 2), old: [of('old', 2)], to: rolling(0), resize: { new: 0, old: 0 } },
   ],
   [
@@ -432,7 +432,7 @@ test.each<[what: string, row: Omit<Row, 'annotate'>]>([
     },
   ],
   [
-    'and no set falls below 0',
+    'no set gets a size below 0',
     {
       current: of('new', 3, max(1)),
       old: [of('old', 3, max(1))],
@@ -468,7 +468,7 @@ test.each<[what: string, row: Omit<Row, 'annotate'>]>([
     },
   ],
   [
-    'but not more than must stay available',
+    'no more than must stay available',
     {
       current: of('new', 2, max(8, { available: 0 })),
       old: [of('old', 4, max(8)), of('later', 2, max(8, { available: 0 }))],
@@ -477,7 +477,7 @@ test.each<[what: string, row: Omit<Row, 'annotate'>]>([
     },
   ],
   [
-    'and fewer if some may be unavailable',
+    'fewer if some may be unavailable',
     {
       current: of('new', 4, max(8, { available: 0 })),
       old: [of('old', 4, max(8))],

@@ -49,9 +49,9 @@ describe('step A: the list in its present form [9.2]', () => {
 
   test.each([
     ['and the time of the last change rises with it', T0, minutes(0)],
-    ['or the second after the last change, if that is not over', minutes(0), '2026-01-01T12:00:01Z'],
+    ['or the second after the last change, if this second is not over', minutes(0), '2026-01-01T12:00:01Z'],
     ['or the second after a last change in the future', minutes(5), '2026-01-01T12:05:01Z'],
-    ['also where the time of the last change is no time', 'yesterday', minutes(0)],
+    ['also if the time of the last change is invalid', 'yesterday', minutes(0)],
   ])('an entry without a time gets the current one, %s', (_title, scaler, time) => {
     const { annotations, marks } = plan(
       `a,b~${T0}`,
@@ -92,11 +92,11 @@ describe('step A: the list in its present form [9.2]', () => {
 
 describe('step B: mark and prune [9.2]', () => {
   test.each<[title: string, list: string, left: string | null, machines: Machine[]]>([
-    ['a machine that is gone', `a~${T0},b~${T0}`, `b~${T0}`, [running('b')]],
+    ['a deleted machine', `a~${T0},b~${T0}`, `b~${T0}`, [running('b')]],
     ['a failed one', `a~${T0},b~${T0}`, `b~${T0}`, [machine('a', { phase: 'Failed' }), running('b')]],
-    ['one in phase Terminating', `a~${T0}`, null, [machine('a', { phase: 'Terminating' })]],
-    ['one that is being deleted', `a~${T0}`, null, [running('a', { deleting: true })]],
-    ['a time that is none', 'a~yesterday', null, [running('a')]],
+    ['a machine in phase Terminating', `a~${T0}`, null, [machine('a', { phase: 'Terminating' })]],
+    ['a machine that is being deleted', `a~${T0}`, null, [running('a', { deleting: true })]],
+    ['an invalid time', 'a~yesterday', null, [running('a')]],
     ['an entry with two times', `a~${T0}~${T0}`, null, [running('a')]],
     ['a machine of another deployment [ODD-14 fixed]', `foreign~${T0}`, null, [running('a')]],
     ['only commas', ',,', null, [running('a')]],
@@ -124,8 +124,8 @@ describe('step B: mark and prune [9.2]', () => {
   test.each<[title: string, options: Parameters<typeof machine>[1], mark: string | undefined]>([
     ['a machine without a mark', {}, minutes(0)],
     ['an old mark without its priority', { marked: -20 }, minutes(0)],
-    ['a mark in the last second of the fall', { marked: -5 }, minutes(0)],
-    ['a mark that is later', { marked: -1 }, undefined],
+    ['a mark in the last second of the scale-down', { marked: -5 }, minutes(0)],
+    ['a later mark', { marked: -1 }, undefined],
     ['a machine that is marked', { marked: -20, priority: '1' }, undefined],
   ])('a time that an earlier scale-down covers is not used: %s', (_title, options, mark) => {
     const given = deployment(2, { annotations: { [LIST]: `a~${T0}`, [SCALER]: T1 } });
@@ -169,11 +169,11 @@ describe('a mark that deletes no machine is reported', () => {
     set('ms', replicas, scaler === undefined ? {} : { annotations: { [SCALER]: scaler } });
 
   test.each<[title: string, replicas: number, scaler: string | undefined, marked: number | undefined, why: RegExp]>([
-    ['priority 1 without a time, at equal count', 2, undefined, undefined, /has no .*marked-for-deletion-time/],
-    ['marked, and the count never fell', 2, undefined, -5, /was not reduced after the mark/],
-    ['marked after the last fall of the count', 2, T0, -5, /was not reduced after the mark/],
-    ['marked without a fall that the set knows', 2, 'soon', -5, /was not reduced after the mark/],
-    ['fewer than wanted', 3, undefined, undefined, /the set has only the 3 machines that it needs/],
+    ['priority 1 without a time, without a scale-down', 2, undefined, undefined, /has no .*marked-for-deletion-time/],
+    ['marked, without any scale-down', 2, undefined, -5, /was not reduced after the mark/],
+    ['marked after the last scale-down', 2, T0, -5, /was not reduced after the mark/],
+    ['marked without a scale-down of the set', 2, 'soon', -5, /was not reduced after the mark/],
+    ['fewer machines than replicas', 3, undefined, undefined, /the set has only the 3 machines that it needs/],
   ])('%s', (_title, replicas, scaler, marked, why) => {
     const named = running('a', { priority: '1', ...(marked === undefined ? {} : { marked }) });
     const unmet = unmetTriggers(scaled(replicas, scaler), [named, running('b')]);
@@ -182,19 +182,24 @@ describe('a mark that deletes no machine is reported', () => {
   });
 
   test.each<[title: string, replicas: number, scaler: string | undefined, named: Machine]>([
-    ['one that the scaler’s change covers: it goes', 2, T1, running('a', { priority: '1', marked: -10 })],
-    ['one that was marked in the second of the change', 2, T1, running('a', { priority: '1', marked: -5 })],
-    ['one of a set that is to be smaller: it goes', 1, undefined, running('a', { priority: '1' })],
-    ['one that is going', 2, undefined, running('a', { priority: '1', deleting: true })],
-    ['one that failed', 2, undefined, machine('a', { phase: 'Failed', priority: '1' })],
     [
-      'one whose update in place succeeded, which moves to the new set',
+      'a machine that a change by the scaler covers: it is deleted',
+      2,
+      T1,
+      running('a', { priority: '1', marked: -10 }),
+    ],
+    ['a machine that was marked in the second of the change', 2, T1, running('a', { priority: '1', marked: -5 })],
+    ['a machine of a set that will be scaled down: it is deleted', 1, undefined, running('a', { priority: '1' })],
+    ['a machine that is already being deleted', 2, undefined, running('a', { priority: '1', deleting: true })],
+    ['a failed machine', 2, undefined, machine('a', { phase: 'Failed', priority: '1' })],
+    [
+      'a machine whose update in place succeeded, which moves to the new set',
       2,
       undefined,
       running('a', { priority: '1', labels: { [Labels.UpdateResult]: 'successful' } }),
     ],
     ['priority 2', 2, undefined, running('a', { priority: '2' })],
-    ['a priority that is no number', 2, undefined, running('a', { priority: 'high' })],
+    ['a priority that is not a number', 2, undefined, running('a', { priority: 'high' })],
   ])('but not %s', (_title, replicas, scaler, named) => {
     expect(unmetTriggers(scaled(replicas, scaler), [named, running('b')])).toEqual([]);
   });

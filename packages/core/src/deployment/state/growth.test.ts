@@ -20,7 +20,7 @@ describe('the last good set', () => {
       names.includes(name);
   test.each<[what: string, old: SetSize[], repute: Partial<Repute>, good: string | undefined]>([
     ['does not exist without former sets', [], { named: 'a' }, undefined],
-    ['is the one that last carried the deployment', [size('a', 1), size('b', 3)], { named: 'a' }, 'a'],
+    ['is the one that last had all machines', [size('a', 1), size('b', 3)], { named: 'a' }, 'a'],
     ['is the same in any order', [size('b', 3), size('a', 1)], { named: 'a' }, 'a'],
     ['is named and empty only if all are empty', [size('a', 1), size('b', 0)], { named: 'b' }, 'a'],
     ['is named if all are empty', [size('a', 0), size('b', 0)], { named: 'b' }, 'b'],
@@ -46,7 +46,7 @@ describe('a growth', () => {
     [what: string, current: SetSize | undefined, old: SetSize[], count: number, rule: GrowthRule, resize: object]
   >([
     ['goes to the current set', size('new', 1), [OLD], 2, { replicas: 5 }, { new: 3 }],
-    ['is as large as asked', size('new', 0), [], 1, { replicas: 5 }, { new: 1 }],
+    ['is as large as requested', size('new', 0), [], 1, { replicas: 5 }, { new: 1 }],
     ['of one machine', size('new', 1), [], 1, { replicas: 2 }, { new: 2 }],
     ['gives it no more than the replicas', size('new', 1), [OLD], 9, { replicas: 5, good: 'old' }, { new: 5 }],
     ['gives it no more than its limit', size('new', 1), [OLD], 9, { replicas: 5, ceiling: 2 }, { new: 2 }],

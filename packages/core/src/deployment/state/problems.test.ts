@@ -456,7 +456,7 @@ describe('settings that have no effect as written', () => {
   test.each([
     ['all', 4, { maxSurge: 0, maxUnavailable: 1 }],
     ['a surge', 4, { maxSurge: '1%', maxUnavailable: 0 }],
-    ['a percentage that comes to one', 10, { maxSurge: 0, maxUnavailable: '10%' }],
+    ['a percentage that is rounded to one', 10, { maxSurge: 0, maxUnavailable: '10%' }],
   ])('%s has no warning', async (_title, replicas, rollingUpdate) => {
     await using world = await start();
     await world.deploy(replicas, { strategy: { type: 'RollingUpdate', rollingUpdate } });

@@ -58,7 +58,7 @@ describe('status', () => {
     expect(status.conditions.find(({ type }) => type === 'Available')?.status).toBe(want);
   });
   test.each([
-    ['Q-03 more available than asked for', 4, 5, 0],
+    ['Q-03 more available machines than replicas', 4, 5, 0],
     ['Q-03 fewer', 5, 3, 2],
   ])('%s', (_title, spec, available, unavailable) => {
     expect(deploymentStatus(deployment(5), sets(spec, 5, available), 0, NOW).unavailableReplicas).toBe(unavailable);

@@ -51,45 +51,50 @@ function times(given: Given) {
 
 describe('the time of the last change on a set', () => {
   test.each<[title: string, given: Given, always: number | undefined, withFall: number | undefined]>([
-    ['no name is open: as on the deployment', { scaler: -5, set: -9 }, -5, -5],
-    ['no name is open, and the set has it already', { scaler: -5, set: -5 }, undefined, undefined],
-    ['never backwards', { scaler: -9, set: -5 }, undefined, undefined],
-    ['none on the deployment', { set: -5 }, undefined, undefined],
-    ['a name is open, the count stays', { scaler: -1, set: -9, machines: [marked('a', -1)] }, undefined, undefined],
-    ['the count falls', { replicas: 4, scaler: -1, set: -9, machines: [marked('a', -1)] }, undefined, -1],
-    ['the first fall', { replicas: 4, scaler: -1, machines: [marked('a', -1)] }, undefined, -1],
+    ['no name is open: the time of the deployment', { scaler: -5, set: -9 }, -5, -5],
+    ['no name is open, and the set already has the time', { scaler: -5, set: -5 }, undefined, undefined],
+    ['the time never decreases', { scaler: -9, set: -5 }, undefined, undefined],
+    ['the deployment has no time', { set: -5 }, undefined, undefined],
     [
-      'the scaler did not say when: the name itself does',
+      'a name is open, and the replicas stay the same',
+      { scaler: -1, set: -9, machines: [marked('a', -1)] },
+      undefined,
+      undefined,
+    ],
+    ['the replicas are reduced', { replicas: 4, scaler: -1, set: -9, machines: [marked('a', -1)] }, undefined, -1],
+    ['the first scale-down', { replicas: 4, scaler: -1, machines: [marked('a', -1)] }, undefined, -1],
+    [
+      'the scaler wrote no time: the time of the name is used',
       { replicas: 4, scaler: -9, set: -9, machines: [marked('a', -1)] },
       undefined,
       -1,
     ],
     [
-      'a name in the future is not waited for',
+      'a name with a future time is not awaited',
       { replicas: 4, scaler: -3, set: -9, machines: [marked('a', 60)] },
       undefined,
       -3,
     ],
     [
-      'the count falls by less than there are names: the earlier ones are covered',
+      'the scale-down is smaller than the number of names: the earlier ones are covered',
       { replicas: 4, scaler: -1, set: -9, machines: [marked('a', -2), marked('b', -1)] },
       undefined,
       -2,
     ],
     [
-      'names of one time that the fall does not reach for: none',
+      'more names with one time than the scale-down: none is covered',
       { replicas: 4, scaler: -1, set: -9, machines: [marked('a', -1), marked('b', -1)] },
       undefined,
       undefined,
     ],
     [
-      'names that an earlier fall covers do not count',
+      'names that an earlier scale-down covers do not count',
       { replicas: 4, scaler: -1, set: -5, machines: [marked('a', -6), marked('b', -1)] },
       undefined,
       -1,
     ],
     [
-      'machines that are going, or have failed, do not count',
+      'machines that are being deleted or have failed do not count',
       {
         replicas: 4,
         scaler: -1,
@@ -106,7 +111,7 @@ describe('the time of the last change on a set', () => {
       -1,
     ],
     [
-      'down and up unseen: all names',
+      'a scale-down and scale-up between two reconciles: all names',
       { undone: true, scaler: -1, set: -9, machines: [marked('a', -1), marked('b', -1)] },
       undefined,
       -1,
@@ -131,8 +136,8 @@ describe('down and up again unseen', () => {
     ['two changes of the spec and a name that is new', true, 4, 2, fresh],
     ['one change', false, 3, 2, fresh],
     ['no status yet', false, 4, undefined, fresh],
-    ['the name was there before', false, 4, 2, marked('a', -5)],
-    ['the machine is going', false, 4, 2, machine('a', { phase: 'Running', deleting: true })],
+    ['the name is not new', false, 4, 2, marked('a', -5)],
+    ['the machine is being deleted', false, 4, 2, machine('a', { phase: 'Running', deleting: true })],
     ['another machine', false, 4, 2, machine('b', { phase: 'Running' })],
   ])('%s: %s', (_title, seen, generation, observed, one) => {
     expect(isUndone(pool(generation, observed, 'a'), [one])).toBe(seen);

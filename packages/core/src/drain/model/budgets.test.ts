@@ -21,8 +21,8 @@ test.each<[what: string, spec: object, status: object | undefined, rule: string 
   ['maxUnavailable', { maxUnavailable: 0 }, assessed, 'maxUnavailable: 0, 3 of 3 pods needed, 3 healthy'],
   ['minAvailable', { minAvailable: '100%' }, assessed, 'minAvailable: 100%, 3 of 3 pods needed, 3 healthy'],
   ['neither', {}, assessed, undefined],
-  ['maxUnavailable, not judged yet', { maxUnavailable: 1 }, undefined, 'maxUnavailable: 1'],
-  ['neither, not judged yet', {}, undefined, undefined],
+  ['maxUnavailable, not evaluated yet', { maxUnavailable: 1 }, undefined, 'maxUnavailable: 1'],
+  ['neither, not evaluated yet', {}, undefined, undefined],
 ])('the rule of a budget contains its setting and its effect: %s', (_what, spec, status, rule) => {
   expect(drainBudget(budget(spec, status)).rule).toBe(rule);
 });

@@ -18,12 +18,12 @@ const after = (...took: (number | undefined)[]) => {
 
 test.each<[title: string, took: (number | undefined)[], size: number]>([
   ['begins with one', [], 1],
-  ['grows while volumes come off fast', [2_000, 2_000], 3],
-  ['never beyond the flag', [1, 1, 1, 1, 1, 1, 1], 4],
-  ['stays at a middling pace', [2_000, 45_000], 2],
-  ['halves when one is slow', [1, 1, 1, 70_000], 2],
-  ['halves for one that is not off yet', [1, 1, 1, undefined], 2],
-  ['never below one: no slower than serial', [70_000, 70_000, undefined], 1],
+  ['grows while volumes are detached fast', [2_000, 2_000], 3],
+  ['never exceeds the flag', [1, 1, 1, 1, 1, 1, 1], 4],
+  ['stays if detaching is neither fast nor slow', [2_000, 45_000], 2],
+  ['halves when a detach is slow', [1, 1, 1, 70_000], 2],
+  ['halves for a volume that is not detached yet', [1, 1, 1, undefined], 2],
+  ['is never below one, so a drain is as fast as a serial one', [70_000, 70_000, undefined], 1],
 ])('the window %s', (_title, took, size) => {
   expect(windowSize(after(...took), later(5 * MINUTE))).toBe(size);
 });

@@ -135,6 +135,6 @@ function json(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // no schema takes it
+    return undefined; // No schema accepts undefined.
   }
 }

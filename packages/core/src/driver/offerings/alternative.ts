@@ -81,7 +81,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // Not JSON, which is not a list either.
+    return undefined; // A text that is not JSON is not a list.
   }
 }
 

@@ -22,7 +22,7 @@ test.each<[what: string, text: string, hidden: string]>([
   ['in base64, alone', base64(SECRET), base64(SECRET).slice(0, 16)],
   ['in base64, within a longer text', base64(`x${SECRET}yy`), base64(`x${SECRET}yy`).slice(4, 20)],
   ['wrapped by the console', `hunter2-\r\nhunter2`, 'hunter2\n'],
-  ['coloured by the console', 'hunter2\u001b[31m-hunter2', 'hunter2\u001b'],
+  ['colored by the console', 'hunter2\u001b[31m-hunter2', 'hunter2\u001b'],
   ['a line of user data, rendered', 'kubeadm join --token x --node m-1 --discovery-token-unsafe', 'kubeadm join'],
   ['a private key', '-----BEGIN RSA PRIVATE KEY-----\nMIIabc\nMIIdef', 'MIIdef'],
   ['a web token', 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.sig-nature', 'eyJzdWIi'],

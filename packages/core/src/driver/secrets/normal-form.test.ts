@@ -47,7 +47,7 @@ const ENCODINGS: readonly Encoding[] = [
   ['hexadecimal', (text) => bytes(text).join('')],
   ['large hexadecimal', (text) => bytes(text).join('').toUpperCase()],
   ['hexadecimal with colons', (text) => bytes(text).join(':')],
-  ['hexadecimal with blanks', (text) => wrap(bytes(text).join(' '), 47, '\n')],
+  ['hexadecimal with spaces', (text) => wrap(bytes(text).join(' '), 47, '\n')],
   [
     'hexadecimal of C',
     (text) =>
@@ -57,7 +57,7 @@ const ENCODINGS: readonly Encoding[] = [
   ],
   ['large letters', (text) => each(text, (char) => (char < '\u0080' ? char.toUpperCase() : char))],
   ['small letters', (text) => each(text, (char) => (char < '\u0080' ? char.toLowerCase() : char))],
-  ['split at a blank', (text, at) => `${text.slice(0, 1 + (at % 8))} ${text.slice(1 + (at % 8))}`],
+  ['split at a space', (text, at) => `${text.slice(0, 1 + (at % 8))} ${text.slice(1 + (at % 8))}`],
   ['split by an escaped line end', (text, at) => `${text.slice(0, 1 + (at % 8))}\\n${text.slice(1 + (at % 8))}`],
   ['base64', (text, at) => Buffer.from(`${'x'.repeat(at % 4)}${text}yy`).toString('base64')],
   ['base64url', (text) => Buffer.from(text).toString('base64url')],

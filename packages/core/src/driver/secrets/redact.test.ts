@@ -34,9 +34,9 @@ test.each<[what: string, text: string]>([
   ['within JSON that JSON quotes', JSON.stringify(JSON.stringify({ given: SECRETS.password }))],
   ['the key of a key file', `cannot sign with ${PEM}`],
   ['a line of it', `asn1 error near ${KEY_LINE}`],
-  ['a part of a line of it', `asn1 error near ${KEY_LINE.slice(7, 50)}…`],
-  ['a part of the base64, cut by whoever echoes', `body: ${base64(SECRETS.userData).slice(11, 60)}…`],
-  ['such a part in a form', `x=${encodeURIComponent(base64(SECRETS.userData)).slice(3, 90)}`],
+  ['a part of a line of a key file', `asn1 error near ${KEY_LINE.slice(7, 50)}…`],
+  ['a part of the base64, truncated by a server', `body: ${base64(SECRETS.userData).slice(11, 60)}…`],
+  ['such a part in a form field', `x=${encodeURIComponent(base64(SECRETS.userData)).slice(3, 90)}`],
 ])('a value is found %s', (_what, text) => {
   const said = redact(text, SECRETS);
   expect(said).toContain('***');
@@ -56,7 +56,7 @@ test('gzip user data is removed as base64 and as text', () => {
 const OPAQUE = 'IQoJb3JpZ2luX2VjEHoaCXVzLWVhc3QtMSJ';
 test.each<[what: string, text: string, instead: string]>([
   ['a bearer token', `Authorization: Bearer ${OPAQUE}/x==, Accept: x`, 'Authorization: Bearer ***, Accept: x'],
-  ['one that was cut', `{"authorization":"Bearer ${OPAQUE}`, '{"authorization":"*** ***'],
+  ['a truncated bearer token', `{"authorization":"Bearer ${OPAQUE}`, '{"authorization":"*** ***'],
   ['a JSON Web Token', 'got eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJtYWNoaW5lcyJ9.c2lnbmF0dXJl, no', 'got ***, no'],
   ["AWS's canonical request", `host:x\nx-amz-security-token:${OPAQUE}\n`, 'host:x\nx-amz-security-token:***\n'],
   ['a signature', `Credential=AKIA/2026/ec2, Signature=0123456789abcdef`, 'Credential=AKIA/2026/ec2, Signature=***'],

@@ -60,7 +60,7 @@ function within(value: string, depth = 0): readonly string[] {
   try {
     return [...secretsWithin(JSON.parse(value), false, depth)];
   } catch {
-    return []; // no JSON: it is taken as it is
+    return []; // A text that is not JSON has no inner values.
   }
 }
 

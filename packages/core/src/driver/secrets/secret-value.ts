@@ -43,6 +43,6 @@ export function unpackedText(value: Uint8Array): string | undefined {
   try {
     return gunzipSync(value, { maxOutputLength: MOST_UNPACKED }).toString('utf8');
   } catch {
-    return undefined; // the bytes only look like gzip, or hold more than a VM takes
+    return undefined; // The bytes are not gzip, or the text is too large.
   }
 }

@@ -111,8 +111,8 @@ test('an initialization returns the VM', async () => {
 describe('a lookup', () => {
   const recorded = machine({ spec: { providerID: 'id' } });
   test.each<[what: string, found: object, result: object]>([
-    ['of a VM on record', VM, { ok: true, instance: VM }],
-    ['of one that ends', { ...VM, ending: 'stopping' }, { ok: true, instance: VM, ending: 'stopping' }],
+    ['of a recorded VM', VM, { ok: true, instance: VM }],
+    ['of a VM that ends', { ...VM, ending: 'stopping' }, { ok: true, instance: VM, ending: 'stopping' }],
   ])('%s', async (_what, found, result) => {
     const { asked, end } = await run('status', { status: () => found }, { machine: recorded });
     expect(end).toEqual(result);
@@ -123,7 +123,7 @@ describe('a lookup', () => {
     metadata: { deletionTimestamp: '2026-01-01T12:00:00Z', finalizers: [Finalizers.MachineControllerManager] },
   });
   test.each<[what: string, of: object, isFault: boolean]>([
-    ['a machine that lives', machine(), true],
+    ['a machine that is not being deleted', machine(), true],
     ['one that is being deleted', dying, false],
   ])('of an unrecorded VM without a node name for %s', async (_what, of, isFault) => {
     const { end } = await run('status', { status: () => ({ providerId: 'id', nodeName: '' }) }, { machine: of });
@@ -138,7 +138,7 @@ describe('a lookup', () => {
 describe('a deletion', () => {
   const created = { providerId: 'made', nodeName: 'n' };
   test.each<[what: string, providerID: string | undefined, calls: object, deletes: string | undefined]>([
-    ['of the VM on record', 'id', { created }, 'id'],
+    ['of the recorded VM', 'id', { created }, 'id'],
     ['of a VM that was created but not recorded', undefined, { created }, 'made'],
     ['of a VM that may exist', undefined, {}, undefined],
   ])('%s', async (_what, providerID, calls, deletes) => {

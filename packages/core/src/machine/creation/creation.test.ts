@@ -58,25 +58,25 @@ const verb = (actions: readonly Action[]): string => {
 };
 
 test.each<[row: string, observation: MachineObservation, does: string]>([
-  ['a new machine: the cloud may have a VM of its name', see(machine()), 'call status'],
+  ['a new machine: a VM of its name is looked up', see(machine()), 'call status'],
   ['it has none', see(machine(), { calls: failed('status', 'NotFound') }), 'call create'],
-  ['it has one: on record', see(machine(), { calls: ok('status') }), 'record'],
+  ['a VM exists: it is recorded', see(machine(), { calls: ok('status') }), 'record'],
   [
-    'a driver that tells no VM with Uninitialized finds it by create',
+    'a driver whose error Uninitialized contains no VM finds it with create',
     see(machine(), { calls: failed('status', 'Uninitialized') }),
     'call create',
   ],
-  ['a driver without a look-up', see(machine(), { driver: { initialize: true, status: false } }), 'call create'],
+  ['a driver without a lookup', see(machine(), { driver: { initialize: true, status: false } }), 'call create'],
   [
-    'the look-up fails: nothing is made',
+    'the lookup fails: nothing is created',
     see(machine(), { calls: failed('status', 'Internal') }),
     'CrashLoopBackOff Internal',
   ],
-  ['S-C14 the VM exists: on record in one write', see(machine(), { calls: ok('create') }), 'record'],
-  ['S-C1 on record: initialised', see(recorded(), { calls: ok('create') }), 'call initialize'],
-  ['initialised: Pending', see(recorded(), { calls: ok('initialize') }), 'Pending'],
+  ['S-C14 the VM exists: it is recorded in one write', see(machine(), { calls: ok('create') }), 'record'],
+  ['S-C1 the recorded VM is initialized', see(recorded(), { calls: ok('create') }), 'call initialize'],
+  ['the initialized machine is Pending', see(recorded(), { calls: ok('initialize') }), 'Pending'],
   [
-    'S-C21 a driver that initialises nothing: Pending',
+    'S-C21 a driver that initializes nothing: Pending',
     see(recorded(), { calls: failed('initialize', 'Unimplemented') }),
     'Pending',
   ],
@@ -86,18 +86,18 @@ test.each<[row: string, observation: MachineObservation, does: string]>([
     'Pending',
   ],
   [
-    'S-C9 CrashLoopBackOff with everything on record, a new process: the cloud is asked',
+    'S-C9 CrashLoopBackOff with a recorded VM, in a new process: the VM is looked up',
     see(recorded(looping)),
     'call status',
   ],
-  ['S-C9 and says yes: Pending', see(recorded(looping), { calls: ok('status') }), 'Pending'],
+  ['S-C9 the lookup finds the VM: Pending', see(recorded(looping), { calls: ok('status') }), 'Pending'],
   [
-    'S-C17 and says there is none: Pending all the same, and no second VM',
+    'S-C17 the lookup finds no VM: Pending anyway, and no second VM',
     see(recorded(looping), { calls: failed('status', 'NotFound') }),
     'Pending',
   ],
   [
-    'and says it is not initialised',
+    'the lookup reports that the VM is not initialized',
     see(recorded(looping), { calls: failed('status', 'Uninitialized') }),
     'call initialize',
   ],
@@ -114,16 +114,20 @@ test.each<[row: string, observation: MachineObservation, does: string]>([
   ],
   ['S-C12 no target: Available', see(recorded(), { calls: ok('initialize'), hasTarget: false }), 'Available'],
   ['O-10 a Failed machine gets no VM', see(machine({ metadata: owned, status: gaveUp })), 'wait'],
-  ['a Failed machine that nobody replaces is tried on', see(machine({ status: gaveUp })), 'call status'],
+  ['a Failed machine that has no owner is retried', see(machine({ status: gaveUp })), 'call status'],
   ['and has no VM', see(machine({ status: gaveUp }), { calls: failed('status', 'NotFound') }), 'call create'],
   [
-    'and begins anew with a VM of its name',
+    'its creation starts again with a VM of its name',
     see(machine({ status: gaveUp }), { calls: ok('status') }),
     'CrashLoopBackOff',
   ],
-  ['and begins anew with its VM', see(machine({ status: gaveUp }), { calls: ok('create') }), 'CrashLoopBackOff'],
   [
-    'S-C8 the name belongs to an older Node: the VM goes',
+    'its creation starts again with its VM',
+    see(machine({ status: gaveUp }), { calls: ok('create') }),
+    'CrashLoopBackOff',
+  ],
+  [
+    'S-C8 the name belongs to an older Node: the VM is deleted',
     see(machine(), { calls: ok('create'), nodeOfCreated: node({ metadata: { creationTimestamp: at(-60) } }) }),
     'call delete',
   ],
@@ -133,7 +137,7 @@ test.each<[row: string, observation: MachineObservation, does: string]>([
     'record',
   ],
   [
-    'a Node one second older than the machine is that of an earlier VM: the VM goes',
+    'a Node one second older than the machine belongs to an earlier VM: the VM is deleted',
     see(machine(), { calls: ok('create'), nodeOfCreated: node({ metadata: { creationTimestamp: at(-1 / 60) } }) }),
     'call delete',
   ],
@@ -158,7 +162,7 @@ test.each<[row: string, observation: MachineObservation, does: string]>([
     }),
     'record',
   ],
-  ['a call is under way', see(machine(), { calls: { running: { kind: 'create', since: NOON } } }), 'wait'],
+  ['a call is in progress', see(machine(), { calls: { running: { kind: 'create', since: NOON } } }), 'wait'],
 ])('%s', (_row, observation, does) => {
   expect(verb(planCreation(observation, NOON).actions)).toBe(does);
 });
@@ -193,9 +197,9 @@ test.each<[row: string, code: MachineCode, failures: number, retryAfterMs: numbe
   ['S-C4', 'Internal', 1, undefined, 180_000],
   ['S-C5', 'ResourceExhausted', 1, undefined, 600_000],
   ['S-C16', 'Unavailable', 1, undefined, 5_000],
-  ['more and more rarely', 'Unavailable', 3, undefined, 20_000],
-  ['a minute at most', 'Unavailable', 99, undefined, 60_000],
-  ['as long as the cloud asks for', 'Unavailable', 1, 42_000, 42_000],
+  ['with growing delays', 'Unavailable', 3, undefined, 20_000],
+  ['after at most a minute', 'Unavailable', 99, undefined, 60_000],
+  ['after the wait that the cloud requests', 'Unavailable', 1, 42_000, 42_000],
 ])('%s %s (%d in a row): written once, and retried after its delay', (_row, code, failures, retryAfterMs, afterMs) => {
   const o = see(machine(), { calls: failed('create', code, failures, retryAfterMs) });
   const [write] = planCreation(o, NOON).actions;
@@ -272,7 +276,7 @@ test('without a Node nothing is synchronized, and the next event wakes the machi
 });
 
 test.each([
-  ['S-C15 an error that is no machine code', 'boom'],
+  ['S-C15 an error without a machine code', 'boom'],
   ['S-C23 an error with more brackets than a code and a message', '[a] [b] [c]'],
 ])('%s counts as Unknown, and is in the status', (_row, text) => {
   const error = MachineError.from(new Error(text));
@@ -290,17 +294,17 @@ test.each([
 const runs: MachineStatus = { currentStatus: { phase: 'Running', lastUpdateTime: at(0) } };
 
 test.each<[what: string, calls: CallMemory, minutes: number, does: string | undefined]>([
-  ['of a process that knows of no call', {}, 5, undefined],
+  ['in a process that knows no call', {}, 5, undefined],
   ['after a creation that failed', failed('create', 'Internal'), 5, undefined],
-  ['after one that worked', ok('initialize'), 5, undefined],
-  ['of a driver that has none', failed('initialize', 'Unimplemented'), 5, undefined],
+  ['after a successful creation', ok('initialize'), 5, undefined],
+  ['with a driver that has none', failed('initialize', 'Unimplemented'), 5, undefined],
   [
-    'while it is tried',
+    'while it is in progress',
     { ...failed('initialize', 'Internal'), running: { kind: 'initialize', since: NOON } },
     5,
     undefined,
   ],
-  ['that failed a moment ago', failed('initialize', 'Internal'), 0, 'wait'],
+  ['that has just failed', failed('initialize', 'Internal'), 0, 'wait'],
   ['that failed', failed('initialize', 'Internal'), 5, 'call initialize'],
 ])('a Running machine’s initialising %s', (_what, calls, minutes, does) => {
   const plan = planLateInitialization(see(recorded(runs), { calls }), new Date(at(minutes)));

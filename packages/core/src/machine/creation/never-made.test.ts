@@ -24,19 +24,19 @@ const born = (parts: Parameters<typeof machine>[0] = {}, change: Partial<Machine
   see(machine(parts), change);
 
 test.each<[what: string, observation: MachineObservation, neverMade: boolean]>([
-  ['came while this process leads', born({}, { inherited: false }), true],
+  ['was created while this process is the leader', born({}, { inherited: false }), true],
   ['came before', born({}, { inherited: true }), false],
-  ['came at a time that nobody knows', born(), false],
-  ['bears the note', born({ metadata: NOTE }, { inherited: true }), true],
-  ['bears the note, and has a VM on record', born({ metadata: NOTE, spec: { providerID: 'fakeID-0' } }), false],
-  ['bears the note, and a call was sent', born({ metadata: NOTE }, { calls: { createSent: true } }), false],
+  ['was created at an unknown time', born(), false],
+  ['has the note', born({ metadata: NOTE }, { inherited: true }), true],
+  ['has the note and a recorded VM', born({ metadata: NOTE, spec: { providerID: 'fakeID-0' } }), false],
+  ['has the note, and a call was sent', born({ metadata: NOTE }, { calls: { createSent: true } }), false],
   [
-    'bears the note, and a call is under way',
+    'has the note, and a call is in progress',
     born({ metadata: NOTE }, { calls: { running: { kind: 'create', since: NOON } } }),
     false,
   ],
   [
-    'bears the note, and another call is under way',
+    'has the note, and another call is in progress',
     born({ metadata: NOTE }, { calls: { running: { kind: 'delete', since: NOON } } }),
     true,
   ],
@@ -48,7 +48,7 @@ test.each<[what: string, calls: CallMemory, unsent: boolean]>([
   ['no call', {}, false],
   ['a call that succeeded', succeeded, false],
   ['a call that the cloud refused', failed(false), false],
-  ['a call that never left', failed(true), true],
+  ['a call that was not sent', failed(true), true],
 ])(
   '%s: it is known whether the class or Secrets were refused before a request to the cloud',
   (_what, calls, unsent) => {

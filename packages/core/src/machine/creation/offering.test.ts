@@ -55,10 +55,10 @@ function decide({ record, calls = {}, inherited = false, offerings }: Case): str
 
 test.each<[title: string, given: Case, does: string]>([
   ['a new machine records the first choice', { offerings: [first, second] }, 'record {}'],
-  ['and then calls', { record: '{}', offerings: [first, second] }, 'call'],
+  ['after the record, create is called', { record: '{}', offerings: [first, second] }, 'call'],
   ['the first choice is known to be empty: the next one', { offerings: [short(first), second] }, 'record {"zone":"b"}'],
   [
-    'a recorded offering that became empty before the call is left',
+    'a recorded offering that became empty before the call is not used',
     { record: '{}', offerings: [short(first), second] },
     'record {"zone":"b"}',
   ],
@@ -73,32 +73,32 @@ test.each<[title: string, given: Case, does: string]>([
     'call',
   ],
   [
-    'an unknown result binds the machine to its offering, even if that is known to be empty',
+    'after an unknown result the machine keeps its offering, even if that has no capacity',
     { record: '{}', calls: failed('Unavailable'), offerings: [short(first), second] },
     'wait 10',
   ],
   [
-    'a record of an earlier process binds the machine too',
+    'a machine with a record of an earlier process keeps its offering',
     { record: '{}', inherited: true, offerings: [short(first), second] },
     'wait 10',
   ],
   [
-    'a bound machine is a probe when the time has come',
+    'a machine that keeps its offering is the probe at the time of the retry',
     { record: '{}', inherited: true, offerings: [short(first, 0), second] },
     'call',
   ],
   [
-    'a record that is no longer in the list still binds',
+    'a machine keeps a recorded offering that is no longer in the list',
     { record: '{"zone":"z"}', inherited: true, offerings: [short(first), second] },
     'call',
   ],
   [
-    'a machine of an earlier process without a record is free',
+    'a machine of an earlier process without a record may choose',
     { inherited: true, offerings: [short(first), second] },
     'record {"zone":"b"}',
   ],
   [
-    'a call of before the alternatives binds to the first choice',
+    'after a call from before the alternatives, the machine keeps the first choice',
     { calls: failed('Unavailable'), offerings: [short(first), second] },
     'record {}',
   ],
@@ -113,13 +113,21 @@ test.each<[title: string, given: Case, does: string]>([
     'wait 20',
   ],
   ['the first choice is probed when its wait is over', { offerings: [short(first, 0), second] }, 'record {}'],
-  ['by one machine only', { offerings: [short(first, 0, false), second] }, 'record {"zone":"b"}'],
+  [
+    'the first choice is probed by only one machine',
+    { offerings: [short(first, 0, false), second] },
+    'record {"zone":"b"}',
+  ],
   [
     'another machine makes the first call: wait for its result',
     { offerings: [{ ...first, awaitsFirstCall: minutes(1) }, second] },
     'wait 1',
   ],
-  ['not longer than the limit', { offerings: [{ ...first, awaitsFirstCall: minutes(0) }, second] }, 'record {}'],
+  [
+    'the wait for the first call has a limit',
+    { offerings: [{ ...first, awaitsFirstCall: minutes(0) }, second] },
+    'record {}',
+  ],
 ])('%s', (_, given, does) => {
   expect(decide(given)).toBe(does);
 });

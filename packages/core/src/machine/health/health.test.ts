@@ -303,7 +303,7 @@ test('two may be replaced at once if the limit allows it', () => {
 
 test.each<[what: string, machine: Machine, node: Node | undefined, reason: string, message: string]>([
   [
-    'a node that is silent',
+    'a node whose kubelet does not report',
     given({ phase: 'Running' }),
     node({ conditions: sick }),
     'NodeUnhealthy',
@@ -317,7 +317,7 @@ test.each<[what: string, machine: Machine, node: Node | undefined, reason: strin
     'The machine is unhealthy: ReadonlyFilesystem is True. It does not become Failed, because spec.disableHealthTimeout is true',
   ],
   [
-    'a node that is gone',
+    'a node that was deleted',
     given({ phase: 'Running' }),
     undefined,
     'NodeMissing',
@@ -349,7 +349,7 @@ test.each<[what: string, machine: Machine, node: Node | undefined, reason: strin
     'The machine has been unhealthy for 10m0s and is Failed: Machine machine-0 failed to update: no room',
   ],
   [
-    'heard of again',
+    'reachable again',
     given({ phase: 'Unknown', conditions: sick }),
     node(),
     'NodeHealthy',
@@ -399,12 +399,12 @@ test.each<[what: string, change: Partial<MachineObservation>, message: string]>(
     'It has no Node. Node fakeNode-0 already belongs to machine machine-1; Node fakeNode-1 belongs to this machine: restore its label node=fakeNode-1. It becomes',
   ],
   [
-    'two VMs of one name',
+    'two VMs with one name',
     { nodeOfOther: { node: 'fakeNode-0', ownedBy: 'machine-1' } },
     'It has no Node. Node fakeNode-0 already belongs to machine machine-1; delete one of the two',
   ],
   [
-    'its provider id was edited',
+    'its provider ID was edited',
     { conflictingNode: node({ spec: { providerID: 'a:///1' } }) },
     'It has no Node. Node fakeNode-0 has spec.providerID "a:///1", but the machine has "fakeID-0". Restore the machine',
   ],

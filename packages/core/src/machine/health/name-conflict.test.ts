@@ -32,7 +32,7 @@ test.each<[row: string, nodeMadeAt: number, ready: 'True' | 'Unknown', deleted: 
   ['one second older than the machine, and Ready', -SECOND, 'True', true],
   ['of the same second as the machine, and Ready', 0, 'True', false],
   ['younger than the machine, and Ready', SECOND, 'True', false],
-  ['of the same second as the machine, and silent', 0, 'Unknown', true],
+  ['of the same second as the machine, and without a reporting kubelet', 0, 'Unknown', true],
 ])('a Node of another VM under the name of the machine is %s', (_row, nodeMadeAt, ready, deleted) => {
   const plan = planNameConflict(see(nodeMadeAt, ready), later);
   expect(plan?.actions.map((action) => action.do) ?? []).toEqual(deleted ? ['deleteStaleNode'] : []);

@@ -36,18 +36,18 @@ describe('the condition from labels', () => {
     ['no candidate: nothing', ['s', 'ok'], undefined, undefined],
     ['S-I9 candidate without a condition', ['c'], undefined, 'CandidateForUpdate'],
     ['a node selected at once is a candidate first', ['c', 's'], undefined, 'CandidateForUpdate'],
-    ['S-I10 candidate that is one', ['c'], 'CandidateForUpdate', undefined],
+    ['S-I10 a candidate with the condition', ['c'], 'CandidateForUpdate', undefined],
     ['S-I11, P-27 a new round after a success', ['c'], 'UpdateSuccessful', 'CandidateForUpdate'],
     ['P-26 selected', ['c', 's'], 'CandidateForUpdate', 'SelectedForUpdate'],
     ['selected and still draining', ['c', 's'], 'SelectedForUpdate', undefined],
     ['selected, with the result of an update before', ['c', 's', 'ok'], 'SelectedForUpdate', undefined],
-    ['failed, and somebody took only the selection away', ['c', 'bad'], 'UpdateFailed', undefined],
+    ['failed, and a user removed only the selection', ['c', 'bad'], 'UpdateFailed', undefined],
     ['S-I14 successful', ['c', 's', 'ok'], 'ReadyForUpdate', 'UpdateSuccessful'],
-    ['successful and said', ['c', 's', 'ok'], 'UpdateSuccessful', undefined],
+    ['successful, and already in the condition', ['c', 's', 'ok'], 'UpdateSuccessful', undefined],
     ['P-26 failed', ['c', 's', 'bad'], 'ReadyForUpdate', 'UpdateFailed'],
-    ['failed and said', ['c', 's', 'bad'], 'UpdateFailed', undefined],
-    ['failed, and then successful after all', ['c', 's', 'ok'], 'UpdateFailed', 'UpdateSuccessful'],
-    ['failed, and somebody took result and selection away', ['c'], 'UpdateFailed', 'CandidateForUpdate'],
+    ['failed, and already in the condition', ['c', 's', 'bad'], 'UpdateFailed', undefined],
+    ['failed, and successful later', ['c', 's', 'ok'], 'UpdateFailed', 'UpdateSuccessful'],
+    ['failed, and a user removed the result and the selection', ['c'], 'UpdateFailed', 'CandidateForUpdate'],
   ] as const)('%s', (_name, labels, reason, expected) => {
     expect(conditionFromLabels(node(labels, reason))?.reason).toBe(expected);
   });
@@ -92,8 +92,11 @@ const conditionOf = (o: MachineObservation): string | undefined =>
 describe('the machine during an update', () => {
   it.each<[row: string, o: MachineObservation]>([
     ['S-I8, S-I16, S-I20 the node is missing', see({})],
-    ['S-I16 no condition and no label', see({ node: node([]) })],
-    ['S-I19 ready for the update: the agent is waited for', see({ node: cordoned(['c', 's'], 'ReadyForUpdate') })],
+    ['S-I16 neither a condition nor a label', see({ node: node([]) })],
+    [
+      'S-I19 ready for the update: the machine waits for the agent',
+      see({ node: cordoned(['c', 's'], 'ReadyForUpdate') }),
+    ],
   ])('%s: nothing is due', (_row, o) => {
     expect(planInPlace(o, NOON)?.actions ?? []).toEqual([]);
   });
@@ -128,7 +131,7 @@ describe('a change of labels wakes the machine', () => {
   const other = { a: 'b' };
   const failure = { ...other, [Labels.UpdateResult]: 'failed' };
   it.each<[row: string, before: Record<string, string>, after: Record<string, string>, wakes: boolean]>([
-    ['S-I1 none before and after', {}, {}, false],
+    ['S-I1 no label before and after', {}, {}, false],
     ['S-I2 an unrelated label that stays', other, other, false],
     ['S-I3 candidate', other, { ...other, ...SHORT.c }, true],
     ['S-I4 selected', other, { ...other, ...SHORT.s }, true],

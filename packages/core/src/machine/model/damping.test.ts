@@ -13,14 +13,14 @@ function after(times: number, kind: HealthWrite): HealthWrites | undefined {
 
 test.each<[title: string, times: number, kind: HealthWrite, afterMs: number, damping: unknown]>([
   ['the first time', 0, 'unknown', 0, undefined],
-  ['the second time at once: a pause', 1, 'unknown', 0, { until: later(1_000) }],
-  ['the second time after the pause: a read', 1, 'unknown', 1_000, 'read'],
-  ['the fourth time: the pause has doubled twice', 3, 'unknown', 2_000, { until: later(4_000) }],
+  ['the second time at once: a delay', 1, 'unknown', 0, { until: later(1_000) }],
+  ['the second time after the delay: a read', 1, 'unknown', 1_000, 'read'],
+  ['the fourth time: the delay has doubled twice', 3, 'unknown', 2_000, { until: later(4_000) }],
   ['many times: no more than a minute', 20, 'unknown', 0, { until: later(60_000) }],
-  ['long after the last time: it is the first time', 20, 'unknown', FLAPPING_WINDOW_MS, undefined],
+  ['long after the last time: like the first time', 20, 'unknown', FLAPPING_WINDOW_MS, undefined],
   ['conditions of a machine that joins', 9, 'mirrored', 0, undefined],
-  ['conditions that change without end', 10, 'mirrored', 0, { until: later(1_000) }],
-  ['conditions do not count as judgements', 9, 'mirrored', 0, undefined],
+  ['conditions that change all the time', 10, 'mirrored', 0, { until: later(1_000) }],
+  ['copied conditions do not count as changes of health', 9, 'mirrored', 0, undefined],
 ])('%s', (_title, times, kind, afterMs, damping) => {
   expect(dampingOf(after(times, kind), kind, later(afterMs))).toEqual(damping);
 });

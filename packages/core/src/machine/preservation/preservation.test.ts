@@ -149,10 +149,10 @@ test.each<[row: string, given: Given, value: string]>([
   ['S-E6', { onNode: 'now', own: 'now', last: 'now' }, 'now'],
   ['S-E7', { onNode: 'now', own: 'now', last: 'when-failed' }, 'now'],
   ['S-E8', { own: 'when-failed', last: 'now', node: false }, 'when-failed'],
-  ['the Node is missing: its last request counts:', { last: 'now', node: false }, 'now'],
+  ['the Node is missing: its last request is used:', { last: 'now', node: false }, 'now'],
   ['the Node is missing and was not annotated at the end:', { last: '', node: false }, ''],
   ['the Node is missing and its last value was invalid:', { last: 'later', node: false }, ''],
-  ['the Node is missing and the Machine says no:', { own: 'false', last: 'now', node: false }, 'false'],
+  ['the Node is missing and the Machine has the value false:', { own: 'false', last: 'now', node: false }, 'false'],
 ])('%s the effective value', (_row, given, value) => {
   const o = see(given);
   expect(effectiveValue(o.machine, o.node)).toBe(value);
@@ -215,12 +215,12 @@ test.each<[row: string, given: Given, expected: Expected]>([
     { expiry: true, condition: 'True', tainted: false, own: 'now' },
   ],
   [
-    'an invalid value of the Node does not stand in the way of an expiry',
+    'an invalid value of the Node does not prevent the expiry',
     { onNode: 'later', own: 'now', expiry: -1, condition: {} },
     { expiry: false, condition: 'False', tainted: false },
   ],
   [
-    'auto-preserved on a machine that recovered before it was preserved is taken off',
+    'auto-preserved is removed from a machine that recovered before it was preserved',
     { own: 'auto-preserved' },
     { expiry: false, tainted: false },
   ],
@@ -230,7 +230,7 @@ test.each<[row: string, given: Given, expected: Expected]>([
     { expiry: false, condition: 'False', tainted: false, own: 'false' },
   ],
   [
-    'what is being created is not preserved',
+    'a machine in creation is not preserved',
     { own: 'now', phase: 'CrashLoopBackOff' },
     { expiry: false, tainted: false, own: 'now' },
   ],
@@ -390,7 +390,7 @@ test.each<[row: string, given: Given, bound: boolean]>([
 });
 
 test.each<[row: string, given: Given, writes: boolean]>([
-  ['S-A2 node not annotated, nothing applied last', { own: 'now', expiry: HOUR, condition: {} }, false],
+  ['S-A2 node without the annotation, nothing applied last', { own: 'now', expiry: HOUR, condition: {} }, false],
   ['S-A3 node now, last now', { onNode: 'now', last: 'now', expiry: HOUR, condition: {} }, false],
   ['S-A4 node now, last when-failed', { onNode: 'now', last: 'when-failed', expiry: HOUR, condition: {} }, true],
   ['S-A5 machine annotated too', { onNode: 'now', last: 'now', own: 'now', expiry: HOUR, condition: {} }, true],
@@ -402,7 +402,7 @@ test.each<[row: string, given: Given, writes: boolean]>([
 
 test.each<[row: string, given: Given, own: string | undefined, last: string | undefined]>([
   [
-    'S-A1 the time is over: the requests are taken off, nothing is noted',
+    'S-A1 the time is over: the requests are removed, and nothing is recorded',
     { own: 'now', expiry: -1 },
     undefined,
     undefined,
@@ -423,7 +423,7 @@ test('now, Unknown, without a node: the expiry is set [S-PR1]', () => {
 
 test.each<[row: string, given: Given, left: string | undefined]>([
   [
-    'S-ST1 the time is over: the request on the Node goes',
+    'S-ST1 the time is over: the request on the Node is removed',
     { onNode: 'now', last: 'now', expiry: -1, condition: {} },
     undefined,
   ],
@@ -441,20 +441,20 @@ test.each<[row: string, given: Given, left: string | undefined]>([
 
 test.each<[what: string, given: Given, reason: string, message: string]>([
   [
-    'it begins at the Machine',
+    'it starts with the annotation of the Machine',
     { own: 'now' },
     'Preserved',
     'It is preserved until 2026-01-05T12:00:00Z, because of annotation node.machine.sapcloud.io/preserve=now of the Machine',
   ],
   [
-    'it begins at the Node',
+    'it starts with the annotation of the Node',
     { onNode: 'when-failed', phase: 'Failed' },
     'Preserved',
     'It is preserved until 2026-01-05T12:00:00Z, because of annotation node.machine.sapcloud.io/preserve=when-failed of the Node',
   ],
-  ['its time is up', { own: 'now', expiry: -1 }, 'PreservationEnded', 'Its preservation ended: the time expired'],
+  ['its time is over', { own: 'now', expiry: -1 }, 'PreservationEnded', 'Its preservation ended: the time expired'],
   [
-    'it is called off',
+    'a user ended it',
     { own: 'false', expiry: 9 },
     'PreservationEnded',
     'Its preservation ended because of annotation node.machine.sapcloud.io/preserve=false of the Machine',
@@ -466,7 +466,7 @@ test.each<[what: string, given: Given, reason: string, message: string]>([
     'Its preservation ended: it is not Failed',
   ],
   [
-    'the annotation of a Failed one is gone',
+    'the annotation of a Failed machine was removed',
     { phase: 'Failed', expiry: 9 },
     'PreservationEnded',
     'Its preservation ended: its annotation was removed',

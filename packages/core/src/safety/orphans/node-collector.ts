@@ -164,7 +164,7 @@ export class NodeCollector {
         log.info('Node is kept: a machine claims it', fields);
         return;
       }
-      if (node.metadata.finalizers?.includes(Finalizers.Node)) return; // the mark, which takes it off, failed
+      if (node.metadata.finalizers?.includes(Finalizers.Node)) return; // The write of the mark removes the finalizer, and it failed.
       // The UID and the version are preconditions. If the kubelet has reported since, the deletion fails with a conflict.
       const { name, uid, resourceVersion } = node.metadata;
       await ignoreNotFound(client.delete(name, { preconditions: { uid, resourceVersion } }));

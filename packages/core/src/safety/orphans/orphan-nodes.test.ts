@@ -36,7 +36,7 @@ test('a Node without a reporting kubelet and without a machine, whose VM no clou
 
 test.each<[what: string, node: ReturnType<typeof node>, change: Partial<NodeEvidence>]>([
   ['it is just old enough', orphan(), { minAgeMs: 60 * minute }],
-  ['it was like this for just long enough', orphan(), { confirmAfterMs: 10 * minute }],
+  ['it has been in this state for just long enough', orphan(), { confirmAfterMs: 10 * minute }],
   ['another condition is True', orphan({ conditions: [...hc('Unknown'), condition('MemoryPressure', 'True')] }), {}],
   [
     'other instances are listed',
@@ -48,17 +48,22 @@ test.each<[what: string, node: ReturnType<typeof node>, change: Partial<NodeEvid
 });
 
 test.each<[guard: string, node: ReturnType<typeof node>, change: Partial<NodeEvidence>, because: RegExp]>([
-  ['not ours: no label', orphan({ metadata: { creationTimestamp: at(-60) } }), {}, /does not belong/],
-  ['not ours: a class, and no label', orphan({ metadata: { creationTimestamp: at(-60), annotations: { [Annotations.MachineClassOfNode]: CLASS } } }), {}, /does not belong/], // biome-ignore format: a row
-  ['not ours: of another namespace', orphan(), { namespace: 'other' }, /does not belong/],
+  ['of another controller: no label', orphan({ metadata: { creationTimestamp: at(-60) } }), {}, /does not belong/],
+  ['of another controller: a class, and no label', orphan({ metadata: { creationTimestamp: at(-60), annotations: { [Annotations.MachineClassOfNode]: CLASS } } }), {}, /does not belong/], // biome-ignore format: a row
+  ['of another controller: another namespace', orphan(), { namespace: 'other' }, /does not belong/],
   ['Ready', orphan({ conditions: hc('True') }), {}, /is Ready/],
-  ['no provider id', orphan({ spec: {} }), {}, /spec\.providerID/],
+  ['no provider ID', orphan({ spec: {} }), {}, /spec\.providerID/],
   ['young', orphan(), { minAgeMs: 61 * minute }, /younger than the minimum age/],
   ['seen for the first time', orphan(), { firstSeen: undefined }, /long enough/],
   ['seen a moment ago', orphan(), { firstSeen: new Date(at(-4)) }, /long enough/],
-  ['its class is gone', orphan(), { listings: new Map([['test/other', listed(-1)]]) }, /test\/small no longer exists/],
+  [
+    'its class is deleted',
+    orphan(),
+    { listings: new Map([['test/other', listed(-1)]]) },
+    /test\/small no longer exists/,
+  ],
   ['a class was never listed', orphan(), { listings: new Map([[CLASS, listed(-1)], ['test/b', undefined]]) }, /test\/b has not/], // biome-ignore format: a row
-  ['a class was listed before only', orphan(), { listings: new Map([[CLASS, listed(-11)]]) }, /test\/small has not/],
+  ['a class was only listed before', orphan(), { listings: new Map([[CLASS, listed(-11)]]) }, /test\/small has not/],
   ['a class was listed just as it was first seen', orphan(), { listings: new Map([[CLASS, listed(-10)]]) }, /test\/small has not/], // biome-ignore format: a row
   [
     'its instance is listed',
@@ -79,7 +84,7 @@ test.each<[guard: string, node: ReturnType<typeof node>, change: Partial<NodeEvi
 test.each<[what: string, parts: Parameters<typeof machine>[0], claimed: boolean]>([
   ['its name', { name: 'machine-0' }, true],
   ['the label', { name: 'm', metadata: { labels: { [Labels.Node]: 'fakeNode-0' } } }, true],
-  ['the same VM, written otherwise', { name: 'm', spec: { providerID: 'aws:///eu-west-1a/i-1' } }, true],
+  ['the same VM in another format', { name: 'm', spec: { providerID: 'aws:///eu-west-1a/i-1' } }, true],
   ['another VM', { name: 'm', spec: { providerID: 'aws:///eu-west-1/i-2' } }, false],
   ['another VM, by the first letter', { name: 'm', spec: { providerID: 'aws:///eu-west-1/j-1' } }, false],
   ['nothing', { name: 'm' }, false],

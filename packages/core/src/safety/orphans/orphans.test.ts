@@ -72,7 +72,7 @@ test.each<[row: string, metadata: object, age: number, owners: number, patch: ob
     { metadata: { annotations: { [Annotations.NotManagedByMCM]: '1' } } },
   ],
   [
-    'S-O10 Z-09 the same with our finalizer',
+    'S-O10 Z-09 the same with the finalizer of mcm',
     held,
     21,
     0,
@@ -84,7 +84,7 @@ test.each<[row: string, metadata: object, age: number, owners: number, patch: ob
     },
   ],
   [
-    'a finalizer of somebody else stays',
+    'a finalizer of another client stays',
     { finalizers: ['other.example/guard', ...held.finalizers] },
     20,
     0,
@@ -105,7 +105,7 @@ test.each<[row: string, metadata: object, age: number, owners: number, patch: ob
     { metadata: { annotations: { [Annotations.NotManagedByMCM]: null } } },
   ],
   ['S-O15 two machines', marked, 21, 2, undefined],
-  ['Z-08 marked already', marked, 21, 0, undefined],
+  ['Z-08 already marked', marked, 21, 0, undefined],
 ])('%s', (_row, metadata, age, owners, patch) => {
   const n = node({ metadata: { ...metadata, creationTimestamp: at(-age) } });
   expect(planNodeMark(n, owners, NOON, 20 * minute)).toEqual(patch);
@@ -123,12 +123,12 @@ test('a deletion, and a cloud that finds several VMs, start a search for orphans
 });
 
 test.each<[what: string, mark: string | undefined, own: string | undefined, foreign: boolean]>([
-  ['without a mark', undefined, 'own', false],
-  ['without a mark, where we have none', undefined, undefined, false],
+  ['without a tag', undefined, 'own', false],
+  ['without a tag, if this control cluster is unknown', undefined, undefined, false],
   ['of ours', 'own', 'own', false],
-  ['of the one that we came from', 'former', 'own', false],
+  ['of a control cluster that this one replaces', 'former', 'own', false],
   ['of another', 'other', 'own', true],
-  ['of another, where we have none', 'other', undefined, true],
+  ['of another one, if this control cluster is unknown', 'other', undefined, true],
 ])('a VM %s: the owner decides whether it is kept for another control cluster', (_what, owner, own, foreign) => {
   expect(isForeign({ ...vm, ...(owner === undefined ? {} : { owner }) }, { own, former: ['former'] })).toBe(foreign);
 });

@@ -16,27 +16,31 @@ const owner = (change: Parameters<typeof machine>[0] = {}) =>
 
 test.each<[what: string, change: Partial<ListedVm>, use: string]>([
   ['no Node', {}, 'unseen'],
-  ['a Ready Node of which nobody knows a machine', { nodes: [serving()] }, 'unclaimed'],
-  ['a Node that is silent', { nodes: [serving({ conditions: hc('Unknown') })] }, 'none'],
+  ['a Ready Node without a known machine', { nodes: [serving()] }, 'unclaimed'],
+  ['a Node whose kubelet does not report', { nodes: [serving({ conditions: hc('Unknown') })] }, 'none'],
   ['the Node of another VM', { nodes: [serving({ spec: { providerID: 'aws:///eu-west-1a/i-9' } })] }, 'unseen'],
   [
-    'a Node that names the machine',
+    'a Node whose label contains the machine',
     { nodes: [serving({ metadata: { labels: labelled } })], machine: owner() },
     'claimed',
   ],
   [
-    'a Node that the machine names',
+    'a Node that is in the label of the machine',
     { nodes: [serving()], machine: owner({ metadata: { labels: { [Labels.Node]: 'ip-1.internal' } } }) },
     'claimed',
   ],
-  ['a Node that names a machine that is gone', { nodes: [serving({ metadata: { labels: labelled } })] }, 'unclaimed'],
+  [
+    'a Node whose label contains a deleted machine',
+    { nodes: [serving({ metadata: { labels: labelled } })] },
+    'unclaimed',
+  ],
   [
     'a Node without an id, under the name of the machine',
     { nodes: [serving({ spec: {}, metadata: { labels: labelled } })], machine: owner() },
     'claimed',
   ],
   [
-    'the same, and the VM on record is listed: the Node runs on that',
+    'the same, and the recorded VM is listed: the Node runs on that VM',
     { nodes: [serving({ spec: {}, metadata: { labels: labelled } })], machine: owner(), listed: [vm, own] },
     'unseen',
   ],
@@ -47,7 +51,7 @@ test.each<[what: string, change: Partial<ListedVm>, use: string]>([
     'unclaimed',
   ],
   [
-    'a Node without an id and under another name, that the machine names',
+    'a Node without an ID and with another name, which is in the label of the machine',
     {
       nodes: [node({ name: 'n', ...ready })],
       machine: owner({ metadata: { labels: { [Labels.Node]: 'n' } } }),
@@ -55,14 +59,14 @@ test.each<[what: string, change: Partial<ListedVm>, use: string]>([
     'claimed',
   ],
   [
-    'a Node without an id that has the name of the VM, though the machine names another',
+    'a Node without an ID that has the name of the VM, although the label of the machine has another one',
     {
       nodes: [node({ name: 'm', ...ready })],
       machine: owner({ metadata: { labels: { [Labels.Node]: 'n' } } }),
     },
     'unclaimed',
   ],
-  ['a Node without an id and under another name', { nodes: [node({ name: 'n', ...ready })] }, 'unseen'],
+  ['a Node without an ID and with another name', { nodes: [node({ name: 'n', ...ready })] }, 'unseen'],
 ])('%s', (_what, change, use) => {
   // biome-ignore format: rows
   expect(useOf({ vm, machine: undefined, listed: [vm], nodes: [], ...change }).use).toBe(use);

@@ -9,7 +9,7 @@ const frozen = { labels: { freeze: 'True' } };
 
 describe('thresholds', () => {
   test.each([
-    ['F-01 a set on its own', undefined, 8, 7],
+    ['F-01 a set without a deployment', undefined, 8, 7],
     ['F-05 a percentage rounds up', rolling(5, '25%'), 9, 8],
     [
       'F-06 the in-place surge',
@@ -22,7 +22,7 @@ describe('thresholds', () => {
       7,
       6,
     ],
-    ['F-07 (BUG-9 mended) no surge at all', deployment(3, { strategy: { type: 'Recreate' } }), 5, 4],
+    ['F-07 (BUG-9 corrected) no surge', deployment(3, { strategy: { type: 'Recreate' } }), 5, 4],
   ])('%s', (_title, owner, upper, lower) => {
     expect(thresholds(set('ms', 3), owner, options)).toEqual({ upper, lower });
   });
@@ -45,18 +45,18 @@ describe('decisions', () => {
     set('ms', 3, { labels, annotations: { 'safety.machine.sapcloud.io/unfreeze': 'True' } });
   test.each<[string, ReturnType<typeof set>, number, string]>([
     ['F-01 too many', set('ms', 3), 8, 'freeze'],
-    ['F-01 just below', set('ms', 3), 7, 'leave'],
-    ['frozen already', complete, 9, 'leave'],
-    ['half frozen is finished', set('ms', 3, frozen), 9, 'freeze'],
-    ['F-01 few enough again', complete, 7, 'thaw'],
+    ['F-01 just below the number', set('ms', 3), 7, 'leave'],
+    ['already frozen', complete, 9, 'leave'],
+    ['a partial freeze is completed', set('ms', 3, frozen), 9, 'freeze'],
+    ['F-01 the number has decreased', complete, 7, 'thaw'],
     [
-      'F-10 the condition alone is a freeze too',
+      'F-10 the condition without the label is a freeze too',
       { ...complete, metadata: { ...complete.metadata, labels: {} } },
       7,
       'thaw',
     ],
-    ['asked for, although there are too many', asking(frozen.labels), 9, 'thaw'],
-    ['asked for without need: the request goes', asking({}), 1, 'thaw'],
+    ['requested, although there are too many', asking(frozen.labels), 9, 'thaw'],
+    ['requested without a freeze: the request is removed', asking({}), 1, 'thaw'],
   ])('%s', (_title, given, machines, verdict) => {
     expect(decideSet(given, undefined, machines, limits)).toBe(verdict);
   });

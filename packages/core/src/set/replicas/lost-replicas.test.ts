@@ -8,16 +8,20 @@ const condition = (type: 'InvalidSpec' | 'ReplicaFailure') => ({ type, status: '
 
 // After a restart, the set itself shows whether its missing machines ever existed.
 test.each<[string, MachineSet, number]>([
-  ['a set that says it has machines has lost those that are missing', set({ replicas: 1, observedGeneration: 0 }), 2],
-  ['one whose last machine is gone has lost all', set({ replicas: 0, observedGeneration: 1 }), 2],
-  ['a new one has lost none', set(undefined), 0],
+  ['a set whose status counts machines has lost the missing ones', set({ replicas: 1, observedGeneration: 0 }), 2],
+  ['a set whose last machine is deleted has lost all', set({ replicas: 0, observedGeneration: 1 }), 2],
+  ['a new set has lost none', set(undefined), 0],
   [
-    'nor has one for which no machine can be made',
+    'a set that cannot create machines has lost none',
     set({ observedGeneration: 1, machineSetCondition: [condition('InvalidSpec')] }),
     0,
   ],
   ['or could be', set({ observedGeneration: 1, machineSetCondition: [condition('ReplicaFailure')] }), 0],
-  ['nor one that must not grow', set({ observedGeneration: 1 }, { [Labels.ScaleUpDisabled]: 'true' }), 0],
+  [
+    'a set that must not create machines has lost none',
+    set({ observedGeneration: 1 }, { [Labels.ScaleUpDisabled]: 'true' }),
+    0,
+  ],
 ])('%s', (_title, found, lost) => {
   expect(new LostReplicas().count(found, [])).toBe(lost);
 });

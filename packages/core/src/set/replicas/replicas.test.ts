@@ -51,13 +51,18 @@ const listed = (
 
 describe('replicas', () => {
   test.each<[title: string, given: SetSnapshot, create: number, doomed: number]>([
-    ['M-01 a missing machine is made', snapshot(3, machinesOf(2, 'Running')), 1, 0],
-    ['M-03 enough is enough', snapshot(3, machinesOf(3, 'Running')), 0, 0],
-    ['M-04 the Failed one goes', snapshot(3, [...machinesOf(3, 'Running'), machine('f', { phase: 'Failed' })]), 0, 1],
-    ['M-05 what the scaler named goes, also at equal count', marked(2, '1', 0, 1), 0, 2],
-    ['M-05 what the scaler named goes, and more than the surplus', marked(1, '1', 0, 1), 0, 2],
+    ['M-01 a missing machine is created', snapshot(3, machinesOf(2, 'Running')), 1, 0],
+    ['M-03 a complete set does nothing', snapshot(3, machinesOf(3, 'Running')), 0, 0],
     [
-      'M-05 what the scaler named pays for the surplus: nobody of lower priority goes beside it',
+      'M-04 the Failed machine is deleted',
+      snapshot(3, [...machinesOf(3, 'Running'), machine('f', { phase: 'Failed' })]),
+      0,
+      1,
+    ],
+    ['M-05 a named machine is deleted, also without a surplus', marked(2, '1', 0, 1), 0, 2],
+    ['M-05 machines that the scaler named are deleted, also more than the surplus', marked(1, '1', 0, 1), 0, 2],
+    [
+      'M-05 a machine that the scaler named is the surplus: no machine of lower priority is deleted in addition',
       {
         ...marked(1, '1', 0, 1),
         machines: [
@@ -68,8 +73,8 @@ describe('replicas', () => {
       0,
       1,
     ],
-    ['M-07 not a mark made after the last scaling', marked(2, '1', 2, 1), 0, 0],
-    ['M-07 not priority 2', marked(2, '2', 0, 1), 0, 0],
+    ['M-07 not with a mark from after the last scaling', marked(2, '1', 2, 1), 0, 0],
+    ['M-07 not with priority 2', marked(2, '2', 0, 1), 0, 0],
     ['M-07 not without the time of the last scaling', marked(2, '1', 0, undefined), 0, 0],
     [
       'M-08 a handed-over machine counts',
@@ -84,13 +89,13 @@ describe('replicas', () => {
       0,
     ],
     [
-      'M-10 a handed-over machine is never the one',
+      'M-10 a handed-over machine is never deleted',
       snapshot(3, [...machinesOf(4, 'Running'), machine('b', { phase: 'Running', ...handedOver })]),
       0,
       1,
     ],
     [
-      'M-12 first make what is missing, then delete what failed',
+      'M-12 missing machines are created before failed ones are deleted',
       snapshot(3, [machine('a', { phase: 'Running' }), machine('f', { phase: 'Failed' })]),
       1,
       0,
@@ -108,20 +113,20 @@ describe('replicas', () => {
       0,
       0,
     ],
-    ['M-15 a hundred at a time', snapshot(0, machinesOf(150, 'Running')), 0, 100],
-    ['a hundred at a time, also to be made', snapshot(250, []), 100, 0],
+    ['M-15 at most a hundred are deleted at a time', snapshot(0, machinesOf(150, 'Running')), 0, 100],
+    ['at most a hundred are created at a time', snapshot(250, []), 100, 0],
     [
-      'a hundred at a time, of those that failed and of a surplus together',
+      'at most a hundred failed and surplus machines are deleted at a time',
       snapshot(150, [...machinesOf(150, 'Running'), ...machinesOf(150, 'Failed', 'f')], {
         set: set('ms', 220),
       }),
       0,
       100,
     ],
-    ['none is made for a class that is gone', snapshot(3, machinesOf(2, 'Running'), { lacksClass: true }), 0, 0],
+    ['no machine is created for a deleted class', snapshot(3, machinesOf(2, 'Running'), { lacksClass: true }), 0, 0],
     ['nor replaced', snapshot(1, machinesOf(1, 'Failed'), { lacksClass: true }), 0, 0],
     [
-      'a machine whose deletion was asked for is replaced',
+      'a machine whose deletion was requested is replaced',
       snapshot(2, [...machinesOf(1, 'Running'), machine('d', { phase: 'Running', deleting: true })]),
       1,
       0,
@@ -139,36 +144,41 @@ describe('replicas', () => {
       0,
     ],
     [
-      'A-08 a preservation that ended protects no longer',
+      'A-08 a preservation that has ended has no effect',
       snapshot(1, [machine('f', { phase: 'Failed', preservedUntil: -1 })]),
       0,
       1,
     ],
     [
-      'A-11 a Failed machine that somebody wants stays',
+      'A-11 a Failed machine with a request to preserve it stays',
       snapshot(1, [machine('f', { phase: 'Failed', preserve: 'now' })]),
       0,
       0,
     ],
     [
-      'ODD-11 also when its node is gone',
+      'ODD-11 also if its node is deleted',
       snapshot(1, [machine('f', { phase: 'Failed', preserve: 'when-failed', labels: { node: 'gone' } })]),
       0,
       0,
     ],
     [
-      'A-14 also when it never had one',
+      'A-14 also if it never had a node',
       snapshot(1, [machine('f', { phase: 'Failed', preserve: 'auto-preserved' })]),
       0,
       0,
     ],
     [
-      'a Failed machine whose Node cannot be seen stays: it may ask for that',
+      'a Failed machine whose Node cannot be read stays: the Node may request it',
       snapshot(1, [machine('f', { phase: 'Failed', labels: { node: 'n' } })], { nodeAnnotations: () => 'unseen' }),
       0,
       0,
     ],
-    ['false is no wish to keep it', snapshot(1, [machine('f', { phase: 'Failed', preserve: 'false' })]), 0, 1],
+    [
+      'the value false is not a request to preserve it',
+      snapshot(1, [machine('f', { phase: 'Failed', preserve: 'false' })]),
+      0,
+      1,
+    ],
   ])('%s', (_title, given, create, doomed) => {
     const plan = planReplicas(given);
     expect([plan.create, plan.doomed.length]).toEqual([create, doomed]);
@@ -176,15 +186,15 @@ describe('replicas', () => {
   });
 
   test.each<[title: string, given: SetSnapshot, doomed: readonly string[]]>([
-    ['pays for the surplus before it is marked', listed(1, { a: 0 }, {}), ['a']],
-    ['pays for the surplus, also without a time', listed(1, { a: undefined }, {}), ['a']],
-    ['deletes nothing at equal count', listed(2, { a: 0 }, {}), []],
-    ['goes at equal count, if a fall covers its mark', listed(2, { a: 0 }, { marked: 0 }), ['a']],
-    ['stays if its entry is later than the fall', listed(2, { a: 2 }, { marked: 0 }), []],
+    ['is the surplus before it is marked', listed(1, { a: 0 }, {}), ['a']],
+    ['is the surplus, also without a time', listed(1, { a: undefined }, {}), ['a']],
+    ['deletes nothing without a surplus', listed(2, { a: 0 }, {}), []],
+    ['is deleted without a surplus, if a scale-down covers its mark', listed(2, { a: 0 }, { marked: 0 }), ['a']],
+    ['stays if its entry is later than the scale-down', listed(2, { a: 2 }, { marked: 0 }), []],
     ['stays if it has no time yet', listed(2, { a: undefined }, { marked: 0 }), []],
-    ['stays while the count is about to fall', listed(2, { a: 0 }, { marked: 0 }, true), []],
-    ['stays if it was taken off the list', listed(2, {}, { marked: 0 }), []],
-    ['pays for the surplus together with another', listed(0, { a: 0 }, {}), ['a', 'b']],
+    ['stays while the replicas will be reduced', listed(2, { a: 0 }, { marked: 0 }, true), []],
+    ['stays if it was removed from the list', listed(2, {}, { marked: 0 }), []],
+    ['is the surplus together with another one', listed(0, { a: 0 }, {}), ['a', 'b']],
   ])('a machine on the list %s', (_title, given, doomed) => {
     const plan = planReplicas(given);
     expect([plan.create, plan.doomed.map(({ metadata }) => metadata.name)]).toEqual([0, doomed]);

@@ -66,8 +66,8 @@ test.each([
   ['a page that is not found', () => answering(404, '<html></html>'), STRANGER],
   ['a proxy without its server', () => answering(502, 'Bad Gateway'), 'is a proxy that does not reach the API server'],
   ['a server that wants TLS', () => answering(400, 'Client sent HTTP'), 'use https://'],
-  ['somebody’s JSON', () => answering(200, '{"version":1}'), STRANGER],
-  ['nothing in JSON', () => answering(200, 'null'), STRANGER],
+  ['JSON that is not a Status', () => answering(200, '{"version":1}'), STRANGER],
+  ['an empty JSON answer', () => answering(200, 'null'), STRANGER],
   ['no HTTP', () => listening(createTcpServer((socket) => void socket.end('SSH-2.0-x\r\n'))), STRANGER],
   [
     'what hangs up',
@@ -75,8 +75,8 @@ test.each([
     'closes the connection without an answer',
   ],
   ['a server without TLS', async () => (await answering(200, '')).replace('http', 'https'), 'does not use TLS'],
-  ['a port that nobody has', async () => 'http://127.0.0.1:1', 'nothing listens at its address'],
-  ['a name that nobody has', async () => 'https://nowhere.invalid', 'the host name of its address'],
+  ['a port without a server', async () => 'http://127.0.0.1:1', 'nothing listens at its address'],
+  ['an unknown host name', async () => 'https://nowhere.invalid', 'the host name of its address'],
 ])('another server instead of an API server: %s', async (_what, place, words) => {
   const server = await place();
   const [sentence, ...others] = await reportedOf(server);

@@ -109,7 +109,7 @@ describe('certificates', () => {
 describe('clocks', () => {
   const [sentAt, receivedAt] = [100_000, 100_400];
   test.each([
-    ['within the second that is cut off', 100_000 - 999, 0],
+    ['within the second that is rounded off', 100_000 - 999, 0],
     ['in the middle', 100_000, 0],
     ['ahead', 160_400, 60_000],
     ['behind', 40_000 - 999, -60_000],

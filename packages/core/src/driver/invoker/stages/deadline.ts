@@ -41,7 +41,7 @@ export async function withDeadline<T>(options: DeadlineOptions, call: (signal: A
       return;
     }
     onOverdue(new MachineError('DeadlineExceeded', `${because?.message ?? what} and ignores its abort signal`));
-    grace = undefined; // a stop of the process ends even this wait
+    grace = undefined; // If the process stops, the wait ends too.
   };
   let grace: ReturnType<Clock['setTimeout']> | undefined;
   const onStop = (): void => end(new MachineError('Canceled', `${what} was canceled: the process stops`));
