@@ -94,6 +94,13 @@ test('a queue that does not exist is an error with its name in SQS', async () =>
   expect(String(error)).toContain('GetQueueUrl: QueueDoesNotExist');
 });
 
+test('a missing permission for the queue is an error of the credentials', async () => {
+  const { cloud, watch } = rig();
+  cloud.faults.order({ on: '^GetQueueUrl$', refuse: { status: 403, code: 'AccessDeniedException' } });
+  const error = await watch('done').catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ credentialsRefused: true });
+});
+
 test('without the flag the driver watches nothing', () => {
   expect(rig({}).driver.watchInterruptions).toBeUndefined();
 });

@@ -42,6 +42,7 @@ export const CREDENTIALS_REFUSED: ReadonlySet<string> = new Set([
   'RequestExpired',
   'SignatureDoesNotMatch',
   'AccessDenied',
+  'AccessDeniedException',
   'UnauthorizedOperation',
 ]);
 
