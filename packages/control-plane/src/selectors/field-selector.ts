@@ -21,7 +21,17 @@ export interface ParsedFieldSelector {
   readonly where: readonly Demand[];
 }
 
-const withoutEscapes = (value: string): string => value.replace(/\\([\\,=])/g, '$1');
+const refused = (why: string): StatusError => badRequest(`invalid field selector: ${why}`);
+
+/** Removes the escapes of a value. A backslash, a comma and an equals sign need one. @throws StatusError 400 */
+function withoutEscapes(value: string): string {
+  return value.replace(/\\(.?)|[,=]/gsu, (found, escaped: string | undefined) => {
+    // Go prints the number of the character.
+    if (escaped === undefined) throw refused(`unescaped character in value: ${found.codePointAt(0)}`);
+    if (escaped === '' || !'\\,='.includes(escaped)) throw refused(`invalid escape sequence: ${found}`);
+    return escaped;
+  });
+}
 
 /** Splits a text at commas. A comma after a backslash is not a separator. */
 function split(text: string): string[] {
@@ -40,10 +50,6 @@ function split(text: string): string[] {
 
 function parseTerm(part: string, whole: string): Term {
   for (let at = 0; at < part.length; at++) {
-    if (part[at] === '\\') {
-      at++;
-      continue;
-    }
     for (const operator of ['!=', '==', '=']) {
       if (!part.startsWith(operator, at)) continue;
       return {

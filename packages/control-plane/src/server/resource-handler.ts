@@ -138,8 +138,10 @@ export class ResourceHandler {
         break;
       case 'PUT':
       case 'PATCH':
-        if (kind.custom) throw badRequest('name must be provided');
-        break;
+        if (!kind.custom) break;
+        // The type of the patch is checked before the name.
+        if (request.method === 'PATCH') patchTypeFor(request, served);
+        throw badRequest('name must be provided');
       default:
     }
     throw notOffered(context);
