@@ -39,6 +39,7 @@ const FOREIGN = new Set([
   'all-namespaces',
   'bootstrap-kubeconfig',
   'build-arg',
+  'cloud-config',
   'clusterrole',
   'from-file',
   'from-literal',

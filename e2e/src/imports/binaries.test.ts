@@ -7,7 +7,7 @@ import { reachedFrom } from './graph.ts';
 const VENDORS: Readonly<Record<string, RegExp>> = {
   aws: /^@(aws-sdk|smithy|aws)\//,
   azure: /^@(azure|azure-rest|typespec)\//,
-  gcp: /^@(google-cloud|grpc|protobufjs)\/|^(google-|protobufjs|proto3-)/,
+  gcp: /^@google-cloud\/|^(google-|proto3-)/,
 };
 
 const BINARIES: readonly [binary: string, entry: string, vendor: string | undefined][] = [

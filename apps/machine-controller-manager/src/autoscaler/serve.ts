@@ -97,7 +97,7 @@ export async function serveAutoscaler(
     nodes: target && createInformer(target, nodes, runtime),
   };
   const informers = Object.values(caches).filter((informer) => informer !== undefined);
-  const groups = new NodeGroups(caches, control);
+  const groups = new NodeGroups(caches, control, clock);
   let isReady = false;
   const start = async (pair: ServingPair): Promise<AutoscalerServer> => {
     const clientCa = await readClientCa(certificates);

@@ -25,7 +25,7 @@ async function started(
     log,
     namespace: NAMESPACE,
   });
-  const groups = new NodeGroups({ deployments, sets, machines, classes, nodes: nodes?.informer }, world.keeper);
+  const groups = new NodeGroups({ deployments, sets, machines, classes, nodes: nodes?.informer }, world.keeper, clock);
   const size = async () => (await world.deployment()).spec.replicas;
   const names = async () => (await world.machines()).map(({ metadata }) => metadata.name).toSorted();
   return { world, groups, size, names };
@@ -149,7 +149,11 @@ test('a conflict with another client repeats the decision with the new size', as
     ...world.context,
     namespace: NAMESPACE,
   });
-  await new NodeGroups({ deployments, sets, machines, classes, nodes: undefined }, client as never).increase(ID, 1);
+  await new NodeGroups(
+    { deployments, sets, machines, classes, nodes: undefined },
+    client as never,
+    world.context.clock,
+  ).increase(ID, 1);
   expect(await size()).toBe(4);
 });
 

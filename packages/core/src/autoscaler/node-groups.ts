@@ -9,7 +9,7 @@ import {
   machineDeployments,
   phaseOf,
 } from '@mcm/api';
-import { controllerOf, type Informer, isConflict, type KubeClient, makeKey, type Node } from '@mcm/kube';
+import { type Clock, controllerOf, type Informer, isConflict, type KubeClient, makeKey, type Node } from '@mcm/kube';
 import { BY_CONTROLLER, BY_NODE } from '../control/caches.ts';
 import { scaleInObjection } from '../deployment/scaling/scale-in.ts';
 import { isInstance } from '../node/instance.ts';
@@ -65,10 +65,12 @@ const requestedId = ({ metadata }: Machine): string => `requested://${metadata.n
 export class NodeGroups {
   readonly #caches: NodeGroupCaches;
   readonly #client: KubeClient;
+  readonly #clock: Clock;
 
-  constructor(caches: NodeGroupCaches, client: KubeClient) {
+  constructor(caches: NodeGroupCaches, client: KubeClient, clock: Clock) {
     this.#caches = caches;
     this.#client = client;
+    this.#clock = clock;
   }
 
   /** All node groups, sorted by id. */
@@ -156,7 +158,7 @@ export class NodeGroups {
       const sets = this.#setsOf(deployment);
       const why = scaleInObjection(
         { machines, from, to },
-        { deployment, sets, machinesOf: (set) => this.#machinesOfSet(set), now: new Date() },
+        { deployment, sets, machinesOf: (set) => this.#machinesOfSet(set), now: this.#clock.now() },
       );
       if (why !== undefined) throw new AutoscalerError('FAILED_PRECONDITION', `${id}: ${why}`);
       const seed = `${deployment.metadata.uid} ${deployment.metadata.resourceVersion} ${machines.join(',')}`;
