@@ -133,7 +133,8 @@ class CertificateKeeper {
         : await resource.update({ ...stored, data: { ...stored.data, ...data } }, { signal });
     this.#secret.recordWrite(written);
     if (written.data?.['tls.crt'] !== data['tls.crt']) return written;
-    log.info(`Certificates of ${this.#purpose} made`, {
+    log.info('Issued self-signed certificates', {
+      purpose: this.#purpose,
       secret: `${namespace}/${name}`,
       authorities: authorities.length,
       newAuthority: made !== undefined,
