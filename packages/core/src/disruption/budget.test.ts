@@ -2,7 +2,14 @@ import type { Machine, MachinePhase } from '@mcm/api';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { machine, machinesOf, NOW } from '../set/test-objects.ts';
-import { type BudgetInput, disruptionBudgetOf, JOIN_PATIENCE_MS, repairRoom, rolloutRoom } from './budget.ts';
+import {
+  type BudgetInput,
+  disruptionBudgetOf,
+  JOIN_PATIENCE_MS,
+  repairAllowance,
+  repairRoom,
+  rolloutRoom,
+} from './budget.ts';
 
 const account = (replicas: number, machines: readonly Machine[]) => ({ replicas, machines });
 const fresh = (count: number, phase: MachinePhase | undefined, prefix: string) =>
@@ -255,4 +262,50 @@ test('a failed machine waits only for actions in progress', () => {
     }),
     runs,
   );
+});
+
+test.each<[available: number, replicas: number, unavailable: number, room: number]>([
+  [3, 10, 20, 3],
+  [2, 2, 2, 2],
+  [10, 10, 0, 0],
+  [8, 10, 1, 0],
+])(
+  'with %d of %d available and %d that may be unavailable, a rollout may delete %d',
+  (available, replicas, unavailable, room) => {
+    expect(rolloutRoom(available, replicas, unavailable)).toBe(room);
+  },
+);
+
+test.each<[rolling: boolean, unavailable: number, limit: number, allowance: number]>([
+  [true, 2, 5, 2],
+  [true, 0, 5, 1],
+  [true, 9, 5, 5],
+  [false, 0, 5, 5],
+  [false, 0, 0, 1],
+  [true, 3, 0, 1],
+])(
+  'rollout %s, %d unavailable, limit %d: %d replacements at the same time',
+  (rolling, unavailable, limit, allowance) => {
+    expect(repairAllowance({ rolling, unavailable }, limit)).toBe(allowance);
+  },
+);
+
+test('replacements up to the limit leave no room for another one', () => {
+  const machines = [
+    ...machinesOf(7, 'Running'),
+    ...machinesOf(1, 'Failed', 'f'),
+    ...[0, 1].map((index) => machine(`p${index}`, { phase: 'Pending', age: 1, loss: 'served' })),
+  ];
+  const budget = disruptionBudgetOf(input({ current: account(10, machines) }));
+  expect([repairRoom(budget, 2), repairRoom(budget, 3)]).toEqual([0, 1]);
+});
+
+test.each([
+  [0, 0],
+  [1, 1],
+  [3, 2],
+])('a set that reports %d lost machines has %d open replicas, also while others are deleted', (lost, repairing) => {
+  const gone = [0, 1].map((index) => machine(`gone${index}`, { phase: 'Running', deleting: true }));
+  const set = { ...account(10, [...machinesOf(8, 'Running'), ...gone]), lost };
+  expect(disruptionBudgetOf(input({ current: set }))).toMatchObject({ leaving: 2, repairing });
 });
