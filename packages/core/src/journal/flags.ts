@@ -13,6 +13,6 @@ export const journalFlags = flagGroup('Journal', {
   }),
 });
 
-/** Creates the journal with the limits from the flags. */
+/** Returns the journal with the limits of the flags. The default takes at most 18 MB, as docs/sizing.md says. */
 export const journalOf = (flags: FlagValues<typeof journalFlags>): Journal =>
   new Journal({ perObject: PER_OBJECT, total: flags['journal-records'] });
