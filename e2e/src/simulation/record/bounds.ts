@@ -42,6 +42,16 @@ export const BOUNDS = {
     ms: 20 * MINUTE,
     rule: 'a replacement without its own creation timeout counts against the disruption budget during this time',
   },
+  offeringClosed: {
+    suites: '`capacity`',
+    ms: 10 * MINUTE,
+    rule: 'after a refusal, no machine calls the cloud for the offering, except probes',
+  },
+  offeringPrepared: {
+    suites: '`capacity`',
+    ms: 5 * SECOND,
+    rule: 'a call that began this long before a refusal may still arrive after it',
+  },
   interrupted: {
     suites: '`interruptions`',
     ms: 10 * SECOND,

@@ -1,5 +1,6 @@
 import { Annotations, type Machine, machines } from '@mcm/api';
 import { isNotFound, type Transport } from '@mcm/kube';
+import { BOUNDS } from '../record/bounds.ts';
 import { NAMESPACE, type World } from '../world/world.ts';
 
 /** An offering of the local cloud: a zone and a machine type. */
@@ -17,12 +18,6 @@ const OFFERINGS: Readonly<Record<string, string>> = {
   '{"zone":"local-b"}': 'local-b ',
   '{"machineType":"large","zone":"local-c"}': 'local-c large',
 };
-
-/** The first wait after a refusal. The process measures it from the end of the call, which is after the answer. */
-const CLOSED_MS = 600_000;
-
-/** The longest preparation of a request in a call, without the delays of the network. */
-const PREPARED_MS = 5_000;
 
 /** The data that one process has about an offering. */
 interface Known {
@@ -95,7 +90,7 @@ export class CapacityVerifier {
   #begin(world: World, { refusedAt, probes, acceptedUntil }: Known, key: string, now: number): void {
     if (!this.#offerings.has(key)) world.reporter.violate(`a VM was requested for ${key}, which no class has`);
     if (refusedAt === undefined || now <= acceptedUntil) return;
-    if (now < refusedAt + CLOSED_MS)
+    if (now < refusedAt + BOUNDS.offeringClosed.ms)
       world.reporter.violate(`${key} was requested ${now - refusedAt} ms after a refusal`);
     if (probes > 0) world.reporter.violate(`${key} was requested by ${probes + 1} probes at the same time`);
   }
@@ -104,7 +99,7 @@ export class CapacityVerifier {
   #refused(world: World, entry: Known, isProbe: boolean): void {
     if (entry.refusedAt !== undefined && !isProbe) return;
     this.#verified++;
-    const lagMs = PREPARED_MS + world.network.lagMs('machine-controller', 'machines');
+    const lagMs = BOUNDS.offeringPrepared.ms + world.network.lagMs('machine-controller', 'machines');
     const now = world.clock.now().getTime();
     if (entry.refusedAt === undefined) entry.acceptedUntil = now + lagMs;
     entry.refusedAt = now;
