@@ -86,8 +86,8 @@ export class ResourceHandler {
     const { kinds } = this.#registry;
     const served = kinds.find(info.group, info.version, info.resource);
     const misplaced = served !== undefined && info.hasNamespace && !served.kind.namespaced;
-    // The path after `proxy` is the path of the target.
-    const isTooDeep = info.rest.length > 1 && info.subresource !== 'proxy';
+    // The path after `proxy` is the path of the target, and the handler of custom kinds ignores the rest of a path.
+    const isTooDeep = info.rest.length > 1 && info.subresource !== 'proxy' && served?.kind.custom !== true;
     if (served === undefined || misplaced || isTooDeep) {
       return this.#unknown(info);
     }
@@ -180,7 +180,9 @@ export class ResourceHandler {
   async #subresource(context: Context): Promise<ServerResponse> {
     const { request, served, target, call, info } = context;
     const { kind } = served;
-    if (info.subresource === 'status' && kind.subresources?.status === true && info.rest.length === 0) {
+    // The handler of custom kinds ignores the rest of the path.
+    const isWhole = kind.custom === true || info.rest.length === 0;
+    if (info.subresource === 'status' && kind.subresources?.status === true && isWhole) {
       switch (request.method) {
         case 'GET':
           return this.#get(context);
