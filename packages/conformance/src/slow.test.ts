@@ -30,7 +30,13 @@ const target = (openCloud: () => World, make: CreateDriver = createDriver as Cre
 
 /** More runs find no more differences, and each run takes seconds. */
 const RUNS = 3;
-const SKIPPED = ["no adoption of another control cluster's VM", 'initialize'];
+const SKIPPED = [
+  'alternatives',
+  "no adoption of another control cluster's VM",
+  'initialize',
+  'interruption',
+  'interruption: wait',
+];
 
 test.each(Array.from({ length: RUNS }, (_, run) => run))(
   'a correct driver passes with random readiness times: run %i',

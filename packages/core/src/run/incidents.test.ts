@@ -143,7 +143,7 @@ test('two control clusters with one cloud account and one cluster tag keep each 
     reported.map(({ involvedObject, message, count }) => `${involvedObject.kind} ${count} ${message}`).sort(),
   ).toEqual([
     expect.stringMatching(
-      /^MachineClass 1 VMs with the tags .* another control cluster \(cluster-b\), .*--orphan-former-owners/,
+      /^MachineClass 1 VMs with the tags .* another control cluster \(cluster-b\) .*--orphan-former-owners/,
     ),
     expect.stringMatching(/^MachineClass 1 .*\(cluster-moved-away\)/),
   ]);

@@ -120,9 +120,7 @@ test('without a Lease, a VM whose Node is lost is kept for an hour, and drained 
   rig.start();
   await rig.clock.advance(45 * MINUTE);
   expect(rig.cloud.vms).toHaveLength(11);
-  expect(await reported(rig)).toEqual([
-    expect.stringMatching(/; it is kept until \S+: it has no Node, so its pods are unknown/),
-  ]);
+  expect(await reported(rig)).toEqual([expect.stringMatching(/; it is kept until \S+: its Node and pods are unknown/)]);
   await rejoin(rig, 'young');
   await rig.createPod('web', 'young');
   await rig.until(async () => (await rig.admin.resource(nodes).get('young')).spec.unschedulable === true, HOUR);
