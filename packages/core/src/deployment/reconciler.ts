@@ -200,8 +200,10 @@ export class DeploymentReconciler {
   #listen(key: string, { spec }: MachineDeployment, sets: readonly MachineSet[]): void {
     const { safeguards } = this.#access.context;
     const phases: readonly (string | undefined)[] = ['Unknown', 'Failed'];
-    const unwell = sets.flatMap((set) => this.#access.machinesOf(set).filter((one) => phases.includes(phaseOf(one))));
-    safeguards.onceChanged(unwell, `deployment ${key}`, () => this.#wake(key, BREAKER_SWARM_MS));
+    const unhealthy = sets.flatMap((set) =>
+      this.#access.machinesOf(set).filter((one) => phases.includes(phaseOf(one))),
+    );
+    safeguards.onceChanged(unhealthy, `deployment ${key}`, () => this.#wake(key, BREAKER_SWARM_MS));
     this.classes.put(key, spec.template.spec.class.name);
   }
 

@@ -176,8 +176,8 @@ class Model {
       const open = empty.find(({ idle }) => !idle) ?? empty[0];
       if (open) open.successor = made.metadata.uid;
     }
-    for (const { metadata } of plan.doomed) pending.add(metadata.uid);
-    this.verify(testSet, plan.doomed);
+    for (const { metadata } of plan.toDelete) pending.add(metadata.uid);
+    this.verify(testSet, plan.toDelete);
     testSet.set = { ...owner, status: { ...owner.status, replicas: machines.length, observedGeneration: 1 } };
   }
 
@@ -203,12 +203,12 @@ class Model {
     return filled.length - idle + empty.length - unfilled + Math.max(unfilled, formers);
   }
 
-  verify(testSet: TestSet, doomed: readonly Machine[]): void {
+  verify(testSet: TestSet, toDelete: readonly Machine[]): void {
     const wanted = testSet.set.spec.replicas ?? 0;
     // Outside of a rollout, a machine that never joined ran no pods. Its replacement ends when it is deleted and another one
     // exists.
     const isIdle = (one: Machine) => !this.rolls && one.status?.lastOperation !== undefined;
-    const repaired = doomed.filter(isFailed).toSorted((a, b) => Number(isIdle(a)) - Number(isIdle(b)));
+    const repaired = toDelete.filter(isFailed).toSorted((a, b) => Number(isIdle(a)) - Number(isIdle(b)));
     const begun = repaired.slice(0, Math.max(wanted - this.alive(testSet).length, 0));
     testSet.repairs.push(
       ...begun.map((one) => ({ former: one.metadata.uid, idle: isIdle(one), successor: undefined })),
@@ -248,8 +248,8 @@ class Model {
     const stays = this.sets.map((one) => {
       const alive = this.alive(one);
       const surplus = alive.length - Math.min(one.set.spec.replicas ?? 0, one.promised ?? Number.POSITIVE_INFINITY);
-      const doomed = surplus > 0 ? chooseForDeletion(alive, surplus, now) : [];
-      return alive.filter((machine) => !doomed.includes(machine));
+      const toDelete = surplus > 0 ? chooseForDeletion(alive, surplus, now) : [];
+      return alive.filter((machine) => !toDelete.includes(machine));
     });
     const late = (one: Machine) => phaseOf(one) === 'Pending' && createdAt(one) + JOIN_PATIENCE_MS <= this.now;
     const filled = stays.flat().filter((one) => isAvailable(one) || isFailed(one) || late(one)).length;

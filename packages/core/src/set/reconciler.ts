@@ -211,8 +211,8 @@ export class SetReconciler {
     const now = clock.now();
     const deployment = deploymentOf(set, this.#context);
     const alone = deployment === undefined;
-    const unwell = machines.some((machine) => isFailed(machine) || (alone && phaseOf(machine) === 'Unknown'));
-    const repairs = unwell ? this.#groups.repairsOf(set, now) : undefined;
+    const unhealthy = machines.some((machine) => isFailed(machine) || (alone && phaseOf(machine) === 'Unknown'));
+    const repairs = unhealthy ? this.#groups.repairsOf(set, now) : undefined;
     const held = alone ? (repairs?.held ?? []) : [];
     const room = this.#roomOf(set, alive.length);
     const lacksClass = this.#classes.lacks(set.spec.template.spec.class);
@@ -230,30 +230,30 @@ export class SetReconciler {
       now,
     });
     const lookAgain = this.#awaitOthers(key, set, repairs, { now, alone, full: room === 0 });
-    const doomed = [...new Set([...plan.doomed, ...pending.unanswered(machines)])];
+    const toDelete = [...new Set([...plan.toDelete, ...pending.unanswered(machines)])];
     // The API server may have been restored to a state in which there is no reason for these deletions.
-    if (doomed.length > 0 && !this.#isProven()) {
+    if (toDelete.length > 0 && !this.#isProven()) {
       entry?.ended('the state of the API server is not proven yet, so no machine is deleted');
       return { failure: undefined, lookAgain: again(PROOF_MS), held };
     }
     // This runs before the first `await`, so that the other sets of the deployment count these deletions immediately.
-    for (const machine of plan.doomed) pending.begin(machine);
+    for (const machine of plan.toDelete) pending.begin(machine);
     if (plan.create > 0) {
       log.info('Creating machines', { set: set.metadata.name, count: plan.create, because: plan.because });
       const { failure, lookAgain: retry } = await this.#create(set, plan.create, replace, signal);
       entry?.ended(problemOf(failure));
       if (failure || retry) return { failure, lookAgain: retry ?? lookAgain, held };
     }
-    if (doomed.length === 0) return { failure: undefined, lookAgain, held };
-    const causes = this.#causesOf(set, doomed, alive.length);
+    if (toDelete.length === 0) return { failure: undefined, lookAgain, held };
+    const causes = this.#causesOf(set, toDelete, alive.length);
     log.info('Deleting machines', {
       set: set.metadata.name,
-      count: doomed.length,
+      count: toDelete.length,
       because: plan.because,
       causes: [...new Set(causes.values())],
-      machines: doomed.slice(0, MOST_NAMED).map(({ metadata }) => metadata.name),
+      machines: toDelete.slice(0, MOST_NAMED).map(({ metadata }) => metadata.name),
     });
-    const result = await this.#writer.delete(set, doomed, { pending, causes }, signal);
+    const result = await this.#writer.delete(set, toDelete, { pending, causes }, signal);
     const failure = failureOf('delete', result);
     entry?.ended(problemOf(failure));
     return { failure, lookAgain: result.changed ? again(1) : lookAgain, held };
@@ -281,12 +281,12 @@ export class SetReconciler {
     return { failure: failureOf('create', result), lookAgain: recorded ? undefined : again(BEHIND_MS) };
   }
 
-  #causesOf(set: MachineSet, doomed: readonly Machine[], alive: number): ReturnType<typeof deletionCauses> {
+  #causesOf(set: MachineSet, toDelete: readonly Machine[], alive: number): ReturnType<typeof deletionCauses> {
     const deployment = deploymentOf(set, this.#context);
     const { store } = this.#context.sets;
     const siblings = deployment ? store.byIndex(BY_CONTROLLER, deployment.metadata.uid) : [];
     const named = deployment ? scalerRequest(set, deployment).named : new Map<string, undefined>();
-    return deletionCauses(doomed, { set, deployment, siblings, named, alive });
+    return deletionCauses(toDelete, { set, deployment, siblings, named, alive });
   }
 
   /**
@@ -369,13 +369,13 @@ export class SetReconciler {
     const deleting = pending.settle(owned);
     const unanswered = new Set(pending.unanswered(owned));
     if (!this.#isProven()) return again(PROOF_MS);
-    const doomed = owned.filter(
+    const toDelete = owned.filter(
       (machine) =>
         machine.metadata.deletionTimestamp === undefined &&
         (!deleting.has(machine.metadata.uid) || unanswered.has(machine)),
     );
-    const causes = new Map(doomed.map(({ metadata }) => [metadata.name, DeletionCauses.OwnerDeleted]));
-    const result = await this.#writer.delete(set, doomed, { pending, causes }, signal);
+    const causes = new Map(toDelete.map(({ metadata }) => [metadata.name, DeletionCauses.OwnerDeleted]));
+    const result = await this.#writer.delete(set, toDelete, { pending, causes }, signal);
     const failure = failureOf('delete', result);
     const outcome = await this.#writeStatus(key, set, { failure: failure?.shown, held: [] }, signal);
     if (failure !== undefined) throw failure.error;

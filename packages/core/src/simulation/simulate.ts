@@ -273,7 +273,7 @@ class Run {
     const replaceable = new Set(repairs.go);
     let changed = false;
     for (const set of world.sets) {
-      const { create, doomed, because } = planReplicas({
+      const { create, toDelete, because } = planReplicas({
         set,
         machines: world.machinesOf(set),
         deleting: new Map(),
@@ -288,8 +288,8 @@ class Run {
         now: world.now,
       });
       if (create > 0) this.#make(set, create, because);
-      for (const machine of doomed) this.#delete(set, machine, because);
-      changed ||= create > 0 || doomed.length > 0;
+      for (const machine of toDelete) this.#delete(set, machine, because);
+      changed ||= create > 0 || toDelete.length > 0;
     }
     return changed;
   }

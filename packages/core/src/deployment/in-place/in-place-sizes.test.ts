@@ -233,8 +233,8 @@ test('surplus old machines are deleted as far as enough are available; unavailab
   // The deletion of an unavailable machine uses no budget.
   const idle = withMachines('old', 3, [...machinesOf(1, 'Running', 'o'), ...machinesOf(2, 'Unknown', 'u')]);
   expect(gone(full('new', 2), [idle])).toEqual({ old: 1 });
-  const unwell = withMachines('new', 3, [...machinesOf(2, 'Running', 'n'), ...machinesOf(1, 'Unknown', 'u')]);
-  expect(gone(unwell, [full('old', 2)])).toEqual({ old: 1 });
+  const unhealthy = withMachines('new', 3, [...machinesOf(2, 'Running', 'n'), ...machinesOf(1, 'Unknown', 'u')]);
+  expect(gone(unhealthy, [full('old', 2)])).toEqual({ old: 1 });
   // Machines above the size of a set are being deleted and are not available for long.
   expect(gone(full('new', 5, 2), [full('old', 2)])).toEqual({ old: 1 });
   expect(gone(full('new', 3), [full('old', 2)], { repairsFirst: true })).toEqual({});

@@ -9,7 +9,7 @@ import type { CallOutcome, MachineObservation, RunningCall, SettledCall } from '
 import { type Action, act, nextAt, type Plan, wait } from '../model/plan.ts';
 import { type Backoff, CREATE_RETRY, INITIALIZE_RETRY, retryAfter } from '../model/retry.ts';
 import { isSimilarStatus, type Operation, withOperation, withPhase } from '../model/status.ts';
-import { isCreation, planNote, withoutNote } from './never-made.ts';
+import { isCreation, planNote, withoutNote } from './never-created.ts';
 import { planOffering, refusedCapacity } from './offering.ts';
 
 /** Returns true until the creation has ended and the machine has a provider ID. */

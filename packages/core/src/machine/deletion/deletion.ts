@@ -8,7 +8,7 @@ import { isOutOfService } from '../../node/taints.ts';
 import { isHealthy } from '../../settings/conditions.ts';
 import { listed } from '../../values/texts.ts';
 import { millis } from '../../values/timestamps.ts';
-import { refusedUnsent, wasNeverMade } from '../creation/never-made.ts';
+import { lastCallWasNotSent, wasNeverCreated } from '../creation/never-created.ts';
 import { planHooks, withEvent } from '../hooks/hooks.ts';
 import { planSuccessor } from '../interruption/interruption.ts';
 import { heldBecause, isHeld } from '../model/breaker.ts';
@@ -173,7 +173,7 @@ function planDuringLookup(o: MachineObservation, { since }: RunningCall, now: Da
  * skips this check.
  */
 const endsWithoutClass = (o: MachineObservation): boolean =>
-  refusedUnsent(o) && (wasNeverMade(o) || (isForceDeletion(o.machine) && !o.machine.spec.providerID));
+  lastCallWasNotSent(o) && (wasNeverCreated(o) || (isForceDeletion(o.machine) && !o.machine.spec.providerID));
 
 /** The hint if it is unknown whether the machine has a VM. */
 const UNKNOWN_VM =
@@ -214,7 +214,7 @@ function planDrainHooks(o: MachineObservation, now: Date): Plan | undefined {
 
 /** Waits for the `before-delete` hooks of a machine that may have a VM. The Node is already drained. */
 function planDeleteHooks(o: MachineObservation, now: Date): Plan | undefined {
-  if (wasNeverMade(o)) return undefined;
+  if (wasNeverCreated(o)) return undefined;
   return planHooks(o, 'before-delete', now, (because, event) =>
     withEvent(say(o, operation(at('deleteVm', `${capitalized(because)}.`)), now), event),
   );
@@ -310,7 +310,7 @@ function planVm(o: MachineObservation, now: Date): Plan | undefined {
     return planDeleteHooks(o, now) ?? planKeeping(o, now) ?? act('the node is empty', { do: 'call', call: 'delete' });
   if (last.outcome.ok || last.outcome.error.code === 'NotFound') return undefined;
   const { error } = last.outcome;
-  if (endsWithoutClass(o)) return wasNeverMade(o) ? undefined : planForced(o, error, now);
+  if (endsWithoutClass(o)) return wasNeverCreated(o) ? undefined : planForced(o, error, now);
   const description = isTransient(error.code)
     ? `VM deletion failed due to - ${printMachineError(error)}. However, will re-try in the next resync.`
     : `VM deletion failed due to - ${printMachineError(error)}. Aborting operation.`;

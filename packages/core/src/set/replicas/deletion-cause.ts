@@ -34,10 +34,10 @@ export interface DeletionDecision {
 
 /**
  * Returns the cause of each deletion.
- * @param doomed The machines in the order of `planReplicas`: named ones, surplus ones, failed ones
+ * @param toDelete The machines in the order of `planReplicas`: named ones, surplus ones, failed ones
  */
 export function deletionCauses(
-  doomed: readonly Machine[],
+  toDelete: readonly Machine[],
   { set, deployment, siblings, named, alive }: DeletionDecision,
 ): ReadonlyMap<string, DeletionCause> {
   const isOld = deployment !== undefined && splitSets(deployment, siblings).current?.metadata.uid !== set.metadata.uid;
@@ -45,7 +45,7 @@ export function deletionCauses(
   const surplusCause = rolls ? DeletionCauses.Rollout : DeletionCauses.ScaleDown;
   let surplus = alive - (set.spec.replicas ?? 0);
   return new Map(
-    doomed.map((machine) => {
+    toDelete.map((machine) => {
       const { name } = machine.metadata;
       const isSurplus = surplus > 0;
       surplus -= 1;

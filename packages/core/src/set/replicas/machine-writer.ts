@@ -181,13 +181,13 @@ export class MachineWriter {
    */
   async delete(
     set: MachineSet,
-    doomed: readonly Machine[],
+    toDelete: readonly Machine[],
     { pending, causes }: Deletions,
     signal: AbortSignal,
   ): Promise<WriteResult> {
     const gone: string[] = [];
     let changed = 0;
-    const errors = await inParallel(doomed, PARALLEL, async (machine) => {
+    const errors = await inParallel(toDelete, PARALLEL, async (machine) => {
       if (await this.#deleteOne(machine, pending, signal)) gone.push(machine.metadata.name);
       else changed += 1;
     });

@@ -47,7 +47,7 @@ export function decideReplicas(
   if (journal === undefined) return { plan: planReplicas(snapshot) };
   const { seen, input } = recordedSet(snapshot);
   const plan = planReplicas(seen);
-  const { create, doomed, because } = plan;
+  const { create, toDelete, because } = plan;
   const entry = journal.record({
     kind: 'machineset',
     subject: subjectOf('MachineSet', snapshot.set),
@@ -57,7 +57,7 @@ export function decideReplicas(
     because,
     actions: [
       ...(create > 0 ? [`create ${create}`] : []),
-      ...(doomed.length > 0 ? [`delete ${doomed.map(({ metadata }) => metadata.name).join(', ')}`] : []),
+      ...(toDelete.length > 0 ? [`delete ${toDelete.map(({ metadata }) => metadata.name).join(', ')}`] : []),
     ],
   });
   return { plan, entry };

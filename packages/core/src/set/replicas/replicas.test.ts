@@ -50,7 +50,7 @@ const listed = (
 };
 
 describe('replicas', () => {
-  test.each<[title: string, given: SetSnapshot, create: number, doomed: number]>([
+  test.each<[title: string, given: SetSnapshot, create: number, toDelete: number]>([
     ['M-01 a missing machine is created', snapshot(3, machinesOf(2, 'Running')), 1, 0],
     ['M-03 a complete set does nothing', snapshot(3, machinesOf(3, 'Running')), 0, 0],
     [
@@ -179,13 +179,13 @@ describe('replicas', () => {
       0,
       1,
     ],
-  ])('%s', (_title, given, create, doomed) => {
+  ])('%s', (_title, given, create, toDelete) => {
     const plan = planReplicas(given);
-    expect([plan.create, plan.doomed.length]).toEqual([create, doomed]);
-    expect(plan.doomed.some((m) => m.metadata.labels?.[Labels.UpdateResult])).toBe(false);
+    expect([plan.create, plan.toDelete.length]).toEqual([create, toDelete]);
+    expect(plan.toDelete.some((m) => m.metadata.labels?.[Labels.UpdateResult])).toBe(false);
   });
 
-  test.each<[title: string, given: SetSnapshot, doomed: readonly string[]]>([
+  test.each<[title: string, given: SetSnapshot, toDelete: readonly string[]]>([
     ['is the surplus before it is marked', listed(1, { a: 0 }, {}), ['a']],
     ['is the surplus, also without a time', listed(1, { a: undefined }, {}), ['a']],
     ['deletes nothing without a surplus', listed(2, { a: 0 }, {}), []],
@@ -195,15 +195,15 @@ describe('replicas', () => {
     ['stays while the replicas will be reduced', listed(2, { a: 0 }, { marked: 0 }, true), []],
     ['stays if it was removed from the list', listed(2, {}, { marked: 0 }), []],
     ['is the surplus together with another one', listed(0, { a: 0 }, {}), ['a', 'b']],
-  ])('a machine on the list %s', (_title, given, doomed) => {
+  ])('a machine on the list %s', (_title, given, toDelete) => {
     const plan = planReplicas(given);
-    expect([plan.create, plan.doomed.map(({ metadata }) => metadata.name)]).toEqual([0, doomed]);
+    expect([plan.create, plan.toDelete.map(({ metadata }) => metadata.name)]).toEqual([0, toDelete]);
   });
 
   test('a named machine that the scale-down covers is the surplus, so the next one on the list stays', () => {
     const base = listed(2, { a: 0, b: undefined }, { marked: 0 });
     const plan = planReplicas({ ...base, machines: [...base.machines, machine('c', { phase: 'Running' })] });
-    expect(plan.doomed.map(({ metadata }) => metadata.name)).toEqual(['a']);
+    expect(plan.toDelete.map(({ metadata }) => metadata.name)).toEqual(['a']);
   });
 
   test('a plan without actions gives the reason', () => {
@@ -215,16 +215,16 @@ describe('replicas', () => {
   test('a deletion that the cache does not show yet is not replaced by another one [BUG-3]', () => {
     const machines = machinesOf(3, 'Running');
     const first = planReplicas(snapshot(2, machines));
-    const deleting = new Map(first.doomed.map(({ metadata }) => [metadata.uid, 'asked' as const]));
+    const deleting = new Map(first.toDelete.map(({ metadata }) => [metadata.uid, 'asked' as const]));
     const worse = machines.map((m, i) => (i === 2 ? machine('m2', { phase: 'Unknown' }) : m));
-    expect(planReplicas(snapshot(2, worse, { deleting })).doomed).toEqual([]);
+    expect(planReplicas(snapshot(2, worse, { deleting })).toDelete).toEqual([]);
   });
 
   test('no machine is created for a machine whose deletion got no answer', () => {
     const machines = machinesOf(2, 'Running');
     const state = (deletion: DeletionState) => snapshot(2, machines, { deleting: new Map([['uid-m0', deletion]]) });
-    expect(planReplicas(state('unanswered'))).toMatchObject({ create: 0, doomed: [] });
-    expect(planReplicas(state('asked'))).toMatchObject({ create: 1, doomed: [] });
+    expect(planReplicas(state('unanswered'))).toMatchObject({ create: 0, toDelete: [] });
+    expect(planReplicas(state('asked'))).toMatchObject({ create: 1, toDelete: [] });
   });
 
   test('a plan creates at most the missing machines, never creates and deletes together, and stays within the burst', () => {
@@ -245,10 +245,10 @@ describe('replicas', () => {
           );
           const plan = planReplicas(given);
           expect(plan.create).toBe(Math.min(Math.max(replicas - alive.length, 0), BURST));
-          expect(plan.create > 0 && plan.doomed.length > 0).toBe(false);
-          expect(plan.doomed.length).toBeLessThanOrEqual(BURST);
-          expect(plan.doomed.every((m) => alive.includes(m))).toBe(true);
-          expect(new Set(plan.doomed).size).toBe(plan.doomed.length);
+          expect(plan.create > 0 && plan.toDelete.length > 0).toBe(false);
+          expect(plan.toDelete.length).toBeLessThanOrEqual(BURST);
+          expect(plan.toDelete.every((m) => alive.includes(m))).toBe(true);
+          expect(new Set(plan.toDelete).size).toBe(plan.toDelete.length);
         },
       ),
     );

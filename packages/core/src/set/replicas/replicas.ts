@@ -35,12 +35,12 @@ export interface SetSnapshot {
 /** Number of machines to create, and the machines to delete. A plan never has both. */
 export interface ReplicaPlan {
   readonly create: number;
-  readonly doomed: readonly Machine[];
+  readonly toDelete: readonly Machine[];
   /** A sentence for logs and tests. */
   readonly because: string;
 }
 
-const nothing = (because: string): ReplicaPlan => ({ create: 0, doomed: [], because });
+const nothing = (because: string): ReplicaPlan => ({ create: 0, toDelete: [], because });
 
 /**
  * Returns the machines of the set that are not being deleted. A machine is being deleted if it has a deletion timestamp, or
@@ -83,7 +83,7 @@ export function planReplicas(snapshot: SetSnapshot): ReplicaPlan {
     }
     const create = Math.min(missing, BURST, snapshot.room ?? missing);
     if (create <= 0) return nothing(`${missing} missing, but terminating machines count towards the surge`);
-    return { create, doomed: [], because: `${missing} of ${wanted} missing` };
+    return { create, toDelete: [], because: `${missing} of ${wanted} missing` };
   }
   // To remove the surplus, the set deletes named machines first, even if others have a lower priority.
   const named = namedFirst(snapshot, removable);
@@ -92,11 +92,11 @@ export function planReplicas(snapshot: SetSnapshot): ReplicaPlan {
   const mayGo = (machine: Machine) =>
     !snapshot.lacksClass && (snapshot.replaceable?.has(machine) ?? mayDeleteFailed(machine, nodeAnnotations, now));
   const failed = removable.filter((machine) => isFailed(machine) && mayGo(machine));
-  const doomed = [...new Set([...named, ...surplus, ...failed])].slice(0, BURST);
-  if (doomed.length === 0) return nothing('the set has all its replicas');
+  const toDelete = [...new Set([...named, ...surplus, ...failed])].slice(0, BURST);
+  if (toDelete.length === 0) return nothing('the set has all its replicas');
   return {
     create: 0,
-    doomed,
+    toDelete,
     because: `${named.length} named, ${surplus.length} surplus, ${failed.length} failed of ${alive.length}`,
   };
 }

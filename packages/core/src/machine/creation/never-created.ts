@@ -9,14 +9,14 @@ const isNoted = ({ metadata }: Machine): boolean => metadata.annotations?.[Annot
  * the Machine was created while this process was the leader, and this process sent no call. A machine of an earlier process
  * or of the original may have a VM.
  */
-export function wasNeverMade(o: MachineObservation): boolean {
+export function wasNeverCreated(o: MachineObservation): boolean {
   const { machine, calls } = o;
   if (machine.spec.providerID || calls.createSent || calls.running?.kind === 'create') return false;
   return isNoted(machine) || o.inherited === false;
 }
 
 /** Returns true if the class or its Secrets are invalid, so the cloud got no request. */
-export const refusedUnsent = ({ calls: { last } }: MachineObservation): boolean =>
+export const lastCallWasNotSent = ({ calls: { last } }: MachineObservation): boolean =>
   last !== undefined && !last.outcome.ok && last.outcome.error.unsent;
 
 /**
@@ -24,7 +24,7 @@ export const refusedUnsent = ({ calls: { last } }: MachineObservation): boolean 
  * its class.
  */
 export function planNote(o: MachineObservation): Plan | undefined {
-  if (!refusedUnsent(o) || isNoted(o.machine) || !wasNeverMade(o)) return undefined;
+  if (!lastCallWasNotSent(o) || isNoted(o.machine) || !wasNeverCreated(o)) return undefined;
   const annotations = { [Annotations.NoCreateCall]: TRUE_LOWER };
   return act('no create call was sent', { do: 'annotate', annotations });
 }

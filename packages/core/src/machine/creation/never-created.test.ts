@@ -5,7 +5,7 @@ import type { CallMemory, MachineObservation } from '../model/observation.ts';
 import { act } from '../model/plan.ts';
 import { see } from '../test-dying.ts';
 import { machine, NOON } from '../testing.ts';
-import { isCreation, planNote, refusedUnsent, wasNeverMade, withoutNote } from './never-made.ts';
+import { isCreation, lastCallWasNotSent, planNote, wasNeverCreated, withoutNote } from './never-created.ts';
 
 const NOTE = { annotations: { [Annotations.NoCreateCall]: 'true' } };
 const failed = (unsent: boolean): CallMemory => ({
@@ -23,7 +23,7 @@ const succeeded: CallMemory = {
 const born = (parts: Parameters<typeof machine>[0] = {}, change: Partial<MachineObservation> = {}) =>
   see(machine(parts), change);
 
-test.each<[what: string, observation: MachineObservation, neverMade: boolean]>([
+test.each<[what: string, observation: MachineObservation, neverCreated: boolean]>([
   ['was created while this process is the leader', born({}, { inherited: false }), true],
   ['came before', born({}, { inherited: true }), false],
   ['was created at an unknown time', born(), false],
@@ -40,8 +40,8 @@ test.each<[what: string, observation: MachineObservation, neverMade: boolean]>([
     born({ metadata: NOTE }, { calls: { running: { kind: 'delete', since: NOON } } }),
     true,
   ],
-])('for a machine that %s, it is known whether a create call was sent', (_what, observation, neverMade) => {
-  expect(wasNeverMade(observation)).toBe(neverMade);
+])('for a machine that %s, it is known whether a create call was sent', (_what, observation, neverCreated) => {
+  expect(wasNeverCreated(observation)).toBe(neverCreated);
 });
 
 test.each<[what: string, calls: CallMemory, unsent: boolean]>([
@@ -52,7 +52,7 @@ test.each<[what: string, calls: CallMemory, unsent: boolean]>([
 ])(
   '%s: it is known whether the class or Secrets were refused before a request to the cloud',
   (_what, calls, unsent) => {
-    expect(refusedUnsent(born({}, { calls }))).toBe(unsent);
+    expect(lastCallWasNotSent(born({}, { calls }))).toBe(unsent);
   },
 );
 
