@@ -111,7 +111,7 @@ function value(member: Member, node: Node, path: string): readonly string[] {
     if (!pattern) return [`${path}: unknown type: ${type}`];
     return node.children.length === 0 && pattern.test(node.text)
       ? []
-      : [`${path}: ${node.text || 'elements'} is not a simple type ${type}`];
+      : [`${path}: ${node.text || 'elements'} does not have the type ${type}`];
   }
   if (type[0] === 3) return structure(type, node, path);
   return node.children.flatMap((item, i) => {

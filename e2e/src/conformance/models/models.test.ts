@@ -449,8 +449,8 @@ test('an unknown field or a field of another type is reported', () => {
     '<DescribeInstancesResponse xmlns="x"><requestId>r</requestId><reservationSet><item><reservationID>r</reservationID><instancesSet><item><instanceState><code>on</code></instanceState><ebsOptimized>maybe</ebsOptimized></item></instancesSet></item></reservationSet></DescribeInstancesResponse>';
   expect(ec2Differences('DescribeInstances', parseXml(xml))).toEqual([
     'DescribeInstances.reservationSet[0].reservationID: is not a field of Reservation',
-    'DescribeInstances.reservationSet[0].instancesSet[0].instanceState.code: on is not a simple type 1',
-    'DescribeInstances.reservationSet[0].instancesSet[0].ebsOptimized: maybe is not a simple type 2',
+    'DescribeInstances.reservationSet[0].instancesSet[0].instanceState.code: on does not have the type 1',
+    'DescribeInstances.reservationSet[0].instancesSet[0].ebsOptimized: maybe does not have the type 2',
   ]);
   expect(() => parseXml('<a><b></a>')).toThrow();
 });

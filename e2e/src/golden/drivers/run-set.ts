@@ -52,7 +52,7 @@ async function playOne(read: ReadCase, play: PlayCase): Promise<string | undefin
     const { recorded } = read;
     return isPlayable(recorded) ? await play(withSpec(recorded)) : refusalMissing(recorded);
   } catch (thrown) {
-    return `cannot be played: ${errorText(thrown)}`;
+    return `this recorded case cannot be replayed: ${errorText(thrown)}`;
   }
 }
 

@@ -99,7 +99,7 @@ export const DEPLOYMENT_CONDITIONS = {
       },
       MachineDeploymentStateSync: {
         status: 'True',
-        means: 'The MachineSet has the label `freeze` without a reason.',
+        means: 'The MachineSet has the label `freeze`, but no condition explains it.',
         help: 'Runbook McmSetFrozen.',
       },
     },

@@ -58,7 +58,7 @@ export const creation: readonly Scenario[] = [
       const mine = (await stage.listed()).filter((vm) => vm.machineName === machine.metadata.name);
       expect(
         mine.length === 1 && mine[0]?.providerId === providerId,
-        `the listing must contain ${providerId} for ${machine.metadata.name} unchanged, but it contains ${JSON.stringify(mine)}`,
+        `the listing must return the provider ID ${providerId} for ${machine.metadata.name}, but it returns ${JSON.stringify(mine)}`,
       );
     },
   },

@@ -46,7 +46,7 @@ class Pieces<T> {
 }
 
 /**
- * The discovery and OpenAPI documents. After a change of a kind, the documents of its group version are created again.
+ * The discovery and OpenAPI documents. When a kind of the API changes, the documents of its group version are built again.
  * Documents about all kinds consist of the cached parts.
  */
 export class ApiDocuments {

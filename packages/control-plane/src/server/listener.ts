@@ -187,7 +187,7 @@ export async function listen(handler: Pick<Handler, 'handle'>, options: ListenOp
   });
   server.on('request', (message: IncomingMessage, response: NodeResponse) => {
     message.socket.setNoDelay(true);
-    // A client may disconnect during its answer.
+    // A client may disconnect while the server sends the response.
     response.on('error', () => response.destroy());
     void handler.handle(fromNode(message, response)).then((answer) => {
       if (!response.destroyed) send(answer, response);

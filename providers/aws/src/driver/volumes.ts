@@ -9,7 +9,7 @@ const text = (source: unknown, field: string): string | undefined => {
 };
 
 /**
- * The EBS ID of a volume: from the in-tree source if there is one, even with an invalid ID, otherwise from the CSI driver.
+ * The EBS ID of a volume. An in-tree source takes precedence, also if its ID is invalid. Without one, the CSI source has the ID.
  */
 export function volumeIdOf(source: VolumeSource | null): string | undefined {
   if (source?.awsElasticBlockStore) return inTreeId(text(source.awsElasticBlockStore, 'volumeID') ?? '');

@@ -43,7 +43,7 @@ export interface MachineChange {
 export interface Vacancies {
   /** Receives the names of existing machines that this set does not control. */
   readonly taken: Set<string>;
-  /** Names of creations without an answer. Their results are unknown. */
+  /** Names of machines whose create request got no response. Whether they exist is unknown. */
   readonly unanswered: Set<string>;
   readonly lost: LostReplicas;
   /** What the lost machines had reached. The first new machines replace them. */
