@@ -1,6 +1,6 @@
 import type { ResourceKind } from './model.ts';
 
-/** The name of a request for fault rules, in the format `METHOD kind`. */
+/** The name that fault rules use for a request, in the format `METHOD kind`. */
 export interface Label {
   readonly method: string;
   readonly kind:

@@ -21,7 +21,7 @@ const HELP: Readonly<Record<string, Help>> = {
   down: { examples: [['mcm down', 'stops the instance in .mcm']] },
   status: {
     examples: [
-      ['mcm status', 'prints prints the status of the instance in .mcm'],
+      ['mcm status', 'prints the status of the instance in .mcm'],
       ['mcm status -o json', 'prints JSON'],
     ],
   },
@@ -30,7 +30,7 @@ const HELP: Readonly<Record<string, Help>> = {
       ['mcm logs --follow', 'prints the merged logs of all programs until Ctrl-C'],
       [
         'mcm logs machine-controller-manager --level warn --tail 50',
-        'prints prints the last 50 warnings and errors of one program',
+        'prints the last 50 warnings and errors of one program',
       ],
       ['mcm logs --machine NAME -o json', 'prints the log lines about one machine as JSON, one object on each line'],
     ],
@@ -68,7 +68,7 @@ const HELP: Readonly<Record<string, Help>> = {
   },
   'rollout history': {
     examples: [
-      ['mcm rollout history workers', 'lists lists revisions with their sets, classes and machines'],
+      ['mcm rollout history workers', 'lists revisions with their sets, classes and machines'],
       ['mcm rollout history workers --revision 3', 'prints the template of revision 3'],
     ],
   },
@@ -88,20 +88,20 @@ const HELP: Readonly<Record<string, Help>> = {
   plan: {
     examples: [
       ['mcm plan -f workers.yaml', 'shows the order of machines, the duration, and blockers of the rollout'],
-      ['mcm plan -f workers.yaml -o wide', 'shows shows also the reason for each step'],
+      ['mcm plan -f workers.yaml -o wide', 'shows also the reason for each step'],
       ['mcm plan -f workers.yaml --join-time 3m --drain-time 10m', 'uses other estimates of durations'],
     ],
   },
   tree: {
     examples: [
-      ['mcm tree', 'shows shows all machine objects of the namespace'],
+      ['mcm tree', 'shows all machine objects of the namespace'],
       ['mcm tree workers -o wide', 'shows one deployment with classes, VMs and zones'],
-      ['mcm tree --context prod -n machines', 'uses uses another context of the kubeconfig'],
+      ['mcm tree --context prod -n machines', 'uses another context of the kubeconfig'],
     ],
   },
   events: {
     examples: [
-      ['mcm events', 'lists lists events of all machines and their owners, oldest first'],
+      ['mcm events', 'lists events of all machines and their owners, oldest first'],
       [
         'mcm events machinedeployment/workers',
         'lists events of a deployment, its sets and machines, including deleted machines',
@@ -150,13 +150,10 @@ const HELP: Readonly<Record<string, Help>> = {
       ['mcm install --provider aws -n machines', 'applies them'],
     ],
   },
-  'provider new': { examples: [['mcm provider new hetzner', 'creates creates a package in the folder hetzner']] },
+  'provider new': { examples: [['mcm provider new hetzner', 'creates a package in the folder hetzner']] },
   'config render': {
     examples: [
-      [
-        'mcm config render pools/ --pool worker',
-        'prints prints the configuration that the nodes of one pool would get',
-      ],
+      ['mcm config render pools/ --pool worker', 'prints the configuration that the nodes of one pool would get'],
     ],
   },
   'config diff': {
@@ -171,9 +168,9 @@ const HELP: Readonly<Record<string, Help>> = {
     ],
   },
   'config explain': {
-    examples: [['mcm config explain pool/worker', 'explains explains the state of each node, with hints']],
+    examples: [['mcm config explain pool/worker', 'explains the state of each node, with hints']],
   },
-  version: { examples: [['mcm version', 'prints prints the version of this command']] },
+  version: { examples: [['mcm version', 'prints the version of this command']] },
 };
 
 /** The commands without subcommands, with their full names. */
@@ -225,7 +222,7 @@ export function addHelp(program: Command): void {
   pointToHelp(program, program.name());
 }
 
-/** Prints only a reference after a usage error. The whole help would scroll the error off the screen. */
+/** After a usage error, prints how to get the help. The whole help would scroll the error off the screen. */
 function pointToHelp(command: Command, path: string): void {
   reportRefusals(command, 'mcm').showHelpAfterError(`see: ${path} --help`);
   for (const child of command.commands) pointToHelp(child, `${path} ${child.name()}`);

@@ -52,7 +52,7 @@ export function addRollout(program: Command, environment: CommandEnvironment): v
     'undo',
   );
   withOutput(action('history', 'list the revisions; a * marks the current one'))
-    .option('--revision <revision>', 'print prints the template of revision 3', revisionNumber)
+    .option('--revision <revision>', 'print the template of this revision', revisionNumber)
     .action(async (words: string[], flags: HistoryFlags) => {
       const { reportHistory } = await import('./run.ts');
       await reportHistory(deploymentName(words), flags, environment);

@@ -106,7 +106,7 @@ export const DEPLOYMENT_CONDITIONS = {
   },
   InvalidSpec: {
     means:
-      'The spec is invalid. Without this problem, the condition is absent. The original does not have this condition.',
+      'The spec is invalid. Without this problem, the condition is absent. The original MCM does not have this condition.',
     reasons: {
       ValidationFailed: INVALID_FIELD,
       SelectingAll: {
@@ -124,7 +124,7 @@ export const DEPLOYMENT_CONDITIONS = {
   },
   RolloutBlocked: {
     means:
-      'The rollout is blocked and needs an action of a user. Without this problem, the condition is absent. The original does not have this condition.',
+      'The rollout is blocked and needs an action of a user. Without this problem, the condition is absent. The original MCM does not have this condition.',
     reasons: {
       PausedOnFailure: {
         status: 'True',
@@ -161,7 +161,7 @@ export const DEPLOYMENT_CONDITIONS = {
   },
   Ready: {
     means:
-      'Whether all machines have the current template and are available, for tools that wait for an object. It exists only with the flag `--ready-condition`. The original does not have this condition.',
+      'Whether all machines have the current template and are available, for tools that wait for an object. It exists only with the flag `--ready-condition`. The original MCM does not have this condition.',
     reasons: {
       Complete: { status: 'True', means: 'All machines have the current template and are available.' },
       Incomplete: { status: 'False', means: 'Machines are missing, not available, or of an older template.' },
@@ -170,7 +170,7 @@ export const DEPLOYMENT_CONDITIONS = {
   },
   Stalled: {
     means:
-      'The deployment does not become ready without a change by a user. It exists only with the flag `--ready-condition`, and only during the problem. The original does not have this condition.',
+      'The deployment does not become ready without a change by a user. It exists only with the flag `--ready-condition`, and only during the problem. The original MCM does not have this condition.',
     reasons: {
       InvalidSpec: {
         status: 'True',
@@ -191,7 +191,7 @@ export const DEPLOYMENT_CONDITIONS = {
   },
   RolloutWaiting: {
     means:
-      'The rollout waits for its window, for the end of a freeze, or for nodes that postpone it. Without this problem, the condition is absent. The original does not have this condition.',
+      'The rollout waits for its window, for the end of a freeze, or for nodes that postpone it. Without this problem, the condition is absent. The original MCM does not have this condition.',
     reasons: {
       OutsideWindow: {
         status: 'True',
@@ -218,12 +218,12 @@ export const DEPLOYMENT_CONDITIONS = {
   },
   ReplacementHeld: {
     means:
-      'Failed machines are not replaced. Without this problem, the condition is absent. The original does not have this condition.',
+      'Failed machines are not replaced. Without this problem, the condition is absent. The original MCM does not have this condition.',
     reasons: { ManyMachinesUnreachable: SILENT_TOGETHER },
   },
   InputIgnored: {
     means:
-      'The manager ignores an invalid field or annotation and applies the rest. Without this problem, the condition is absent. The original does not have this condition.',
+      'The manager ignores an invalid field or annotation and applies the rest. Without this problem, the condition is absent. The original MCM does not have this condition.',
     reasons: {
       AnnotationNotUnderstood: {
         status: 'True',
@@ -257,12 +257,12 @@ export const SET_CONDITIONS = {
   },
   InvalidSpec: {
     means:
-      'The spec is invalid. Without this problem, the condition is absent. The original does not have this condition.',
+      'The spec is invalid. Without this problem, the condition is absent. The original MCM does not have this condition.',
     reasons: { ValidationFailed: INVALID_FIELD, ClassNotFound: CLASS_NOT_FOUND },
   },
   ReplacementHeld: {
     means:
-      'Failed machines of a set outside a deployment are not replaced. Without this problem, the condition is absent. The original does not have this condition.',
+      'Failed machines of a set outside a deployment are not replaced. Without this problem, the condition is absent. The original MCM does not have this condition.',
     reasons: { ManyMachinesUnreachable: SILENT_TOGETHER },
   },
 } as const satisfies Readonly<Record<MachineSetConditionType, ConditionMeaning>>;

@@ -66,7 +66,7 @@ export class EvidenceKeeper {
     void this.#lane
       .run((leave) => this.#keep(machine, failure, leave))
       .catch((error: unknown) =>
-        log.warn('Evidence of a failure not stored', { machine: machine.metadata.name, error: errorText(error) }),
+        log.warn('Cannot store the evidence of a failure', { machine: machine.metadata.name, error: errorText(error) }),
       )
       .finally(() => {
         this.#running--;

@@ -46,8 +46,8 @@ export interface ElectionOptions {
   readonly settings?: Readonly<Record<string, unknown>>;
   /**
    * Whether the process watches the Lease of another candidate, to acquire it as soon as it is released. It needs the verb
-   * `watch`, which the roles of the original have. By default, the process reads the Lease every `retryMs` times 1 to 2.2,
-   * like client-go.
+   * `watch`, which the roles of the original have. By default, it waits `retryMs`, multiplied by a random factor from
+   * 1 to 2.2, between two reads of the Lease, like client-go.
    */
   readonly follow?: boolean;
 }

@@ -89,7 +89,7 @@ export const CONTROLLERS: BoardSpec = {
         timeseries(
           'Event loop delay',
           's',
-          'With more than a second at the 99th percentile, a leader may lose its Lease.',
+          'If the 99th percentile of the delay is above one second, a leader may lose its Lease.',
           ['max by (pod, container, quantile) (nodejs_eventloop_delay_seconds)', '{{container}} {{quantile}}'],
         ),
         timeseries('Garbage collection', 's', 'Seconds of garbage collection per second.', [
