@@ -59,7 +59,7 @@ export const AWS_LOGINS: readonly Case[] = [
     secret: ownKeys,
     event:
       /^CredentialsRefused: .*neither the Secret nor the controller has keys; set the keys, or give the controller a role.*data\.providerAccessKeyId/,
-    says: /set the keys or give the controller a role/,
+    says: /set the keys, or give the controller a role/,
   },
   {
     what: 'a controller with keys that the cloud refuses',

@@ -30,5 +30,5 @@ const target: ConformanceTarget = {
 };
 
 test.each(SCENARIOS.map(({ name }) => name))('the Azure driver conforms: %s', (name) =>
-  proves(target, name, ['initialize']),
+  proves(target, name, ['initialize', 'interruption', 'interruption: wait']),
 );

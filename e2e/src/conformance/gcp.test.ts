@@ -32,7 +32,7 @@ const target: ConformanceTarget = {
 };
 
 test.each(SCENARIOS.map(({ name }) => name))('the GCP driver conforms: %s', (name) =>
-  proves(target, name, ['initialize']),
+  proves(target, name, ['initialize', 'interruption', 'interruption: wait']),
 );
 
 /**
@@ -54,8 +54,8 @@ describe.skipIf(!server)('on gcplocal', () => {
         machines: 3,
         listed: 3,
       },
-      // The driver has no `initialize`, and gcplocal returns all instances on one page.
-      { skipped: ['initialize', 'listing over all pages'] },
+      // The driver has no `initialize` and no notices, and gcplocal returns all instances on one page.
+      { skipped: ['initialize', 'listing over all pages', 'interruption', 'interruption: wait'] },
     ),
   );
 });
