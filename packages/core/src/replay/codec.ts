@@ -1,4 +1,4 @@
-import type { MachineCode } from '@mcm/api';
+import { Annotations, type MachineCode } from '@mcm/api';
 import type { KubeObject } from '@mcm/kube';
 import { MachineError } from '../driver/contract/errors.ts';
 
@@ -17,8 +17,11 @@ const DEEPEST = 100;
 export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The annotation of kubectl with a copy of the whole object. No decision reads it. */
-const COPY = 'kubectl.kubernetes.io/last-applied-configuration';
+/** The annotations without the one of kubectl that copies the whole object. No decision reads it. */
+export function withoutCopy(annotations: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const { [Annotations.LastAppliedConfiguration]: _copy, ...kept } = annotations;
+  return kept;
+}
 
 const isObject = (value: object): value is KubeObject =>
   'metadata' in value && 'kind' in value && isRecord(value.metadata) && typeof value.metadata.uid === 'string';
@@ -33,9 +36,11 @@ function relevant(object: KubeObject): object {
     annotations,
     ...metadata
   }: KubeObject['metadata'] & { managedFields?: unknown } = object.metadata;
-  const { [COPY]: _copy, ...kept } = annotations ?? {};
   const { providerSpec: _spec, ...rest }: KubeObject & { providerSpec?: unknown } = object;
-  return { ...rest, metadata: annotations === undefined ? metadata : { ...metadata, annotations: kept } };
+  return {
+    ...rest,
+    metadata: annotations === undefined ? metadata : { ...metadata, annotations: withoutCopy(annotations) },
+  };
 }
 
 /**

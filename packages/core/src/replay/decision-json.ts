@@ -1,6 +1,6 @@
 import type { KubeObject } from '@mcm/kube';
 import { MachineError } from '../driver/contract/errors.ts';
-import { isRecord, type Json } from './codec.ts';
+import { isRecord, type Json, withoutCopy } from './codec.ts';
 
 /** Kinds of objects that are represented by their names in a decision. */
 const NAMED: ReadonlySet<string> = new Set(['Machine', 'Node', 'MachineClass']);
@@ -24,7 +24,8 @@ export function decisionJson(value: unknown): Json {
   if (value instanceof Error) return `${value.name}: ${value.message}`;
   if (!isObject(value)) return fields(Object.entries(value));
   if (NAMED.has(value.kind)) return `${value.kind}/${value.metadata.name}`;
-  const { name, labels, annotations, finalizers } = value.metadata;
+  const { name, labels, finalizers } = value.metadata;
+  const annotations = value.metadata.annotations && withoutCopy(value.metadata.annotations);
   return fields(Object.entries({ kind: value.kind, name, labels, annotations, finalizers, spec: value.spec }));
 }
 

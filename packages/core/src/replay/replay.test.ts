@@ -68,6 +68,20 @@ test('the decisions about a rollout with a failed machine are repeated without a
   expect(replayed(journal)).toEqual({ repeated: journal.size, differences: [], problems: [] });
 });
 
+test('a rollback of a deployment that kubectl apply wrote is repeated without a difference', async () => {
+  const journal = testJournal();
+  await using world = await World.start(startControlPlane, { journal });
+  const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': '{"spec":{"replicas":2}}' };
+  await world.deploy(2, rolling(1, 1), { annotations });
+  await world.until(() => world.complete(), 3_600);
+  await world.changeClass('large');
+  await world.until(() => world.complete(), 3_600);
+  await world.change({ spec: { rollbackTo: { revision: 1 } } });
+  await world.until(() => world.complete(), 3_600);
+  expect(journal.entries().map(({ because }) => because)).toContainEqual(expect.stringMatching(/^Rolled back/));
+  expect(replayed(journal)).toEqual({ repeated: journal.size, differences: [], problems: [] });
+});
+
 test('the decisions about an orphan VM and the drain of its Node are repeated without a difference', async () => {
   const journal = testJournal();
   const rig = await startRig({ eventTtlMs: 0, controller: { journal } });
