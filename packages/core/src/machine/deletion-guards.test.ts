@@ -1,7 +1,7 @@
 import { Annotations, type Machine } from '@mcm/api';
 import { expect, test } from 'vitest';
-import { NO_DRAIN_MEMORY } from '../drain/model/observation.ts';
-import { budget } from '../drain/testing.ts';
+import { type DrainObservation, NO_DRAIN_MEMORY } from '../drain/model/observation.ts';
+import { budget, look } from '../drain/testing.ts';
 import { MachineError } from '../driver/contract/errors.ts';
 import { planDeletion } from './deletion/deletion.ts';
 import type { CallKind, CallMemory, MachineObservation } from './model/observation.ts';
@@ -11,6 +11,7 @@ import {
   described,
   dying,
   emptyDrain,
+  failedCall,
   nodeless,
   OUT_OF_SERVICE,
   pod,
@@ -78,6 +79,12 @@ test.each<[what: string, observation: MachineObservation, actions: string[]]>([
     see(dying(terminating(T1), { labels: {} })),
     ['labelNode'],
   ],
+  ['the same, and its VM is already deleted', see(dying(terminating(T5), { labels: {} })), ['releaseNode']],
+  [
+    'a drain that began without the name of a Node does not look it up again',
+    { ...nodeless, machine: dying(terminating(T2), { labels: {} }) },
+    ['call delete'],
+  ],
   ['no lookup during a delete', { ...nodeless, calls: running('delete', 0) }, []],
   ['nor after it', { ...nodeless, calls: vmGone }, ['removeFinalizer']],
   ['the cloud returns the node name', { ...nodeless, calls: answered('fakeNode-0') }, ['labelNode']],
@@ -137,6 +144,12 @@ test.each<[what: string, observation: MachineObservation, actions: string[]]>([
     ['releaseNode'],
   ],
   [
+    'without a Node no volume is awaited',
+    without(see(dying(terminating(T5)), { drain: attachedBy('live') }), 'node'),
+    ['removeFinalizer'],
+  ],
+  ['without a view of the drain no volume is awaited', without(see(dying(terminating(T5))), 'drain'), ['releaseNode']],
+  [
     'after a restart the time limit of volumes starts with the status',
     see(dying(terminating(T5)), { drain: attachedBy('live') }),
     ['markOutOfService'],
@@ -153,6 +166,20 @@ test.each<[what: string, observation: MachineObservation, actions: string[]]>([
   ],
 ])('%s', (_what, observation, actions) => {
   expect(verbs(planDeletion(observation, NOON).actions)).toEqual(actions);
+});
+
+test.each([
+  ['the Node refers to the machine', see(dying(terminating(T1), { labels: {} }))],
+  ['the cloud returns it', { ...nodeless, calls: answered('fakeNode-0') }],
+])('the label gets the name of the Node: %s', (_what, observation) => {
+  expect(planDeletion(observation, NOON).actions).toEqual([{ do: 'labelNode', nodeName: 'fakeNode-0' }]);
+});
+
+test.each([T1, T2])('a wait for permissions keeps the step in the status, so that no step is repeated: %s', (step) => {
+  const o = see(dying(terminating(step)), { nodesUnseen: 'stale' });
+  expect(described(planDeletion(o, NOON).actions)).toBe(
+    `Drain failed due to - the pods of the node cannot be read: stale. Will retry in next sync. ${step}`,
+  );
 });
 
 test('a machine with almost no fields is still deleted', () => {
@@ -176,6 +203,19 @@ test('a deletion without a node name reports that nothing was drained, and then 
   expect(plan.next).toEqual({ kind: 'wait' });
   const unlabelled = { ...nodeless, machine: going(), calls: running('delete', -3_000) };
   expect(described(planDeletion(unlabelled, NOON).actions)).toMatch(/^Skipping drain/);
+  expect(described(planDeletion({ ...unlabelled, hasTarget: false }, NOON).actions)).toMatch(
+    /^Running without target cluster/,
+  );
+});
+
+test('a retry in progress does not overwrite the error of the last deletion in the status', () => {
+  const error = 'VM deletion failed due to - quota. However, will re-try in the next resync. Initiate VM deletion';
+  const o = see(dying(terminating(error)), { calls: running('delete', -4_000) });
+  expect(planDeletion(o, NOON)).toMatchObject({
+    actions: [],
+    next: { kind: 'wait' },
+    because: 'the VM is being deleted',
+  });
 });
 
 test('a failed call keeps the last known state of the VM', () => {
@@ -192,16 +232,21 @@ test('the wait for volumes has a time limit, also after a restart', () => {
   expect(verbs(planDeletion(o, later(120_000)).actions)).toEqual(['releaseNode']);
 });
 
-test('the first status names what the drain must wait for', () => {
+test.each<[what: string, drain: DrainObservation, description: string]>([
+  ['a pod to evict', withPod, `Evicting default/a. ${T2}`],
+  ['a pod to delete', { ...withPod, forced: true }, `Evicting default/a. ${T2}`],
+  ['a terminating pod', { ...emptyDrain, pods: [pod({ dueAt: later(30_000) })] }, `Evicting default/a. ${T2}`],
+  ['nothing', emptyDrain, T1],
+])('the first status names what the drain must wait for: %s', (_what, drain, description) => {
   const fresh = dying({ currentStatus: { phase: 'Running' } });
-  expect(described(planDeletion(see(fresh, { drain: withPod }), NOON).actions)).toBe(`Evicting default/a. ${T2}`);
-  expect(described(planDeletion(see(fresh), NOON).actions)).toBe(T1);
+  expect(described(planDeletion(see(fresh, { drain }), NOON).actions)).toBe(description);
 });
 
 test.each(['create', 'status'] as const)('a %s in progress is reported after exactly 3 s', (kind) => {
-  const o = { ...nodeless, calls: running(kind, -3_000) };
-  expect(verbs(planDeletion(o, NOON).actions)).toEqual(['writeStatus']);
-  expect(planDeletion(o, NOON).next).toEqual({ kind: 'wait' });
+  const plan = planDeletion({ ...nodeless, calls: running(kind, -3_000) }, NOON);
+  expect(verbs(plan.actions)).toEqual(['writeStatus']);
+  expect(plan.next).toEqual({ kind: 'wait' });
+  expect(plan.because).toContain(`the driver's ${kind} call is in progress`);
 });
 
 test.each([
@@ -253,10 +298,26 @@ test('an unknown VM is reported with the two possible actions', () => {
   expect(described(reported(going(), unsent('status')))).toMatch(
     /^It is unknown whether the machine has a VM\. Correct the class or Secret, or set the label force-deletion=true\. /,
   );
+  const left =
+    'Machine machine-0 is deleted by force-deletion, and its VM may be left behind. Its class is unusable: spec.region is missing';
   expect(reported(going({ labels: FORCED }), unsent('delete'))).toMatchObject([
-    { do: 'writeStatus', event: { type: 'Warning', reason: 'VMUnknown' } },
+    {
+      do: 'writeStatus',
+      status: { lastOperation: { description: `${left} Initiate node object deletion` } },
+      event: { type: 'Warning', reason: 'VMUnknown', message: left },
+    },
   ]);
   expect(described(reported(going(), unsent('delete')))).toMatch(/^VM deletion failed due to - /);
+});
+
+test.each(['status', 'delete'] as const)('force-deletion does not skip a %s that the cloud refused', (kind) => {
+  const refused = { ...nodeless, machine: going({ labels: FORCED }), calls: failedCall(kind, 'Internal') };
+  const text = described(planDeletion(refused, NOON).actions) ?? '';
+  expect(text).toContain('[boom]');
+  const lastOperation = { description: text, state: 'Failed', type: 'Delete', lastUpdateTime: at(0) } as const;
+  const said = going({ labels: FORCED });
+  const plan = planDeletion({ ...refused, machine: { ...said, status: { ...said.status, lastOperation } } }, NOON);
+  expect(plan).toMatchObject({ actions: [], next: { kind: 'waitUntil' } });
 });
 
 test.each<[what: string, attachments: typeof emptyDrain.attachments, actions: string[]]>([
@@ -267,6 +328,7 @@ test.each<[what: string, attachments: typeof emptyDrain.attachments, actions: st
   ],
   ['one that only the node reports', [{ volume: 'pv', deleting: false }], ['writeStatus']],
   ['one without a UID', [{ name: 'va', volume: 'pv', deleting: false }], ['writeStatus']],
+  ['one without a name', [{ uid: 'uid-va', volume: 'pv', deleting: false }], ['writeStatus']],
 ])('an attachment to a VM that is gone: %s', (_what, attachments, actions) => {
   const o = see(dying(terminating(T5)), {
     drain: { ...emptyDrain, attachments },
@@ -277,6 +339,19 @@ test.each<[what: string, attachments: typeof emptyDrain.attachments, actions: st
   expect(verbs(plan.actions)).toEqual(actions);
   if (actions.includes('deleteAttachments'))
     expect(plan.actions).toEqual([{ do: 'deleteAttachments', attachments: [{ name: 'va', uid: 'uid-va' }] }]);
+});
+
+test('the deletion of an attachment is requested once', () => {
+  const memory = { ...NO_DRAIN_MEMORY, detachRequested: new Set(['uid-va']) };
+  const o = see(dying(terminating(T5)), {
+    drain: { ...attachedBy('live'), memory },
+    node: cordoned({}, OUT_OF_SERVICE),
+    calls: vmGone,
+  });
+  const plan = planDeletion(o, NOON);
+  expect(verbs(plan.actions)).toEqual(['writeStatus']);
+  expect(plan.because).toBe('VM deletion was successful. Waiting: volumes are still attached: pv.');
+  expect(plan.next).toEqual({ kind: 'waitUntil', instant: later(60_000) });
 });
 
 test('each volume that is still attached is reported once, in order', () => {
@@ -309,6 +384,29 @@ test('a policy that keeps the VM is noted once at the end of the drain timeout',
   expect(verbs(look({ [Annotations.Undrained]: 'Quarantine' }))).toEqual(['annotate']);
   const bare = see(going({ labels: { node: 'fakeNode-0' } }), { drain });
   expect(verbs(planDeletion(bare, NOON).actions)).toEqual(['annotate']);
+});
+
+test.each<[what: string, drain: DrainObservation, because: string]>([
+  ['its pods', { ...emptyDrain, pods: [pod({ dueAt: later(30_000) })] }, '1 pods are terminating'],
+  [
+    'an interrupted watch',
+    { ...emptyDrain, podsUnproven: true },
+    'the cache shows no pods, but the watch of pods is interrupted',
+  ],
+])('a drain that waits says for what: %s', (_what, drain, because) => {
+  expect(planDeletion(see(dying(terminating(T2)), { drain }), NOON).because).toBe(because);
+});
+
+test('a drain that ended with attached volumes reports them once', () => {
+  const attachments = [{ name: 'va', uid: 'uid-va', volume: 'pv', deleting: false }];
+  const drain = look([], { attachments, memory: { ...NO_DRAIN_MEMORY, emptySince: NOON } });
+  const plan = planDeletion(see(dying(terminating(T2)), { drain }), later(120_000));
+  expect(plan.actions).toMatchObject([{ do: 'reportDrain', event: { reason: 'VolumeStaysAttached' } }]);
+  const causes = plan.actions.flatMap((action) => (action.do === 'reportDrain' ? action.causes : []));
+  const reported = { ...drain, memory: { ...drain.memory, reported: new Set(causes) } };
+  expect(verbs(planDeletion(see(dying(terminating(T2)), { drain: reported }), later(120_000)).actions)).toEqual([
+    'call delete',
+  ]);
 });
 
 test('a drain that waits for a budget names it, so that a change of the budget wakes the machine', () => {

@@ -102,10 +102,10 @@ describe('with an open circuit breaker', () => {
     ],
   ];
   test.each(goesOn)('%s is not stopped', (_, of, change) => {
-    expect(plan(of, { breaker: BREAKER, ...change }).because).not.toContain('fell silent together');
+    expect(plan(of, { breaker: BREAKER, ...change }).because).not.toContain('became unreachable together');
   });
 });
 
 test('with a closed circuit breaker the deletion continues', () => {
-  expect(plan(dying(DRAINING)).because).not.toContain('fell silent together');
+  expect(plan(dying(DRAINING)).because).not.toContain('became unreachable together');
 });

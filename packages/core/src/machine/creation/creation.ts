@@ -5,7 +5,7 @@ import type { MachineError } from '../../driver/contract/errors.ts';
 import { pointsTo, sameInstance } from '../../node/instance.ts';
 import { after, millis } from '../../values/timestamps.ts';
 import { planHooks, withEvent } from '../hooks/hooks.ts';
-import type { CallOutcome, MachineObservation, RunningCall, SettledCall } from '../model/observation.ts';
+import type { CallOutcome, FailedCall, MachineObservation, RunningCall, SettledCall } from '../model/observation.ts';
 import { type Action, act, nextAt, type Plan, wait } from '../model/plan.ts';
 import { type Backoff, CREATE_RETRY, INITIALIZE_RETRY, retryAfter } from '../model/retry.ts';
 import { isSimilarStatus, type Operation, withOperation, withPhase } from '../model/status.ts';
@@ -48,9 +48,9 @@ function planUnderway({ machine }: MachineObservation, { kind, waitsFor }: Runni
 }
 
 /** The driver ignores its abort signal. The status reports this, and the creation continues when the call ends. */
-function planOverdue(o: MachineObservation, call: SettledCall): Plan {
+function planOverdue(o: MachineObservation, call: FailedCall): Plan {
   const describe = call.kind === 'initialize' ? initializationFailed : creationFailed;
-  const said = call.outcome.ok ? [] : sayFailed(o, call, describe(call.outcome.error));
+  const said = sayFailed(o, call, describe(call.outcome.error));
   const because = `the driver's ${call.kind} call does not end`;
   return said.length > 0 ? act(because, ...said) : wait(because);
 }

@@ -230,7 +230,13 @@ describe('a cloud that fails', () => {
   ])('%s the lookup answers %s: still at the lookup', (_row, code, retryMs) => {
     const o = { ...nodeless, calls: failedCall('status', code) };
     const text = described(planDeletion(o, NOON).actions) ?? '';
-    expect(text.endsWith(T1)).toBe(true);
+    const reason =
+      code === 'Unavailable'
+        ? 'with retry.'
+        : 'without retry. machine code: machine codes error: code = [Internal] message = [boom]';
+    expect(text).toBe(
+      `Error occurred with decoding machine error status while getting VM status, aborting ${reason} ${T1}`,
+    );
     const status: MachineStatus = {
       ...terminating(text),
       lastOperation: { description: text, state: 'Failed', type: 'Delete', lastUpdateTime: at(0) },

@@ -12,7 +12,7 @@ import { lastCallWasNotSent, wasNeverCreated } from '../creation/never-created.t
 import { planHooks, withEvent } from '../hooks/hooks.ts';
 import { planSuccessor } from '../interruption/interruption.ts';
 import { heldBecause, isHeld } from '../model/breaker.ts';
-import type { MachineObservation, RunningCall, SettledCall } from '../model/observation.ts';
+import type { FailedCall, MachineObservation, RunningCall, SettledCall } from '../model/observation.ts';
 import { type Action, act, nextAt, type Plan, wait } from '../model/plan.ts';
 import { type Backoff, DELETE_RETRY, isTransient, LOOKUP_RETRY, retryAfter } from '../model/retry.ts';
 import { hasReached, withOperation, withPhase } from '../model/status.ts';
@@ -91,11 +91,10 @@ function planDuringCall(o: MachineObservation, { kind, since }: RunningCall, now
  * The driver ignores its abort signal. A second call during the first one might not see a later effect of the first. So the
  * machine waits until the first call ends, and the status reports it.
  */
-function planOverdue(o: MachineObservation, { kind, at: since, outcome }: SettledCall): Plan {
+function planOverdue(o: MachineObservation, { kind, at: since, outcome }: FailedCall): Plan {
   const because = `the driver's ${kind} call does not end`;
-  const reason = outcome.ok ? '' : printMachineError(outcome.error);
   const step = kind === 'delete' ? 'deleteVm' : 'getVmStatus';
-  const text = `The deletion waits for the driver to end its ${kind} call - ${reason}.`;
+  const text = `The deletion waits for the driver to end its ${kind} call - ${printMachineError(outcome.error)}.`;
   const said = say(o, operation(at(step, text), 'Failed'), since);
   return said.length > 0 ? act(because, ...said) : wait(because);
 }
@@ -342,9 +341,10 @@ const vmNote = (o: MachineObservation): string =>
  */
 function planVolumes(o: MachineObservation, now: Date): Plan | undefined {
   const { node, drain, calls, machine, settings } = o;
+  if (!o.hasTarget || !node || !drain) return undefined;
   // The kubelet reported these volumes as in use. They no longer are, because the VM is deleted.
-  const attachments = drain?.attachments.filter(({ inUse }) => !inUse) ?? [];
-  if (!o.hasTarget || !node || !drain || attachments.length === 0) return undefined;
+  const attachments = drain.attachments.filter(({ inUse }) => !inUse);
+  if (attachments.length === 0) return undefined;
   const goneAt = calls.last?.kind === 'delete' ? calls.last.at : millis(machine.status?.lastOperation?.lastUpdateTime);
   const until = new Date(goneAt.valueOf() + settings.volumeDetachTimeoutMs);
   if (now >= until) return undefined;

@@ -64,7 +64,7 @@ export interface RunningCall {
    * Set if the call ignores its abort signal: its deadline and grace period have passed. No other call starts before it
    * ends.
    */
-  readonly overdue?: SettledCall;
+  readonly overdue?: FailedCall;
 }
 
 /** The last call of the machine that ended. */
@@ -76,6 +76,11 @@ export interface SettledCall {
   readonly failures: number;
   /** Versions of the class and Secrets that the call used. After a change, the next attempt does not wait. */
   readonly inputs: string;
+}
+
+/** A call that failed. */
+export interface FailedCall extends SettledCall {
+  readonly outcome: Extract<CallOutcome, { ok: false }>;
 }
 
 /** The calls of this process for one machine. After a restart, it is empty. */
