@@ -6,7 +6,7 @@ import {
   TRIGGERED_DELETION_PRIORITY,
 } from '@mcm/api';
 import { parseInstant, parseInteger } from '../values/integers.ts';
-import { markTimeOf, priorityOf } from './machines.ts';
+import { isBeingHandedOver, isFailed, markTimeOf, priorityOf } from './machines.ts';
 
 /** One entry of the annotation trigger-deletion-by-mcm. */
 export interface Trigger {
@@ -41,6 +41,26 @@ export function fallOf(set: MachineSet, deployment: MachineDeployment): number {
   const replicas = deployment.spec.replicas ?? 0;
   const desired = parseInteger(set.metadata.annotations?.[Annotations.DesiredReplicas]);
   return Math.max((desired ?? 0) - replicas, (set.spec.replicas ?? 0) - replicas, 0);
+}
+
+/**
+ * Returns the number of machines that are named for deletion and that the set does not delete yet. A machine is named if it
+ * is in the deletion list of the deployment or has priority 1.
+ *
+ * @param staying Machines of the set that are not being deleted.
+ */
+export function countNamed(set: MachineSet, staying: readonly Machine[], deployment: MachineDeployment): number {
+  const list = readTriggers(deployment.metadata.annotations?.[Annotations.TriggerDeletion]);
+  const names = new Set(list.map(({ name }) => name));
+  const named = staying.filter(
+    (machine) =>
+      (names.has(machine.metadata.name) || priorityOf(machine) === TRIGGERED_DELETION_PRIORITY) &&
+      !isFailed(machine) &&
+      !isBeingHandedOver(machine),
+  );
+  // The set deletes named machines first when it has more machines than replicas.
+  const surplus = Math.max(staying.length - (set.spec.replicas ?? 0), 0);
+  return Math.max(named.length - surplus, 0);
 }
 
 export function scalerRequest(set: MachineSet, deployment: MachineDeployment): ScalerRequest {

@@ -69,7 +69,7 @@ const isRescaled = (active: readonly SetSize[], replicas: number): boolean =>
  * - A single active set gets all replicas.
  * - If the current set has all replicas, the others are scaled to 0.
  * - During a rollout, a scale-up goes to the current set, or to the last good set while the current template is not proven.
- *   All sets share a scale-down.
+ *   A scale-down reduces the sets of named machines first. All sets share the rest of it.
  * - During a pause, sizes change only when the user changes the replicas or limits. The original fills the surge during a
  *   pause. It then creates machines of a template that was paused because its machines fail.
  */
@@ -89,19 +89,44 @@ export function planScaling(sizes: Sizes, target: ScaleTarget): Scaling {
     const resize = new Map(sizes.old.filter(isActive).map((size) => [size.name, 0]));
     return { resize, annotate: [], because: 'all replicas belong to the current set' };
   }
+  const named = withoutNamed(sizes, replicas);
   // Without new annotations, every later reconcile would see the scaling event again and the rollout would make no progress
   // (BUG-5). During a pause, no strategy resizes the sets, so this function distributes the replicas.
   if (!rolls && !paused) {
-    return { resize: new Map(), annotate, because: 'the strategy of the rollout sets the sizes of the sets' };
+    return { resize: named, annotate, because: 'the strategy of the rollout sets the sizes of the sets' };
   }
-  const toAdd = allowedOf(target) - sum(active, (size) => size.replicas);
-  if (toAdd < 0) return { resize: shareOut(active, target, toAdd), annotate, because: 'in proportion' };
+  const after = active.map((size) => ({ ...size, replicas: named.get(size.name) ?? size.replicas }));
+  const toAdd = allowedOf(target) - sum(after, (size) => size.replicas);
+  if (toAdd < 0) {
+    const shared = shareOut(after.filter(isActive), target, toAdd);
+    return { resize: new Map([...named, ...shared]), annotate, because: 'in proportion' };
+  }
+  if (named.size > 0) return { resize: named, annotate, because: 'machines that are named for deletion go first' };
   const inactive = sizes.current === undefined || !isActive(sizes.current);
   if (inactive && !paused && target.ceiling === undefined)
     return { resize: new Map(), annotate, because: 'in proportion' };
   // During a pause, a template without machines gets none.
   const growing = inactive && target.ceiling === undefined ? { current: undefined, old: sizes.old } : sizes;
   return addTo(growing, toAdd, roomFor(sizes, target), target);
+}
+
+/**
+ * Reduces the sets of named machines, up to the number by which the replicas of the deployment fall. Otherwise another set
+ * deletes an unnamed machine, and the set of the named one replaces it. The current set comes first, because only it deletes
+ * a named machine without a reduction (`coveredByScaler`).
+ */
+function withoutNamed(sizes: Sizes, replicas: number): Map<string, number> {
+  const active = allOf(sizes).filter(isActive);
+  const fall = Math.max(...active.map((size) => (size.desired ?? replicas) - replicas));
+  let left = Math.min(fall, sum(active, (size) => size.replicas) - replicas);
+  const resize = new Map<string, number>();
+  for (const size of active.toReversed()) {
+    const cut = Math.min(size.named ?? 0, size.replicas, left);
+    if (cut <= 0) continue;
+    resize.set(size.name, size.replicas - cut);
+    left -= cut;
+  }
+  return resize;
 }
 
 /** If at most one set is active, this set gets all replicas that its template may have. */

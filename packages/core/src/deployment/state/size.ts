@@ -25,6 +25,8 @@ export interface SetSize {
   readonly held?: number | undefined;
   /** Available machines whose nodes postpone their replacement. A rollout does not delete them. Absent if there are none. */
   readonly postponed?: number | undefined;
+  /** Machines within the replicas that are named for deletion, see {@link countNamed}. Absent if there are none. */
+  readonly named?: number | undefined;
   /** Annotation desired-replicas. */
   readonly desired: number | undefined;
   /** Annotation max-replicas. */
@@ -41,6 +43,7 @@ export const sizeOf = (
     readonly held?: number;
     readonly open?: number;
     readonly postponed?: number;
+    readonly named?: number;
   },
 ): SetSize => ({
   name: set.metadata.name,
@@ -52,6 +55,7 @@ export const sizeOf = (
   held: counts.held || undefined,
   open: counts.open || undefined,
   postponed: counts.postponed || undefined,
+  named: counts.named || undefined,
   desired: parseInteger(set.metadata.annotations?.[Annotations.DesiredReplicas]),
   max: parseInteger(set.metadata.annotations?.[Annotations.MaxReplicas]),
 });

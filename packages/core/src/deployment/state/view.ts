@@ -7,6 +7,7 @@ import type { DisruptionsUnderWay } from '../../disruption/under-way.ts';
 import { type Limits, limitsOf } from '../../objects/limits.ts';
 import { machineNumberOf } from '../../objects/machine-names.ts';
 import { isAvailable, isTerminating } from '../../objects/machines.ts';
+import { countNamed } from '../../objects/scaler.ts';
 import { hasArrived, isComplete } from '../../rollout/arrival.ts';
 import { withLessSurge } from '../../rollout/less-surge.ts';
 import { type PostponedMachine, postponedAmong } from '../../rollout/postponement.ts';
@@ -150,6 +151,7 @@ export function viewOf(seen: DeploymentSnapshot): View {
       leaving: counting ? going.filter(isTerminating).length : 0,
       open: Math.max((set.spec.replicas ?? 0) - (mine.length - going.length) - snapshot.creating(uid), 0),
       postponed: postponed.filter(({ machine }) => controllerOf(machine)?.uid === uid).length,
+      named: countNamed(set, mine.filter(isStaying), deployment),
       held: keeps.has(uid) ? repairs.held.filter(({ machine }) => controllerOf(machine)?.uid === uid).length : 0,
     });
   };

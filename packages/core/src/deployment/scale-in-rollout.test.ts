@@ -1,0 +1,72 @@
+import { Annotations, Labels, type Machine } from '@mcm/api';
+import { startControlPlane } from '@mcm/control-plane';
+import { controllerOf } from '@mcm/kube';
+import { describe, expect, test } from 'vitest';
+import { label, rounds, strategy } from './testing/in-place-agents.ts';
+import { ScaleRecorder } from './testing/scale-recorder.ts';
+import { World } from './testing/world.ts';
+
+const SETTLES_S = 30;
+
+/** Names of the machines of the set with a class, oldest first. */
+async function namesOf(world: World, className: string): Promise<string[]> {
+  const [set] = (await world.sets()).filter(({ spec }) => spec.template.spec.class.name === className);
+  const mine = (machine: Machine) => controllerOf(machine)?.uid === set?.metadata.uid;
+  return (await world.machines()).filter(mine).map(({ metadata }) => metadata.name);
+}
+
+/** Starts a rollout of six machines, and stops it when two of them are new. */
+async function midway(world: World, how: 'paused' | 'in place'): Promise<void> {
+  await world.deploy(6, how === 'in place' ? strategy('Manual', 0, 2) : {});
+  await world.until(() => world.complete(), 120);
+  await world.changeClass('large');
+  if (how === 'in place') {
+    await rounds(world, 1);
+    for (const name of (await namesOf(world, 'small')).slice(0, 2))
+      await label(world, name, 'true', Labels.SelectedForUpdate);
+    await rounds(world, 6);
+    return;
+  }
+  await world.until(async () => (await namesOf(world, 'large')).length >= 2, 300);
+  await world.change({ spec: { paused: true } });
+  await world.pass(SETTLES_S);
+}
+
+type Form = 'list' | 'priority';
+
+/** Names machines, and reduces the replicas by their number. */
+async function scaleIn(world: World, form: Form, names: readonly string[]): Promise<void> {
+  if (form === 'priority')
+    for (const name of names)
+      await world.patchMachine(name, { metadata: { annotations: { [Annotations.Priority]: '1' } } });
+  const { metadata, spec } = await world.deployment();
+  const list = [metadata.annotations?.[Annotations.TriggerDeletion] ?? [], names].flat().join(',');
+  await world.change({
+    metadata: { annotations: form === 'list' ? { [Annotations.TriggerDeletion]: list } : {} },
+    spec: { replicas: (spec.replicas ?? 0) - names.length },
+  });
+  await world.pass(SETTLES_S);
+}
+
+describe.each(['paused', 'in place'] as const)('a scale-in during a rollout: %s', (how) => {
+  test.each([
+    ['of the new set', 'list', 0, 1],
+    ['of the new set', 'priority', 0, 1],
+    ['of the old set', 'list', 2, 0],
+    ['of both sets', 'list', 1, 1],
+    ['of both sets', 'priority', 2, 1],
+  ] as const)(
+    'the named machines %s (%s) are deleted, no other one, and none is created',
+    async (_t, form, old, fresh) => {
+      await using world = await World.start(startControlPlane, {});
+      await midway(world, how);
+      const named = [
+        ...(await namesOf(world, 'small')).slice(-old || 99),
+        ...(await namesOf(world, 'large')).slice(-fresh || 99),
+      ];
+      const recorder = new ScaleRecorder(world.truth);
+      await scaleIn(world, form, named);
+      expect([recorder.deleted.toSorted(), recorder.created]).toEqual([named.toSorted(), []]);
+    },
+  );
+});
