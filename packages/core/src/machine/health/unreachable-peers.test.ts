@@ -1,7 +1,7 @@
 import type { Machine } from '@mcm/api';
 import { expect, test } from 'vitest';
 import { MachineError } from '../../driver/contract/errors.ts';
-import type { CallMemory, SettledCall } from '../model/observation.ts';
+import type { CallMemory, FailedCall } from '../model/observation.ts';
 import { confirm } from './unreachable-peers.ts';
 
 const MINUTE = 60_000;
@@ -13,7 +13,7 @@ const machine = {
   status: { currentStatus: { phase: 'Unknown', lastUpdateTime: '2026-01-01T00:00:00Z' } },
 } as unknown as Machine;
 
-const failed: SettledCall = {
+const failed: FailedCall = {
   kind: 'status',
   at: now,
   outcome: { ok: false, error: new MachineError('DeadlineExceeded', 'the call ignores its signal') },
