@@ -1,6 +1,6 @@
 import { Annotations, type Machine, type MachineClass, machineClasses, machines } from '@mcm/api';
 import { events } from '@mcm/kube';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { NAMESPACE, type Rig } from './testing/rig.ts';
 import { type StartOptions, startRig } from './testing/start.ts';
 
@@ -118,4 +118,56 @@ test('the deletion waits for a cloud that does not answer, also with force-delet
   await rig.deleteMachine('m-0');
   await gone(rig, HOUR);
   expect(rig.cloud.vms).toEqual([]);
+});
+
+describe('the cloud never accepted the credentials of the class', () => {
+  const strangers = () => started({ cloud: { accepts: () => false } });
+  const refusedOnce = async (rig: Rig): Promise<void> => {
+    await rig.createMachine('m-0');
+    await rig.until(async () => (await rig.phase('m-0')) === 'CrashLoopBackOff', MINUTE);
+  };
+
+  test('its machine is deleted at once, also after a restart: the VM was looked up, and no call for one was sent', async () => {
+    for (const restarts of [false, true]) {
+      const rig = await strangers();
+      await refusedOnce(rig);
+      await rig.until(() => isNoted(rig), MINUTE);
+      if (restarts) await rig.kill();
+      await rig.deleteMachine('m-0');
+      if (restarts) rig.start();
+      await gone(rig, MINUTE);
+      expect([rig.cloud.calls.create, await reported(rig, 'VMUnknown')]).toEqual([0, []]);
+    }
+  });
+
+  test('force-deletion deletes a machine of an earlier process, and an event reports the unknown VM', async () => {
+    const rig = await strangers();
+    await rig.kill();
+    await rig.createMachine('m-0');
+    rig.start();
+    await rig.deleteMachine('m-0');
+    await rig.clock.advance(HOUR);
+    expect(await rig.description('m-0')).toMatch(/^It is unknown whether the machine has a VM\..*Unauthenticated/);
+    await force(rig);
+    await gone(rig, MINUTE);
+    await rig.clock.advance(2_000);
+    expect(await reported(rig, 'VMUnknown')).toEqual([
+      expect.stringMatching(/^Machine m-0 is deleted by force-deletion/),
+    ]);
+  });
+
+  test('a machine with a recorded VM waits for valid credentials, also with force-deletion', async () => {
+    let revoked = false;
+    const rig = await started({ joinAfterMs: undefined, cloud: { accepts: () => !revoked } });
+    await rig.createMachine('m-0');
+    await rig.until(async () => (await rig.machine('m-0'))?.spec.providerID !== undefined, MINUTE);
+    revoked = true;
+    await force(rig);
+    await rig.deleteMachine('m-0');
+    await rig.clock.advance(HOUR);
+    expect([(await rig.machines()).length, rig.cloud.vms.length]).toEqual([1, 1]);
+    revoked = false;
+    await gone(rig, HOUR);
+    expect([rig.cloud.vms, await reported(rig, 'VMUnknown')]).toEqual([[], []]);
+  });
 });

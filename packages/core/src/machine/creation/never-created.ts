@@ -19,12 +19,16 @@ export function wasNeverCreated(o: MachineObservation): boolean {
 export const lastCallWasNotSent = ({ calls: { last } }: MachineObservation): boolean =>
   last !== undefined && !last.outcome.ok && last.outcome.error.unsent;
 
+/** Returns true if the cloud refused the credentials of the last call. */
+export const lastCallWasRefused = ({ calls: { last } }: MachineObservation): boolean =>
+  last !== undefined && !last.outcome.ok && last.outcome.error.credentialsRefused;
+
 /**
- * Adds an annotation to a machine with an invalid class: it has no VM. A later process can then delete the machine without
- * its class.
+ * Adds an annotation to a machine whose class is invalid or has refused credentials: it has no VM. A later process can then
+ * delete the machine without its class.
  */
 export function planNote(o: MachineObservation): Plan | undefined {
-  if (!lastCallWasNotSent(o) || isNoted(o.machine) || !wasNeverCreated(o)) return undefined;
+  if (!(lastCallWasNotSent(o) || lastCallWasRefused(o)) || isNoted(o.machine) || !wasNeverCreated(o)) return undefined;
   const annotations = { [Annotations.NoCreateCall]: TRUE_LOWER };
   return act('no create call was sent', { do: 'annotate', annotations });
 }

@@ -8,7 +8,7 @@ import { isOutOfService } from '../../node/taints.ts';
 import { isHealthy } from '../../settings/conditions.ts';
 import { listed } from '../../values/texts.ts';
 import { millis } from '../../values/timestamps.ts';
-import { lastCallWasNotSent, wasNeverCreated } from '../creation/never-created.ts';
+import { lastCallWasNotSent, lastCallWasRefused, wasNeverCreated } from '../creation/never-created.ts';
 import { planHooks, withEvent } from '../hooks/hooks.ts';
 import { planSuccessor } from '../interruption/interruption.ts';
 import { heldBecause, isHeld } from '../model/breaker.ts';
@@ -152,7 +152,9 @@ function planLookup(o: MachineObservation, now: Date): Plan | undefined {
     return nodeName ? act('the cloud returned the name of the Node', { do: 'labelNode', nodeName }) : undefined;
   }
   if (GO_ON.has(outcome.error.code) || endsWithoutClass(o)) return undefined;
-  return planRetry(o, calls.last, outcome.error, LOOKUP_RETRY[outcome.error.code], lookupFailed(outcome.error), now);
+  const { error } = outcome;
+  const unknown = error.credentialsRefused && !machine.spec.providerID ? `${UNKNOWN_VM} ` : '';
+  return planRetry(o, calls.last, error, LOOKUP_RETRY[error.code], `${unknown}${lookupFailed(error)}`, now);
 }
 
 /** The lookup of the node name has not ended. If it takes long, the status reports it. */
@@ -168,11 +170,12 @@ function planDuringLookup(o: MachineObservation, { since }: RunningCall, now: Da
 }
 
 /**
- * Returns true if the deletion can end although the class cannot be used. Either the machine has no VM, or `force-deletion`
- * skips this check.
+ * Returns true if the deletion can end although the class cannot be used, or the cloud refuses its credentials. Either the
+ * machine has no VM, or `force-deletion` skips this check.
  */
 const endsWithoutClass = (o: MachineObservation): boolean =>
-  lastCallWasNotSent(o) && (wasNeverCreated(o) || (isForceDeletion(o.machine) && !o.machine.spec.providerID));
+  (lastCallWasNotSent(o) || lastCallWasRefused(o)) &&
+  (wasNeverCreated(o) || (isForceDeletion(o.machine) && !o.machine.spec.providerID));
 
 /** The hint if it is unknown whether the machine has a VM. */
 const UNKNOWN_VM =
