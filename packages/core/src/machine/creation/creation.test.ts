@@ -1,13 +1,13 @@
-import type { Machine, MachineStatus } from '@mcm/api';
-import { expect, test } from 'vitest';
+import { Annotations, Labels, type Machine, type MachinePhase, type MachineStatus } from '@mcm/api';
+import { describe, expect, test } from 'vitest';
 import type { MachineCode } from '../../driver/contract/errors.ts';
 import { MachineError } from '../../driver/contract/errors.ts';
 import { MACHINE_DEFAULTS, type MachineDefaults, settingsOf } from '../../settings/settings.ts';
-import type { CallKind, CallMemory, MachineObservation } from '../model/observation.ts';
+import type { CallKind, CallMemory, MachineObservation, ObservedOffering, Shortage } from '../model/observation.ts';
 import type { Action } from '../model/plan.ts';
 import { nextStep } from '../next-step.ts';
 import { at, hc, machine, NOON, node } from '../testing.ts';
-import { mergeAddresses, planCreation, planLateInitialization } from './creation.ts';
+import { isBeingCreated, mergeAddresses, planCreation, planLateInitialization } from './creation.ts';
 
 const created = { providerId: 'fakeID-0', nodeName: 'fakeNode-0' };
 const priority = { 'machinepriority.machine.sapcloud.io': '3' };
@@ -162,6 +162,65 @@ test.each<[row: string, observation: MachineObservation, does: string]>([
     }),
     'record',
   ],
+  [
+    'the Node refers to the machine',
+    see(machine(), {
+      calls: ok('create'),
+      nodeOfCreated: node({
+        metadata: { creationTimestamp: at(-60), labels: { [Labels.MachineName]: 'machine-0' } },
+      }),
+    }),
+    'record',
+  ],
+  ['a machine of a set that has not failed is created', see(machine({ metadata: owned })), 'call status'],
+  [
+    'the lookup returns no VM',
+    see(machine(), { calls: { last: { kind: 'status', at: NOON, outcome: { ok: true }, failures: 0, inputs: 'i' } } }),
+    'call create',
+  ],
+  [
+    'create returned no VM: it is repeated, and finds the VM',
+    see(machine(), { calls: { last: { kind: 'create', at: NOON, outcome: { ok: true }, failures: 0, inputs: 'i' } } }),
+    'call create',
+  ],
+  [
+    'the API server was restored after the deletion of the VM: a VM of its name is looked up',
+    see(machine(), { calls: { last: { kind: 'delete', at: NOON, outcome: { ok: true }, failures: 0, inputs: 'i' } } }),
+    'call status',
+  ],
+  [
+    'a driver that cannot look up a VM after a restart: it is initialized again',
+    see(recorded(looping), { driver: { initialize: true, status: false } }),
+    'call initialize',
+  ],
+  [
+    'a driver whose lookup is not implemented: Pending',
+    see(recorded(looping), { calls: failed('status', 'Unimplemented') }),
+    'Pending',
+  ],
+  [
+    'the priority is missing',
+    see(machine({ metadata: { labels: { node: 'fakeNode-0' } }, spec: recorded().spec })),
+    'record',
+  ],
+  [
+    'the label is missing, and the node name is known',
+    see(machine({ metadata: { annotations: priority }, spec: recorded().spec }), { calls: ok('status') }),
+    'record',
+  ],
+  [
+    'the label is missing, and the node name is unknown',
+    see(machine({ metadata: { annotations: priority }, spec: recorded().spec })),
+    'call status',
+  ],
+  [
+    'without a target cluster no label is needed',
+    see(machine({ metadata: { annotations: priority }, spec: recorded().spec }), {
+      calls: ok('status'),
+      hasTarget: false,
+    }),
+    'Available',
+  ],
   ['a call is in progress', see(machine(), { calls: { running: { kind: 'create', since: NOON } } }), 'wait'],
 ])('%s', (_row, observation, does) => {
   expect(verb(planCreation(observation, NOON).actions)).toBe(does);
@@ -181,10 +240,213 @@ test('the reason for which a creation waits is in the last operation once, and t
   expect(planCreation(see(machine({ status }), { calls }), NOON).actions).toEqual([]);
   const failing = see(machine({ status: { currentStatus: { phase: 'CrashLoopBackOff' } } }), { calls });
   expect(planCreation(failing, NOON).actions).toEqual([]);
+  const looking = see(machine(), { calls: { running: { ...calls.running, kind: 'status' } } });
+  expect(planCreation(looking, NOON).actions).toEqual([]);
+});
+
+test.each<[providerID: string | undefined, phase: MachinePhase | undefined, beingCreated: boolean]>([
+  [undefined, undefined, true],
+  [undefined, 'Pending', true],
+  ['fakeID-0', undefined, true],
+  ['fakeID-0', 'CrashLoopBackOff', true],
+  ['fakeID-0', 'Pending', false],
+  ['fakeID-0', 'Running', false],
+])('a machine with the provider ID %s in phase %s is being created: %s', (providerID, phase, beingCreated) => {
+  const m = machine({ spec: providerID ? { providerID } : {}, status: phase ? { currentStatus: { phase } } : {} });
+  expect(isBeingCreated(see(m))).toBe(beingCreated);
+});
+
+test.each([
+  ['create', 'Cloud provider message - machine codes error: code = [DeadlineExceeded] message = [late]'],
+  [
+    'initialize',
+    'Provider error: machine codes error: code = [DeadlineExceeded] message = [late]. Initialize VM Instance',
+  ],
+] as const)('a %s that does not end is reported once with an event, and no second one is sent', (kind, description) => {
+  const error = new MachineError('DeadlineExceeded', 'late');
+  const overdue = { kind, at: NOON, outcome: { ok: false, error }, failures: 1, inputs: 'i' } as const;
+  const o = see(machine(), { calls: { running: { kind, since: NOON, overdue } } });
+  const [action] = planCreation(o, NOON).actions;
+  expect(action).toMatchObject({
+    status: { lastOperation: { description: description, state: 'Failed' } },
+    event: { type: 'Warning', reason: 'CreationFailed', message: description },
+  });
+  const status = action?.do === 'writeStatus' ? action.status : {};
+  expect(planCreation({ ...o, machine: machine({ status }) }, NOON)).toMatchObject({
+    actions: [],
+    next: { kind: 'wait' },
+  });
+});
+
+test.each<[what: string, code: MachineCode | undefined, minutes: number, does: string]>([
+  ['deleted', undefined, 0, 'Failed'],
+  ['gone', 'NotFound', 0, 'Failed'],
+  ['not deleted', 'Unavailable', 0, 'wait'],
+  ['not deleted, for the time of a retry', 'Unavailable', 5 / 60, 'call delete'],
+])('the new VM of an existing Node name that is %s', (_what, code, minutes, does) => {
+  const calls: CallMemory = code ? { ...failed('delete', code), created } : ok('delete');
+  const o = see(machine(), { calls, nodeOfCreated: node() });
+  const plan = planCreation(o, new Date(at(minutes)));
+  expect(verb(plan.actions)).toBe(does);
+  if (does === 'wait') expect(plan.next).toEqual({ kind: 'waitUntil', instant: new Date(NOON.getTime() + 5_000) });
+});
+
+test('a missing label and priority are recorded without another lookup', () => {
+  const spec = { providerID: 'fakeID-0' };
+  expect(planCreation(see(machine({ spec }), { calls: ok('create') }), NOON).actions).toEqual([
+    { do: 'record', instance: created },
+  ]);
+  expect(planCreation(see(machine({ spec })), NOON).actions).toEqual([
+    { do: 'record', instance: { providerId: 'fakeID-0', nodeName: '' } },
+  ]);
+});
+
+const inMinutes = (count: number): Date => new Date(NOON.getTime() + count * 60_000);
+const hooked = (timeout: string, status?: MachineStatus): Machine =>
+  machine({
+    metadata: {
+      annotations: {
+        [Annotations.Hooks]: `before-create check owner ${timeout} Block`,
+        [Annotations.HooksBegun]: `before-create=${at(0)}`,
+        [`before-create.${Annotations.HookSuffix}/check`]: 'owner',
+      },
+    },
+    ...(status ? { status } : {}),
+  });
+
+test.each<[what: string, minutes: number, timeout: string, until: number | undefined, phase: string]>([
+  ['until the timeout of the hook', 1, '10m', 10, 'undefined'],
+  ['until the creation timeout, which is earlier', 1, '60m', 20, 'undefined'],
+  ['still at the creation timeout', 20, '60m', 20, 'undefined'],
+  ['after the creation timeout as a Failed machine', 21, '60m', 60, 'Failed'],
+  ['then only for the hook', 61, '60m', undefined, 'Failed'],
+])('a machine waits for a before-create hook %s, and reports it once', (_what, minutes, timeout, until, phase) => {
+  const o = see(hooked(timeout), { calls: failed('status', 'NotFound') });
+  const plan = planCreation(o, inMinutes(minutes));
+  const next = until === undefined ? { kind: 'wait' } : { kind: 'waitUntil', instant: inMinutes(until) };
+  expect([verb(plan.actions), plan.next]).toEqual([phase, next]);
+  const [action] = plan.actions;
+  const because = 'waiting for before-create hook check of owner, since 2026-01-01T12:00:00Z';
+  const creating = `Creating machine on cloud provider: ${because}`;
+  const timedOut = `Creation timeout: ${because}`;
+  expect(action).toMatchObject(
+    phase === 'Failed'
+      ? {
+          status: {
+            lastOperation: { state: 'Failed', type: 'Create', description: expect.stringContaining(timedOut) },
+          },
+          event: { type: 'Warning', reason: 'CreationFailed', message: expect.stringContaining(timedOut) },
+        }
+      : {
+          status: {
+            lastOperation: { state: 'Processing', type: 'Create', description: expect.stringContaining(creating) },
+          },
+        },
+  );
+  const status = action?.do === 'writeStatus' ? action.status : {};
+  const later = planCreation({ ...o, machine: hooked(timeout, status) }, inMinutes(minutes));
+  expect([later.actions, later.next]).toEqual([[], next]);
+});
+
+const shortUntil = (minutes: number, free = true): Shortage => ({
+  error: new MachineError('ResourceExhausted', 'no cores'),
+  retryAt: inMinutes(minutes),
+  free,
+});
+const none = failed('status', 'NotFound');
+
+test('a machine without a VM reports the shortage of its class once, and waits with the others', () => {
+  const o = see(machine(), { calls: none, shortage: shortUntil(10) });
+  const [action] = planCreation(o, NOON).actions;
+  const description = 'Cloud provider message - machine codes error: code = [ResourceExhausted] message = [no cores]';
+  expect(action).toMatchObject({
+    status: { currentStatus: { phase: 'CrashLoopBackOff' }, lastOperation: { description, state: 'Failed' } },
+    event: { type: 'Warning', reason: 'CreationFailed', message: description },
+  });
+  const said = { ...o, machine: machine({ status: action?.do === 'writeStatus' ? action.status : {} }) };
+  const until = (minutes: number) => ({ kind: 'waitUntil', instant: inMinutes(minutes) });
+  expect(planCreation(said, NOON)).toMatchObject({ actions: [], next: until(10), awaitsCapacity: true });
+  expect(verb(planCreation(said, inMinutes(10)).actions)).toBe('call create');
+  const taken = { ...said, shortage: shortUntil(10, false) };
+  expect(planCreation(taken, inMinutes(10))).toMatchObject({ actions: [], next: until(10) });
+  expect(planCreation(taken, inMinutes(11))).toMatchObject({ actions: [], next: until(20) });
+  expect(planCreation({ ...said, shortage: shortUntil(30) }, NOON).next).toEqual(until(20));
+});
+
+test.each<[what: string, calls: CallMemory, message: string]>([
+  ['of its own create', failed('create', 'ResourceExhausted'), 'boom'],
+  ['of another machine after its lookup failed', none, 'no cores'],
+])('during a shortage a machine reports the error %s', (_what, calls, message) => {
+  const [action] = planCreation(see(machine(), { calls, shortage: shortUntil(10) }), NOON).actions;
+  expect(action).toMatchObject({
+    status: { lastOperation: { errorCode: 'ResourceExhausted', description: expect.stringContaining(`[${message}]`) } },
+  });
+});
+
+describe('a machine with several offerings', () => {
+  const small: ObservedOffering = { record: '{}', text: 'the first choice' };
+  const large: ObservedOffering = { record: '{"zone":"b"}', text: 'zone b' };
+  const shortage = shortUntil(10);
+  const chosen = (record: string, status?: MachineStatus): Machine =>
+    machine({
+      metadata: { annotations: { [Annotations.CapacityOffering]: record } },
+      ...(status ? { status } : {}),
+    });
+
+  test('waits for the first call of another machine', () => {
+    const offerings = [{ ...small, awaitsFirstCall: inMinutes(1) }, large];
+    expect(planCreation(see(machine(), { calls: none, offerings }), NOON)).toMatchObject({
+      actions: [],
+      next: { kind: 'waitUntil', instant: inMinutes(1) },
+      awaitsCapacity: true,
+    });
+  });
+
+  test('reports and awaits the shortage of all offerings', () => {
+    const offerings = [
+      { ...small, shortage },
+      { ...large, shortage },
+    ];
+    const o = see(machine(), { calls: none, offerings });
+    const plan = planCreation(o, NOON);
+    expect(verb(plan.actions)).toBe('CrashLoopBackOff ResourceExhausted');
+    const [action] = plan.actions;
+    const said = { ...o, machine: machine({ status: action?.do === 'writeStatus' ? action.status : {} }) };
+    expect(planCreation(said, NOON)).toMatchObject({ actions: [], next: { instant: inMinutes(10) } });
+  });
+
+  test('reports a refusal, records the next offering, and calls create with it at once', () => {
+    const o = see(chosen('{}'), {
+      calls: { ...failed('create', 'ResourceExhausted'), createSent: true },
+      offerings: [{ ...small, shortage }, large],
+    });
+    const [action] = planCreation(o, inMinutes(1)).actions;
+    expect(action).toMatchObject({
+      status: { lastOperation: { errorCode: 'ResourceExhausted', lastUpdateTime: at(1) } },
+    });
+    const status = action?.do === 'writeStatus' ? action.status : {};
+    const said = { ...o, machine: chosen('{}', status) };
+    expect(planCreation(said, NOON).actions[0]).toEqual({
+      do: 'annotate',
+      annotations: { [Annotations.CapacityOffering]: '{"zone":"b"}' },
+    });
+    expect(verb(planCreation({ ...o, machine: chosen('{"zone":"b"}', status) }, NOON).actions)).toBe('call create');
+  });
+
+  test('retries another error with the same offering after its delay', () => {
+    const o = see(chosen('{}'), {
+      calls: { ...failed('create', 'Internal'), createSent: true },
+      offerings: [small, large],
+    });
+    const [action] = planCreation(o, NOON).actions;
+    const said = { ...o, machine: chosen('{}', action?.do === 'writeStatus' ? action.status : {}) };
+    expect(planCreation(said, NOON)).toMatchObject({ actions: [], next: { instant: inMinutes(3) } });
+  });
 });
 
 test.each<[row: string, age: number, annotation: string | undefined, phase: string]>([
   ['within the creation timeout', 19, undefined, 'CrashLoopBackOff'],
+  ['exactly at it', 20, undefined, 'CrashLoopBackOff'],
   ['beyond it', 21, undefined, 'Failed'],
   ['S-C20 an hour old, 2h by annotation', 60, '2h', 'CrashLoopBackOff'],
 ])('a creation that fails %s', (_row, age, annotation, phase) => {
@@ -214,14 +476,18 @@ test.each<[row: string, code: MachineCode, failures: number, retryAfterMs: numbe
   expect(verb(planCreation({ ...said, inputs: 'mended' }, NOON).actions)).toBe('call create');
 });
 
-test('the retry after exhausted resources uses the flag [S-C6]', () => {
-  const defaults = { ...MACHINE_DEFAULTS, resourceExhaustedRetryMs: 540_000 };
+test.each([
+  [540_000, 540_000],
+  [0, 600_000],
+])('the retry after exhausted resources uses the flag, or the default: %d ms [S-C6]', (flag, retryMs) => {
+  const defaults = { ...MACHINE_DEFAULTS, resourceExhaustedRetryMs: flag };
   const o = see(machine(), { calls: failed('create', 'ResourceExhausted') }, defaults);
   const [write] = planCreation(o, NOON).actions;
+  expect(write).toMatchObject({ event: { type: 'Warning', reason: 'CreationFailed' } });
   const status = write?.do === 'writeStatus' ? write.status : {};
   expect(planCreation({ ...o, machine: machine({ status }) }, NOON).next).toEqual({
     kind: 'waitUntil',
-    instant: new Date(NOON.getTime() + 540_000),
+    instant: new Date(NOON.getTime() + retryMs),
   });
 });
 
@@ -240,6 +506,8 @@ test('addresses are the union of all reported ones with the node name, sorted [S
     { type: 'Hostname', address: 'fakeNode-0' },
     { type: 'InternalIP', address: '10.0.0.1' },
   ]);
+  expect(mergeAddresses([], { providerId: 'fakeID-0', nodeName: '' })).toEqual([]);
+  expect(mergeAddresses([], undefined)).toEqual([]);
 });
 
 test('without the finalizer nothing is created, and while frozen no health is checked', () => {
@@ -306,9 +574,11 @@ test.each<[what: string, calls: CallMemory, minutes: number, does: string | unde
   ],
   ['that has just failed', failed('initialize', 'Internal'), 0, 'wait'],
   ['that failed', failed('initialize', 'Internal'), 5, 'call initialize'],
+  ['that failed for the time of a retry', failed('initialize', 'Internal'), 5 / 60, 'call initialize'],
 ])('a Running machine’s initialising %s', (_what, calls, minutes, does) => {
   const plan = planLateInitialization(see(recorded(runs), { calls }), new Date(at(minutes)));
   expect(plan && verb(plan.actions)).toBe(does);
+  expect(planLateInitialization(see(recorded(gaveUp), { calls }), new Date(at(minutes)))).toBeUndefined();
 });
 
 test('Pending has an active timeout; Available without nodes has none [S-C9]', () => {
@@ -320,12 +590,42 @@ test('Pending has an active timeout; Available without nodes has none [S-C9]', (
   expect(written({ hasTarget: false })).toEqual({ phase: 'Available', lastUpdateTime: at(0) });
 });
 
+test.each<[what: string, calls: CallMemory]>([
+  ['the lookup', ok('status')],
+  [
+    'create, after initialize returned none',
+    { ...ok('create'), last: { kind: 'initialize', at: NOON, outcome: { ok: true }, failures: 0, inputs: 'i' } },
+  ],
+])('an Available machine has the addresses of %s, and its former ones', (_what, calls) => {
+  const known: MachineStatus = { ...looping, addresses: [{ type: 'InternalIP', address: '10.0.0.1' }] };
+  const [action] = planCreation(see(recorded(known), { calls, hasTarget: false }), NOON).actions;
+  expect(action).toMatchObject({
+    do: 'writeStatus',
+    status: {
+      addresses: [
+        { type: 'Hostname', address: 'fakeNode-0' },
+        { type: 'InternalIP', address: '10.0.0.1' },
+      ],
+      lastOperation: { description: 'Created machine on cloud provider', state: 'Successful', type: 'Create' },
+    },
+  });
+});
+
 test('a Failed machine without an owner reports a stale Node once and waits', () => {
   const calls: CallMemory = { ...ok('delete'), created };
   const o = see(machine({ status: gaveUp }), { calls, nodeOfCreated: node() });
   const [reported] = planCreation(o, NOON).actions;
   if (reported?.do !== 'writeStatus') throw new Error('it is not told');
-  expect(reported.status.lastOperation?.description).toBe('VM using old node obj');
+  expect(reported.status.lastOperation).toMatchObject({
+    description: 'VM using old node obj',
+    state: 'Failed',
+    type: 'Create',
+  });
+  expect(reported.event).toEqual({
+    type: 'Warning',
+    reason: 'StaleNode',
+    message: 'The new VM was deleted because Node fakeNode-0 with its name belongs to an earlier VM',
+  });
   expect(planCreation({ ...o, machine: machine({ status: reported.status }) }, NOON)).toMatchObject({
     actions: [],
     next: { kind: 'wait' },

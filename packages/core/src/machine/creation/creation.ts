@@ -50,7 +50,8 @@ function planUnderway({ machine }: MachineObservation, { kind, waitsFor }: Runni
 /** The driver ignores its abort signal. The status reports this, and the creation continues when the call ends. */
 function planOverdue(o: MachineObservation, call: FailedCall): Plan {
   const describe = call.kind === 'initialize' ? initializationFailed : creationFailed;
-  const said = sayFailed(o, call, describe(call.outcome.error));
+  const { error } = call.outcome;
+  const said = sayFailed(o, error, call.at, describe(error));
   const because = `the driver's ${call.kind} call does not end`;
   return said.length > 0 ? act(because, ...said) : wait(because);
 }
@@ -67,13 +68,12 @@ function planVm(o: MachineObservation, now: Date): Plan {
     return planAdoption(o, failed, now) ?? planCreateHooks(o, now) ?? planCapacity(o, now) ?? none;
   }
   if (!last.outcome.ok) {
-    const elsewhere = o.offerings && refusedCapacity(o) ? planElsewhere(o, last, now) : undefined;
-    return (
-      elsewhere ?? planCapacity(o, now) ?? planRetry(o, last, createBackoff(o, last.outcome.error), creationFailed, now)
-    );
+    const { error } = last.outcome;
+    if (o.offerings && refusedCapacity(o)) return planElsewhere(o, error, now);
+    return planCapacity(o, now) ?? planRetry(o, last, error, createBackoff(o, error), creationFailed, now);
   }
   if (!created) return act('finding the VM in the record of the machine', { do: 'call', call: 'create' });
-  if (o.hasTarget && isStale(o.nodeOfCreated, created, o)) {
+  if (isStale(o.nodeOfCreated, created, o)) {
     return act(`Node ${created.nodeName} belongs to an earlier VM`, { do: 'call', call: 'delete' });
   }
   if (failed) return act('the VM of a Failed machine exists', creationRestarted(o, now));
@@ -119,7 +119,7 @@ function planAdoption(o: MachineObservation, failed: boolean, now: Date): Plan |
   const { error } = outcome;
   // If the lookup does not find the VM, `create` finds it.
   if (['NotFound', 'Unimplemented', 'Uninitialized'].includes(error.code)) return undefined;
-  return planRetry(o, last, createBackoff(o, error), creationFailed, now);
+  return planRetry(o, last, error, createBackoff(o, error), creationFailed, now);
 }
 
 /** A Failed machine without an owner has a VM. Its creation continues, so that it can join. */
@@ -177,7 +177,14 @@ function planCompletion(o: MachineObservation, now: Date): Plan {
       return initialize;
     case 'initialize':
       if (last.outcome.ok || last.outcome.error.code === 'Unimplemented') return act('initialised', pending(o, now));
-      return planRetry(o, last, INITIALIZE_RETRY[last.outcome.error.code], initializationFailed, now);
+      return planRetry(
+        o,
+        last,
+        last.outcome.error,
+        INITIALIZE_RETRY[last.outcome.error.code],
+        initializationFailed,
+        now,
+      );
     case 'status':
       return planLookup(o, last, initialize, now);
     default:
@@ -210,7 +217,7 @@ function planLookup(o: MachineObservation, last: SettledCall, initialize: Plan, 
   // creation.
   if (error.code === 'NotFound' || error.code === 'Unimplemented')
     return act('the cloud does not initialize the VM', pending(o, now));
-  return planRetry(o, last, createBackoff(o, error), creationFailed, now);
+  return planRetry(o, last, error, createBackoff(o, error), creationFailed, now);
 }
 
 function createBackoff(o: MachineObservation, error: MachineError): Backoff {
@@ -230,11 +237,10 @@ function planCapacity(o: MachineObservation, now: Date): Plan | undefined {
 }
 
 /** Plans the next `create` after a refusal, without a wait: it uses another offering, or it is the probe of its offering. */
-function planElsewhere(o: MachineObservation, last: SettledCall, now: Date): Plan | undefined {
-  const error = last.outcome.ok ? undefined : last.outcome.error;
-  const because = error ? creationFailed(error) : '';
+function planElsewhere(o: MachineObservation, error: MachineError, now: Date): Plan {
+  const because = creationFailed(error);
   // This is the same time as in `planShortage`. With different times, the two would overwrite each other's status.
-  const said = sayFailed(o, { ...last, at: now }, because);
+  const said = sayFailed(o, error, now, because);
   if (said.length > 0) return act(because, ...said);
   return planCapacity(o, now) ?? act('an offering has capacity', { do: 'call', call: 'create' });
 }
@@ -246,10 +252,10 @@ function planElsewhere(o: MachineObservation, last: SettledCall, now: Date): Pla
 function planShortage(o: MachineObservation, now: Date): Plan | undefined {
   const { shortage, calls, machine, settings } = o;
   if (!shortage || (shortage.free && now >= shortage.retryAt)) return undefined;
-  const own = calls.last?.kind === 'create' && !calls.last.outcome.ok ? calls.last.outcome : undefined;
-  const outcome = own ?? ({ ok: false, error: shortage.error } as const);
-  const because = creationFailed(outcome.error);
-  const said = sayFailed(o, { kind: 'create', at: now, outcome, failures: 1, inputs: o.inputs }, because);
+  const own = calls.last?.kind === 'create' && !calls.last.outcome.ok ? calls.last.outcome.error : undefined;
+  const error = own ?? shortage.error;
+  const because = creationFailed(error);
+  const said = sayFailed(o, error, now, because);
   if (said.length > 0) return act(because, ...said);
   const timeout = after(machine.metadata.creationTimestamp, settings.creationTimeoutMs);
   const instants = [shortage.retryAt, timeout].filter((instant) => now <= instant);
@@ -260,23 +266,22 @@ function planShortage(o: MachineObservation, now: Date): Plan | undefined {
 function planRetry(
   o: MachineObservation,
   last: SettledCall,
+  error: MachineError,
   backoff: Backoff,
   describe: (error: MachineError) => string,
   now: Date,
 ): Plan {
-  if (last.outcome.ok) return wait('nothing failed');
-  const { error } = last.outcome;
   const retryAt = new Date(last.at.getTime() + retryAfter(backoff, error, last.failures));
-  const said = sayFailed(o, last, describe(error));
+  const said = sayFailed(o, error, last.at, describe(error));
   if (said.length > 0) return act(describe(error), ...said);
   if (last.inputs !== o.inputs) return act('the class or Secret has changed', { do: 'call', call: last.kind });
   return now < retryAt ? wait(describe(error), retryAt) : act('try again', { do: 'call', call: last.kind });
 }
 
 /** Reports the failure, unless the status already contains it. */
-function sayFailed(o: MachineObservation, call: SettledCall, description: string): Action[] {
-  const status = failed(o, call, description);
-  if (o.machine.status?.lastOperation?.state === 'Failed' && isSimilarStatus(o.machine.status, status)) return [];
+function sayFailed(o: MachineObservation, error: MachineError, at: Date, description: string): Action[] {
+  const status = failed(o, error, at, description);
+  if (isSimilarStatus(o.machine.status, status)) return [];
   const event = { type: 'Warning' as const, reason: 'CreationFailed' as const, message: description };
   return [{ do: 'writeStatus', status, event }];
 }
@@ -288,15 +293,12 @@ const initializationFailed = (error: MachineError): string =>
   `Provider error: ${printMachineError(error)}. ${DescriptionTexts.InstanceInitialization}`;
 
 /** Returns the status after a failure: CrashLoopBackOff before the creation timeout, Failed after it. */
-function failed(o: MachineObservation, last: SettledCall, description: string): MachineStatus {
+function failed(o: MachineObservation, { code }: MachineError, at: Date, description: string): MachineStatus {
   const { machine, settings } = o;
-  const code = errorCode(last.outcome);
-  const overdue = last.at > after(machine.metadata.creationTimestamp, settings.creationTimeoutMs);
+  const overdue = at > after(machine.metadata.creationTimestamp, settings.creationTimeoutMs);
   const operation: Operation = { description, errorCode: code, state: 'Failed', type: 'Create' };
-  return withPhase(machine.status, { phase: overdue ? 'Failed' : 'CrashLoopBackOff' }, operation, last.at);
+  return withPhase(machine.status, { phase: overdue ? 'Failed' : 'CrashLoopBackOff' }, operation, at);
 }
-
-const errorCode = (outcome: CallOutcome): string => (outcome.ok ? 'OK' : outcome.error.code);
 
 /**
  * Adds a missing label or priority to a machine with a provider ID. Another controller may have written only some of them.
@@ -341,5 +343,5 @@ export function mergeAddresses(known: readonly NodeAddress[], instance: Instance
   for (const { type, address } of [...known, ...(instance?.addresses ?? []), ...hostname]) {
     all.set(`${type}${address}`, { type: type as NodeAddress['type'], address });
   }
-  return [...all.entries()].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)).map(([, address]) => address);
+  return [...all.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, address]) => address);
 }

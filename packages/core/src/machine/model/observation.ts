@@ -87,7 +87,7 @@ export interface FailedCall extends SettledCall {
 export interface CallMemory {
   readonly running?: RunningCall;
   readonly last?: SettledCall;
-  /** The VM that `create` created or found. It is removed when the VM is recorded on the Machine or deleted. */
+  /** The VM that the last successful `create` created or found. */
   readonly created?: Instance | undefined;
   /** Set if a `create` of this process reached the driver. */
   readonly createSent?: true | undefined;
