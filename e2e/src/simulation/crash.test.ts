@@ -26,8 +26,8 @@ test('a fleet is created, rolled out and deleted, and then nothing is written', 
   await world.close();
 });
 
-/** A plain test run kills at every twelfth request, and a thorough run at every second request. */
-const STEP = thoroughly(2, 12);
+/** A plain test run kills at every twentieth request, and a thorough run at every second request. */
+const STEP = thoroughly(2, 20);
 
 /** Kills a process at any request: before the request is sent, or after its effect and before the answer. */
 test.each<ProcessName>(['machine-controller', 'manager'])(

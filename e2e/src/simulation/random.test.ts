@@ -1,3 +1,4 @@
+import { isThorough, sampled } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import { play } from './histories/random-history.ts';
 import { again, seedsOf } from './suites/seeds.testing.ts';
@@ -8,7 +9,8 @@ const CASES = [
   ...seedsOf('rolls', 12, [555]),
   ...seedsOf('sick', 8),
   ...seedsOf('in-place', 6),
-  ...seedsOf('large', 2),
+  // One large history takes as long as ten others.
+  ...(isThorough ? seedsOf('large', 2) : []),
   ...seedsOf('crds', 3),
   ...seedsOf('disks', 3),
 ];
@@ -27,7 +29,7 @@ test.each(seedsOf('scaler', 8))(
 );
 
 test('the same seed gives exactly the same history', async () => {
-  for (const seed of [7, 8]) {
+  for (const seed of sampled([7, 8], 2)) {
     const [first, second] = [await play('rolls', { seed }), await play('rolls', { seed })];
     expect(first.history.length).toBeGreaterThan(10_000);
     expect(second.history).toBe(first.history);

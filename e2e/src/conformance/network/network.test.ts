@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { conformanceCommand, SCENARIOS } from '@mcm/conformance';
 import { realClock, undiciTransport } from '@mcm/kube';
+import { sampled } from '@mcm/kube/testing';
 import { afterEach, expect, test } from 'vitest';
 import { CLOUDS, type Loopback } from './loopback.ts';
 import { quickClock } from './quick-clock.ts';
@@ -24,7 +25,7 @@ afterEach(async () => {
   await cloud?.close();
 });
 
-test.each(['aws', 'azure', 'gcp', 'local'] as const)(
+test.each(sampled(['aws', 'azure', 'gcp', 'local'] as const, 3))(
   'the command verifies the %s driver over sockets',
   async (provider) => {
     const opened = await CLOUDS[provider]();

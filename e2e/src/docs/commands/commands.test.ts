@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Machine, machines } from '@mcm/api';
 import { createClient, loadKubeconfig, realClock, undiciTransport } from '@mcm/kube';
+import { isThorough } from '@mcm/kube/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startApiServer } from '../../harness/api-server.ts';
 import { type McmRun, mcm } from '../../harness/mcm.ts';
@@ -18,6 +19,8 @@ const missing = ['kubectl', 'jq', 'curl'].filter(
 
 /** The README comes first, because its tour needs the fleet in its state after `start`. */
 const pages = trackedFiles('*.md').filter((path) => !path.includes('/testdata/'));
+/** The commands of these pages take longer than those of all other pages. Only a thorough run includes them. */
+const LONGEST = ['docs/local.md', 'docs/machine-config-walkthrough.md'];
 const blocks = ['README.md', ...pages.filter((path) => path !== 'README.md')].flatMap((page) =>
   blocksOf(page, readFileSync(join(ROOT, page), 'utf8')),
 );
@@ -34,7 +37,8 @@ const needsMissing = ({ run }: Block): boolean =>
  * blocks may depend on it.
  */
 function runnable(): readonly (readonly [page: string, blocks: readonly Block[]])[] {
-  return [...Map.groupBy(blocks.filter(ours), ({ page }) => page)].map(([page, all]) => {
+  const run = blocks.filter((block) => ours(block) && (isThorough || !LONGEST.includes(block.page)));
+  return [...Map.groupBy(run, ({ page }) => page)].map(([page, all]) => {
     const end = all.findIndex(needsMissing);
     return [page, end === -1 ? all : all.slice(0, end)] as const;
   });

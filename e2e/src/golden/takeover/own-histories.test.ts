@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { formatTime } from '@mcm/api';
+import { sampled } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import type { Pace } from './recordings/cloud.ts';
 import { type History, parseHistory, type Recorded, readHistories } from './recordings/recording.ts';
@@ -187,7 +188,7 @@ async function historyOf(deeds: readonly Deed[], until: number): Promise<History
   }
 }
 
-test.each(HISTORIES)('%s: the replay finds the action in the recording', async (_what, deeds, until) => {
+test.each(sampled(HISTORIES, 3))('%s: the replay finds the action in the recording', async (_what, deeds, until) => {
   const history = await historyOf(deeds, until);
   const failures: string[] = [];
   let checks = 0;

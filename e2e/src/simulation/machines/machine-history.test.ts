@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url';
+import { sampled } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import { readReplay } from '../swarm/replay.ts';
 import { DEFECTS } from './defects.ts';
@@ -8,7 +9,7 @@ import { playMachines } from './machine-history.ts';
 const FLAPPING = fileURLToPath(new URL('../../../testdata/simulation/machines-900066.json', import.meta.url));
 
 test('the same seed gives exactly the same history', async () => {
-  for (const seed of [7, 8, 9]) {
+  for (const seed of sampled([7, 8, 9], 3)) {
     const [first, second] = [await playMachines({ seed }), await playMachines({ seed })];
     expect(first.history.length).toBeGreaterThan(10_000);
     expect(second.history).toBe(first.history);

@@ -75,7 +75,7 @@ test.each(sampled(Object.entries(STORMS), 3))(
   },
 );
 
-test.each(LOST_AND_HELD)(
+test.each(sampled(LOST_AND_HELD, 2))(
   'pods on the VM of a lost Machine are removed after its drain timeout (seed %i)',
   async (seed) => {
     const { violations, story } = await playMachines({ seed, storm: { act: 'lost machine' } });

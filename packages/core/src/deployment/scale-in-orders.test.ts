@@ -258,7 +258,7 @@ async function dyingAt(
 }
 
 /** A plain run stops the manager at each third write. */
-const STEP = thoroughly(1, 3);
+const STEP = thoroughly(1, 6);
 /** More writes than any of these histories has. */
 const MANY_WRITES = 60;
 

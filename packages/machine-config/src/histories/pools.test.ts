@@ -1,3 +1,4 @@
+import { thoroughly } from '@mcm/kube/testing';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { POOLS, type PoolAct, playPools } from './pools.testing.ts';
@@ -51,6 +52,6 @@ test('random histories of nodes and pools break no rule, and after a repair all 
         expect(await playPools(options, acts)).toEqual([]);
       },
     ),
-    runs(8),
+    runs(thoroughly(8, 3)),
   );
 }, 600_000);

@@ -1,4 +1,5 @@
 import type { Transport, TransportRequest } from '@mcm/kube';
+import { thoroughly } from '@mcm/kube/testing';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { annotationOf } from '../conditions/predicates.ts';
@@ -153,6 +154,6 @@ test('after restores at any point of a history, pools recover and the writes end
         expect([...problems, ...seen]).toEqual([]);
       },
     ),
-    { numRuns: Number(process.env.MCM_PROPERTY_RUNS ?? 6), endOnFailure: true },
+    { numRuns: Number(process.env.MCM_PROPERTY_RUNS ?? thoroughly(6, 2)), endOnFailure: true },
   );
 }, 600_000);
