@@ -106,7 +106,8 @@ export function registryCertificates(config: ControllerConfig | undefined): read
 function certificateFile(path: string, data: string | null | undefined, mode = 0o644): readonly IgnitionFile[] {
   if (data === undefined || data === null || (data === '' && !path.startsWith(REGISTRY_CERTIFICATES_DIRECTORY)))
     return [];
-  const source = encodeBase64DataUrl(Buffer.from(data, 'base64').toString('utf8'));
+  // A bundle may contain bytes that are not UTF-8, such as comments in another encoding.
+  const source = encodeBase64DataUrl(Buffer.from(data, 'base64'));
   return [{ path, mode, overwrite: true, contents: { source } }];
 }
 

@@ -74,9 +74,9 @@ function fromBase64(text: string): Buffer {
 /** A plain text as a `data:` URL, percent-escaped. */
 export const encodeDataUrl = (text: string): string => `data:,${encodeURIComponent(text)}`;
 
-/** A plain text as a `data:` URL in base64, as kubelet configurations are written. */
-export const encodeBase64DataUrl = (text: string): string =>
-  `data:text/plain;charset=utf-8;base64,${Buffer.from(text, 'utf8').toString('base64')}`;
+/** A plain text or bytes as a `data:` URL in base64, as kubelet configurations are written. */
+export const encodeBase64DataUrl = (content: string | Uint8Array): string =>
+  `data:text/plain;charset=utf-8;base64,${Buffer.from(content).toString('base64')}`;
 
 /**
  * The content of a resource of an Ignition config.
