@@ -200,7 +200,7 @@ test('a deletion without a node name reports that nothing was drained, and then 
   expect(described(plan.actions)).toBe(
     'Skipping drain as nodeName is not a valid one for machine. Initiate VM deletion',
   );
-  expect(plan.next).toEqual({ kind: 'wait' });
+  expect(plan).toMatchObject({ next: { kind: 'wait' }, because: 'the VM is being deleted' });
   const unlabelled = { ...nodeless, machine: going(), calls: running('delete', -3_000) };
   expect(described(planDeletion(unlabelled, NOON).actions)).toMatch(/^Skipping drain/);
   expect(described(planDeletion({ ...unlabelled, hasTarget: false }, NOON).actions)).toMatch(
@@ -372,7 +372,9 @@ test('the Node of a kept VM stays', () => {
 
 test('a forced drain deletes pods that cannot be evicted', () => {
   const o = see(dying(terminating(T2)), { drain: { ...withPod, forced: true } });
-  expect(planDeletion(o, NOON).actions).toMatchObject([{ do: 'deletePods', pods: [{ name: 'a' }] }]);
+  expect(planDeletion(o, NOON).actions).toMatchObject([
+    { do: 'deletePods', pods: [{ name: 'a' }], because: 'because of label force-deletion=true' },
+  ]);
 });
 
 test('a policy that keeps the VM is noted once at the end of the drain timeout', () => {
@@ -382,6 +384,12 @@ test('a policy that keeps the VM is noted once at the end of the drain timeout',
   expect(look({})).toEqual([{ do: 'annotate', annotations: { [Annotations.Undrained]: 'Hold' } }]);
   expect(verbs(look({ [Annotations.Undrained]: 'Hold' }))).not.toContain('annotate');
   expect(verbs(look({ [Annotations.Undrained]: 'Quarantine' }))).toEqual(['annotate']);
+  const longer = { ...withPod, policy: 'Hold', forceAt: later(1) } as const;
+  const noted = dying(terminating(T2), {
+    annotations: { [Annotations.Undrained]: 'Hold' },
+    labels: { node: 'fakeNode-0' },
+  });
+  expect(planDeletion(see(noted, { drain: longer }), NOON).actions).toEqual([{ do: 'evict', pods: longer.pods }]);
   const bare = see(going({ labels: { node: 'fakeNode-0' } }), { drain });
   expect(verbs(planDeletion(bare, NOON).actions)).toEqual(['annotate']);
 });

@@ -7,7 +7,7 @@ import { interruptionOf } from '../../interruption/notice.ts';
 import { successorOf } from '../../interruption/successor.ts';
 import { planDeletion } from '../deletion/deletion.ts';
 import { nextStep } from '../next-step.ts';
-import { dying, see, T1, terminating, verbs } from '../test-dying.ts';
+import { described, dying, see, T1, T2, terminating, verbs } from '../test-dying.ts';
 import { at, machine, NOON, node } from '../testing.ts';
 
 const stored = (deadline: string, noticedAt = at(0)): Record<string, string> => ({
@@ -99,7 +99,12 @@ describe('the drain of an interrupted machine', () => {
   test('waits for the successor while the notice leaves time, then begins', () => {
     const o = see(going(at(30)), { interruptions: true, successor: 'awaited', drain });
     const early = planDeletion(o, minutes(1));
-    expect(verbs(early.actions)).toEqual(['writeStatus']);
+    expect(described(early.actions)).toBe(`Waiting: its successor does not run yet, and the notice leaves time. ${T1}`);
+    const begun = { ...o, machine: dying(terminating(T2), { annotations: stored(at(30)) }) };
+    expect(described(planDeletion(begun, minutes(1)).actions)).toMatch(/leaves time\. Initiate node drain$/);
+    expect(verbs(planDeletion({ ...o, drain: { ...drain, forced: true } }, minutes(1)).actions)).toEqual([
+      'deletePods',
+    ]);
     expect(early.next).toEqual({ kind: 'waitUntil', instant: minutes(15) });
     expect(verbs(planDeletion(o, minutes(15)).actions)).toEqual(['evict']);
   });

@@ -6,9 +6,9 @@ export async function liveMachines(control: KubeClient, namespace: string): Prom
   const found = new Map<string, Machine>();
   let token: string | undefined;
   do {
-    const page = await control.resource(machines, namespace).list({ limit: 500, continue: token || undefined });
+    const page = await control.resource(machines, namespace).list({ limit: 500, continue: token });
     for (const machine of page.items) found.set(machine.metadata.name, machine);
-    token = page.metadata.continue || undefined;
+    token = page.metadata.continue;
   } while (token);
   return found;
 }

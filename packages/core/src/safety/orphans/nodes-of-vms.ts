@@ -56,9 +56,9 @@ export class NodesOfVms {
     const found: Node[] = [];
     let token: string | undefined;
     do {
-      const page = await target?.resource(nodes).list({ limit: PAGE, continue: token || undefined });
+      const page = await target?.resource(nodes).list({ limit: PAGE, continue: token });
       found.push(...(page?.items ?? []));
-      token = page?.metadata.continue || undefined;
+      token = page?.metadata.continue;
     } while (token);
     const names = new Map(found.map((node) => [node.metadata.name, node]));
     const instances = Map.groupBy(found, ({ spec }) => instanceKey(spec.providerID ?? ''));

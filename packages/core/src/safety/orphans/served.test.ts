@@ -44,6 +44,14 @@ test.each<[what: string, change: Partial<ListedVm>, use: string]>([
     { nodes: [serving({ spec: {}, metadata: { labels: labelled } })], machine: owner(), listed: [vm, own] },
     'unseen',
   ],
+  [
+    'a Node with the ID of another VM, under the name of the machine',
+    {
+      nodes: [serving({ spec: { providerID: 'aws:///eu-west-1a/i-9' }, metadata: { labels: labelled } })],
+      machine: owner(),
+    },
+    'unseen',
+  ],
   ['a Node without an id that has the name of the VM', { nodes: [node({ name: 'm', ...ready })] }, 'unclaimed'],
   [
     'a Node with an id of another scheme',

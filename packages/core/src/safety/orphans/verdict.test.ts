@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest';
+import { at, NOON, node } from '../../machine/testing.ts';
+import { isDrained, isQuarantined, type OrphanVmInput, orphanVerdict } from './verdict.ts';
+
+const given: OrphanVmInput = {
+  vm: { providerId: 'fake-a', machineName: 'a' },
+  use: { use: 'none' },
+  view: { machineClass: { metadata: {} } as never, listed: 20, lost: 1, wentBackAt: undefined },
+  policy: 'delete',
+  admitted: true,
+};
+const claimed = { use: 'claimed', node: node() } as const;
+const unclaimed = { use: 'unclaimed', node: node() } as const;
+const lostMany = { ...given.view, lost: 20 };
+const KEPT = 'it is kept because';
+
+test.each<[what: string, change: Partial<OrphanVmInput>, starts: string]>([
+  ['its kubelet does not report', {}, 'it is deleted'],
+  ['its Node belongs to a machine', { use: claimed }, `${KEPT} Node fakeNode-0 runs on it and is Ready`],
+  ['orphans are only reported', { policy: 'report' }, `${KEPT} of --orphan-policy=report`],
+  ['many lost their machines', { view: lostMany }, 'it is in quarantine (20 VMs'],
+  ['many lost their machines, and the limit is reached', { view: lostMany, admitted: false }, 'it is in quarantine'],
+  [
+    'its Node is lost',
+    { use: { use: 'unseen' }, heldUntil: new Date(at(60)) },
+    'it is kept until 2026-01-01T13:00:00.000Z',
+  ],
+  ['its Node was lost too long ago', { use: { use: 'unseen' }, heldUntil: NOON }, 'it is deleted'],
+  ['the limit is reached', { admitted: false }, 'it waits for the limit of deletions per hour'],
+  ['its Node is Ready', { use: unclaimed }, 'it is drained and then deleted: Node fakeNode-0'],
+  ['its Node is Ready, and the limit is reached', { use: unclaimed, admitted: false }, 'it waits for the limit'],
+])('the decision about an orphan VM: %s', (_what, change, starts) => {
+  const verdict = orphanVerdict({ ...given, ...change }, NOON);
+  expect(verdict.startsWith(starts), verdict).toBe(true);
+  expect([isDrained(verdict), isQuarantined(verdict)]).toEqual([
+    starts.startsWith('it is drained'),
+    starts.startsWith('it is in quarantine'),
+  ]);
+});
