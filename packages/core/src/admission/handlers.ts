@@ -13,7 +13,7 @@ import {
 import type { AdmissionCause, AdmissionRequest, AdmissionVerdict } from '@mcm/kube';
 import { isRecord } from '@mcm/kube';
 import { parseScaleIn, scaleInResults } from '../deployment/scaling/scale-in.ts';
-import { compileSelector, isEmptySelector } from '../objects/selector.ts';
+import { matcherOf } from '../objects/selector.ts';
 import { semanticEqual } from '../values/semantic-equal.ts';
 
 type Validator = (object: unknown) => FieldError[];
@@ -111,13 +111,8 @@ export type ListDeployments = (namespace: string) => Promise<readonly MachineDep
 
 /** Names of other deployments that select machines of this deployment, or whose machines this deployment selects. */
 export function overlapping(deployment: MachineDeployment, others: readonly MachineDeployment[]): string[] {
-  const selects = (a: MachineDeployment, b: MachineDeployment): boolean => {
-    try {
-      return !isEmptySelector(a.spec.selector) && compileSelector(a.spec.selector)(b.spec.template.metadata?.labels);
-    } catch {
-      return false; // An invalid selector selects nothing. The condition of its object contains the error.
-    }
-  };
+  const selects = (a: MachineDeployment, b: MachineDeployment): boolean =>
+    matcherOf(a.spec.selector)(b.spec.template.metadata?.labels);
   return others
     .filter((other) => other.metadata.name !== deployment.metadata.name)
     .filter((other) => selects(deployment, other) || selects(other, deployment))

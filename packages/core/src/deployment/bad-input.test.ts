@@ -9,7 +9,11 @@ const start = (options: WorldOptions = {}) => World.start(startControlPlane, opt
 const rolling = (maxSurge: unknown, maxUnavailable: unknown) => ({
   strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge, maxUnavailable } },
 });
-const selector = (matchLabels: object) => ({ selector: { matchLabels } });
+const selector = (matchLabels: object, matchExpressions: readonly object[] = []) => ({
+  selector: { matchLabels, matchExpressions } as object,
+});
+/** A selector with an operator that does not exist. */
+const NEAR = selector({ app: 'pool' }, [{ key: 'app', operator: 'Near', values: ['pool'] }]);
 const template = (machineClass: object) => ({
   template: { metadata: { labels: { app: 'pool' } }, spec: { class: machineClass } },
 });
@@ -17,6 +21,7 @@ const template = (machineClass: object) => ({
 /** Errors that do not depend on other objects: the title, the change of a valid deployment, and the field in the error. */
 const WRONG: readonly [title: string, spec: object, field: string][] = [
   ['a selector that does not match the template', selector({ app: 'other' }), 'spec.selector.matchLabels'],
+  ['a selector with an unknown operator', NEAR, 'spec.selector.matchExpressions'],
   ['negative replicas', { replicas: -1 }, 'spec.replicas'],
   ['too many replicas', { replicas: 3_000_000_000 }, 'spec.replicas'],
   ['replicas that are not an integer', { replicas: 1.5 }, 'spec.replicas'],
@@ -311,6 +316,25 @@ describe('problems that only the cluster shows', () => {
     await world.change({ spec: { replicas: 2 } });
     await world.until(() => world.complete(), 60);
     expect(others.length).toBe(2);
+  });
+
+  test.each([
+    ['an unknown operator in their selectors', NEAR],
+    ['negative replicas', { replicas: -1 }],
+  ])('a deployment and its sets with %s can be deleted', async (_title, spec) => {
+    await using world = await start({ lax: true });
+    await apply(world, pool({}));
+    await world.until(() => world.complete(), 60);
+    const [set] = await world.sets();
+    await world.change({ spec });
+    await world.keeper
+      .resource(machineSets, NAMESPACE)
+      .patch(set?.metadata.name ?? '', { type: 'merge', body: { spec } });
+    await world.pass(5);
+    await world.remove();
+    await world.until(async () => (await world.sets()).length === 0 && (await world.machines()).length === 0, 60);
+    const left = await world.keeper.resource(machineDeployments, NAMESPACE).list();
+    expect(left.items).toEqual([]);
   });
 
   test('an owner reference with the uid of another object is ignored', async () => {

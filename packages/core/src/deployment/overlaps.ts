@@ -1,6 +1,6 @@
 import type { MachineDeployment } from '@mcm/api';
 import { type Informer, isHeld, type Key, keyOf } from '@mcm/kube';
-import { compileSelector, isEmptySelector, type Matcher } from '../objects/selector.ts';
+import { type Matcher, matcherOf } from '../objects/selector.ts';
 import { semanticEqual } from '../values/semantic-equal.ts';
 
 interface Entry {
@@ -67,7 +67,7 @@ export class SelectorOverlaps {
   #put(key: Key, deployment: MachineDeployment): Set<Key> {
     const { selector } = deployment.spec;
     const labels = templateLabels(deployment);
-    const matches = matcherOf(deployment);
+    const matches = matcherOf(selector);
     for (const pair of pairsOf(labels)) insert(this.#byLabel, pair, key);
     const place = this.#rarest(pairsOf(selector?.matchLabels));
     this.#entries.set(key, { deployment, matches, place });
@@ -93,15 +93,6 @@ export class SelectorOverlaps {
   #rarest(pairs: readonly string[]): string {
     const count = (pair: string) => this.#byLabel.get(pair)?.size ?? 0;
     return pairs.reduce((a, b) => (a === ANY || count(b) < count(a) ? b : a), ANY);
-  }
-}
-
-/** An empty or invalid selector matches nothing. The status of the deployment reports the problem. */
-function matcherOf({ spec }: MachineDeployment): Matcher {
-  try {
-    return isEmptySelector(spec.selector) ? () => false : compileSelector(spec.selector);
-  } catch {
-    return () => false;
   }
 }
 

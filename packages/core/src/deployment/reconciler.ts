@@ -37,7 +37,7 @@ import {
   withoutCondition,
 } from '../objects/conditions.ts';
 import { limitsOf } from '../objects/limits.ts';
-import { compileSelector, isEmptySelector } from '../objects/selector.ts';
+import { isEmptySelector, matcherOf } from '../objects/selector.ts';
 import { printViolations } from '../objects/violations.ts';
 import { splitSets } from '../rollout/revisions.ts';
 import { sameRules } from '../rollout/windows/parse.ts';
@@ -126,12 +126,13 @@ export class DeploymentReconciler {
         { type: INVALID_SPEC, status: 'True', reason: 'ValidationFailed', message: fault },
         signal,
       );
+    // The spec of a deployment that is being deleted has no effect, so an error in it must not stop the deletion.
+    if (stored.metadata.deletionTimestamp !== undefined) return this.#delete(key, stored, signal);
     const violations = validateDeployment(stored);
     if (violations.length > 0) {
       const message = printViolations(violations);
       return this.#refuse(stored, { type: INVALID_SPEC, status: 'True', reason: 'ValidationFailed', message }, signal);
     }
-    if (stored.metadata.deletionTimestamp !== undefined) return this.#delete(key, stored, signal);
     if (isEmptySelector(stored.spec.selector)) return this.#refuse(stored, SELECTS_ALL, signal);
 
     const deployment = await this.#ensureFinalizer(stored, signal);
@@ -270,7 +271,8 @@ export class DeploymentReconciler {
   async #delete(key: string, deployment: MachineDeployment, signal: AbortSignal): Promise<Outcome> {
     const { uid, name, resourceVersion, finalizers = [] } = deployment.metadata;
     if (!finalizers.includes(Finalizers.MachineControllerManager) || isOrphaning(deployment)) return done;
-    const matches = compileSelector(deployment.spec.selector);
+    // The garbage collector deletes what a deleted owner controls, so an invalid selector must not stop the deletion.
+    const matches = matcherOf(deployment.spec.selector, true);
     const { owned } = claim({ uid, deleting: true }, matches, this.#access.setsOf(deployment));
     if (owned.length === 0) {
       const rest = finalizers.filter((finalizer) => finalizer !== Finalizers.MachineControllerManager);

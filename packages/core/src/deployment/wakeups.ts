@@ -2,7 +2,7 @@ import { Labels, type Machine, type MachineSet, phaseOf } from '@mcm/api';
 import { type Change, type Controller, controllerOf, type Key, keyOf, type Node } from '@mcm/kube';
 import { BY_NODE, type ControllerContext, changedBeyondStatus, deploymentOf } from '../control/caches.ts';
 import { isAvailable, isFailed, isReady, updateReasonOf } from '../objects/machines.ts';
-import { compileSelector } from '../objects/selector.ts';
+import { matcherOf } from '../objects/selector.ts';
 import { changedHands, setOf } from '../set/wakeups.ts';
 import { semanticEqual } from '../values/semantic-equal.ts';
 
@@ -15,14 +15,7 @@ const SWARM_MS = 200;
 function matchingDeployments(set: MachineSet, { deployments }: ControllerContext): Key[] {
   return deployments.store
     .list()
-    .filter((deployment) => {
-      try {
-        return compileSelector(deployment.spec.selector)(set.metadata.labels);
-      } catch {
-        // An invalid selector matches nothing. The status of the deployment reports the problem.
-        return false;
-      }
-    })
+    .filter(({ spec }) => matcherOf(spec.selector)(set.metadata.labels))
     .map(keyOf);
 }
 

@@ -21,7 +21,7 @@ function compileRequirement({ key, operator, values = [] }: Requirement): Matche
       return (labels) => labels?.[key] === undefined;
   }
   throw new Error(
-    `spec.selector.matchExpressions: operator ${JSON.stringify(operator)} of key ${JSON.stringify(key)} must be one of In, NotIn, Exists, DoesNotExist`,
+    `must have the operator In, NotIn, Exists or DoesNotExist, not ${JSON.stringify(operator)}, for the key ${JSON.stringify(key)}`,
   );
 }
 
@@ -34,7 +34,7 @@ export const isEmptySelector = (selector: LabelSelector | undefined): boolean =>
 
 /**
  * Creates a matcher. An empty or absent selector matches nothing, so that no owner can adopt everything.
- * @throws Error with the field of an unknown operator
+ * @throws Error about an unknown operator
  */
 export function compileSelector(selector: LabelSelector | undefined): Matcher {
   if (selector === undefined || isEmptySelector(selector)) return () => false;
@@ -42,4 +42,16 @@ export function compileSelector(selector: LabelSelector | undefined): Matcher {
   const requirements = (selector.matchExpressions ?? []).map(compileRequirement);
   return (labels) =>
     pairs.every(([key, value]) => labels?.[key] === value) && requirements.every((holds) => holds(labels));
+}
+
+/**
+ * Creates a matcher that does not fail. An invalid selector matches nothing, or everything if `otherwise` is true. The
+ * status of its owner reports the problem, and other objects are not affected.
+ */
+export function matcherOf(selector: LabelSelector | undefined, otherwise = false): Matcher {
+  try {
+    return compileSelector(selector);
+  } catch {
+    return () => otherwise;
+  }
 }

@@ -39,7 +39,7 @@ import { findCondition } from '../objects/conditions.ts';
 import { nextMachineNames } from '../objects/machine-names.ts';
 import { isFailed, type Loss } from '../objects/machines.ts';
 import { scalerRequest } from '../objects/scaler.ts';
-import { compileSelector } from '../objects/selector.ts';
+import { matcherOf } from '../objects/selector.ts';
 import { printViolations, validateSet } from '../objects/violations.ts';
 import { CLASS_LOOK_MS, ClassLookup } from './class-lookup.ts';
 import { DeletionCauses, deletionCauses } from './replicas/deletion-cause.ts';
@@ -130,9 +130,9 @@ export class SetReconciler {
       this.waiting.classes.forget(key);
       return done;
     }
+    if (stored.metadata.deletionTimestamp !== undefined) return this.#delete(key, stored, signal);
     const violations = validateSet(stored);
     if (violations.length > 0) return this.#status.refuse(stored, printViolations(violations), signal);
-    if (stored.metadata.deletionTimestamp !== undefined) return this.#delete(key, stored, signal);
     const set = await this.#ensureFinalizer(stored, signal);
     this.#warn(set);
     await this.#adoption.sync(set, await this.#adoption.claim(set, signal), signal);
@@ -360,7 +360,8 @@ export class SetReconciler {
     const { uid, finalizers = [] } = set.metadata;
     if (!finalizers.includes(Finalizers.MachineControllerManager) || isOrphaning(set)) return done;
     const { pending } = this.#memoryOf(set);
-    const matches = compileSelector(set.spec.selector);
+    // The garbage collector deletes what a deleted owner controls, so an invalid selector must not stop the deletion.
+    const matches = matcherOf(set.spec.selector, true);
     const { owned } = claim({ uid, deleting: true }, matches, this.#machinesOf(set));
     if (owned.length === 0) {
       await this.#removeFinalizer(set, signal);

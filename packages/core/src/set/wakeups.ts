@@ -3,7 +3,7 @@ import { phaseOf } from '@mcm/api';
 import { type Change, type Controller, controllerOf, type Key, type KubeObject, keyOf, makeKey } from '@mcm/kube';
 import { type ControllerContext, changedBeyondStatus } from '../control/caches.ts';
 import type { Waiters } from '../flow/waiters.ts';
-import { compileSelector, isEmptySelector } from '../objects/selector.ts';
+import { matcherOf } from '../objects/selector.ts';
 
 /** Many machines change at about the same time. This delay combines their changes into one reconcile of the set. */
 const SWARM_MS = 20;
@@ -40,14 +40,7 @@ function machineMatters(old: Machine, machine: Machine): boolean {
 function matchingSets(machine: Machine, { sets }: ControllerContext): Key[] {
   return sets.store
     .list()
-    .filter((set) => {
-      try {
-        return !isEmptySelector(set.spec.selector) && compileSelector(set.spec.selector)(machine.metadata.labels);
-      } catch {
-        // An invalid selector matches nothing. The status of the set reports the problem.
-        return false;
-      }
-    })
+    .filter(({ spec }) => matcherOf(spec.selector)(machine.metadata.labels))
     .map(keyOf);
 }
 

@@ -314,7 +314,7 @@ function has({ deployment, sets, machines }: DeploymentReading): string {
       const running = own.filter((machine) => !machineWait(machine)).length;
       return `${own.length} of set ${set.metadata.name}${set === current ? ' (the newest)' : ''}, ${running} Running`;
     });
-  return parts.length === 0 ? 'the deployment has the deployment has no machines and no set' : parts.join('; ');
+  return parts.length === 0 ? 'no machines and no set' : parts.join('; ');
 }
 
 function changesOf(plan: RolloutPlan, sets: readonly MachineSet[]): string[] {
