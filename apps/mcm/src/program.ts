@@ -15,6 +15,7 @@ import { addInstall } from './install/command.ts';
 import { addJournal } from './journal/command.ts';
 import { addLogs } from './logs/command.ts';
 import { formatted, type OutputFormat } from './output/format.ts';
+import { printable } from './output/printable.ts';
 import { addPlan } from './plan/command.ts';
 import { addProvider } from './provider/command.ts';
 import { addRollout } from './rollout/command.ts';
@@ -37,7 +38,8 @@ export function createProgram({ stdout, ...given }: ProgramEnvironment): Command
     .version(version(), '-V, --version');
   const environment: CommandEnvironment = {
     draw: (text) => text,
-    warn: (line) => program.configureOutput().writeErr?.(`${line}\n`),
+    // Lines may contain texts of the cluster.
+    warn: (line) => program.configureOutput().writeErr?.(`${printable(line)}\n`),
     ...given,
   };
   const { say } = environment;

@@ -75,8 +75,8 @@ async function watchTree(
     isFirst = false;
     const head = controllerLines(health, now);
     const lines = [...separator, ...head, ...treeLines(model, output === 'wide', now)];
-    for (const line of output === 'json' || output === 'yaml' ? eachFormatted(output, model, '') : lines)
-      telling.say(telling.draw(line));
+    const text = output === 'json' || output === 'yaml' ? [''] : lines.map(telling.draw);
+    for (const line of text.flatMap((one) => eachFormatted(output, model, one))) telling.say(line);
   });
 }
 

@@ -36,7 +36,7 @@ import {
   events,
   isNotFound,
   type KubeClient,
-  type KubeError,
+  KubeError,
   type Node,
   nodes,
   type Random,
@@ -81,7 +81,8 @@ const orUndefined = async <T>(reading: Promise<T>): Promise<T | undefined> => {
   try {
     return await reading;
   } catch (error) {
-    if (isNotFound(error)) return undefined;
+    // No object can have a name that the client refuses, such as one with a slash.
+    if (isNotFound(error) || (error instanceof KubeError && error.reason === 'BadRequest')) return undefined;
     throw error;
   }
 };
