@@ -15,20 +15,23 @@ const KEEPS: ReadonlySet<string> = new Set([
 ]);
 const KNOWN: ReadonlySet<string> = new Set(Object.values(PreserveValues));
 
+/** An invalid value counts as absent, on the Node and on the Machine. */
+const known = (value = ''): string => (KNOWN.has(value) ? value : '');
+
 /**
  * Returns the effective value of the preserve annotation. The node's value is used if the node has, or had, the annotation.
  * Without a node, the machine's own value is used, or else the last recorded value of the node. The original deletes the
  * machine in that case (ODD-11 of docs/compatibility/rules-deployments.md).
  */
 function effectivePreserveValue(machine: Machine, nodeAnnotations: NodeAnnotations): string {
-  const own = machine.metadata.annotations?.[Annotations.Preserve] ?? '';
+  const own = known(machine.metadata.annotations?.[Annotations.Preserve]);
   const nodeName = machine.metadata.labels?.[Labels.Node];
   const node = nodeName ? nodeAnnotations(nodeName) : {};
   const lastApplied = machine.metadata.annotations?.[Annotations.LastAppliedNodePreserve] ?? '';
-  if (node === undefined) return KNOWN.has(own) ? own : lastApplied;
+  if (node === undefined) return own === '' ? lastApplied : own;
   // If the annotation is unknown, it may preserve the machine, and a deletion cannot be undone.
   if (node === 'unseen') return PreserveValues.WhenFailed;
-  const onNode = node[Annotations.Preserve] ?? '';
+  const onNode = known(node[Annotations.Preserve]);
   return onNode === '' && lastApplied === '' ? own : onNode;
 }
 

@@ -1,6 +1,6 @@
 import { crds, type Machine, type MachineClass, machineClasses, machines } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
-import { events, secrets, type Transport, VirtualClock } from '@mcm/kube';
+import { events, nodes, secrets, type Transport, VirtualClock } from '@mcm/kube';
 import { sampled } from '@mcm/kube/testing';
 import { afterEach, expect, test } from 'vitest';
 import { MachineError } from '../driver/contract/errors.ts';
@@ -220,6 +220,19 @@ test('bad input: invalid annotations and durations are each reported once and ig
   const version = (await rig.machine('bad'))?.metadata.resourceVersion;
   await rig.clock.advance(HOUR);
   expect((await rig.machine('bad'))?.metadata.resourceVersion).toBe(version);
+});
+
+test('bad input: an invalid preservation on the Node is reported once and ignored: that of the machine is valid', async () => {
+  const rig = await started();
+  const annotations = { 'node.machine.sapcloud.io/preserve': 'when-failed' };
+  await rig.createMachine('bad', {}, { annotations });
+  await rig.until(async () => (await rig.phase('bad')) === 'Running');
+  const body = { metadata: { annotations: { 'node.machine.sapcloud.io/preserve': 'yes' } } };
+  await rig.admin.resource(nodes).patch('bad', { type: 'merge', body });
+  await rig.clock.advance(60_000);
+  expect(await reported(rig, 'bad')).toMatch(
+    /Node bad: metadata\.annotations\[node\.machine\.sapcloud\.io\/preserve\]: "yes" is ignored; write one of now/,
+  );
 });
 
 test('bad input: a node name of another machine: both are reported, and the first keeps its Node', async () => {

@@ -65,6 +65,8 @@ test.each([
   ['now', '', false],
   ['false', '', true],
   ['when-failed', 'now', false],
+  ['yes', '', false],
+  ['yes', 'now', true],
 ])(
   '7.11 a value that was removed from the node does not apply to the machine either: %j on the node, %j applied',
   (onNode, applied, goes) => {

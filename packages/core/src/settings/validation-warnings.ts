@@ -52,6 +52,14 @@ function unclearPostponement({ metadata: { name, labels } }: Node): readonly str
   return [`Node ${name}: metadata.labels[${Labels.RolloutPostpone}]: "${value}" is ignored; ${fix}`];
 }
 
+/** Returns a warning about the annotation `preserve`, if its value has no effect. */
+function unclearPreservation({ metadata: { annotations } }: Machine | Node): readonly string[] {
+  const value = annotations?.[Annotations.Preserve] ?? '';
+  const values: readonly string[] = Object.values(PreserveValues);
+  if (value === '' || values.includes(value)) return [];
+  return [`${annotation(Annotations.Preserve)}: "${value}" is ignored; write one of ${values.join(', ')}`];
+}
+
 /** Returns warnings about marks on the Node that have an effect with any value, and whose value looks like "no". */
 const misleadingMarks = (node: Node): readonly string[] =>
   [Labels.CandidateForUpdate, Labels.SelectedForUpdate, Annotations.NotManagedByMCM].flatMap((key) => {
@@ -97,10 +105,8 @@ export function validationWarningsOf(
     said.push(
       `${annotation(Annotations.Priority)}: "${priority}" is not an integer, so mcm uses 3; write an integer such as "1"`,
     );
-  const preserve = annotations[Annotations.Preserve];
-  const values: readonly string[] = Object.values(PreserveValues);
-  if (preserve !== undefined && preserve !== '' && !values.includes(preserve))
-    said.push(`${annotation(Annotations.Preserve)}: "${preserve}" is ignored; write one of ${values.join(', ')}`);
+  said.push(...unclearPreservation(machine));
+  if (node) said.push(...unclearPreservation(node).map((problem) => `Node ${node.metadata.name}: ${problem}`));
   const override = annotations[Annotations.BreakerOverride];
   const overrideIs = override === undefined ? undefined : overrideProblem(override);
   if (overrideIs) said.push(`${annotation(Annotations.BreakerOverride)}: ${overrideIs}`);
