@@ -187,6 +187,10 @@ test('a refused eviction is retried after 20 s, with growing waits, and at once 
   expect(planDrain(refused(1), later(19 * second)).evict).toEqual([]);
   expect(names(planDrain(refused(1), later(20 * second)).evict)).toEqual(['a']);
   expect(planDrain(refused(3), later(79 * second)).evict).toEqual([]);
+  expect(names(planDrain(refused(3), later(80 * second)).evict)).toEqual(['a']);
+  const asked = look([p], { memory: remember({ [p.uid]: attempt({ retryAfterMs: minute }) }) });
+  expect(planDrain(asked, later(minute - 1)).evict).toEqual([]);
+  expect(names(planDrain(asked, later(minute)).evict)).toEqual(['a']);
   expect(planDrain(refused(9), later(120 * second)).evict).toHaveLength(1);
   const changed = pod('a', { budgets: [budget({ allowed: 1, resourceVersion: '8' })] });
   expect(names(planDrain({ ...refused(5), pods: [changed] }, later(second)).evict)).toEqual(['a']);

@@ -156,7 +156,7 @@ function planQuarantine(o: DrainObservation, going: readonly DrainPod[], now: Da
 function isReleased(o: DrainObservation, pod: DrainPod): boolean {
   if (pod.dueAt || needsVolumes(o, pod) || budgetBlockerOf(pod)) return false;
   if (pod.budgets.some(({ stale }) => stale)) return false;
-  return (o.memory.attempts.get(pod.uid)?.budgets ?? '') !== budgetVersions(pod);
+  return o.memory.attempts.get(pod.uid)?.budgets !== budgetVersions(pod);
 }
 
 /** Deletes every pod once, with grace period 0. The drain neither waits for the pods nor stops at an error. */

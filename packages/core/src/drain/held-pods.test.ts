@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { NOON } from '../machine/testing.ts';
 import { forcedKey, planDrain } from './drain.ts';
 import type { Attempt, DrainMemory, DrainPod } from './model/observation.ts';
@@ -40,7 +40,9 @@ test('an empty node is not drained while the watch of pods is interrupted, until
   const o = look([], { podsUnproven: true });
   expect(planDrain(o, NOON)).toMatchObject({ drained: false, awaitsWatch: true, lookAgainAt: later(second) });
   expect(planDrain(o, later(1, o.forceAt))).toMatchObject({ drained: true });
-  expect(names(planDrain(look([pod('a')], { podsUnproven: true }), NOON).evict)).toEqual(['a']);
+  expect(planDrain(look([], { podsUnproven: true, policy: 'Hold' }), o.forceAt)).toMatchObject({ drained: true });
+  const seen = planDrain(look([pod('a')], { podsUnproven: true }), NOON);
+  expect([names(seen.evict), seen.awaitsWatch]).toEqual([['a'], undefined]);
 });
 
 test('a pod whose volumes cannot be read is not evicted, and is reported; the others are evicted', () => {
@@ -118,7 +120,7 @@ test('after the eviction timeout a pod is deleted without grace, and again if it
 
 test.each<[pods: number, left: string]>([
   [3, 'default/p0, default/p1, default/p2 left'],
-  [5, 'default/p0, default/p1, default/p2 and 2 more left'],
+  [4, 'default/p0, default/p1, default/p2 and 1 more left'],
 ])('a held drain names three of %i pods that are left', (count, left) => {
   const pods = Array.from({ length: count }, (_, i) => pod(`p${i}`));
   const plan = planDrain(look(pods, { policy: 'Quarantine' }), later(120 * minute));
@@ -151,7 +153,7 @@ test.each<[what: string, change: Partial<ReturnType<typeof budget>>, pods: strin
   ['one that allows nothing now', {}, []],
   ['one that allows nothing, and was not evaluated yet', { stale: true }, ['a', 'b']],
   ['one that allows evicting unready pods', { sparesUnready: true, misconfigured: true }, ['b']],
-  ['one that also protects unready pods', { sparesUnready: false, misconfigured: true }, []],
+  ['one that also protects unready pods', { sparesUnready: false, misconfigured: true, allowed: 1 }, []],
 ])('a budget holds a ready pod and one that is not: %s', (_what, change, evicted) => {
   const given = budget({ sparesUnready: false, ...change });
   const pods = [pod('a', { budgets: [given] }), pod('b', { ready: false, budgets: [given] })];
@@ -161,5 +163,128 @@ test.each<[what: string, change: Partial<ReturnType<typeof budget>>, pods: strin
 });
 
 test.each(['Succeeded', 'Failed', 'Pending'])('a budget does not hold a pod that is %s', (phase) => {
-  expect(names(planDrain(look([pod('a', { phase, budgets: [budget()] })]), NOON).evict)).toEqual(['a']);
+  const budgets = [budget({ misconfigured: true })];
+  expect(names(planDrain(look([pod('a', { phase, budgets })]), NOON).evict)).toEqual(['a']);
+});
+
+const READ = { volumes: 'this process does not have the permission to list persistentvolumes' };
+
+test.each<[policy: 'Hold' | undefined, minutes: number, again: number | undefined]>([
+  [undefined, 0, 60],
+  ['Hold', 0, 120],
+  ['Hold', 60, 120],
+  ['Hold', 120, undefined],
+])('with policy %s after %d minutes, the next deadline starts a pass', (policy, minutes, again) => {
+  const o = look([withVolume('a')], { unseen: READ, ...(policy ? { policy } : {}) });
+  const { lookAgainAt } = planDrain(o, later(minutes * minute));
+  expect(lookAgainAt).toEqual(again === undefined ? undefined : later(again * minute));
+});
+
+test('with policy Hold no timeout deletes a pod, and the machine says so after the drain timeout', () => {
+  const pods = [pod('web'), pod('old', { dueAt: later(0) })];
+  const o = look(pods, { policy: 'Hold', memory: remember({ 'uid-web': attempt({ budgets: '' }) }) });
+  for (const at of [o.evictUntil, later(-1, o.forceAt)])
+    expect(planDrain(o, at)).toMatchObject({ evict: [{ name: 'web' }], remove: [], undrained: undefined });
+  const late = planDrain(o, o.forceAt);
+  expect(late).toMatchObject({ forced: false, evict: [{ name: 'web' }], remove: [], undrained: 'Hold' });
+  expect(late.blockers.map(({ text }) => text)).toEqual([
+    'drain timeout expired with pod default/web, default/old left; undrainable policy Hold continues to wait for the pod',
+    'pod default/old does not end',
+  ]);
+  expect(planDrain(look([], { policy: 'Hold' }), o.forceAt)).toMatchObject({ drained: true, undrained: undefined });
+});
+
+describe('with policy Quarantine after the drain timeout', () => {
+  const at = later(120 * minute);
+  const allowing = budget({ allowed: 1 });
+  const quarantined = (pods: readonly DrainPod[], change: Parameters<typeof look>[1] = {}) =>
+    planDrain(look(pods, { policy: 'Quarantine', ...change }), at);
+
+  test('a node without pods is drained, and before the timeout the drain is an ordinary one', () => {
+    expect(quarantined([])).toMatchObject({ drained: true, undrained: undefined });
+    const early = planDrain(look([pod('a')], { policy: 'Quarantine' }), later(-1, at));
+    expect(early).toMatchObject({ evict: [{ name: 'a' }], undrained: undefined });
+  });
+
+  const tried = (budgets: string) => remember({ 'uid-a': attempt({ budgets }) });
+  test.each<[what: string, change: Partial<DrainPod>, more: Parameters<typeof look>[1], evicted: boolean]>([
+    ['this process has never tried it', { budgets: [allowing] }, {}, true],
+    ['this process has never tried it, and its budget was deleted', {}, {}, true],
+    ['its budget has changed', { budgets: [allowing] }, { memory: tried('default/web@6') }, true],
+    ['its budget was deleted', {}, { memory: tried('default/web@7') }, true],
+    ['its budget has not changed', { budgets: [allowing] }, { memory: tried('default/web@7') }, false],
+    ['it has no budget and was refused', {}, { memory: tried('') }, false],
+    ['its budget allows nothing', { budgets: [budget()] }, {}, false],
+    [
+      'one of its budgets was not evaluated yet',
+      { phase: 'Pending', budgets: [budget({ stale: true }), allowing] },
+      {},
+      false,
+    ],
+    ['it is terminating', { dueAt: later(minute) }, {}, false],
+    ['its volumes cannot be read', { hasClaims: true }, { unseen: READ }, false],
+  ])('a pod is evicted again, or not: %s', (_what, change, more, evicted) => {
+    const plan = quarantined([pod('a', change)], more);
+    expect(plan).toMatchObject({ drained: false, forced: false, remove: [], undrained: 'Quarantine' });
+    expect([names(plan.evict), names(plan.leaving)]).toEqual(evicted ? [['a'], []] : [[], ['a']]);
+  });
+
+  test('volumes move one after the other, and a blocked pod takes no turn', () => {
+    const pods = [
+      withVolume('high', { priority: 9, budgets: [budget()] }),
+      withVolume('b'),
+      withVolume('c'),
+      pod('web'),
+    ];
+    const plan = quarantined(pods);
+    expect([names(plan.evict), names(plan.leaving)]).toEqual([
+      ['b', 'web'],
+      ['high', 'c'],
+    ]);
+  });
+
+  test('a released pod waits for the volumes of a terminating one, at most until the detach timeout', () => {
+    const old = withVolume('old', { dueAt: later(minute, at) });
+    const move = { pod: old, volumes: old.volumes, returns: true };
+    const memory = { ...remember({}), moves: new Map([[old.uid, move]]) };
+    const plan = (now: Date) => planDrain(look([old, withVolume('a')], { policy: 'Quarantine', memory }), now);
+    expect(plan(at)).toMatchObject({ evict: [], lookAgainAt: later(3 * minute, at) });
+    expect(names(plan(later(3 * minute, at)).evict)).toEqual(['a']);
+    const web = planDrain(look([old, pod('web')], { policy: 'Quarantine', memory }), at);
+    expect([names(web.evict), web.lookAgainAt]).toEqual([['web'], undefined]);
+  });
+});
+
+test.each<[what: string, change: Parameters<typeof look>[1], because: string]>([
+  ['a label', { forced: true }, 'because of label force-deletion=true'],
+  ['an interruption', { interrupted: true }, 'because the cloud ends the VM'],
+  ['a node without a kubelet', { unresponsive: true }, 'because the node is unreachable'],
+  ['the timeout', {}, 'because the drain timeout expired'],
+])('a forced drain says why it deletes pods: %s', (_what, change, because) => {
+  const plan = planDrain(look([pod('a')], change), later(120 * minute));
+  expect([names(plan.remove), plan.removeBecause]).toEqual([['a'], because]);
+});
+
+test('a pod that is deleted after the eviction timeout is deleted because of it', () => {
+  expect(planDrain(look([pod('a')]), later(60 * minute)).removeBecause).toBe(
+    'because the eviction timeout expired (maxEvictRetries, drainTimeout)',
+  );
+});
+
+test('every pod that waits counts as leaving', () => {
+  const attempts = {
+    'uid-asked': attempt({ result: 'asked' }),
+    'uid-refused': attempt({ budgets: '' }),
+  };
+  const pods = [
+    pod('asked'),
+    pod('refused'),
+    pod('held', { budgets: [budget()] }),
+    pod('ends', { dueAt: later(minute) }),
+    pod('stays', { dueAt: later(-minute) }),
+  ];
+  const plan = planDrain(look(pods, { memory: remember(attempts) }), later(second));
+  expect([names(plan.evict), names(plan.leaving)]).toEqual([[], ['asked', 'refused', 'held', 'ends', 'stays']]);
+  const deleted = remember({ [forcedKey(pod('a'))]: attempt({ at: later(60 * minute), result: 'asked' }) });
+  expect(names(planDrain(look([pod('a')], { memory: deleted }), later(60 * minute)).leaving)).toEqual(['a']);
 });

@@ -23,6 +23,12 @@ test.each<[what: string, spec: object, status: object | undefined, rule: string 
   ['neither', {}, assessed, undefined],
   ['maxUnavailable, not evaluated yet', { maxUnavailable: 1 }, undefined, 'maxUnavailable: 1'],
   ['neither, not evaluated yet', {}, undefined, undefined],
+  [
+    'a status without counts',
+    { maxUnavailable: 1 },
+    { observedGeneration: 1 },
+    'maxUnavailable: 1, 0 of 0 pods needed, 0 healthy',
+  ],
 ])('the rule of a budget contains its setting and its effect: %s', (_what, spec, status, rule) => {
   expect(drainBudget(budget(spec, status)).rule).toBe(rule);
 });
@@ -36,6 +42,21 @@ test('a budget over pods without a controller counts none of them and is misconf
   );
   expect(isMisconfigured(budget({ maxUnavailable: 1 }, { ...status, disruptedPods: { p: 'now' } }))).toBe(false);
   expect(isMisconfigured(budget({ maxUnavailable: 1 }, { ...status, currentHealthy: 0 }))).toBe(false);
+});
+
+test('the drain reads what a budget allows, and the version from which it knows that', () => {
+  expect(drainBudget(budget({ maxUnavailable: 1 }, { ...assessed, desiredHealthy: 2, disruptionsAllowed: 1 }))).toEqual(
+    {
+      key: 'n/b',
+      resourceVersion: '1',
+      allowed: 1,
+      stale: false,
+      misconfigured: false,
+      sparesUnready: true,
+      rule: 'maxUnavailable: 1, 2 of 3 pods needed, 3 healthy',
+    },
+  );
+  expect(drainBudget(budget({})).allowed).toBe(0);
 });
 
 test('a budget that was not evaluated yet is stale, not misconfigured', () => {

@@ -14,12 +14,11 @@ import type { DrainBudget, DrainPod } from './observation.ts';
 export function isMisconfigured(budget: PodDisruptionBudget): boolean {
   const { status } = budget;
   if (!status || budget.metadata.generation !== status.observedGeneration) return false;
-  const expected = status.expectedPods ?? 0;
-  const healthy = status.currentHealthy ?? 0;
+  const { expected, healthy, desired, allowed } = countsOf(budget);
   return (
-    (countsNone(budget) || (expected > 0 && (healthy >= expected || (status.desiredHealthy ?? 0) >= expected))) &&
+    (countsNone(budget) || (expected > 0 && (healthy >= expected || desired >= expected))) &&
     Object.keys((status as { disruptedPods?: object }).disruptedPods ?? {}).length === 0 &&
-    (status.disruptionsAllowed ?? 0) === 0
+    allowed === 0
   );
 }
 
@@ -28,8 +27,25 @@ export function isMisconfigured(budget: PodDisruptionBudget): boolean {
  * controllers, and pods without a controller do not count. A budget over only such pods never allows a disruption. Source:
  * kube-controller-manager, disruption.go.
  */
-const countsNone = ({ status }: PodDisruptionBudget): boolean =>
-  (status?.expectedPods ?? 0) === 0 && (status?.currentHealthy ?? 0) > 0;
+function countsNone(budget: PodDisruptionBudget): boolean {
+  const { expected, healthy } = countsOf(budget);
+  return expected === 0 && healthy > 0;
+}
+
+interface Counts {
+  readonly expected: number;
+  readonly healthy: number;
+  readonly desired: number;
+  readonly allowed: number;
+}
+
+/** Returns the counts in the status of a budget. An absent one is 0. */
+const countsOf = ({ status }: PodDisruptionBudget): Counts => ({
+  expected: status?.expectedPods ?? 0,
+  healthy: status?.currentHealthy ?? 0,
+  desired: status?.desiredHealthy ?? 0,
+  allowed: status?.disruptionsAllowed ?? 0,
+});
 
 /** Returns the rule of a budget as the user wrote it, with its effect. */
 function ruleOf(budget: PodDisruptionBudget): string | undefined {
@@ -44,27 +60,24 @@ function ruleOf(budget: PodDisruptionBudget): string | undefined {
   if (written === undefined || !status) return written;
   if (countsNone(budget))
     return `${written} needs pods with a controller, and its pods have none; write minAvailable as a number`;
-  return `${written}, ${status.desiredHealthy ?? 0} of ${status.expectedPods ?? 0} pods needed, ${status.currentHealthy ?? 0} healthy`;
+  const { expected, healthy, desired } = countsOf(budget);
+  return `${written}, ${desired} of ${expected} pods needed, ${healthy} healthy`;
 }
 
-const nothingHealthy = ({ status }: PodDisruptionBudget): boolean =>
-  (status?.desiredHealthy ?? 0) > 0 && (status?.currentHealthy ?? 0) === 0;
-
 /** Returns the fields of a budget that a drain reads. */
-export const drainBudget = (budget: PodDisruptionBudget): DrainBudget => ({
-  ...ruleField(ruleOf(budget)),
-  nothingHealthy: nothingHealthy(budget) ? true : undefined,
-  key: keyOf(budget),
-  resourceVersion: budget.metadata.resourceVersion,
-  allowed: budget.status?.disruptionsAllowed ?? 0,
-  stale: budget.metadata.generation !== budget.status?.observedGeneration,
-  misconfigured: isMisconfigured(budget),
-  sparesUnready:
-    budget.spec.unhealthyPodEvictionPolicy === 'AlwaysAllow' ||
-    (budget.status?.currentHealthy ?? 0) >= (budget.status?.desiredHealthy ?? 0),
-});
-
-const ruleField = (rule: string | undefined): { readonly rule?: string } => (rule === undefined ? {} : { rule });
+export function drainBudget(budget: PodDisruptionBudget): DrainBudget {
+  const { healthy, desired, allowed } = countsOf(budget);
+  return {
+    rule: ruleOf(budget),
+    nothingHealthy: desired > 0 && healthy === 0 ? true : undefined,
+    key: keyOf(budget),
+    resourceVersion: budget.metadata.resourceVersion,
+    allowed,
+    stale: budget.metadata.generation !== budget.status?.observedGeneration,
+    misconfigured: isMisconfigured(budget),
+    sparesUnready: budget.spec.unhealthyPodEvictionPolicy === 'AlwaysAllow' || healthy >= desired,
+  };
+}
 
 /** Returns true if a budget selects a pod of its namespace. An empty selector of policy/v1 selects every pod. */
 export const budgetSelects = (

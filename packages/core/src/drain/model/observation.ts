@@ -47,7 +47,7 @@ export interface DrainBudget {
   /**
    * `spec.minAvailable` or `spec.maxUnavailable` as written, with its effect: `maxUnavailable: 0, 3 of 3 pods needed`.
    */
-  readonly rule?: string;
+  readonly rule?: string | undefined;
   /** True if the budget requires healthy pods and none is healthy. */
   readonly nothingHealthy?: boolean | undefined;
 }
