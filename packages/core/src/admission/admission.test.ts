@@ -69,9 +69,11 @@ async function start({ bare = false } = {}) {
   }
   const at = (kind: string) =>
     `/apis/machine.sapcloud.io/v1alpha1/namespaces/${NAMESPACE}/${{ MachineClass: 'machineclasse' }[kind] ?? kind.toLowerCase()}s`;
-  const create = (manifest: Manifest, query = '') => {
+  const create = async (manifest: Manifest, query = '') => {
     const metadata = { ...(manifest.metadata as object), namespace: NAMESPACE };
-    return send('POST', `${at(String(manifest.kind))}${query}`, { ...manifest, metadata });
+    const collection = at(String(manifest.kind));
+    const answer = await send('POST', `${collection}${query}`, { ...manifest, metadata });
+    return { ...answer, path: `${collection}/${(manifest.metadata as { readonly name?: string }).name}` };
   };
   const patch = (name: string, body: object) => send('PATCH', `${at('MachineDeployment')}/${name}`, body, MERGE);
   return { plane, manager, create, patch, send, client, [Symbol.asyncDispose]: () => plane.close() };
@@ -120,6 +122,35 @@ describe('webhooks over a server', () => {
       rollingUpdate: { maxSurge: 1, maxUnavailable: 0 },
     });
   });
+
+  test.each<[string, string, string, string]>([
+    ['MachineDeployment', Annotations.RolloutWindows, '0 25 * * * UTC 3h', '0 2 * * * UTC 3h'],
+    ['MachineDeployment', Annotations.RolloutFreezes, 'tomorrow', '2026-12-24T00:00:00Z/2027-01-02T00:00:00Z holidays'],
+    ['MachineDeployment', Annotations.RolloutCanary, '0', '1'],
+    ['MachineDeployment', Annotations.RolloutMinSurge, 'few', '10%'],
+    ['MachineDeployment', Annotations.EffectiveCreationTimeout, '20', '20m'],
+    ['MachineDeployment', Annotations.CapacityAlternatives, '{}', '[{"zone": "b"}]'],
+    ['MachineClass', Annotations.CapacityAlternatives, '[{"market": "used"}]', '[{"market": "spot"}]'],
+    ['MachineClass', Annotations.Hooks, 'before-drain x', 'before-drain x team 5m Block'],
+    ['MachineClass', Annotations.RolloutWindows, 'night', '0 2 * * * UTC 3h'],
+    ['MachineClass', Annotations.UndrainablePolicy, 'Wait', 'Hold'],
+    ['Machine', Annotations.UndrainablePolicy, 'Wait', 'Hold'],
+    ['Machine', Annotations.Priority, 'high', '1'],
+    ['Machine', Annotations.Hooks, 'after-lunch x team 5m Block', 'after-ready x team 5m Block'],
+  ])(
+    'a %s with an invalid annotation %s: one warning with the annotation, at the write that adds it',
+    async (kind, key, wrong, right) => {
+      await using world = await start();
+      const good = goodManifests.find(({ object }) => object.kind === kind)?.object;
+      const metadata = { ...(good?.metadata as { name: string }), name: 'noted' };
+      const path = (await world.create({ ...good, kind, metadata })).path;
+      const write = (annotations: Record<string, string>) =>
+        world.send('PATCH', path, { metadata: { annotations } }, MERGE);
+      expect(await write({ [key]: wrong })).toMatchObject({ status: 200, warning: expect.stringContaining(key) });
+      expect(await write({ other: 'one' })).toMatchObject({ status: 200, warning: null });
+      expect(await write({ [key]: right })).toMatchObject({ status: 200, warning: null });
+    },
+  );
 
   test('two deployments with overlapping selectors: a warning that names both', async () => {
     await using world = await start();

@@ -15,6 +15,7 @@ import { isRecord } from '@mcm/kube';
 import { parseScaleIn, scaleInResults } from '../deployment/scaling/scale-in.ts';
 import { matcherOf } from '../objects/selector.ts';
 import { semanticEqual } from '../values/semantic-equal.ts';
+import { newAnnotationWarnings } from './annotation-warnings.ts';
 
 type Validator = (object: unknown) => FieldError[];
 
@@ -134,7 +135,8 @@ async function warnings(request: AdmissionRequest, list: ListDeployments | undef
 
 /**
  * The validating webhook. It allows deletions, changes of objects that are being deleted, and writes that do not change the
- * content, even if the stored object is invalid. Deletion and recovery are therefore always possible.
+ * content, even if the stored object is invalid. Deletion and recovery are therefore always possible. An annotation that a
+ * write makes invalid is a warning.
  */
 export const admitValid =
   (list?: ListDeployments) =>
@@ -143,10 +145,11 @@ export const admitValid =
     if (operation === 'DELETE' || subResource || metadataOf(object, 'deletionTimestamp') !== undefined) return ALLOWED;
     const scaleIn = kind.kind === 'MachineDeployment' ? scaleInCauses(object, oldObject) : [];
     if (scaleIn.length > 0) return { causes: scaleIn };
-    if (isRecord(oldObject) && unchanged(kind.kind, object, oldObject)) return ALLOWED;
+    const ignored = newAnnotationWarnings(kind.kind, object, oldObject);
+    if (isRecord(oldObject) && unchanged(kind.kind, object, oldObject)) return { causes: [], warnings: ignored };
     const kept = keptStrategy(kind.kind, object, oldObject);
     const causes = (VALIDATORS[kind.kind]?.(object) ?? [])
       .filter(({ path }) => !kept || !path.startsWith('spec.strategy'))
       .map(asCause);
-    return causes.length > 0 ? { causes } : { causes, warnings: await warnings(request, list) };
+    return causes.length > 0 ? { causes } : { causes, warnings: [...ignored, ...(await warnings(request, list))] };
   };

@@ -57,7 +57,11 @@ const countOf = (text: string, replicas: number): number | undefined =>
   resolveIntOrPercent(/^\d+$/.test(text) ? Number(text) : text, replicas, 'up');
 
 /** Returns the errors in the rollout annotations; empty if there are none. */
-export function careViolations({ metadata: { annotations = {} } }: MachineDeployment): Violation[] {
+export function careViolations({
+  metadata: { annotations = {} },
+}: {
+  readonly metadata: Pick<MachineDeployment['metadata'], 'annotations'>;
+}): Violation[] {
   const wrong = (key: string, message: string): Violation => ({ field: `metadata.annotations[${key}]`, message });
   const violations: Violation[] = [];
   const canary = annotations[KEYS.canary];

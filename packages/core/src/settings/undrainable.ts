@@ -39,3 +39,11 @@ export function undrainablePolicyOf(machine: Machine, machineClass: MachineClass
   const problem = `annotation ${Annotations.UndrainablePolicy} of ${where} is "${text}"; mcm uses Hold until it is one of ${POLICIES.join(', ')}`;
   return { policy: 'Hold', problem };
 }
+
+/** Returns the error in the annotation of an object: the field and the fix. Undefined if the value is valid or absent. */
+export function undrainableProblem(annotations: Readonly<Record<string, string>>): string | undefined {
+  const text = annotations[Annotations.UndrainablePolicy];
+  if (text === undefined || isPolicy(text)) return undefined;
+  const field = `metadata.annotations[${Annotations.UndrainablePolicy}]`;
+  return `${field}: "${text}" is not a policy, so mcm uses Hold; write one of ${POLICIES.join(', ')}`;
+}

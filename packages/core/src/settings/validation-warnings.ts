@@ -53,7 +53,7 @@ function unclearPostponement({ metadata: { name, labels } }: Node): readonly str
 }
 
 /** Returns a warning about the annotation `preserve`, if its value has no effect. */
-function unclearPreservation({ metadata: { annotations } }: Machine | Node): readonly string[] {
+function unclearPreservation(annotations: Readonly<Record<string, string>> | undefined): readonly string[] {
   const value = annotations?.[Annotations.Preserve] ?? '';
   const values: readonly string[] = Object.values(PreserveValues);
   if (value === '' || values.includes(value)) return [];
@@ -69,6 +69,26 @@ const misleadingMarks = (node: Node): readonly string[] =>
 
 const LIKE = 'write a duration of at least 0s, such as "1h30m"';
 const annotation = (key: string): string => `metadata.annotations[${key}]`;
+
+/** Returns warnings about invalid annotations of a machine, which mcm ignores. */
+export function annotationWarnings(annotations: Readonly<Record<string, string>>): readonly string[] {
+  const said: string[] = [];
+  const creation = annotations[Annotations.EffectiveCreationTimeout];
+  if (creation !== undefined && !isDuration(creation))
+    said.push(
+      `${annotation(Annotations.EffectiveCreationTimeout)}: "${creation}" is not a duration and is ignored; ${LIKE}`,
+    );
+  const priority = annotations[Annotations.Priority];
+  if (priority !== undefined && !/^[+-]?\d+$/.test(priority))
+    said.push(
+      `${annotation(Annotations.Priority)}: "${priority}" is not an integer, so mcm uses 3; write an integer such as "1"`,
+    );
+  said.push(...unclearPreservation(annotations));
+  const override = annotations[Annotations.BreakerOverride];
+  const overrideIs = override === undefined ? undefined : overrideProblem(override);
+  if (overrideIs) said.push(`${annotation(Annotations.BreakerOverride)}: ${overrideIs}`);
+  return said;
+}
 
 /**
  * Returns warnings about invalid settings of a machine, which have no effect. Each is a sentence with the field and a hint.
@@ -95,21 +115,11 @@ export function validationWarningsOf(
     if (text !== undefined && !isDuration(text))
       said.push(`spec.${field}: "${text}" is not a duration, so mcm uses the default of the controller; ${LIKE}`);
   }
-  const creation = annotations[Annotations.EffectiveCreationTimeout];
-  if (creation !== undefined && !isDuration(creation))
+  said.push(...annotationWarnings(annotations));
+  if (node)
     said.push(
-      `${annotation(Annotations.EffectiveCreationTimeout)}: "${creation}" is not a duration and is ignored; ${LIKE}`,
+      ...unclearPreservation(node.metadata.annotations).map((problem) => `Node ${node.metadata.name}: ${problem}`),
     );
-  const priority = annotations[Annotations.Priority];
-  if (priority !== undefined && !/^[+-]?\d+$/.test(priority))
-    said.push(
-      `${annotation(Annotations.Priority)}: "${priority}" is not an integer, so mcm uses 3; write an integer such as "1"`,
-    );
-  said.push(...unclearPreservation(machine));
-  if (node) said.push(...unclearPreservation(node).map((problem) => `Node ${node.metadata.name}: ${problem}`));
-  const override = annotations[Annotations.BreakerOverride];
-  const overrideIs = override === undefined ? undefined : overrideProblem(override);
-  if (overrideIs) said.push(`${annotation(Annotations.BreakerOverride)}: ${overrideIs}`);
   if (choice.problem) said.push(choice.problem);
   said.push(...(hooks?.problems ?? []));
   const twin = namesakes.find(({ metadata }) => metadata.uid !== machine.metadata.uid && !metadata.deletionTimestamp);

@@ -3,10 +3,12 @@ import type { ConditionChange } from '../../objects/conditions.ts';
 import { fenceposts } from '../../objects/limits.ts';
 import { isGoDuration, parseInstant } from '../../values/integers.ts';
 
+type Annotated = { readonly metadata: Pick<MachineDeployment['metadata'], 'annotations'> };
+
 const TYPE = MachineDeploymentConditions.InputIgnored;
 
-/** Annotations whose value is invalid and therefore ignored. The schema of a CRD cannot refuse them. */
-function unreadable({ metadata: { annotations = {} } }: MachineDeployment): string[] {
+/** Returns sentences about invalid annotations, which mcm ignores. The schema of a CRD cannot refuse them. */
+export function ignoredAnnotations({ metadata: { annotations = {} } }: Annotated): string[] {
   const { [Annotations.EffectiveCreationTimeout]: timeout, [Annotations.LastReplicaChangeByScaler]: time } =
     annotations;
   const reported = (key: string, value: string, hint: string) =>
@@ -50,7 +52,7 @@ function noLimits({ spec }: MachineDeployment): string | undefined {
 export function ignoredInput(
   deployment: MachineDeployment,
 ): Extract<ConditionChange, { type: typeof TYPE }> | undefined {
-  const annotations = unreadable(deployment);
+  const annotations = ignoredAnnotations(deployment);
   const limits = noLimits(deployment);
   const label = freezeProblem(deployment);
   const all = [...annotations, ...(label ? [label] : []), ...(limits ? [limits] : [])];

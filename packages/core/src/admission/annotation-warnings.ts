@@ -1,0 +1,78 @@
+import { Annotations } from '@mcm/api';
+import { isRecord } from '@mcm/kube';
+import { ignoredAnnotations } from '../deployment/state/ignored-input.ts';
+import { parseAlternatives } from '../driver/offerings/alternative.ts';
+import { parseHooks } from '../hooks/definitions.ts';
+import type { Violation } from '../objects/violations.ts';
+import { careViolations } from '../rollout/rollout-gate.ts';
+import { parseRules } from '../rollout/windows/parse.ts';
+import { undrainableProblem } from '../settings/undrainable.ts';
+import { annotationWarnings } from '../settings/validation-warnings.ts';
+
+interface Annotated {
+  readonly metadata: { readonly annotations: Readonly<Record<string, string>> };
+}
+
+/** Returns the annotations of an object of any form. */
+function annotated(object: unknown): Annotated {
+  const metadata = isRecord(object) && isRecord(object.metadata) ? object.metadata : {};
+  const { annotations } = metadata;
+  const entries = Object.entries(isRecord(annotations) ? annotations : {});
+  const texts = entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string');
+  return { metadata: { annotations: Object.fromEntries(texts) } };
+}
+
+const fieldOf = (key: string): string => `metadata.annotations[${key}]`;
+
+const alternatives = ({ metadata }: Annotated): readonly string[] =>
+  parseAlternatives(metadata.annotations[Annotations.CapacityAlternatives]).problems.map((problem) =>
+    problem.replace(Annotations.CapacityAlternatives, fieldOf),
+  );
+
+const hooks = ({ metadata }: Annotated): readonly string[] =>
+  parseHooks(metadata.annotations[Annotations.Hooks] ?? '').problems.map(
+    (problem) => `${fieldOf(Annotations.Hooks)}: ${problem}`,
+  );
+
+const undrainable = ({ metadata }: Annotated): readonly string[] => {
+  const problem = undrainableProblem(metadata.annotations);
+  return problem === undefined ? [] : [problem];
+};
+
+const windows = ({ metadata }: Annotated): readonly string[] => sentences(parseRules(metadata.annotations).violations);
+
+const sentences = (violations: readonly Violation[]): readonly string[] =>
+  violations.map(({ field, message }) => `${field}: ${message}`);
+
+/** Checks of the annotations of an object, by its kind. */
+const CHECKS: Readonly<Record<string, (object: Annotated) => readonly string[]>> = {
+  Machine: (machine) => [
+    ...annotationWarnings(machine.metadata.annotations),
+    ...undrainable(machine),
+    ...hooks(machine),
+    ...alternatives(machine),
+  ],
+  MachineDeployment: (deployment) => [
+    ...ignoredAnnotations(deployment),
+    ...sentences(careViolations(deployment)),
+    ...windows(deployment),
+    ...alternatives(deployment),
+  ],
+  MachineClass: (machineClass) => [
+    ...undrainable(machineClass),
+    ...windows(machineClass),
+    ...hooks(machineClass),
+    ...alternatives(machineClass),
+  ],
+};
+
+/**
+ * Returns a sentence with field and fix for each annotation that a write makes invalid. The webhook sends them as warnings,
+ * because the API server must accept changes of metadata. A warning of the stored object is not repeated.
+ */
+export function newAnnotationWarnings(kind: string, object: unknown, oldObject: unknown): readonly string[] {
+  const check = CHECKS[kind];
+  if (!check) return [];
+  const stored = check(annotated(oldObject));
+  return check(annotated(object)).filter((warning) => !stored.includes(warning));
+}
