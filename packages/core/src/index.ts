@@ -319,6 +319,7 @@ export {
   type Verdict,
 } from './safety/index.ts';
 export {
+  awaitedReadiness,
   BURST,
   BY_CONTROLLER,
   BY_NODE,

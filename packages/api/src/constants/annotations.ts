@@ -190,6 +190,11 @@ export const Annotations = {
    */
   Undrained: 'node.machine.sapcloud.io/undrained',
   /**
+   * On a Machine, `<RFC 3339> <key>,…`, written by the machine controller: the taints `readiness.k8s.io/*` of its Node,
+   * and since when it has any. The machine does not count as available. Only in mcm.
+   */
+  AwaitsReadiness: 'node.machine.sapcloud.io/awaits-readiness',
+  /**
    * On a MachineClass or a Machine, `<stage> <name> <owner> <timeout> Continue|Block; …`: the steps of other programs
    * that machines wait for. Only in mcm.
    */

@@ -8,6 +8,7 @@ import { planDeletion } from './deletion/deletion.ts';
 import { keepEvidenceFirst } from './health/evidence-first.ts';
 import { planHealth } from './health/health.ts';
 import { planNameConflict } from './health/name-conflict.ts';
+import { planReadiness } from './health/readiness.ts';
 import { planReadyHooks } from './health/ready-hooks.ts';
 import { planInPlace } from './in-place/in-place.ts';
 import { planInterruption, planNodeNotice } from './interruption/interruption.ts';
@@ -61,6 +62,7 @@ const CONCERNS: readonly Concern[] = [
   acts(({ o, now }) => planNameConflict(o, now)),
   decides(bootstrapToken),
   acts(({ o, now }) => planReadyHooks(o, now)),
+  acts(({ o, now }) => planReadiness(o, now)),
   decides(nodeAndHealth),
   acts(({ o, now }) => planInPlace(o, now)),
   acts(({ o, now }) => planPreservation(o, now)),

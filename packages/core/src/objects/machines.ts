@@ -26,11 +26,24 @@ export const isUndrained = ({ metadata }: Machine): boolean =>
 export const isFailed = (machine: Machine): boolean => phaseOf(machine) === 'Failed';
 
 /**
- * Returns true if the machine is Running (or Available without a target cluster) and is not being deleted. The original uses
- * only the phase, because it writes the phase Terminating with each deletion.
+ * Returns the readiness taints that the machine's Node got after the machine had joined. `since` is the time of the first
+ * one, as RFC 3339. Undefined if the Node has none.
+ */
+export function awaitedReadiness({
+  metadata,
+}: Machine): { readonly since: string; readonly taints: readonly string[] } | undefined {
+  const [since = '', taints = ''] = metadata.annotations?.[Annotations.AwaitsReadiness]?.split(' ') ?? [];
+  return since === '' ? undefined : { since, taints: taints.split(',') };
+}
+
+/**
+ * Returns true if the machine is Running (or Available without a target cluster), is not being deleted, and its Node has no
+ * readiness taint. The original uses only the phase, because it writes the phase Terminating with each deletion.
  */
 export const isAvailable = (machine: Machine): boolean =>
-  machine.metadata.deletionTimestamp === undefined && isAvailablePhase(phaseOf(machine));
+  machine.metadata.deletionTimestamp === undefined &&
+  isAvailablePhase(phaseOf(machine)) &&
+  awaitedReadiness(machine) === undefined;
 
 export const isReady = (machine: Machine): boolean =>
   machine.metadata.deletionTimestamp === undefined && isReadyPhase(phaseOf(machine));

@@ -12,7 +12,7 @@ export {
 } from '../control/caches.ts';
 export { CreationsUnderWay } from '../control/expectations.ts';
 export { nextMachineNames } from '../objects/machine-names.ts';
-export { isUndrained } from '../objects/machines.ts';
+export { awaitedReadiness, isUndrained } from '../objects/machines.ts';
 export { mayDeleteFailed, planAutoPreservation } from '../objects/preservation.ts';
 export type { ScalerRequest } from '../objects/scaler.ts';
 export { compileSelector, isEmptySelector, type LabelMap, type Matcher } from '../objects/selector.ts';

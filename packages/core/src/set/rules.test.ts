@@ -50,6 +50,17 @@ test('minReadySeconds does not influence availability [7.8]', () => {
   expect(countMachines(patient, fresh).available).toBe(2);
 });
 
+test('a Running machine whose Node has a readiness taint is ready and not available [7.8]', () => {
+  const [one, other] = machinesOf(2, 'Running');
+  const annotations = { [Annotations.AwaitsReadiness]: '2026-01-01T00:00:00Z readiness.k8s.io/network' };
+  const tainted = { ...one, metadata: { ...one?.metadata, annotations } } as typeof one;
+  const counts = countMachines(
+    set('ms', 2),
+    [tainted, other].flatMap((each) => each ?? []),
+  );
+  expect(counts).toMatchObject({ replicas: 2, ready: 2, available: 1 });
+});
+
 test.each([
   [1, false],
   [0, true],

@@ -137,3 +137,19 @@ test('a machine without a set has the full creation timeout after its VM was cre
   const wait = machineWait({ ...machine({ phase: 'Pending', description: '' }), metadata });
   expect(wait?.deadline?.at).toEqual(new Date(at(17)));
 });
+
+test('a Running machine whose Node has readiness taints waits for them, and shows since when', () => {
+  const running = machine({ phase: 'Running', description: '' });
+  expect(machineWait(running)).toBeUndefined();
+  const waits = (keys: string) => {
+    const annotations = { [Annotations.AwaitsReadiness]: `${at(-2)} ${keys}` };
+    const wait = machineWait({ ...running, metadata: { ...running.metadata, annotations } });
+    return [wait?.since, wait && waitText(wait, NOW)];
+  };
+  const counts = 'so the machine does not count as available';
+  expect(waits('readiness.k8s.io/a')).toEqual([
+    at(-2),
+    `its Node has the taint readiness.k8s.io/a since ${at(-2)}, ${counts}`,
+  ]);
+  expect(waits('readiness.k8s.io/a,readiness.k8s.io/b')[1]).toContain('taints readiness.k8s.io/a, readiness.k8s.io/b');
+});

@@ -1,6 +1,7 @@
 import { formatDurationMs, formatTime, isForceDeletion, type Machine, type MachineClass, STEP_TEXTS } from '@mcm/api';
 import {
   ailmentsOf,
+  awaitedReadiness,
   FORCED,
   healthDeadline,
   interruptionOf,
@@ -28,8 +29,17 @@ export interface MachineWait {
   readonly errorCode?: string | undefined;
 }
 
+/** The wait of a Running machine for the node readiness controller; undefined if its Node has no readiness taint. */
+function readinessWait(machine: Machine, phase: string): MachineWait | undefined {
+  const awaited = awaitedReadiness(machine);
+  if (!awaited) return undefined;
+  const { since, taints } = awaited;
+  const has = `its Node has the ${taints.length === 1 ? 'taint' : 'taints'} ${taints.join(', ')} since ${since}`;
+  return { name: machine.metadata.name, phase, since, doing: `${has}, so the machine does not count as available` };
+}
+
 /**
- * The wait of a machine; undefined for a healthy Running machine. Deadlines are from the spec of the machine, otherwise from
+ * The wait of a machine; undefined for a healthy Running machine whose Node has no readiness taint. Deadlines are from the spec of the machine, otherwise from
  * the flags of the machine controller.
  *
  * @param machineClass The class, which may contain the undrainable policy. Default: the policy of the machine.
@@ -44,7 +54,7 @@ export function machineWait(
 ): MachineWait | undefined {
   const { metadata, status = {} } = machine;
   const phase = metadata.deletionTimestamp ? 'Terminating' : status.currentStatus?.phase || 'Creating';
-  if (phase === 'Running' || phase === 'Available') return undefined;
+  if (phase === 'Running' || phase === 'Available') return readinessWait(machine, phase);
   const operation = status.lastOperation;
   const deadline = deadlineOf(machine, machineClass, phase, defaults, holds);
   const since = sinceOf(machine);

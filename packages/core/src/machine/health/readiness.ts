@@ -1,0 +1,26 @@
+import { Annotations, formatTime, phaseOf } from '@mcm/api';
+import { isNodeOf } from '../../node/instance.ts';
+import { awaitedReadiness } from '../../objects/machines.ts';
+import { readinessTaints } from '../../settings/conditions.ts';
+import type { MachineObservation } from '../model/observation.ts';
+import { act, type Plan } from '../model/plan.ts';
+
+/** Phases of machines that have never been available. They need no record, because a taint keeps them in these phases. */
+const BEFORE_RUNNING: ReadonlySet<string> = new Set(['Pending', 'CrashLoopBackOff']);
+
+/**
+ * Records the readiness taints of a Node on its machine, because the controllers of sets and deployments read no taints. A
+ * machine with this record does not count as available. It is written before a phase becomes Running again, so there is no
+ * time in which the machine counts.
+ */
+export function planReadiness({ machine, node }: MachineObservation, now: Date): Plan | undefined {
+  const phase = phaseOf(machine);
+  if (!node || !phase || BEFORE_RUNNING.has(phase) || !isNodeOf(machine, node)) return undefined;
+  const recorded = machine.metadata.annotations?.[Annotations.AwaitsReadiness];
+  const keys = [...new Set(readinessTaints(node))].sort().join(',');
+  const since = awaitedReadiness(machine)?.since ?? formatTime(now);
+  const wanted = keys === '' ? undefined : `${since} ${keys}`;
+  if (wanted === recorded) return undefined;
+  const because = wanted ? 'its Node has readiness taints' : 'its Node has no readiness taints anymore';
+  return act(because, { do: 'annotate', annotations: { [Annotations.AwaitsReadiness]: wanted ?? null } });
+}
