@@ -57,5 +57,5 @@ test('a link without a target is found, and code contains no links', () => {
   expect(linksIn('[a](b.md#c) `[x](y)` ![i](p.png "title")')).toEqual(['b.md#c', 'p.png']);
   expect(problem('README.md', 'docs/none.md')).toBe('README.md: docs/none.md is not there');
   expect(problem('docs/images.md', '#nothing')).toBe('docs/images.md: docs/images.md has no heading #nothing');
-  expect(problem('docs/images.md', '#without-a-container-engine')).toBeUndefined();
+  expect(problem('docs/images.md', '#builds-without-a-container-engine')).toBeUndefined();
 });
