@@ -1,7 +1,9 @@
 import { Annotations, type Machine, type MachineClass } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 import { expect, test } from 'vitest';
+import { at, NOON } from '../machine/testing.ts';
 import { fixedCensus } from './test-census.ts';
+import { BREAKER_DEFAULTS } from './unreachable.ts';
 
 const ZONE = 'topology.kubernetes.io/zone';
 
@@ -31,6 +33,22 @@ test('a machine with an alternative counts in the zone of its Node', () => {
   expect(counted.zoneOf(machine({ machineType: 'large' }))).toBe('first');
   expect(counted.zoneOf(machine({ zone: '2' }))).toBe('real');
   expect(counted.zoneOf(machine({ subnet: 'subnet-b' }))).toBe('real');
+});
+
+test('it stays in the zone of its Node after the Node was deleted', () => {
+  const { machines, nodes, census: counted } = fixedCensus();
+  const dark = ['a', 'b', 'c'].map((name): Machine => {
+    const one = machine({ zone: '2' });
+    const status = { currentStatus: { phase: 'Unknown', lastUpdateTime: at(-11) } } as const;
+    return { ...one, metadata: { ...one.metadata, name }, status };
+  });
+  const real = { metadata: { name: 'node', labels: { [ZONE]: 'real' } } } as unknown as Node;
+  nodes.tell(real);
+  for (const one of dark) machines.tell(one);
+  nodes.lose(real);
+  for (const one of dark) machines.tell({ ...one, metadata: { ...one.metadata, resourceVersion: '2' } });
+  const [mine = machine()] = dark;
+  expect(counted.breakerOf(mine, BREAKER_DEFAULTS, NOON)?.scope).toBe('zone real');
 });
 
 test('without a Node it counts in the zone of the alternative', () => {

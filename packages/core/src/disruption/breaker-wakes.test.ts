@@ -68,6 +68,14 @@ test('changes that cannot affect a breaker wake no machine', () => {
   expect(t.woken()).toBe(1);
 });
 
+test('a machine that joins for the first time wakes the others, because it can close the breaker', () => {
+  const t = waiting();
+  const fresh = one('fresh', 'Running', 0);
+  t.wait();
+  t.machines.tell({ ...fresh, status: { ...fresh.status, lastOperation: { type: 'Create', state: 'Successful' } } });
+  expect(t.woken()).toBeGreaterThan(0);
+});
+
 test('of two registrations of one set the last is used, and two sets are both called', () => {
   const t = waiting();
   const woken: string[] = [];

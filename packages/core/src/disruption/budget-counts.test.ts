@@ -1,7 +1,15 @@
 import { Annotations, type Machine } from '@mcm/api';
 import { expect, test } from 'vitest';
 import { machine, machinesOf, NOW } from '../set/test-objects.ts';
-import { type BudgetInput, type BudgetSet, disruptionBudgetOf, JOIN_PATIENCE_MS, joinPatienceMs } from './budget.ts';
+import {
+  type BudgetInput,
+  type BudgetSet,
+  disruptionBudgetOf,
+  JOIN_PATIENCE_MS,
+  joinPatienceMs,
+  repairAllowance,
+  rolloutRoom,
+} from './budget.ts';
 
 const set = (replicas: number, ...machines: readonly (readonly Machine[])[]): BudgetSet => ({
   replicas,
@@ -77,6 +85,38 @@ test.each<[what: string, old: BudgetSet, free: number]>([
 ])('a machine that an old set creates %s uses the budget like a replacement', (_what, old, free) => {
   expect(budget(set(0), { old: [old] }).free).toBe(free);
 });
+
+test('a set that says how many replicas it lost is believed', () => {
+  const gone = machine('g', { phase: 'Failed', deleting: true });
+  const machines = [...machinesOf(8, 'Running'), gone];
+  expect(budget({ replicas: 10, machines, lost: 2 })).toMatchObject({ repairing: 2, holding: 2 });
+  expect(budget({ replicas: 10, machines, lost: 0 })).toMatchObject({ repairing: 0, holding: 0 });
+  expect(budget({ replicas: 10, machines })).toMatchObject({ repairing: 1, holding: 1 });
+});
+
+test.each<[available: number, replicas: number, unavailable: number, room: number]>([
+  [3, 3, 1, 1],
+  [3, 2, 5, 3],
+  [1, 5, 1, 0],
+])(
+  'of %d available machines of %d, with at most %d unavailable, a rollout may delete %d',
+  (available, replicas, unavailable, room) => {
+    expect(rolloutRoom(available, replicas, unavailable)).toBe(room);
+  },
+);
+
+test.each<[rolling: boolean, unavailable: number, limit: number, allowance: number]>([
+  [false, 2, 5, 5],
+  [true, 2, 5, 2],
+  [true, 5, 2, 2],
+  [true, 0, 5, 1],
+  [false, 2, 0, 1],
+])(
+  'with a rollout: %s, at most %d unavailable and a limit of %d, %d may be replaced together',
+  (rolling, unavailable, limit, allowance) => {
+    expect(repairAllowance({ rolling, unavailable }, limit)).toBe(allowance);
+  },
+);
 
 test('the first late machine may be in any set', () => {
   const old = [set(1, [pending('o', { age: 7 })])];

@@ -97,7 +97,11 @@ export const joinPatienceMs = ({ metadata, spec }: Machine): number =>
   parseDurationMs(spec.creationTimeout ?? '') ??
   JOIN_PATIENCE_MS;
 
-const UPDATING: ReadonlySet<string> = new Set(['InPlaceUpdating', 'InPlaceUpdateFailed', 'InPlaceUpdateSuccessful']);
+const UPDATING: ReadonlySet<string | undefined> = new Set([
+  'InPlaceUpdating',
+  'InPlaceUpdateFailed',
+  'InPlaceUpdateSuccessful',
+]);
 const BEING_MADE: ReadonlySet<string | undefined> = new Set([undefined, 'Pending', 'CrashLoopBackOff']);
 
 /** The counts of one set. */
@@ -149,7 +153,7 @@ function tallyOf(
     if (isAvailable(machine)) tally[selected?.(machine) ? 'updating' : 'available']++;
     else if (isFailed(machine)) tally.failed++;
     else if (phase === 'Unknown') tally.unreachable++;
-    else if (UPDATING.has(phase ?? '')) {
+    else if (UPDATING.has(phase)) {
       tally.updating++;
       if (phase === 'InPlaceUpdateFailed') tally.failedUpdates++;
     } else if (BEING_MADE.has(phase)) {

@@ -11,6 +11,7 @@ import {
   openBreaker,
   reachabilityMarks,
   scopesOf,
+  zoneIn,
 } from './unreachable.ts';
 
 /** The methods of an informer that the census calls. */
@@ -95,9 +96,7 @@ export class UnreachableCensus {
       if (old) this.#add(old, -1);
       return;
     }
-    const known = old?.scopes.find((scope) => scope.startsWith('zone '));
-    const zone = this.zoneOf(machine);
-    const filed = { scopes: zone || !known ? scopesOf(zone) : (old?.scopes ?? []), marks: reachabilityMarks(machine) };
+    const filed = { scopes: scopesOf(this.zoneOf(machine)), marks: reachabilityMarks(machine) };
     if (old && sameFiling(old, filed)) return;
     if (old) this.#add(old, -1);
     this.#filed.set(key, filed);
@@ -142,18 +141,20 @@ export class UnreachableCensus {
 
   /**
    * Returns the zone of a machine: from the labels of its node template, else from its class, else from the labels of its
-   * Node. The template does not describe an alternative in another zone, so there the Node comes first.
+   * Node. The template does not describe an alternative in another zone, so there the Node comes first. A machine whose Node
+   * was deleted stays in its former zone.
    */
   zoneOf(machine: Machine): string | undefined {
     const { classes, nodes } = this.#sources;
     const { labels, namespace } = machine.metadata;
     const node = nodes?.store.get(labels?.[Labels.Node] ?? '');
+    const known = node?.metadata.labels?.[Labels.Zone] ?? zoneIn(this.#filed.get(keyOf(machine))?.scopes ?? []);
     const alternative = offeringOf(machine);
-    if (alternative?.zone || alternative?.subnet) return node?.metadata.labels?.[Labels.Zone] ?? alternative.zone;
+    if (alternative?.zone || alternative?.subnet) return known ?? alternative.zone;
     const labelled = machine.spec.nodeTemplate?.metadata?.labels?.[Labels.Zone];
     if (labelled) return labelled;
     const machineClass = classes.store.get(makeKey(namespace, machine.spec.class?.name ?? ''));
-    return machineClass?.nodeTemplate?.zone || node?.metadata.labels?.[Labels.Zone];
+    return machineClass?.nodeTemplate?.zone || known;
   }
 
   /**

@@ -60,7 +60,6 @@ const earliest = (...instants: readonly (Date | undefined)[]): Date | undefined 
   instants.reduce((a, b) => (a === undefined || (b !== undefined && b < a) ? b : a), undefined);
 
 const isUnreachable = (machine: Machine): boolean => phaseOf(machine) === 'Unknown';
-const isUnhealthy = (machine: Machine): boolean => isFailed(machine) || isUnreachable(machine);
 
 /**
  * Decides which failed machines of a deployment are replaced now. The function is pure. Each set of the deployment computes
@@ -71,12 +70,12 @@ export function planRepairs(snapshot: RepairSnapshot): RepairPlan {
   const budget = disruptionBudgetOf(snapshot);
   const limit = replacementLimit(snapshot.limit, snapshot.replicas);
   const allowance = repairAllowance(budget, limit);
-  const unhealthy = [...old, ...(current ? [current] : [])].flatMap(({ machines }) => machines.filter(isUnhealthy));
+  const machines = [...old, ...(current ? [current] : [])].flatMap((set) => set.machines);
   const held: HeldMachine[] = [];
   const due: Machine[] = [];
   const kept: Machine[] = [];
   const keepable = new Set(keeps ? current?.machines : []);
-  for (const machine of unhealthy) {
+  for (const machine of machines) {
     if (isTerminating(machine) || leaving?.(machine)) continue;
     const failed = isFailed(machine) && !isBeingHandedOver(machine) && mayDeleteFailed(machine, nodeAnnotations, now);
     if (!failed && !isUnreachable(machine)) continue;

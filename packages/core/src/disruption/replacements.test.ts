@@ -1,7 +1,7 @@
 import { Annotations, Labels, type MachinePhase } from '@mcm/api';
 import { describe, expect, test } from 'vitest';
-import { machine, minutes } from '../set/test-objects.ts';
-import { countReplacements, replacementGroup, replacementLimit } from './replacements.ts';
+import { type MachineOptions, machine, minutes, set } from '../set/test-objects.ts';
+import { countReplacements, replacementGroup, replacementLimit, waitsForMaking } from './replacements.ts';
 
 const fleet = (...phases: readonly MachinePhase[]) =>
   phases.map((phase, index) => machine(`m${index}`, { phase, labels: { [Labels.DeploymentName]: 'pool' } }));
@@ -44,5 +44,27 @@ describe('permits', () => {
     if (!one || !two) throw new Error('no machine');
     expect(replacementGroup(one)).toBe(replacementGroup(two));
     expect(replacementGroup(machine('x'))).not.toBe(replacementGroup(machine('y')));
+    const [a, b] = [set('a', 1), set('b', 1)].map((owner) => [machine('x', { owner }), machine('y', { owner })]);
+    const groups = [...(a ?? []), ...(b ?? [])].map(replacementGroup);
+    expect([groups[0] === groups[1], groups[2] === groups[3], groups[1] === groups[2]]).toEqual([true, true, false]);
+  });
+  test('a limit that cannot be parsed allows one', () => {
+    expect([replacementLimit('many', 10), replacementLimit('25%', 10), replacementLimit(3, 10)]).toEqual([1, 2, 3]);
+  });
+  test.each<[what: string, options: MachineOptions, making: boolean, counts: boolean]>([
+    ['that runs', { phase: 'Running' }, true, false],
+    ['that is unreachable', { phase: 'Unknown' }, true, false],
+    ['without a phase', {}, true, true],
+    ['without a phase, if machines in creation do not count', {}, false, false],
+    ['that is being created', { phase: 'Pending' }, true, true],
+    ['that is being created, if such machines do not count', { phase: 'Pending' }, false, false],
+    ['that failed, if machines in creation do not count', { phase: 'Failed' }, false, true],
+    ['that failed and is preserved', { phase: 'Failed', preservedUntil: 60 }, true, false],
+    ['that is deleted although it was preserved', { phase: 'Terminating', preservedUntil: 60 }, true, true],
+  ])('a machine %s: whether it counts', (_what, options, making, counts) => {
+    expect(countReplacements([machine('m', options)], { making })).toBe(counts ? 1 : 0);
+  });
+  test('an unhealthy machine waits for machines in creation for twice its health timeout [incident 14]', () => {
+    expect(waitsForMaking(minutes(0), 600_000)).toEqual(new Date(minutes(20)));
   });
 });

@@ -1,5 +1,5 @@
 import type { Machine, MachineClass, MachinePhase } from '@mcm/api';
-import { expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { at, hc, machine, NOON, node } from '../machine/testing.ts';
 import { mirrored } from '../settings/conditions.ts';
 import { overridesBreaker } from './override.ts';
@@ -55,6 +55,30 @@ test('a zone of three, the others healthy [#13]', () => {
 test('half of the cluster, too few in the machine’s own zone', () => {
   const others = [...many(3, { ...unreachable, zone: 'b' }), ...many(4, { phase: 'Running', zone: 'c' })];
   expect(decide(given(unreachable), others)?.scope).toBe('cluster');
+});
+
+test('half of the machines open the breaker, and less than half do not', () => {
+  const others = (running: number) => [...many(99, unreachable), ...many(running, { phase: 'Running', since: -60 })];
+  expect(decide(given(unreachable), others(100))?.joined).toBe(200);
+  expect(decide(given(unreachable), others(101))).toBeUndefined();
+});
+
+test.each([
+  [-4, 2],
+  [0, 6],
+])(
+  'a machine that recovered %d minutes ago counts for five minutes, then the breaker is evaluated again',
+  (since, again) => {
+    const others = [...many(1, unreachable), ...many(1, { phase: 'Running', since })];
+    const open = decide(given(unreachable), others);
+    expect(open).toEqual({ scope: 'zone a', unreachable: 3, joined: 3, lookAgainAt: new Date(at(again)) });
+  },
+);
+
+test('a Failed machine waits for single machines that became unreachable one after the other', () => {
+  const failed = given({ phase: 'Failed', since: -2 });
+  const others = [-20, -21, -22].map((since) => given({ phase: 'Unknown', since }));
+  expect(decide(failed, others)?.unreachable).toBe(3);
 });
 
 test('machines that became unreachable at other times have other causes', () => {
@@ -203,6 +227,84 @@ test('the zone is that of the class, or of the Node, if the template has none', 
   expect(census.breakerOf(mine, BREAKER_DEFAULTS, NOON)?.scope).toBe('zone d');
   for (const one of others) machines.lose(one);
   expect(census.breakerOf(mine, BREAKER_DEFAULTS, NOON)).toBeUndefined();
+});
+
+test('a machine that is deleted and created again under its name counts once', () => {
+  const { machines, census } = fixedCensus();
+  const dark = many(3, unreachable);
+  for (const one of dark) machines.tell(one);
+  for (const one of dark) machines.lose(one);
+  for (const one of dark) machines.tell(one);
+  for (const one of dark) machines.tell(one);
+  const [mine = given(unreachable)] = dark;
+  expect(census.breakerOf(mine, BREAKER_DEFAULTS, NOON)).toEqual({ scope: 'zone a', unreachable: 3, joined: 3 });
+  for (const one of dark) machines.lose(one);
+  machines.lose(given(unreachable));
+  expect(census.breakerOf(mine, BREAKER_DEFAULTS, NOON)).toBeUndefined();
+});
+
+test('a Node gets its zone after it has joined, and its machine keeps the zone after the Node was deleted', () => {
+  const { machines, nodes, census } = fixedCensus();
+  const zoned = { 'topology.kubernetes.io/zone': 'd' };
+  const dark = many(3, { ...unreachable, zone: '' }).map((one) => ({
+    ...one,
+    metadata: { ...one.metadata, labels: { node: one.metadata.name } },
+  }));
+  const [mine = given(unreachable)] = dark;
+  const scope = () => census.breakerOf(mine, BREAKER_DEFAULTS, NOON)?.scope;
+  for (const one of dark) {
+    nodes.tell(node({ name: one.metadata.name }));
+    machines.tell(one);
+  }
+  expect(scope()).toBe('cluster');
+  for (const { metadata } of dark) nodes.tell(node({ name: metadata.name, metadata: { labels: zoned } }));
+  expect(scope()).toBe('zone d');
+  for (const one of dark) {
+    nodes.lose(node({ name: one.metadata.name }));
+    machines.tell({ ...one, metadata: { ...one.metadata, resourceVersion: '2' } });
+  }
+  expect(scope()).toBe('zone d');
+});
+
+describe('a cluster with fewer machines than a breaker needs', () => {
+  const small = (mine: Machine, others: readonly Machine[], limits: Partial<typeof BREAKER_DEFAULTS> = {}) => {
+    const { machines, census } = fixedCensus();
+    for (const one of [mine, ...others]) machines.tell(one);
+    return census.smallClusterOf(mine, { ...BREAKER_DEFAULTS, ...limits }, NOON);
+  };
+  const alike = { scope: 'cluster', unreachable: 2, joined: 2 };
+
+  test.each<[what: string, others: Machine[], limits: Partial<typeof BREAKER_DEFAULTS>, result: object | undefined]>([
+    ['one machine has no peers', [], {}, {}],
+    ['both machines are unreachable', many(1, unreachable), {}, { peers: alike }],
+    ['the other machine runs', many(1, { phase: 'Running' }), {}, {}],
+    ['the other became unreachable long ago', many(1, { phase: 'Unknown', since: -300 }), {}, {}],
+    ['three machines are enough for a breaker', many(2, unreachable), {}, undefined],
+    [
+      'a breaker of four needs four',
+      many(2, unreachable),
+      { minimumCount: 4 },
+      { peers: { ...alike, unreachable: 3, joined: 3 } },
+    ],
+    [
+      'a threshold of 100 percent still has a breaker',
+      many(1, unreachable),
+      { thresholdPercent: 100 },
+      { peers: alike },
+    ],
+    ['a threshold above 100 percent turns it off', many(1, unreachable), { thresholdPercent: 101 }, undefined],
+  ])('%s', (_what, others, limits, result) => {
+    expect(small(given(unreachable), others, limits)).toEqual(result);
+  });
+
+  test('a reachable machine needs none', () => {
+    expect(small(given({ phase: 'Running' }), many(1, unreachable))).toBeUndefined();
+  });
+
+  test('two of three are not all of them', () => {
+    const others = [...many(1, unreachable), ...many(1, { phase: 'Running' })];
+    expect(small(given(unreachable), others, { minimumCount: 4 })).toEqual({});
+  });
 });
 
 test.each([

@@ -12,8 +12,15 @@ const NODE_LOST = 'Node object went missing';
 
 const bucketOf = (ms: number): number => Math.floor(ms / BUCKET_MS);
 
+const ZONE = 'zone ';
+
 /** The scopes of a machine: its zone, if known, and the cluster. */
-export const scopesOf = (zone: string | undefined): readonly string[] => (zone ? [`zone ${zone}`, CLUSTER] : [CLUSTER]);
+export const scopesOf = (zone: string | undefined): readonly string[] =>
+  zone ? [`${ZONE}${zone}`, CLUSTER] : [CLUSTER];
+
+/** Returns the zone in the scopes of a machine, if there is one. */
+export const zoneIn = (scopes: readonly string[]): string | undefined =>
+  scopes.find((scope) => scope.startsWith(ZONE))?.slice(ZONE.length);
 
 const readyOf = ({ status }: Machine) => status?.conditions?.find(({ type }) => type === 'Ready');
 
