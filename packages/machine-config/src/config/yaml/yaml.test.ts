@@ -12,6 +12,8 @@ test.each<[title: string, value: unknown, yaml: string]>([
   ['a separator at the end of a text in single quotes', { a: 'x\u2028' }, "a: 'x\u2028'\n"],
   ['a blank before a separator takes double quotes', { a: 'x \u2028' }, 'a: "x \\L"\n'],
   ['a blank after a separator takes double quotes', { a: '\u2028 x' }, 'a: "\\L x"\n'],
+  ['a key with a letter of Unicode 16 comes first', { a: 2, '\u{1402f}': 1 }, '"\\U0001402F": 1\na: 2\n'],
+  ['a key with a digit of Unicode 16 comes first', { x5: 2, 'x\u{10d42}': 1 }, '"x\\U00010D42": 1\nx5: 2\n'],
   ['a separator among lines of a block', { a: 'x\n\u2028y\n' }, 'a: |\n  x\n\u2028  y\n'],
   [
     'a block that ends with a separator has no line feed after it',
