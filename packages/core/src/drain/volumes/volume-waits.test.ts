@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { planDrain } from '../drain.ts';
-import { type DrainMemory, NO_DRAIN_MEMORY, type VolumeMove } from '../model/observation.ts';
+import { type DrainMemory, type DrainObservation, NO_DRAIN_MEMORY, type VolumeMove } from '../model/observation.ts';
 import { later, look, MINUTE, pod, withVolume } from '../testing.ts';
 import { trackVolumes } from './volumes.ts';
 
@@ -70,6 +70,59 @@ test('at the end each volume has its own time limit, which does not start again'
   ]);
   expect(plan.leftAttached).toMatchObject([{ text: 'volume pv-a of pod default/a is still attached after 2m0s' }]);
   expect(planDrain(o, later(4 * MINUTE)).drained).toBe(true);
+});
+
+test('a volume that keeps the drain waiting is reported as long as it waits, with what a user can do', () => {
+  const inUse = { volume: 'pv-a', deleting: false, inUse: true } as const;
+  const at = (
+    ms: number,
+    attachment: DrainObservation['attachments'][number] = attached('a'),
+    memory = NO_DRAIN_MEMORY,
+  ) => {
+    const ds = withVolume('ds', { ownerKind: 'DaemonSet' });
+    const since = { ...memory, emptySince: later(0) };
+    return planDrain(look([ds], { memory: since, attachments: [attached('ds'), attachment] }), later(ms));
+  };
+  expect(at(0)).toMatchObject({ drained: false, blockers: [], lookAgainAt: later(10 * SECOND) });
+  expect(at(10 * SECOND).blockers).toEqual([
+    {
+      text: 'volume pv-a is still attached; mcm waits until 2026-01-01T12:02:00Z',
+      failed: false,
+      hint: 'check its VolumeAttachment and the CSI driver; the detach timeout ends the wait',
+    },
+  ]);
+  expect(at(10 * SECOND, inUse).blockers).toMatchObject([
+    { hint: expect.stringMatching(/^check the log of the kubelet/) },
+  ]);
+  expect(at(2 * MINUTE - 1).leftAttached).toEqual([]);
+  const left = (attachment?: typeof inUse) => at(2 * MINUTE, attachment).leftAttached;
+  const tell = { reason: 'VolumeStaysAttached', cause: 'volume pv-a' };
+  expect(left()).toEqual([
+    {
+      text: 'volume pv-a is still attached after 2m0s',
+      failed: false,
+      hint: 'check its VolumeAttachment and the CSI driver',
+      tell,
+    },
+  ]);
+  expect(left(inUse)).toEqual([
+    { text: 'volume pv-a is still in use after 2m0s', failed: false, hint: 'check the log of its kubelet', tell },
+  ]);
+  const early = { memory: NO_DRAIN_MEMORY, attachments: [attached('a')], detachTimeoutMs: 0 };
+  expect(planDrain(look([], early), later(0)).leftAttached).toEqual([]);
+});
+
+test('of a pod with two volumes only the one that is not attached elsewhere is reported', () => {
+  const memory = moving('a', { goneAt: later(0), detachedAt: later(0), volumes: ['pv-a', 'pv-2'] });
+  const o = look([withVolume('b')], { memory, attachedElsewhere: new Set(['pv-a']) });
+  expect(planDrain(o, later(MINUTE)).blockers).toEqual([
+    {
+      text: 'volume pv-2 of pod default/a is not attached to another node yet; mcm waits until 2026-01-01T12:01:30Z',
+      failed: false,
+      hint: 'check the events of the new pod on another node; the re-attach timeout ends the wait',
+    },
+  ]);
+  expect(planDrain(o, later(9 * SECOND)).lookAgainAt).toEqual(later(10 * SECOND));
 });
 
 test('a pod with a volume that another client evicted, or an earlier process, is awaited like one of this drain', () => {

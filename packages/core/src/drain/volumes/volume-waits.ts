@@ -63,16 +63,13 @@ const reattachBlocker = (volume: string, move: VolumeMove, by: Date): Blocker =>
  * attached elsewhere.
  */
 export function waitForMoves(o: DrainObservation, now: Date): VolumeWaits {
-  const waits = movesUnderWay(o, now).flatMap(({ move, stage: { at, since, by } }): Wait[] => {
-    if (at === 'pod' || !since || !by) return [];
-    const blockers =
-      at === 'detach'
-        ? o.attachments
-            .filter(({ volume }) => move.volumes.includes(volume))
-            .map((one) => attachedBlocker(one, move, by))
-        : move.volumes
-            .filter((volume) => !o.attachedElsewhere.has(volume))
-            .map((volume) => reattachBlocker(volume, move, by));
+  const waits = movesUnderWay(o, now).flatMap(({ move, stage: { isAttached, since, by } }): Wait[] => {
+    if (!since || !by) return [];
+    const blockers = isAttached
+      ? o.attachments.filter(({ volume }) => move.volumes.includes(volume)).map((one) => attachedBlocker(one, move, by))
+      : move.volumes
+          .filter((volume) => !o.attachedElsewhere.has(volume))
+          .map((volume) => reattachBlocker(volume, move, by));
     return blockers.map((blocker) => ({ since, by, blocker }));
   });
   return reported(waits, now);

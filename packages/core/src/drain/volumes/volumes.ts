@@ -10,7 +10,9 @@ const attachedHere = (o: DrainObservation, volumes: readonly string[]): boolean 
 
 /** The next step of a move. Until the time `by`, the move counts for the limit; absent if this time is unknown. */
 export interface MoveStage {
-  readonly at: 'pod' | 'detach' | 'attach';
+  /** Set while the volumes are attached to the node of the pod. Afterwards they must be attached to another node. */
+  readonly isAttached?: true;
+  /** Absent until the pod has ended. */
   readonly since?: Date;
   readonly by?: Date | undefined;
 }
@@ -24,11 +26,11 @@ function stageOf(o: DrainObservation, uid: string, move: VolumeMove): MoveStage 
   const { goneAt, detachedAt, returns, volumes } = move;
   if (!goneAt) {
     const dueAt = o.pods.find((pod) => pod.uid === uid)?.dueAt;
-    return { at: 'pod', by: dueAt ? later(dueAt, o.detachTimeoutMs) : undefined };
+    return { by: dueAt ? later(dueAt, o.detachTimeoutMs) : undefined };
   }
-  if (!detachedAt) return { at: 'detach', since: goneAt, by: later(goneAt, o.detachTimeoutMs) };
+  if (!detachedAt) return { isAttached: true, since: goneAt, by: later(goneAt, o.detachTimeoutMs) };
   if (!returns || volumes.every((volume) => o.attachedElsewhere.has(volume))) return undefined;
-  return { at: 'attach', since: detachedAt, by: later(detachedAt, o.reattachTimeoutMs) };
+  return { since: detachedAt, by: later(detachedAt, o.reattachTimeoutMs) };
 }
 
 /** Returns the moves that count for the limit at the time `now`, with their next steps. */
@@ -72,7 +74,7 @@ export function trackVolumes(o: DrainObservation, now: Date): DrainMemory {
 
 /** Returns the move that starts when a pod with volumes is evicted; undefined for other pods. */
 export const beginMove = (pod: DrainPod): VolumeMove | undefined =>
-  pod.hasClaims && pod.volumes.length > 0
+  pod.volumes.length > 0
     ? {
         pod: { namespace: pod.namespace, name: pod.name, uid: pod.uid },
         volumes: pod.volumes,
