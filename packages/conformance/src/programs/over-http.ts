@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
-import { errorText, type Transport, type TransportResponse } from '@mcm/kube';
+import { errorText, foreignRefusal, type Transport, type TransportResponse } from '@mcm/kube';
 import type { World } from '../stage/target.ts';
 
 /** The header with the origin that a driver connects to. */
@@ -40,7 +40,10 @@ function headersOf(request: IncomingMessage): Readonly<Record<string, string>> {
 /** The path of the list of resources, for `mcm cloud list`. */
 const RESOURCES = '/_emulator/resources';
 
-/** Serves a cloud in this process on 127.0.0.1. A cloud that throws closes the connection, as an unreachable cloud does. */
+/**
+ * Serves a cloud in this process on 127.0.0.1. Requests of web pages are refused. A cloud that throws closes the connection, as an unreachable cloud
+ * does.
+ */
 export function serveCloud(
   { connect, inventory = () => [] }: Pick<World, 'connect' | 'inventory'>,
   port: number,
@@ -48,6 +51,11 @@ export function serveCloud(
 ): Promise<Server> {
   const server = createServer((request, response) => {
     const answer = async (): Promise<void> => {
+      const foreign = foreignRefusal(request);
+      if (foreign !== undefined) {
+        response.writeHead(foreign.status, { 'content-type': 'text/plain' }).end(foreign.body);
+        return;
+      }
       if (request.url === RESOURCES && request.headers[ORIGIN] === undefined) {
         const resources = (await inventory()).map((name) => ({ kind: 'resource', id: name, name, state: 'exists' }));
         response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ resources }));

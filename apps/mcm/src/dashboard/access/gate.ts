@@ -79,7 +79,7 @@ export function createGate(options: {
       return token === undefined
         ? {
             status: 401,
-            body: 'authentication required: authentication required: log in at /login, or send a bearer token\n',
+            body: 'authentication required: log in at /login, or send a bearer token\n',
           }
         : ask(token);
     },
@@ -87,7 +87,7 @@ export function createGate(options: {
       if (!isSameOrigin(request))
         return {
           status: 403,
-          body: 'authentication required: authentication required: log in on the page of the dashboard\n',
+          body: 'authentication required: log in on the page of the dashboard\n',
         };
       const token = new URLSearchParams((await bodyOf(request)) ?? '').get('token')?.trim() ?? '';
       if (token === '') return { status: 401, body: 'enter a token\n' };
