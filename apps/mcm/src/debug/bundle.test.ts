@@ -123,10 +123,21 @@ test('the values of several Secrets with the same keys are removed', async () =>
   for (const secret of [CANARY, first, second]) expect(all).not.toContain(secret);
 });
 
+test.each(['missing', 'a/b'])('a class with the Secret %j does not leave the values of other Secrets', async (name) => {
+  await client.resource<MachineClass>(machineClasses, NS).create({
+    metadata: { name: 'other', namespace: NS },
+    providerSpec: {},
+    secretRef: { name, namespace: NS },
+  } as never);
+  const files = new Map((await collect()).map((file) => [file.name, file.text]));
+  expect([...files.values()].join('')).not.toContain(CANARY);
+  expect(files.get('errors.txt')).toContain(`Secret ${name}, to remove its values from the files: `);
+});
+
 test('the bundle lists unreadable kinds and contains the others', async () => {
   refuse = (path) => path.includes('/pods') || path.includes('/secrets');
   const files = new Map((await collect()).map(({ name, text }) => [name, text]));
-  expect(files.get('errors.txt')).toMatch(/^pods: .*forbidden\nsecrets of MachineClasses, .*forbidden\n$/);
+  expect(files.get('errors.txt')).toMatch(/^pods: .*forbidden\nSecret cloud, to remove its values .*forbidden\n$/);
   expect(files.has('pods.yaml')).toBe(false);
   expect(files.has('machines.yaml')).toBe(true);
 });

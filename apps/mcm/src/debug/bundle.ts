@@ -105,15 +105,28 @@ const sourcesOf = ({ client, target }: Stored, namespace: string): readonly Sour
   })),
 ];
 
-/** Reads the Secrets of the classes, only to remove their values from all texts. */
-async function knownSecrets({ client, namespace }: Cluster, classes: readonly MachineClass[]): Promise<Known> {
+/**
+ * Reads the Secrets of the classes, only to remove their values from all texts. A Secret that cannot be read does not keep
+ * the values of the others in the files.
+ */
+async function knownSecrets(
+  { client, namespace }: Cluster,
+  classes: readonly MachineClass[],
+  errors: string[],
+): Promise<Known> {
   const api = client.resource<Secret>(secrets, namespace);
   const names = new Set(
     classes.flatMap(({ secretRef, credentialsSecretRef }) =>
       [secretRef?.name, credentialsSecretRef?.name].filter((name) => name !== undefined),
     ),
   );
-  return knownOf(await Promise.all([...names].map((name) => api.get(name))));
+  const read = [...names].map((name) =>
+    api.get(name).catch((error: unknown) => {
+      errors.push(`Secret ${name}, to remove its values from the files: ${errorText(error)}`);
+      return undefined;
+    }),
+  );
+  return knownOf((await Promise.all(read)).filter((secret) => secret !== undefined));
 }
 
 /**
@@ -159,12 +172,7 @@ export async function collectBundle(
       }
       return copy;
     });
-  let known: Known = { secrets: {}, tokens: [] };
-  try {
-    known = await knownSecrets(cluster, of<MachineClass>('machineclasses', machineClasses));
-  } catch (error) {
-    errors.push(`secrets of MachineClasses, to remove them from the files: ${errorText(error)}`);
-  }
+  const known = await knownSecrets(cluster, of<MachineClass>('machineclasses', machineClasses), errors);
   const tree = fleetTree({
     deployments: of<MachineDeployment>('machinedeployments', machineDeployments),
     sets: of<MachineSet>('machinesets', machineSets),

@@ -105,3 +105,31 @@ test('no secret, token or line of user data survives in any encoding (fuzz)', ()
     ),
   );
 });
+
+const LONG = 60_000;
+/** Far more than the scan of this text costs, and far less than a scan whose cost is quadratic. */
+const MOST_CPU_MS = 2_000;
+test.each<[what: string, part: string]>([
+  ['line breaks', '\n'],
+  ['blanks', ' '],
+  ['starts of tokens', 'eyJ-'],
+  ['starts of tokens in one word', '-eyJaaaaaaaaaa'],
+  ['quotes', '"'],
+  ['names of fields without a value', 'password:'],
+  ['names of headers with many blanks', `bearer${' '.repeat(500)}`],
+  ['starts of keys', '-----BEGIN PRIVATE KEY-----'],
+  ['escape sequences', '\u001b[31m'],
+])('the scan of a console with only %s is linear', (_what, part) => {
+  const text = part.repeat(Math.ceil(LONG / part.length));
+  const { user } = process.cpuUsage();
+  scrub(text, known);
+  expect((process.cpuUsage().user - user) / 1_000).toBeLessThan(MOST_CPU_MS);
+});
+
+test.each([
+  ['an authorization header after many blanks', `authorization:${' '.repeat(300)}basic${' '.repeat(300)}`, 'c2VjcmV0'],
+  ['a password on the next line', 'password:\n\n', 'tr0ub4dor'],
+  ['the start of a JSON web token', '', 'eyJhbGciOiJSUzI1NiIsImtpZCI6'],
+])('%s is removed', (_what, before, value) => {
+  expect(scrub(`${before}${value}`, known)).not.toContain(value);
+});

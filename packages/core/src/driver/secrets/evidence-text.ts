@@ -19,15 +19,18 @@ const SHORTEST_LINE = 12;
 /** Shorter parts occur in base64 by chance. */
 const SHORTEST_ENCODED = 9;
 
-/** Patterns of secrets from any source. */
+/**
+ * Patterns of secrets from any source. A console may consist of blanks or of starts of tokens, so the cost of each pattern
+ * must be linear. Therefore, a lookahead comes before each lookbehind with whitespace.
+ */
 const LOOKS: readonly RegExp[] = [
   /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(-----END [A-Z ]*PRIVATE KEY-----|$)/g,
   /\b[a-z0-9]{6}\.[a-z0-9]{16}\b/g, // bootstrap token
-  /\beyJ[\w-]{8,}\.[\w-]{8,}(\.[\w-]*)?/g, // JSON web token
+  /\beyJ[\w-]{8,}(?:\.[\w-]*){0,2}/g, // JSON web token, or its start
   /\b(AKIA|ASIA)[A-Z0-9]{16}\b/g,
-  /(?<=\bauthorization["']?\s*[:=]\s*["']?(bearer|basic)\s+)[^\s"']+/gi,
-  /(?<=\b(bearer)\s+)[\w.~+/-]{12,}=*/gi,
-  /(?<=(password|passwd|secret|token|api_?key|access_?key)["']?\s*[:=]\s*["']?)[^\s"',;]{6,}/gi,
+  /(?=[^\s"'])(?<=\bauthorization["']?\s*[:=]\s*["']?(bearer|basic)\s+)[^\s"']+/gi,
+  /(?=[\w.~+/-]{12})(?<=\b(bearer)\s+)[\w.~+/-]{12,}=*/gi,
+  /(?=[^\s"',;]{6})(?<=(password|passwd|secret|token|api_?key|access_?key)["']?\s*[:=]\s*["']?)[^\s"',;]{6,}/gi,
   /(?<=:\/\/[^\s/:@]*:)[^\s/@]+(?=@)/g, // password of a URL
 ];
 
