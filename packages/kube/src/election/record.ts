@@ -61,7 +61,7 @@ export const HOLDER_VERSION = 'holder-version';
  * client-go do not remove it.
  */
 export function holderVersion(lease: Lease | undefined, holder: string): string | undefined {
-  const [version, identity] = (lease?.metadata.annotations?.[HOLDER_VERSION] ?? '').split(' ', 2);
+  const [version, identity] = (lease?.metadata.annotations?.[HOLDER_VERSION] ?? '').split(' ');
   return identity === holder ? version : undefined;
 }
 

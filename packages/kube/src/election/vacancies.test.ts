@@ -118,12 +118,26 @@ test('a Lease keeps the periods of the last day, at most eight', () => {
   expect(most[VACANCIES]?.split(',')).toEqual([...many.slice(2), `${at(-HOUR)}/${at(0)}`]);
 });
 
-test.each(['', 'yesterday', '2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z/2026-01-01T00:00:00Z', '/,/'])(
-  'an invalid annotation %j contains no period',
-  (value) => {
-    expect(leaseVacancies(lease(at(0), value))).toEqual([]);
-  },
-);
+test.each([
+  '',
+  'yesterday',
+  '2026-01-01T00:00:00Z',
+  '2026-01-02T00:00:00Z/2026-01-01T00:00:00Z',
+  '2026-01-01T00:00:00Z/2026-01-01T00:00:00Z',
+  '/,/',
+])('an invalid annotation %j contains no period', (value) => {
+  expect(leaseVacancies(lease(at(0), value))).toEqual([]);
+});
+
+test('a period of two minutes is recorded, and one that ended a day ago is removed', () => {
+  const recorded = (renewedMs: number, vacancies?: string) =>
+    vacancyAnnotation(lease(at(renewedMs), vacancies), new Date(NOON));
+  expect(recorded(-2 * MINUTE)).toEqual({ [VACANCIES]: `${at(-2 * MINUTE)}/${at(0)}` });
+  expect(recorded(1 - 2 * MINUTE)).toEqual({});
+  const ended = (ms: number) => `${at(-30 * HOUR)}/${at(ms)}`;
+  expect(recorded(0, ended(-24 * HOUR))).toEqual({ [VACANCIES]: '' });
+  expect(recorded(0, ended(1 - 24 * HOUR))).toEqual({ [VACANCIES]: ended(1 - 24 * HOUR) });
+});
 
 test('a Lease without a valid renewTime contains no period', () => {
   expect(vacancyAnnotation(lease('never'), new Date(NOON))).toEqual({});

@@ -14,7 +14,7 @@ const MOST = 8;
 const text = ({ from, to }: LeaseVacancy): string => `${from.toISOString()}/${to.toISOString()}`;
 
 function parsed(entry: string): readonly LeaseVacancy[] {
-  const [from = Number.NaN, to = Number.NaN] = entry.split('/', 2).map((time) => Date.parse(time));
+  const [from = Number.NaN, to = Number.NaN] = entry.split('/').map((time) => Date.parse(time));
   return from < to ? [{ from: new Date(from), to: new Date(to) }] : [];
 }
 
