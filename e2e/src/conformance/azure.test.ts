@@ -30,5 +30,12 @@ const target: ConformanceTarget = {
 };
 
 test.each(SCENARIOS.map(({ name }) => name))('the Azure driver conforms: %s', (name) =>
-  proves(target, name, ['initialize', 'interruption', 'interruption: wait']),
+  proves(target, name, [
+    'initialize',
+    'interruption',
+    'interruption: wait',
+    'stop and start',
+    'stop: deletion',
+    'start: capacity',
+  ]),
 );

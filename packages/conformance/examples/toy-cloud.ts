@@ -5,6 +5,7 @@ export interface ToyServer {
   readonly id: string;
   readonly name: string;
   readonly cluster: string;
+  readonly stopped?: boolean;
 }
 
 export const PAGE = 5;
@@ -14,7 +15,7 @@ const refusal = (status: number, code: string): Response => json(status, { error
 
 /**
  * A cloud in this process: `POST /servers` (idempotent by `token`), `GET /servers?cluster=…&token=…&from=…` in pages, `GET
- * /servers/<id>`, `DELETE /servers/<id>`, `GET /notices?cluster=…` and `DELETE /notices/<id>`. The caller advances its clock.
+ * /servers/<id>`, `DELETE /servers/<id>`, `PUT /servers/<id>` with `stopped`, `GET /notices?cluster=…` and `DELETE /notices/<id>`. The caller advances its clock.
  */
 export function openToyCloud() {
   const clock = new VirtualClock();
@@ -55,7 +56,10 @@ export function openToyCloud() {
     const server = servers.get(pathname.replace('/servers/', ''));
     if (!server) return refusal(404, 'NoSuchServer');
     if (request.method === 'DELETE') servers.delete(server.id);
-    return json(200, server);
+    if (request.method !== 'PUT') return json(200, server);
+    const { stopped } = (await request.json()) as { readonly stopped: boolean };
+    servers.set(server.id, { ...server, stopped });
+    return json(200, { ...server, stopped });
   };
 
   const transport: Transport = handlerTransport(answer);

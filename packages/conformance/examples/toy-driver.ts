@@ -50,7 +50,7 @@ const CODES: Readonly<Record<string, MachineCode>> = {
 };
 
 const Refusal = z.object({ error: z.object({ code: z.string(), message: z.string() }) });
-const Server = z.object({ id: z.string(), name: z.string() });
+const Server = z.object({ id: z.string(), name: z.string(), stopped: z.boolean().optional() });
 const Notices = z.object({
   notices: z.array(z.object({ id: z.string(), server: z.string(), at: z.string(), endsAt: z.string() })),
 });
@@ -80,6 +80,16 @@ async function send<T>(
   throw new MachineError(code, refused?.message ?? `an invalid answer: ${response.status}`, {
     retryAfterMs: seconds > 0 ? seconds * 1_000 : undefined,
   });
+}
+
+/** Stops or starts a server. */
+async function setPower(
+  cloud: ReturnType<DriverContext['connect']>,
+  request: MachineRequest<Spec, Credentials>,
+  stopped: boolean,
+): Promise<void> {
+  const id = (request.machine.spec.providerID ?? '').replace(PREFIX, '');
+  await send(cloud, request, Server, 'PUT', `/servers/${id}`, { stopped });
 }
 
 /** Reports all notices. Each is removed after mcm has recorded it. */
@@ -134,6 +144,8 @@ export function createDriver({ clock, connect }: DriverContext) {
     return own ?? (await listAll(request)).find((server) => server.name === name);
   };
 
+  const power = (request: MachineRequest<Spec, Credentials>, stopped: boolean) => setPower(cloud, request, stopped);
+
   const tell = ({ id, name }: z.infer<typeof Server>) => ({ providerId: `${PREFIX}${id}`, nodeName: name });
 
   return defineDriver({
@@ -152,8 +164,12 @@ export function createDriver({ clock, connect }: DriverContext) {
     status: async (request) => {
       const server = await find(request);
       if (!server) throw new MachineError('NotFound', `no server of machine ${request.machine.metadata.name}`);
-      return tell(server);
+      return server.stopped ? { ...tell(server), ending: 'stopped' } : tell(server);
     },
+
+    // Optional: the cloud can stop a server, which then costs less. `mcm` uses this for warm machines.
+    stop: (request) => power(request, true),
+    start: (request) => power(request, false),
 
     delete: async (request) => {
       // For an orphan, the request contains only the provider ID. Its Machine is gone, so its UID is unknown.

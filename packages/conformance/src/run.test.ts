@@ -77,6 +77,18 @@ const BAD: readonly (readonly [string, string, CreateDriver])[] = [
       },
     })),
   ],
+  ['stop and start', 'a stop without an effect', spoilt(() => ({ stop: async () => undefined }))],
+  ['stop and start', 'a start without an effect', spoilt(() => ({ start: async () => undefined }))],
+  [
+    'stop: deletion',
+    'a stop of a deleted VM that succeeds',
+    spoilt((toy) => ({ stop: async (r: never) => toy.stop?.(r).catch(() => undefined) })),
+  ],
+  [
+    'start: capacity',
+    'missing capacity for a start reported as Internal',
+    spoilt((toy) => ({ start: async (r: never) => toy.start?.(r).catch(internal) })),
+  ],
   [
     'creation',
     'another provider id than the listing',

@@ -6,6 +6,7 @@ import { deletion } from './scenarios/deletion.ts';
 import { interruptions } from './scenarios/interruptions.ts';
 import { lookup } from './scenarios/lookup.ts';
 import { manners } from './scenarios/manners.ts';
+import { power } from './scenarios/power.ts';
 import { refusals } from './scenarios/refusals.ts';
 import { Failure, Skip } from './stage/outcome.ts';
 import type { Scenario } from './stage/scenario.ts';
@@ -20,6 +21,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ...refusals,
   ...lookup,
   ...deletion,
+  ...power,
   ...interruptions,
   ...manners,
 ];

@@ -34,6 +34,9 @@ const SKIPPED = [
   'alternatives',
   "no adoption of another control cluster's VM",
   'initialize',
+  'stop and start',
+  'stop: deletion',
+  'start: capacity',
   'interruption',
   'interruption: wait',
 ];

@@ -77,6 +77,7 @@ export {
   registeredTracer,
   retryAfterOf,
   type Sent,
+  type StopRequest,
   shortestSecret,
   signJwt,
   singleFlight,

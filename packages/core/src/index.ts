@@ -175,6 +175,7 @@ export {
   registeredTracer,
   retryAfterOf,
   type Sent,
+  type StopRequest,
   shortestSecret,
   signJwt,
   singleFlight,
@@ -360,3 +361,14 @@ export {
   type SimulationInput,
   simulateRollout,
 } from './simulation/index.ts';
+export {
+  isUsable,
+  MOST_WARM,
+  type Power,
+  powerOf,
+  WARM_STATES,
+  type WarmSetting,
+  type WarmState,
+  warmSettingOf,
+  warmStateOf,
+} from './warm/index.ts';

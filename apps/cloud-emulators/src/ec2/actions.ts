@@ -4,7 +4,8 @@ import { Ec2Error, entriesOf, listOf, type Params } from './params.ts';
 import type { Ec2State } from './state.ts';
 import { type Element, elements, items } from './xml.ts';
 
-const STATES: Readonly<Record<string, number>> = {
+/** The codes of the states of an instance. */
+export const STATES: Readonly<Record<string, number>> = {
   pending: 0,
   running: 16,
   'shutting-down': 32,
@@ -107,7 +108,7 @@ const reportedOf = ({ now }: Ec2State, each: CloudInstance): CloudInstance =>
   each.stale && each.stale.until > now ? each.stale.was : each;
 
 /** After any change, reads return the earlier state of an instance for this time. */
-function readsLag(cloud: Ec2State, each: CloudInstance, { visibleAfterMs }: OperationFault): void {
+export function readsLag(cloud: Ec2State, each: CloudInstance, { visibleAfterMs }: OperationFault): void {
   if (visibleAfterMs === undefined) return;
   settle(cloud, each);
   const { stale: _, ...was } = structuredClone(each);
@@ -180,6 +181,7 @@ export function settle(cloud: Ec2State, each: CloudInstance): void {
   }
   if (each.state === 'shutting-down' && (each.terminatedFrom ?? Number.POSITIVE_INFINITY) <= cloud.now)
     each.state = 'terminated';
+  if (each.state === 'stopping' && (each.stoppedFrom ?? 0) <= cloud.now) each.state = 'stopped';
 }
 
 /** Terminates an instance whose launch was accepted but whose boot failed. Its state reason contains the error. */
@@ -209,13 +211,16 @@ function release(cloud: Ec2State, each: CloudInstance, all = false): void {
 const unknownId = (id: string): Ec2Error =>
   new Ec2Error('InvalidInstanceID.NotFound', `The instance ID '${id}' does not exist`);
 
+/** Returns the instance with an ID. @throws Ec2Error if EC2 does not show it */
+export function instanceWithId(cloud: Ec2State, id: string): CloudInstance {
+  const each = cloud.instances.find(({ instanceId }) => (instanceId ?? '') === id);
+  if (!each || (each.visibleFrom ?? 0) > cloud.now) throw unknownId(id);
+  return each;
+}
+
 export function terminate(cloud: Ec2State, params: Params, fault: OperationFault): readonly Element[] {
   const ids = listOf(params, 'InstanceId');
-  const found = ids.map((id) => {
-    const each = cloud.instances.find(({ instanceId }) => (instanceId ?? '') === id);
-    if (!each || (each.visibleFrom ?? 0) > cloud.now) throw unknownId(id);
-    return each;
-  });
+  const found = ids.map((id) => instanceWithId(cloud, id));
   const changed = found.map((each) => {
     readsLag(cloud, each, fault);
     const before = each.state;

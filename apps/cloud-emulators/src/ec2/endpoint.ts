@@ -19,6 +19,7 @@ import { interrupt } from './interruptions.ts';
 import { runInstances } from './launch.ts';
 import type { CloudInstance, CloudVolume, LooseInterface, ScriptRule } from './model.ts';
 import { Ec2Error, listOf, type Params } from './params.ts';
+import { startInstances, stopInstances } from './power.ts';
 import { Queue, sqsAction, sqsRefusal } from './queue.ts';
 import { readScope, type Scope } from './signature.ts';
 import type { Ec2EndpointOptions, Ec2State } from './state.ts';
@@ -261,6 +262,10 @@ export class Ec2Endpoint implements Emulator, Ec2State {
           return runInstances(this, params, region, fault);
         case 'TerminateInstances':
           return terminate(this, params, fault);
+        case 'StopInstances':
+          return stopInstances(this, params, fault);
+        case 'StartInstances':
+          return startInstances(this, params, fault);
         case 'ModifyNetworkInterfaceAttribute':
           return modifyInterface(this, params, fault);
         case 'AssignIpv6Addresses':

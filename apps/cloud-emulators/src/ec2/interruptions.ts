@@ -57,4 +57,11 @@ export function interrupt(cloud: Ec2State, queue: Queue, name: string, order: In
   return true;
 }
 
+/** EventBridge reports every stop of an instance, also one that a client requested. */
+export function announceStop(cloud: Ec2State, queue: Queue, { instanceId, zone }: CloudInstance): void {
+  const id = instanceId ?? '';
+  const order = { kind: 'Ended', noticeMs: 0 } as const;
+  queue.send(eventOf(id, (zone ?? '').replace(/[a-z]$/, ''), order, cloud.now, `stop-${id}-${cloud.now}`));
+}
+
 const isAlive = (state: CloudInstance['state']): boolean => state === 'pending' || state === 'running';

@@ -37,6 +37,8 @@ export interface CloudInstance {
   visibleFrom?: number;
   /** The instance is shutting down until this time. Then it is terminated. */
   terminatedFrom?: number;
+  /** The instance is stopping until this time. Then it is stopped. */
+  stoppedFrom?: number;
   /** The region of the instance. Absent for instances that existed at the start. */
   region?: string;
   zone?: string;

@@ -41,6 +41,9 @@ export function hollowKubelets(options: HollowKubeletOptions): Power & { close()
     },
     notice: (id, text) => host.order(id, { notice: text }),
     console: (id) => consoles.get(id) ?? '',
+    halt: (id) => {
+      host.halt(id).catch((error: unknown) => log.error('Simulated kubelet did not stop', { vm: id, error }));
+    },
     off: (id) => {
       consoles.delete(id);
       host.halt(id).then(

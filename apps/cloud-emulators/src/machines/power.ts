@@ -19,6 +19,8 @@ export interface Power {
   /** @param resumed Whether the VM already ran before the emulator restarted */
   on(vm: PoweredVm, resumed: boolean): void;
   off(id: string): void;
+  /** The VM is stopped, and keeps its disk. If absent, VMs have no simulated system. */
+  halt?(id: string): void;
   /** The metadata service of a VM reports an interruption. If absent, VMs have no agent that reads it. */
   notice?(id: string, text: string): void;
   /** The newest part of the console output of a VM. If absent, VMs have no console. */

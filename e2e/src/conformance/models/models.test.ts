@@ -45,6 +45,10 @@ async function live(stage: Stage<never, never>): Promise<void> {
   for (const [name, providerID] of ids) {
     await stage.initialize({ name, providerID }).catch(() => undefined); // Some drivers have no `initialize`.
     await stage.status({ name, providerID });
+    if (stage.canStop) {
+      await stage.stop({ name, providerID });
+      await stage.start({ name, providerID });
+    }
   }
   await stage.status({ name: 'nobody' }).catch(() => undefined); // Also records the answer for a missing instance.
   expect(await stage.list()).toHaveLength(3);
@@ -222,6 +226,8 @@ test('the answers of the EC2 emulator match the schemas of the SDK', async () =>
     'DescribeInstances',
     'ModifyNetworkInterfaceAttribute',
     'RunInstances',
+    'StartInstances',
+    'StopInstances',
     'TerminateInstances',
   ]);
 });

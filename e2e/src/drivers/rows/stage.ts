@@ -65,6 +65,25 @@ export class Stage<Spec, Credentials> {
     });
   }
 
+  /** Whether the driver can stop and start VMs. */
+  get canStop(): boolean {
+    return this.#driver.stop !== undefined;
+  }
+
+  stop(given: Given = {}): Promise<unknown> {
+    return this.#ended(async () => {
+      if (!this.#driver.stop) throw new MachineError('Unimplemented', 'the driver has no method stop');
+      return this.#driver.stop({ ...this.#request('stop', given), hibernate: false });
+    });
+  }
+
+  start(given: Given = {}): Promise<unknown> {
+    return this.#ended(async () => {
+      if (!this.#driver.start) throw new MachineError('Unimplemented', 'the driver has no method start');
+      return this.#driver.start(this.#request('start', given));
+    });
+  }
+
   delete(given: Given = {}): Promise<unknown> {
     return this.#ended(async () => this.#driver.delete(this.#request('delete', given)));
   }
@@ -86,7 +105,7 @@ export class Stage<Spec, Credentials> {
     };
   }
 
-  #request(call: 'create' | 'initialize' | 'status' | 'delete' | 'list', given: Given) {
+  #request(call: 'create' | 'initialize' | 'status' | 'stop' | 'start' | 'delete' | 'list', given: Given) {
     const { provider, spec, secret } = { ...this.#base, ...given };
     const metadata = { namespace: 'n', uid: 'u', resourceVersion: '1', creationTimestamp: '2026-01-01T00:00:00Z' };
     const machineClass: MachineClass = {

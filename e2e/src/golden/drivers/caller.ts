@@ -102,6 +102,8 @@ const deadlines = (ms: number) => ({
   create: ms,
   initialize: ms,
   status: ms,
+  stop: ms,
+  start: ms,
   delete: ms,
   list: ms,
   evidence: 0,

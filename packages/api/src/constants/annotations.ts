@@ -49,6 +49,25 @@ export const Annotations = {
    */
   CapacityOffering: 'capacity.machine.sapcloud.io/offering',
   /**
+   * On a MachineDeployment, an integer: the number of machines that wait for a scale-up, in addition to the replicas.
+   * Only in mcm.
+   */
+  WarmMachines: 'warm.machine.sapcloud.io/machines',
+  /**
+   * On a MachineDeployment, and on each Machine that waits for a scale-up, `Stopped`, `Hibernated` or `Running`: the
+   * state of the VM while the machine waits. Only in mcm.
+   */
+  WarmState: 'warm.machine.sapcloud.io/state',
+  /**
+   * On a Machine that waits for a scale-up, a template hash: the template of the machine. Only in mcm.
+   */
+  WarmTemplate: 'warm.machine.sapcloud.io/template',
+  /**
+   * On a Machine, `Stopping <RFC 3339>`, `Stopped` or `Starting <RFC 3339>`, written by the machine controller before
+   * the call to the cloud: the power state of the VM. Absent if the VM runs. Only in mcm.
+   */
+  WarmPower: 'warm.machine.sapcloud.io/power',
+  /**
    * On a MachineDeployment, its MachineSets and Machines, a Go duration: takes precedence over
    * `spec.creationTimeout`.
    */
@@ -314,4 +333,6 @@ export const ANNOTATIONS_NOT_COPIED: ReadonlySet<string> = new Set([
   Annotations.RolloutFreezes,
   Annotations.RolloutOpenUntil,
   Annotations.CountTerminating,
+  Annotations.WarmMachines,
+  Annotations.WarmState,
 ]);

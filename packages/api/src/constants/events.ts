@@ -156,9 +156,13 @@ export const EVENTS = {
     type: 'Normal',
     means: 'The circuit breaker is closed: the machines are reachable again, or are replaced.',
   },
-  SuccessfulCreate: { on: SET, type: 'Normal', means: 'The manager created Machine objects.' },
+  SuccessfulCreate: {
+    on: ['MachineSet', 'MachineDeployment'],
+    type: 'Normal',
+    means: 'The manager created Machine objects.',
+  },
   FailedCreate: {
-    on: SET,
+    on: ['MachineSet', 'MachineDeployment'],
     type: 'Warning',
     means: 'The manager cannot create a Machine object. The message is the error of the API server.',
     help: 'Fix the cause in the message: a quota of the namespace, a webhook, or the permissions of the manager.',
@@ -249,6 +253,28 @@ export const EVENTS = {
     type: 'Normal',
     means: 'The cloud has no capacity for the first choice, so the VM gets the alternative in the message.',
     help: 'Nothing. The first choice is tried again by itself.',
+  },
+  WarmMachineStopped: {
+    on: MACHINE,
+    type: 'Normal',
+    means: 'The VM of a warm machine has stopped. The machine waits for a scale-up.',
+  },
+  WarmMachineUsed: {
+    on: SET,
+    type: 'Normal',
+    means: 'The MachineSet needed machines and used warm machines instead of new ones.',
+  },
+  WarmStartFailed: {
+    on: MACHINE,
+    type: 'Warning',
+    means: 'The cloud did not start the VM of a warm machine. The machine is deleted, and its set replaces it.',
+    help: 'If the cloud has no capacity, use alternatives or the state `Running`.',
+  },
+  WarmUnsupported: {
+    on: MACHINE,
+    type: 'Warning',
+    means: 'The driver cannot stop or hibernate VMs, so the warm machine gets no VM.',
+    help: 'Set the annotation `warm.machine.sapcloud.io/state` of the MachineDeployment to a supported state.',
   },
   FailedToJoin: {
     on: MACHINE,

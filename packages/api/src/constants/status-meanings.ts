@@ -15,7 +15,9 @@ export const PHASE_MEANINGS: Readonly<Record<MachinePhase, WordMeaning>> = {
     means: 'The VM exists. The node must join within the creation timeout.',
     help: 'If it does not join: runbook McmMachinesDoNotJoin.',
   },
-  Available: { means: 'The VM exists, and there is no target cluster for it to join.' },
+  Available: {
+    means: 'The VM exists. There is no target cluster for it to join, or the machine is warm and its VM is stopped.',
+  },
   Running: { means: 'The node is healthy.' },
   Unknown: {
     means: 'The node is no longer healthy, or no longer exists. It can recover within the health timeout.',

@@ -20,6 +20,8 @@ export const Taints = {
   CriticalComponentsNotReady: { key: 'node.gardener.cloud/critical-components-not-ready', effect: 'NoSchedule' },
   /** On nodes of preserved Failed machines, with `timeAdded`. */
   Preserved: { key: 'node.machine.sapcloud.io/preserved', effect: 'NoSchedule' },
+  /** On nodes of warm machines, until a scale-up uses the machine. */
+  Warm: { key: 'warm.machine.sapcloud.io/waits', effect: 'NoSchedule' },
   /**
    * A taint of Kubernetes: the node is permanently down, so its pods and volumes may be moved. On nodes whose VM was
    * deleted.

@@ -122,9 +122,9 @@ export interface ControllerContext {
   readonly journal?: Journal | undefined;
 }
 
-/** Returns the deployment that controls the set, if the cache contains it. */
+/** Returns the deployment that controls the set or the warm machine, if the cache contains it. */
 export function deploymentOf(
-  set: MachineSet,
+  set: MachineSet | Machine,
   { deployments }: Pick<ControllerContext, 'deployments'>,
 ): MachineDeployment | undefined {
   const controller = controllerOf(set);

@@ -37,6 +37,7 @@ import {
   withoutCondition,
 } from '../objects/conditions.ts';
 import { limitsOf } from '../objects/limits.ts';
+import { isTerminating } from '../objects/machines.ts';
 import { isEmptySelector, matcherOf } from '../objects/selector.ts';
 import { printViolations } from '../objects/violations.ts';
 import { splitSets } from '../rollout/revisions.ts';
@@ -53,6 +54,7 @@ import type { RolloutPlan } from './state/step.ts';
 import type { DeploymentSnapshot } from './state/view.ts';
 import { validateDeployment } from './validation.ts';
 import { wakeDeployments } from './wakeups.ts';
+import { WarmMachines } from './warm/warm-machines.ts';
 import { DeploymentAccess } from './writes/access.ts';
 import { SetClaims } from './writes/set-claims.ts';
 import { StatusWriter } from './writes/status-writer.ts';
@@ -92,6 +94,7 @@ export class DeploymentReconciler {
   readonly #classLookup: ClassLookup;
   readonly #decide: typeof planRollout;
   readonly #overlaps: SelectorOverlaps;
+  readonly #warm: WarmMachines;
   readonly #wake: (key: string, afterMs: number) => void;
   /** Deployments by the class of their template. They are reconciled when the class changes. */
   readonly classes = new Waiters();
@@ -102,6 +105,7 @@ export class DeploymentReconciler {
     this.#overlaps = new SelectorOverlaps(context.deployments, (key) => wake(key, 0));
     this.#access = new DeploymentAccess(context);
     this.#claims = new SetClaims(this.#access);
+    this.#warm = new WarmMachines(context);
     this.#requests = new ScaleRequests(this.#access);
     this.#classLookup = new ClassLookup(context);
     this.#decide = options.decide ?? planRollout;
@@ -166,6 +170,7 @@ export class DeploymentReconciler {
     this.#listen(key, scaled, sets);
     try {
       const outcome = await this.#execution.carryOut(key, scaled, plan, signal);
+      if (this.#warm.concern(scaled)) await this.#warm.reconcile(scaled, signal);
       entry?.ended();
       return outcome;
     } catch (error) {
@@ -274,7 +279,10 @@ export class DeploymentReconciler {
     // The garbage collector deletes what a deleted owner controls, so an invalid selector must not stop the deletion.
     const matches = matcherOf(deployment.spec.selector, true);
     const { owned } = claim({ uid, deleting: true }, matches, this.#access.setsOf(deployment));
-    if (owned.length === 0) {
+    const warm = this.#warm.of(deployment);
+    const left = warm.filter((machine) => !isTerminating(machine));
+    if (left.length > 0) await this.#warm.delete(deployment, left, signal);
+    if (owned.length + warm.length === 0) {
       const rest = finalizers.filter((finalizer) => finalizer !== Finalizers.MachineControllerManager);
       const body = { metadata: { uid, resourceVersion, finalizers: rest } };
       await ignoreNotFound(this.#access.client.patch(name, { type: 'merge', body }, { signal }));

@@ -70,7 +70,8 @@ const marksChanged = (old: Node, node: Node): boolean =>
 
 function deploymentOfMachine(machine: Machine, context: ControllerContext): Key[] {
   const set = setOf(machine, context);
-  const deployment = set && deploymentOf(set, context);
+  // A warm machine has no set.
+  const deployment = deploymentOf(set ?? machine, context);
   return deployment ? [keyOf(deployment)] : [];
 }
 

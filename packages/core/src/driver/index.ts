@@ -32,6 +32,7 @@ export type {
   MachineRequest,
   NoticeAnswer,
   ObserveApi,
+  StopRequest,
   VolumeSource,
 } from './contract/driver.ts';
 export { MachineError } from './contract/errors.ts';

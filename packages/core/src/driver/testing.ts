@@ -32,6 +32,8 @@ export interface FakeVm {
   /** Why the VM does not run and will not start, such as `being deleted`. */
   ending?: string;
   initialized: boolean;
+  /** True if the VM is stopped. */
+  stopped?: boolean;
   /** Size and zone of the VM, such as `small b`. */
   readonly offering: string;
 }
@@ -43,7 +45,16 @@ export interface FakeVm {
 export const controllerIdOf = (providerId: string): string => providerId.replace('fake:///zone/', 'fake://zone-1a/');
 
 /** The calls of a fake driver. */
-export type FakeMethod = 'create' | 'initialize' | 'status' | 'delete' | 'list' | 'evidence' | 'watchInterruptions';
+export type FakeMethod =
+  | 'create'
+  | 'initialize'
+  | 'status'
+  | 'stop'
+  | 'start'
+  | 'delete'
+  | 'list'
+  | 'evidence'
+  | 'watchInterruptions';
 
 /** A failure of a later call. With `after`, the call takes effect but its answer is lost. */
 export interface FakeFailure {
@@ -67,6 +78,10 @@ export interface FakeCloudOptions {
   readonly nodeName?: (machineName: string) => string;
   /** Returns true for VMs that lists omit, as an eventually consistent cloud may do. */
   readonly hides?: (vm: FakeVm) => boolean;
+  /** True if VMs can be stopped and started. By default, the driver has no such methods. */
+  readonly stops?: boolean;
+  /** Called when a VM was stopped or started, to simulate its kubelet. */
+  readonly onPower?: (vm: FakeVm) => void;
   /** Called when a VM is created or deleted, to simulate its kubelet. */
   readonly onCreated?: (vm: FakeVm) => void;
   readonly onDeleted?: (vm: FakeVm) => void;
@@ -105,6 +120,8 @@ export class FakeCloud {
     create: 0,
     initialize: 0,
     status: 0,
+    stop: 0,
+    start: 0,
     delete: 0,
     list: 0,
     evidence: 0,
@@ -236,6 +253,20 @@ export class FakeCloud {
     return byId ?? this.vms.find((vm) => vm.uid === uid);
   }
 
+  #power(method: 'stop' | 'start', request: MachineRequest<FakeSpec, object>): Promise<void> {
+    return this.#call(method, request, () => {
+      const { machine } = request;
+      const vm = this.#find(machine.metadata.uid, machine.spec.providerID);
+      if (!vm) throw new MachineError('NotFound', `no VM of machine ${machine.metadata.name}`);
+      const stopped = method === 'stop';
+      if (Boolean(vm.stopped) === stopped) return;
+      if (!stopped && this.#options.room?.(vm.offering) === false)
+        throw new MachineError('ResourceExhausted', `no capacity for ${vm.offering}`);
+      vm.stopped = stopped;
+      this.#options.onPower?.(vm);
+    });
+  }
+
   /** Returns a driver for this cloud. Several processes may each use one. */
   driver(): FakeDriver {
     const { initializes } = this.#options;
@@ -290,7 +321,14 @@ export class FakeCloud {
             })),
         ),
     };
-    const { announces, console } = this.#options;
+    const { announces, console, stops } = this.#options;
+    const power: Partial<FakeDriver> = stops
+      ? {
+          stop: (request) => this.#power('stop', request),
+          start: (request) => this.#power('start', request),
+          hibernates: true,
+        }
+      : {};
     const watching: Pick<FakeDriver, 'watchInterruptions'> = announces
       ? { watchInterruptions: (request) => this.#watch(request) }
       : {};
@@ -304,11 +342,13 @@ export class FakeCloud {
           return { state: 'running', console: console(vm) };
         }));
     const volumeIds = (sources: readonly VolumeSource[]) => sources.map(volumeId);
-    if (!initializes) return defineDriver({ ...base, volumeIds, ...watching, ...(evidence ? { evidence } : {}) });
+    if (!initializes)
+      return defineDriver({ ...base, volumeIds, ...watching, ...power, ...(evidence ? { evidence } : {}) });
     return defineDriver({
       ...base,
       volumeIds,
       ...watching,
+      ...power,
       ...(evidence ? { evidence } : {}),
       initialize: (request) =>
         this.#call('initialize', request, () => {
@@ -345,7 +385,7 @@ const instance = ({ providerId, nodeName }: FakeVm): Instance => ({
 const foundInstance = (vm: FakeVm): FoundInstance => ({
   ...instance(vm),
   ...(vm.createdAt === undefined ? {} : { createdAt: vm.createdAt }),
-  ...(vm.ending === undefined ? {} : { ending: vm.ending }),
+  ...(vm.ending === undefined && !vm.stopped ? {} : { ending: vm.ending ?? 'stopped' }),
 });
 
 const failureError = ({ code, message, retryAfterMs }: FakeFailure): MachineError =>

@@ -1,6 +1,7 @@
 import type { Machine } from '@mcm/api';
 import type { InterruptionNotice } from '../driver/contract/driver.ts';
 import { millis } from '../values/timestamps.ts';
+import { powerOf } from '../warm/warm-machine.ts';
 import { type Interruption, interruptionIn, interruptionOf, isOnlyReported } from './notice.ts';
 
 /** The decision about a notice. */
@@ -40,6 +41,8 @@ export function decideNotice(notice: InterruptionNotice, machine: Machine | unde
   const known = interruptionOf(machine);
   if (known && known.deadline <= interruption.deadline) return drop('duplicate');
   if (interruption.kind !== 'Ended' && now <= interruption.deadline) return { do: 'record', interruption };
+  // mcm has stopped the VM of this warm machine itself.
+  if (powerOf(machine)) return drop('stale');
   // The deletion of the VM has started, or the recorded interruption will start it.
   if (known || machine.metadata.deletionTimestamp !== undefined) return drop('duplicate');
   return { do: 'confirm', interruption };

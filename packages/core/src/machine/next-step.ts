@@ -3,6 +3,7 @@ import { defined, withoutUndefined } from '@mcm/kube';
 import { isNodeOf } from '../node/instance.ts';
 import { planNodeSync } from '../node/sync.ts';
 import { joinDeadline } from '../values/timestamps.ts';
+import { powerOf } from '../warm/warm-machine.ts';
 import { isBeingCreated, planCreation, planLateInitialization } from './creation/creation.ts';
 import { planDeletion } from './deletion/deletion.ts';
 import { keepEvidenceFirst } from './health/evidence-first.ts';
@@ -17,6 +18,7 @@ import type { MachineObservation } from './model/observation.ts';
 import { type Action, act, nextAt, type Plan, wait } from './model/plan.ts';
 import { withReadyCondition } from './model/ready-condition.ts';
 import { planPreservation } from './preservation/preservation.ts';
+import { planWarm } from './warm/warm.ts';
 
 /** Decides the next actions for a machine, and the time of the next reconcile. It reads only the observation and `now`. */
 export const nextStep = (o: MachineObservation, now: Date): Plan => {
@@ -57,6 +59,7 @@ const CONCERNS: readonly Concern[] = [
   decides(({ o, now }) => planInterruption(o, now)),
   decides(freeze),
   decides(finalizer),
+  decides(({ o, now }) => planWarm(o, now)),
   decides(nodesUnseen),
   decides(nodeDeletion),
   acts(({ o, now }) => planNameConflict(o, now)),
@@ -116,7 +119,9 @@ function nodesUnseen({ o, now }: Look): Plan | undefined {
 }
 
 function nodeDeletion({ o }: Look): Plan | undefined {
-  if (!o.machine.metadata.labels?.node || !(o.nodeWasDeleted || isOwnNodeDeleting(o))) return undefined;
+  // mcm deletes the Node of a VM that it stops. The Node registers again after the start.
+  const wasDeleted = o.nodeWasDeleted && powerOf(o.machine) === undefined;
+  if (!o.machine.metadata.labels?.node || !(wasDeleted || isOwnNodeDeleting(o))) return undefined;
   return { actions: [{ do: 'deleteMachine' }], next: { kind: 'wait' }, because: 'its Node is being deleted' };
 }
 

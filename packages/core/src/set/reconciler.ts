@@ -50,6 +50,7 @@ import { type NumberMemory, NumberRecord } from './replicas/number-record.ts';
 import { decideReplicas } from './replicas/recorded-replicas.ts';
 import { RepairGroups } from './replicas/repair-group.ts';
 import { survivors } from './replicas/replicas.ts';
+import { WarmPool } from './replicas/warm-pool.ts';
 import type { ReplicaFailure } from './status.ts';
 import { SetStatusWriter } from './status-writer.ts';
 import { type SetWaiters, wakeSets, wakeWaiters } from './wakeups.ts';
@@ -86,6 +87,7 @@ export class SetReconciler {
   readonly #writer: MachineWriter;
   readonly #numbers: NumberRecord;
   readonly #adoption: MachineAdoption;
+  readonly #warm: WarmPool;
   readonly #memory = new Map<string, Memory>();
   readonly #status: SetStatusWriter;
   readonly #classes: ClassLookup;
@@ -104,6 +106,7 @@ export class SetReconciler {
     this.#sets = context.client.resource(machineSets, context.namespace);
     this.#writer = new MachineWriter(context);
     this.#numbers = new NumberRecord(context);
+    this.#warm = new WarmPool(context);
     this.#status = new SetStatusWriter(context, this.#sets);
     this.#classes = new ClassLookup(context);
     this.#adoption = new MachineAdoption(context, this.#sets, this.#writer);
@@ -266,15 +269,20 @@ export class SetReconciler {
     signal: AbortSignal,
   ): Promise<{ readonly failure?: Failure | undefined; readonly lookAgain?: Outcome | undefined }> {
     const { taken, numbers, lost } = this.#memoryOf(set);
+    const usable = this.#warm.usable(set).slice(0, count);
+    const warm =
+      usable.length > 0 ? await this.#warm.take(set, usable, { lost, replace }, signal) : { count: 0, changed: false };
+    if (warm.changed) return { lookAgain: again(BEHIND_MS) };
+    if (warm.count === count) return {};
     if (!(await this.#numbers.catchUp(set, numbers, signal))) return { lookAgain: again(BEHIND_MS) };
     const known = new Set(this.#machinesOf(set).map(({ metadata }) => metadata.name));
     const used = (name: string) => known.has(name) || taken.has(name) || this.#isNodeHeld(name);
     const newest = this.#context.sets.store.get(keyOf(set)) ?? set;
-    const names = nextMachineNames(newest, numbers.unanswered, count, used);
+    const names = nextMachineNames(newest, numbers.unanswered, count - warm.count, used);
     const result = await this.#writer.create(
       set,
       names,
-      { taken, lost, replace, unanswered: numbers.unanswered },
+      { taken, lost, replace: replace.slice(warm.count), unanswered: numbers.unanswered },
       signal,
     );
     const recorded = await this.#numbers.write(set, numbers, signal);

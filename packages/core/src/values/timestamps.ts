@@ -1,5 +1,6 @@
 import { Annotations, formatTime, type Machine, parseTime } from '@mcm/api';
 import { controllerOf } from '@mcm/kube';
+import { powerOf } from '../warm/warm-machine.ts';
 
 /** Returns a stored time in milliseconds since 1970. An absent or invalid time is 0, which is in the distant past. */
 export const millis = (time: string | null | undefined): number => parseTime(time ?? undefined)?.getTime() ?? 0;
@@ -9,9 +10,12 @@ export const after = (start: string | null | undefined, ms: number): Date => new
 
 /**
  * Returns until when a machine may join: its creation plus the creation timeout. A machine without an owner may get its VM
- * only after its class was corrected. The same timeout then starts at that time.
+ * only after its class was corrected. The same timeout then starts at that time. For a warm machine, it starts with the start
+ * of its VM.
  */
 export function joinDeadline(machine: Machine, { creationTimeoutMs }: { creationTimeoutMs: number }): Date {
+  const power = powerOf(machine);
+  if (power?.is === 'Starting') return new Date(power.since.getTime() + creationTimeoutMs);
   const deadline = after(machine.metadata.creationTimestamp, creationTimeoutMs);
   const { phase, lastUpdateTime } = machine.status?.currentStatus ?? {};
   if (phase !== 'Pending' || controllerOf(machine) || millis(lastUpdateTime) <= deadline.getTime()) return deadline;

@@ -26,6 +26,7 @@ import { reportEvidence } from './evidence.ts';
 import { FreshInstances } from './fresh-instances.ts';
 import { initializeInstance, requireInitialized } from './initialize.ts';
 import { findByName, findMachine, listByTags, type OnMachine, type Request } from './lookup.ts';
+import { startInstance, stopInstance } from './power.ts';
 import { NAME_TAG } from './run-instances.ts';
 import { volumeIdOf } from './volumes.ts';
 
@@ -101,6 +102,10 @@ export function createAwsDriver(options: AwsDriverOptions): AwsDriver {
       }
       return undefined;
     },
+
+    stop: async (request) => stopInstance({ ec2: await connectTo(request), request, clock, timed: timed(request) }),
+
+    start: async (request) => startInstance({ ec2: await connectTo(request), request, clock, timed: timed(request) }),
 
     evidence: async (request) => {
       const ec2 = await connectTo(request);

@@ -52,6 +52,7 @@ async function loadEc2() {
   const { DescribeInstancesCommand, GetConsoleOutputCommand } = await import('@aws-sdk/client-ec2');
   const { ModifyNetworkInterfaceAttributeCommand } = await import('@aws-sdk/client-ec2');
   const { RunInstancesCommand, TerminateInstancesCommand } = await import('@aws-sdk/client-ec2');
+  const { StartInstancesCommand, StopInstancesCommand } = await import('@aws-sdk/client-ec2');
   return {
     EC2Client,
     AssignIpv6AddressesCommand,
@@ -60,6 +61,8 @@ async function loadEc2() {
     GetConsoleOutputCommand,
     ModifyNetworkInterfaceAttributeCommand,
     RunInstancesCommand,
+    StartInstancesCommand,
+    StopInstancesCommand,
     TerminateInstancesCommand,
   };
 }
@@ -145,6 +148,20 @@ export class Ec2 {
   async terminate(id: string, signal: AbortSignal): Promise<void> {
     const command = new this.#sdk.TerminateInstancesCommand({ InstanceIds: [id], DryRun: false });
     await this.#attempts.send('TerminateInstances', true, signal, () =>
+      this.#client.send(command, { abortSignal: signal }),
+    );
+  }
+
+  /** Stops an instance. A repeated call has no effect. */
+  async stop(id: string, signal: AbortSignal): Promise<void> {
+    const command = new this.#sdk.StopInstancesCommand({ InstanceIds: [id] });
+    await this.#attempts.send('StopInstances', true, signal, () => this.#client.send(command, { abortSignal: signal }));
+  }
+
+  /** Starts a stopped instance. A repeated call has no effect. */
+  async start(id: string, signal: AbortSignal): Promise<void> {
+    const command = new this.#sdk.StartInstancesCommand({ InstanceIds: [id] });
+    await this.#attempts.send('StartInstances', true, signal, () =>
       this.#client.send(command, { abortSignal: signal }),
     );
   }

@@ -10,7 +10,7 @@ const cloudInstance = z.looseObject({
   id: z.string(),
   name: z.string(),
   zone: z.string(),
-  state: z.enum(['pending', 'running', 'shutting-down', 'terminated']),
+  state: z.enum(['pending', 'running', 'stopping', 'stopped', 'shutting-down', 'terminated']),
   createdAt: z.string(),
   privateIp: z.string(),
   clientToken: z.string().optional(),
@@ -74,6 +74,16 @@ export class CloudClient {
   /** Starts the termination of an instance. Returns when it is terminated, or after the time of a poll. */
   async terminate(id: string, signal: AbortSignal): Promise<CloudInstance> {
     return this.#call('DELETE', `${one(id)}?wait=terminated&timeout=${POLL_SECONDS}s`, cloudInstance, { signal });
+  }
+
+  /** Stops an instance. Returns when it is stopped, or after the time of a poll. */
+  async stop(id: string, signal: AbortSignal): Promise<CloudInstance> {
+    return this.#call('POST', `${one(id)}/stop?wait=stopped&timeout=${POLL_SECONDS}s`, cloudInstance, { signal });
+  }
+
+  /** Starts a stopped instance. Returns when it runs, or after the time of a poll. */
+  async start(id: string, signal: AbortSignal): Promise<CloudInstance> {
+    return this.#call('POST', `${one(id)}/start?wait=running&timeout=${POLL_SECONDS}s`, cloudInstance, { signal });
   }
 
   async get(id: string, signal: AbortSignal): Promise<CloudInstance> {

@@ -97,6 +97,9 @@ export function createLocalDriver(options: LocalDriverOptions): LocalDriver {
       return undefined;
     },
 
+    // Pods cannot be stopped.
+    ...(backend === 'pod' ? {} : power((request) => (podsFor(request) ? undefined : clientFor(request)), clock)),
+
     evidence: async (request) => {
       const inPods = podsFor(request);
       if (inPods) return { state: `the machine is pod ${(await inPods.status(request)).providerId}` };
@@ -162,6 +165,40 @@ async function launch(
   return instance;
 }
 
+/** The methods that stop and start instances. @param cloudOf Returns undefined if the machine is a Pod */
+function power(
+  cloudOf: (request: Request) => CloudClient | undefined,
+  clock: Clock,
+): Required<Pick<LocalDriver, 'stop' | 'start'>> {
+  const cloudFor = (request: Request): CloudClient => {
+    const cloud = cloudOf(request);
+    if (cloud) return cloud;
+    throw new MachineError('Unimplemented', 'a Pod cannot be stopped');
+  };
+  return {
+    stop: async (request) => settle(cloudFor(request), request, 'stopped', clock),
+    start: async (request) => settle(cloudFor(request), request, 'running', clock),
+  };
+}
+
+/** Stops or starts the instance of a machine, and waits until it has the state. */
+async function settle(
+  cloud: CloudClient,
+  request: OnMachine,
+  wanted: 'running' | 'stopped',
+  clock: Clock,
+): Promise<void> {
+  const { machine, signal } = request;
+  const until = clock.now().getTime() + LIMIT_MS;
+  const id = requireInstanceId(machine.spec.providerID ?? '');
+  for (;;) {
+    const instance = await (wanted === 'running' ? cloud.start(id, signal) : cloud.stop(id, signal));
+    if (instance.state === wanted) return;
+    if (instance.state === 'shutting-down' || instance.state === 'terminated') throw absent(request);
+    requireTime(clock, until, `instance ${id} is still ${instance.state}`);
+  }
+}
+
 /** Terminates all instances of a machine, and waits until they are terminated. */
 async function terminateAll(cloud: CloudClient, request: OnMachine, clock: Clock): Promise<void> {
   const until = clock.now().getTime() + LIMIT_MS;
@@ -216,10 +253,17 @@ const describe = (instance: CloudInstance): Instance => ({
   ],
 });
 
+/** The states in which an instance does not run and will not start by itself. */
+const ENDINGS: Partial<Record<CloudInstance['state'], string>> = {
+  'shutting-down': 'shutting down',
+  stopping: 'being stopped',
+  stopped: 'stopped',
+};
+
 const described = (instance: CloudInstance): FoundInstance => ({
   ...describe(instance),
   createdAt: instance.createdAt,
-  ending: instance.state === 'shutting-down' ? 'shutting down' : undefined,
+  ending: ENDINGS[instance.state],
 });
 
 const ended = ({ id, state, stateReason }: CloudInstance): MachineError =>

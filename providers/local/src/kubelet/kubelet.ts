@@ -157,7 +157,8 @@ export class HollowKubelet {
     if (!resumed) this.#greet();
     await this.#mayJoin();
     await this.#firstBoot();
-    if (!rejoining) await this.#life.pause(this.#behaviour.joinDelay ?? 0);
+    // A machine that was stopped has its files, so it joins without the delay of a first boot.
+    if (state?.joined !== true) await this.#life.pause(this.#behaviour.joinDelay ?? 0);
     const certificate = state?.certificate;
     const access = await this.#untilItWorks('enrol', () =>
       this.#options.enrolment.enrol(this.nodeName, this.#boot, {

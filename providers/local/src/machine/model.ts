@@ -1,7 +1,7 @@
 import type { KubeletBehaviour } from './behaviour.ts';
 
 /** The states of an instance in order. As in real clouds, a terminated instance is listed for some time. */
-export type InstanceState = 'pending' | 'running' | 'shutting-down' | 'terminated';
+export type InstanceState = 'pending' | 'running' | 'stopping' | 'stopped' | 'shutting-down' | 'terminated';
 
 /**
  * The kind of an interruption. `Terminate` and `Ended` end the instance at the deadline. The others have no effect on it.
@@ -41,7 +41,7 @@ export interface Instance {
   userData: string;
   tags: Record<string, string>;
   state: InstanceState;
-  /** The end of the current transition: `pending` → `running`, or `shutting-down` → `terminated`. */
+  /** The end of the current transition: `pending` → `running`, `stopping` → `stopped`, or `shutting-down` → `terminated`. */
   settlesAt?: string;
   terminatedAt?: string;
   /** The reason for the termination, if a client did not request it. */

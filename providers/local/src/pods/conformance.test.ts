@@ -85,6 +85,9 @@ const SKIPPED: Readonly<Record<string, RegExp>> = {
   initialize: /no initialize/,
   'listing over all pages': /came on one page/,
   alternatives: /contains no alternative/,
+  'stop and start': /no stop and start/,
+  'stop: deletion': /no stop and start/,
+  'start: capacity': /no stop and start/,
   interruption: /announces no interruptions/,
   'interruption: wait': /announces no interruptions/,
 };

@@ -2,13 +2,16 @@ import { Annotations, freezeProblem, type MachineDeployment, MachineDeploymentCo
 import type { ConditionChange } from '../../objects/conditions.ts';
 import { fenceposts } from '../../objects/limits.ts';
 import { isGoDuration, parseInstant } from '../../values/integers.ts';
+import { warmSettingOf } from '../../warm/warm-machine.ts';
 
 type Annotated = { readonly metadata: Pick<MachineDeployment['metadata'], 'annotations'> };
 
 const TYPE = MachineDeploymentConditions.InputIgnored;
 
 /** Returns sentences about invalid annotations, which mcm ignores. The schema of a CRD cannot refuse them. */
-export function ignoredAnnotations({ metadata: { annotations = {} } }: Annotated): string[] {
+export function ignoredAnnotations(deployment: Annotated): string[] {
+  const { annotations = {} } = deployment.metadata;
+  const warm = warmSettingOf(deployment);
   const { [Annotations.EffectiveCreationTimeout]: timeout, [Annotations.LastReplicaChangeByScaler]: time } =
     annotations;
   const reported = (key: string, value: string, hint: string) =>
@@ -26,6 +29,7 @@ export function ignoredAnnotations({ metadata: { annotations = {} } }: Annotated
             'write an RFC 3339 time such as "2026-01-01T12:00:00Z"',
           ),
         ]),
+    ...(warm && 'problem' in warm ? [warm.problem] : []),
   ];
 }
 

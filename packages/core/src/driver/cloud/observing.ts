@@ -1,10 +1,10 @@
-import { DELETION_STEPS, Labels, type Machine, machines, parseStep } from '@mcm/api';
+import { Annotations, DELETION_STEPS, Labels, type Machine, machines, parseStep } from '@mcm/api';
 import type { KubeObject, ObserveDecisions } from '@mcm/kube';
 import { withoutUndefined } from '@mcm/kube';
 import type { Instance } from '../contract/driver.ts';
 import type { DriverDefinition } from '../schemas/define-driver.ts';
 
-type Change = 'create' | 'initialize' | 'delete';
+type Change = 'create' | 'initialize' | 'stop' | 'start' | 'delete';
 
 const stored = (
   object: KubeObject,
@@ -26,10 +26,12 @@ export function observingDriver<Spec, Credentials>(
 ): DriverDefinition<Spec, Credentials> {
   const follow = async (verb: Change, { metadata: { namespace, name, uid } }: Machine, signal: AbortSignal) => {
     const shows = (object: KubeObject, deleted: boolean): boolean => {
-      const { spec, status } = stored(object);
-      return verb === 'delete'
-        ? deleted || isPastVm(status?.lastOperation?.description)
-        : !deleted && Boolean(spec?.providerID);
+      const { metadata, spec, status } = stored(object);
+      const power = metadata.annotations?.[Annotations.WarmPower];
+      if (verb === 'delete') return deleted || isPastVm(status?.lastOperation?.description);
+      if (verb === 'stop') return !deleted && power === 'Stopped';
+      if (verb === 'start') return !deleted && power === undefined;
+      return !deleted && Boolean(spec?.providerID);
     };
     const decision = {
       what: `${verb} vm`,
@@ -46,6 +48,10 @@ export function observingDriver<Spec, Credentials>(
   };
   const initialize: typeof driver.initialize =
     driver.initialize && (({ machine, signal }) => made('initialize', machine, signal));
+  const stop: typeof driver.stop =
+    driver.stop && (async ({ machine, signal }) => void (await follow('stop', machine, signal)));
+  const start: typeof driver.start =
+    driver.start && (async ({ machine, signal }) => void (await follow('start', machine, signal)));
   return {
     ...driver,
     create: ({ machine, signal }) => made('create', machine, signal),
@@ -53,6 +59,6 @@ export function observingDriver<Spec, Credentials>(
       await follow('delete', machine, signal);
       return undefined;
     },
-    ...withoutUndefined({ initialize }),
+    ...withoutUndefined({ initialize, stop, start }),
   };
 }

@@ -43,6 +43,12 @@ export interface CreateRequest<Spec, Credentials> extends MachineRequest<Spec, C
   readonly waitsFor?: (what: string) => void;
 }
 
+/** Input for stopping a VM. */
+export interface StopRequest<Spec, Credentials> extends MachineRequest<Spec, Credentials> {
+  /** True if the cloud must keep the memory of the VM. Only drivers with `hibernates` get this. */
+  readonly hibernate: boolean;
+}
+
 /** An address of a VM, with a type of Node addresses such as `InternalIP`. */
 export interface Address {
   readonly type: string;
@@ -159,6 +165,21 @@ export interface Driver<Spec = unknown, Credentials = unknown> {
    * caller then repeats it.
    */
   delete(request: MachineRequest<Spec, Credentials>): Promise<{ readonly lastKnownState?: string } | undefined>;
+  /**
+   * Stops the VM of a machine and keeps its disks, addresses and identity. Resolves when the cloud reports the VM as stopped,
+   * so that its kubelet sends no further requests. A stopped VM stays stopped. `status` and `list` still find it. Requires
+   * `start`.
+   * @throws `NotFound`: the cloud confirms that there is no VM
+   */
+  stop?(request: StopRequest<Spec, Credentials>): Promise<void>;
+  /**
+   * Starts the stopped VM of a machine. Resolves when the cloud reports the VM as running. A running VM keeps running. A VM
+   * that still stops is started afterwards, or the call rejects with `Unavailable`. Requires `stop`.
+   * @throws `NotFound`: the cloud confirms that there is no VM; `ResourceExhausted`: no capacity, and the VM stays stopped
+   */
+  start?(request: MachineRequest<Spec, Credentials>): Promise<void>;
+  /** True if `stop` can keep the memory of the VM. */
+  readonly hibernates?: boolean;
   /**
    * Returns the state and console output of a VM that failed to join or became unhealthy. It changes nothing. The controller
    * removes secrets from the result. If the console output is cut, it must begin at the start of a line. The call has a time

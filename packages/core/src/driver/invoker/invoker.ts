@@ -84,6 +84,7 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
         const found = await orBySiblings(call, (request) => driver.status?.(request) ?? absent('status'));
         return checkInstance(driver.name, 'status', found);
       }),
+    ...powerCalls(driver, forMachine),
     delete: (machine, onOverdue) =>
       forMachine('delete', machine, onOverdue, (call) => orBySiblings(call, (request) => driver.delete(request))),
     evidence: (machine, onOverdue) =>
@@ -111,19 +112,50 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
   };
 }
 
+type ForMachine<Spec, Credentials> = <T>(
+  name: 'stop' | 'start',
+  machine: Machine,
+  onOverdue: OnOverdue | undefined,
+  work: (call: MachineCall<Spec, Credentials>) => Promise<T>,
+) => Promise<T>;
+
+/** The calls that stop and start the VM of a machine. A driver has either both or none. */
+const powerCalls = <Spec, Credentials>(
+  driver: InvokerOptions<Spec, Credentials>['driver'],
+  forMachine: ForMachine<Spec, Credentials>,
+): Pick<DriverInvoker, 'stop' | 'start'> => ({
+  stop: (machine, hibernate, onOverdue) =>
+    forMachine('stop', machine, onOverdue, async ({ request }) => {
+      const what = hibernate ? 'hibernate' : 'stop';
+      if (!driver.stop || !driver.start || (hibernate && !driver.hibernates))
+        throw new MachineError('Unimplemented', `driver ${driver.name} cannot ${what} VMs`);
+      await driver.stop({ ...request, hibernate });
+    }),
+  start: (machine, onOverdue) =>
+    forMachine('start', machine, onOverdue, async ({ request }) => {
+      if (!driver.start) throw new MachineError('Unimplemented', `driver ${driver.name} cannot start VMs`);
+      await driver.start(request);
+    }),
+});
+
 /** The optional calls that a driver implements. */
 const capabilitiesOf = ({
   initialize,
   status,
+  stop,
+  start,
+  hibernates,
   list,
   evidence,
   watchInterruptions,
-}: Partial<Record<DriverCall, unknown>>): DriverInvoker['can'] => ({
+}: Partial<Record<DriverCall | 'hibernates', unknown>>): DriverInvoker['can'] => ({
   initialize: initialize !== undefined,
   status: status !== undefined,
   list: list !== undefined,
   evidence: evidence !== undefined,
   interruptions: watchInterruptions !== undefined,
+  stop: stop !== undefined && start !== undefined,
+  hibernate: stop !== undefined && start !== undefined && hibernates === true,
 });
 
 type Lookup = Pick<ReturnType<typeof lookupOf>, 'classOf' | 'classOrThrow' | 'secretsOf' | 'secretsOfMachine'>;

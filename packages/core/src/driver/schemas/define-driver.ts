@@ -4,7 +4,16 @@ import type { Driver } from '../contract/driver.ts';
 import type { AlternativeRules } from '../offerings/rules.ts';
 
 /** The driver's methods that get a class and its Secrets. */
-export type DriverCall = 'create' | 'initialize' | 'status' | 'delete' | 'list' | 'evidence' | 'watchInterruptions';
+export type DriverCall =
+  | 'create'
+  | 'initialize'
+  | 'status'
+  | 'stop'
+  | 'start'
+  | 'delete'
+  | 'list'
+  | 'evidence'
+  | 'watchInterruptions';
 
 /** A class and its Secrets before validation. */
 export interface DriverInput {

@@ -4,6 +4,7 @@ import { asksForToken, renderUserData } from '../../bootstrap/user-data.ts';
 import type { Instance } from '../../driver/contract/driver.ts';
 import { MachineError } from '../../driver/contract/errors.ts';
 import type { DriverInvoker, OnOverdue, OnWaiting } from '../../driver/invoker/api/invoker-api.ts';
+import { warmStateOf } from '../../warm/warm-machine.ts';
 import type { CallKind, MachineObservation } from '../model/observation.ts';
 import { type AdoptionOptions, findUnrecorded } from './adoption.ts';
 import type { CallResult, DriverCalls } from './calls.ts';
@@ -46,6 +47,12 @@ export class MachineCalls {
         return { ok: true, instance: await invoker.initialize(machine, onOverdue) };
       case 'status':
         return this.#look(o, onOverdue);
+      case 'stop':
+        await invoker.stop(machine, warmStateOf(machine) === 'Hibernated', onOverdue);
+        return { ok: true };
+      case 'start':
+        await invoker.start(machine, onOverdue);
+        return { ok: true };
       case 'delete': {
         const gone = await invoker.delete(withProviderId(machine, o.calls.created), onOverdue);
         return { ok: true, lastKnownState: gone?.lastKnownState };

@@ -100,6 +100,9 @@ export class Performer {
         return this.#say(machine, action.event);
       case 'deleteInterrupted':
         return this.#deleteInterrupted(scope);
+      case 'deleteUnstarted':
+        await this.#deleteObject(scope);
+        return this.#say(machine, action.event);
       case 'say':
         return this.#say(machine, action.event);
       case 'cordon':

@@ -21,6 +21,7 @@ import {
   waitsForCriticalComponents,
 } from '../../settings/conditions.ts';
 import { after, healthDeadline, joinDeadline, millis } from '../../values/timestamps.ts';
+import { powerOf } from '../../warm/warm-machine.ts';
 import { awaitsReadyHooks } from '../hooks/hooks.ts';
 import { heldBecause, isHeld } from '../model/breaker.ts';
 import { dampingOf, type HealthWrite } from '../model/damping.ts';
@@ -161,7 +162,9 @@ function failedInPlace({ machine, node }: MachineObservation): boolean {
 function recovered(o: MachineObservation, base: MachineStatus | undefined, now: Date): HealthPlan {
   const last = o.machine.status?.lastOperation;
   const joined = last?.type === 'Create' && last.state !== 'Successful';
-  const took = formatDurationMs(Math.max(now.getTime() - millis(o.machine.metadata.creationTimestamp), 0));
+  const power = powerOf(o.machine);
+  const since = power?.is === 'Starting' ? power.since.getTime() : millis(o.machine.metadata.creationTimestamp);
+  const took = formatDurationMs(Math.max(now.getTime() - since, 0));
   const operation: Operation = joined
     ? {
         description: `Machine ${nameOf(o)} successfully joined the cluster in ${took}`,

@@ -39,7 +39,7 @@ export interface Doubt {
 }
 
 /** The driver calls for a single machine. */
-export type CallKind = 'create' | 'initialize' | 'status' | 'delete';
+export type CallKind = 'create' | 'initialize' | 'status' | 'stop' | 'start' | 'delete';
 
 /** The result of a driver call: the VM, or the error. */
 export type CallOutcome =
@@ -138,7 +138,12 @@ export interface MachineObservation {
   /** The offerings that the machine may have, the first choice first. Absent if it has no alternatives. */
   readonly offerings?: readonly ObservedOffering[] | undefined;
   /** The optional calls that the driver supports. `create` and `delete` are always supported. */
-  readonly driver: { readonly initialize: boolean; readonly status: boolean };
+  readonly driver: {
+    readonly initialize: boolean;
+    readonly status: boolean;
+    readonly stop?: boolean;
+    readonly hibernate?: boolean;
+  };
   /** Number of machines of the same deployment that are being replaced, see {@link countReplacements}. */
   readonly replacementsInProgress: number;
   /** Maximum number of replacements at the same time, including this machine. If absent, one. */

@@ -42,6 +42,8 @@ export type Action =
   | { readonly do: 'recordInterruption'; readonly annotation: string; readonly event: PlannedEvent }
   /** Deletes the Machine object, because the cloud will end its VM. */
   | { readonly do: 'deleteInterrupted' }
+  /** Deletes the Machine object, because its VM cannot be stopped or started. */
+  | { readonly do: 'deleteUnstarted'; readonly event: PlannedEvent }
   /** Sends an event of the Machine. */
   | { readonly do: 'say'; readonly event: PlannedEvent }
   /**

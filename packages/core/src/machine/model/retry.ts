@@ -47,6 +47,8 @@ export const CREATE_RETRY: RetryTable = table(medium, { ResourceExhausted: long 
 export const INITIALIZE_RETRY: RetryTable = table(transient);
 /** Waits after a failed lookup during a deletion. */
 export const LOOKUP_RETRY: RetryTable = table(medium);
+/** Waits after a failed `stop` or `start`. */
+const POWER_RETRY: RetryTable = table(medium);
 /** Waits after a failed `delete`. The retries never end, because a VM that remains costs money. */
 export const DELETE_RETRY: RetryTable = table(long);
 
@@ -55,6 +57,8 @@ export const CALL_RETRIES = {
   create: CREATE_RETRY,
   initialize: INITIALIZE_RETRY,
   status: LOOKUP_RETRY,
+  stop: POWER_RETRY,
+  start: POWER_RETRY,
   delete: DELETE_RETRY,
 } as const;
 

@@ -46,7 +46,7 @@ export interface InstanceRouteParts {
   readonly waiters: Waiters;
 }
 
-const WAIT_STATES = ['running', 'terminated'] as const;
+const WAIT_STATES = ['running', 'stopped', 'terminated'] as const;
 
 /** The routes of `/v1/instances` and below. */
 export function instanceRoutes(app: Hono, parts: InstanceRouteParts, run: RunOperation): void {
@@ -55,6 +55,16 @@ export function instanceRoutes(app: Hono, parts: InstanceRouteParts, run: RunOpe
   app.get('/v1/instances', (c) => run(c, 'instances.list', () => ({ work: (work) => list(c, parts, work) })));
   app.get(path, (c) => run(c, 'instances.get', () => onInstance(c, parts, (work) => read(c, parts, work))));
   app.delete(path, (c) => run(c, 'instances.delete', () => onInstance(c, parts, (work) => remove(c, parts, work))));
+  app.post(`${path}/stop`, (c) =>
+    run(c, 'instances.stop', () =>
+      onInstance(c, parts, (work) => power(c, parts, parts.instances.stop(idOf(c)), work)),
+    ),
+  );
+  app.post(`${path}/start`, (c) =>
+    run(c, 'instances.start', () =>
+      onInstance(c, parts, (work) => power(c, parts, parts.instances.start(idOf(c)), work)),
+    ),
+  );
   app.get(`${path}/console`, (c) =>
     run(c, 'instances.console', () =>
       onInstance(c, parts, () => ({ status: 200, body: { output: parts.instances.get(idOf(c)).console } })),
@@ -116,13 +126,25 @@ async function remove(c: Context, parts: InstanceRouteParts, { signal }: WorkCon
   return shown(instance.state === 'terminated' ? 200 : 202, parts, instance);
 }
 
+async function power(
+  c: Context,
+  parts: InstanceRouteParts,
+  instance: Instance,
+  { signal }: WorkContext,
+): Promise<Answer> {
+  await waited(c, parts, instance, signal);
+  return shown(instance.state === 'stopped' || instance.state === 'running' ? 200 : 202, parts, instance);
+}
+
 /** Delays the answer until the instance has reached or passed the requested state. */
 async function waited(c: Context, parts: InstanceRouteParts, instance: Instance, signal: AbortSignal): Promise<void> {
   const wait = waitFor(c, [...WAIT_STATES]);
   if (!wait) return;
   const { clock } = parts.context;
-  const reached = (): boolean =>
-    wait.state === 'running' ? instance.state !== 'pending' : instance.state === 'terminated';
+  const reached = (): boolean => {
+    if (wait.state === 'terminated') return instance.state === 'terminated';
+    return instance.state !== (wait.state === 'running' ? 'pending' : 'stopping');
+  };
   await parts.waiters.until(instance.id, reached, { clock, timeoutMs: wait.timeoutMs, signal });
 }
 

@@ -27,6 +27,10 @@ export interface InstanceRequest {
 /** Maximum size of a stored console. The oldest lines are dropped, as in serial consoles. */
 const CONSOLE_LIMIT = 64 * 1024;
 const HISTORY_LIMIT = 4;
+/** The states of an instance that is being deleted or is deleted. */
+const ENDED: ReadonlySet<InstanceState> = new Set(['shutting-down', 'terminated']);
+/** The states that end by themselves. */
+const MOVING: ReadonlySet<InstanceState> = new Set(['pending', 'stopping', 'shutting-down']);
 
 /** Keeps only whole lines. A partial line can contain a part of a secret, which a filter would not recognize. */
 const newest = (text: string): string =>
@@ -53,8 +57,7 @@ export class Instances {
   resume(): void {
     for (const instance of [...this.#state.instances.values()]) {
       if (instance.state === 'running') this.#boot(instance, true);
-      // In both states, the machine is still powered on.
-      if (instance.state === 'pending' || instance.state === 'shutting-down') this.#arm(instance);
+      if (MOVING.has(instance.state)) this.#arm(instance);
       if (instance.state === 'terminated') this.#scheduleForgetting(instance);
     }
   }
@@ -134,6 +137,40 @@ export class Instances {
     return instance;
   }
 
+  /**
+   * Stops an instance, which keeps its disks and its address. A repeated call has no effect.
+   * @throws {CloudError} NotFound, IncorrectState
+   */
+  stop(id: string): Instance {
+    const instance = this.get(id);
+    if (instance.state === 'stopping' || instance.state === 'stopped') return instance;
+    if (ENDED.has(instance.state)) throw notFound('instance', id);
+    if (instance.state !== 'running')
+      throw new CloudError('IncorrectState', `Instance ${id} is ${instance.state} and cannot be stopped.`);
+    const now = this.#context.clock.now();
+    instance.settlesAt = new Date(now.getTime() + this.#context.latencies.shutdownMs).toISOString();
+    this.#enter(instance, 'stopping');
+    this.#arm(instance);
+    return instance;
+  }
+
+  /**
+   * Starts a stopped instance. A repeated call has no effect.
+   * @throws {CloudError} NotFound, IncorrectState, QuotaExceeded, InsufficientCapacity
+   */
+  start(id: string): Instance {
+    const instance = this.get(id);
+    if (instance.state === 'pending' || instance.state === 'running') return instance;
+    if (ENDED.has(instance.state)) throw notFound('instance', id);
+    if (instance.state !== 'stopped')
+      throw new CloudError('IncorrectState', `Instance ${id} is ${instance.state} and cannot be started.`);
+    requireRoom(this.#state, { zone: instance.zone, cpus: machineType(instance.machineType).cpus, volumes: 0 });
+    instance.settlesAt = new Date(this.#context.clock.now().getTime() + instance.bootLatencyMs).toISOString();
+    this.#enter(instance, 'pending');
+    this.#arm(instance);
+    return instance;
+  }
+
   setTags(id: string, tags: Readonly<Record<string, string | null>>): Instance {
     const instance = this.get(id);
     instance.tags = mergeTags(instance.tags, tags);
@@ -164,7 +201,7 @@ export class Instances {
   #settle(instance: Instance): void {
     if (this.#state.instances.get(instance.id) !== instance) return;
     if (instance.state === 'pending') this.#run(instance);
-    else if (instance.state === 'shutting-down') this.#powerOff(instance);
+    else if (instance.state === 'shutting-down' || instance.state === 'stopping') this.#powerOff(instance);
   }
 
   #run(instance: Instance): void {
@@ -181,15 +218,22 @@ export class Instances {
 
   #powerOff(instance: Instance): void {
     delete instance.settlesAt;
-    // The state `terminated` guarantees that the simulated machine has stopped completely. Otherwise, a late request of its
+    // The states `stopped` and `terminated` guarantee that the simulated machine has stopped completely. Otherwise, a late request of its
     // kubelet could register the Node again.
-    this.#context.host.halt(instance.id).then(
-      () => this.#terminated(instance),
-      (error: unknown) => {
-        this.#context.log.error('An instance did not halt cleanly', { instance: instance.id, error: String(error) });
-        this.#terminated(instance);
-      },
-    );
+    const from = instance.state;
+    const off = (): void => {
+      if (instance.state !== from) return; // It was terminated while it stopped.
+      if (from === 'stopping') this.#stopped(instance);
+      else this.#terminated(instance);
+    };
+    this.#context.host.halt(instance.id).then(off, (error: unknown) => {
+      this.#context.log.error('An instance did not halt cleanly', { instance: instance.id, error: String(error) });
+      off();
+    });
+  }
+
+  #stopped(instance: Instance): void {
+    if (!this.#closed) this.#enter(instance, 'stopped');
   }
 
   #terminated(instance: Instance): void {
@@ -216,7 +260,7 @@ export class Instances {
     const until = this.#context.clock.now().toISOString();
     instance.history = [...instance.history, { state: instance.state, until }].slice(-HISTORY_LIMIT);
     instance.state = state;
-    if (state === 'running' || state === 'terminated') delete instance.settlesAt;
+    if (!MOVING.has(state)) delete instance.settlesAt;
     this.#state.saveInstance(instance);
     this.#waiters.notify(instance.id);
   }

@@ -43,6 +43,8 @@ function usage(state: CloudState, zone: string): Usage {
   const used: Usage = { instances: 0, cpus: 0, inZone: 0 };
   for (const instance of state.instances.values()) {
     if (instance.state === 'terminated') continue;
+    // As in real clouds, a stopped instance uses no capacity.
+    if (instance.state === 'stopped') continue;
     used.instances += 1;
     used.cpus += machineType(instance.machineType).cpus;
     if (instance.zone === zone) used.inZone += 1;

@@ -23,6 +23,8 @@ export interface DriverTimeouts {
   readonly create: number;
   readonly initialize: number;
   readonly status: number;
+  readonly stop: number;
+  readonly start: number;
   readonly delete: number;
   readonly list: number;
   readonly evidence: number;
@@ -36,6 +38,8 @@ export const DRIVER_TIMEOUTS: DriverTimeouts = {
   create: 15 * MINUTE,
   initialize: 10 * MINUTE,
   status: 2 * MINUTE,
+  stop: 10 * MINUTE,
+  start: 10 * MINUTE,
   delete: 15 * MINUTE,
   list: 10 * MINUTE,
   evidence: MINUTE / 4,
@@ -62,6 +66,10 @@ export interface DriverInvoker {
     readonly list: boolean;
     readonly evidence: boolean;
     readonly interruptions: boolean;
+    /** True if the driver can stop and start VMs. */
+    readonly stop: boolean;
+    /** True if a stopped VM can keep its memory. */
+    readonly hibernate: boolean;
   };
   /** Returns the versions of the class and the Secrets that a call for the machine would use. */
   inputsOf(machine: Machine): string;
@@ -90,6 +98,10 @@ export interface DriverInvoker {
   ): Promise<CreatedInstance>;
   initialize(machine: Machine, onOverdue?: OnOverdue): Promise<Instance>;
   status(machine: Machine, onOverdue?: OnOverdue): Promise<FoundInstance>;
+  /** Stops the VM of a machine, see `Driver.stop`. */
+  stop(machine: Machine, hibernate: boolean, onOverdue?: OnOverdue): Promise<void>;
+  /** Starts the stopped VM of a machine, see `Driver.start`. */
+  start(machine: Machine, onOverdue?: OnOverdue): Promise<void>;
   delete(machine: Machine, onOverdue?: OnOverdue): Promise<{ readonly lastKnownState?: string } | undefined>;
   evidence(machine: Machine, onOverdue?: OnOverdue): Promise<InstanceEvidence>;
   /** Returns the data of the Secrets of the machine's class. No stored text may contain them. */

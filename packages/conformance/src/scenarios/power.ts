@@ -1,0 +1,90 @@
+import type { Machine } from '@mcm/api';
+import { expect, Skip } from '../stage/outcome.ts';
+import type { Scenario } from '../stage/scenario.ts';
+import type { Process, Stage } from '../stage/stage.ts';
+
+/** A process of a driver that can stop VMs, and a machine with its VM. */
+async function begun(stage: Stage): Promise<{ readonly process: Process; readonly machine: Machine }> {
+  const process = stage.process();
+  if (!process.invoker.can.stop) throw new Skip('the driver has no stop and start');
+  const plain = stage.machine();
+  const { providerId } = await stage.must('creation', stage.create(process, plain));
+  const machine = { ...plain, spec: { ...plain.spec, providerID: providerId } };
+  if (process.invoker.can.initialize) await stage.must('initialize', process.invoker.initialize(machine));
+  return { process, machine };
+}
+
+/** Verifies the power state that `status` reports, and that `list` still contains the VM. */
+async function isStopped(stage: Stage, process: Process, machine: Machine, wanted: boolean): Promise<void> {
+  if (process.invoker.can.status) {
+    const { providerId, ending } = await stage.must('status', process.invoker.status(machine));
+    expect(providerId === machine.spec.providerID, `status returns ${providerId} for ${machine.spec.providerID ?? ''}`);
+    const said = ending === undefined ? 'no ending' : `the ending "${ending}"`;
+    expect((ending !== undefined) === wanted, `status returns ${said} for a ${wanted ? 'stopped' : 'running'} VM`);
+  }
+  if (!process.invoker.can.list) return;
+  const vms = await stage.must('list', process.invoker.list(stage.machineClass));
+  const own = vms.filter(({ machineName }) => machineName === machine.metadata.name);
+  expect(own.length === 1, `list returns ${own.length} VMs of a machine after a stop or start`);
+}
+
+async function stopAndStart(stage: Stage): Promise<void> {
+  const { process, machine } = await begun(stage);
+  await stage.must('stop', process.invoker.stop(machine, false));
+  await isStopped(stage, process, machine, true);
+  // The process ended before it could record the answer.
+  process.stop.abort(new Error('killed'));
+  const next = stage.process();
+  await stage.must('stop, called again by a new process,', next.invoker.stop(machine, false));
+  await stage.must('start', next.invoker.start(machine));
+  await isStopped(stage, next, machine, false);
+  await stage.must('start, called again,', next.invoker.start(machine));
+  await isStopped(stage, next, machine, false);
+  await stage.retry('deletion', () => stage.delete(next, machine));
+}
+
+async function deleteStopped(stage: Stage): Promise<void> {
+  const { process, machine } = await begun(stage);
+  await stage.must('stop', process.invoker.stop(machine, false));
+  await stage.retry('deletion', () => stage.delete(process, machine));
+  const left = (await stage.inventory()).filter((each) => each.includes(machine.metadata.name));
+  expect(left.length === 0, `left over: ${left.join(', ')}`);
+  for (const [call, answer] of [
+    ['stop', await stage.end(process.invoker.stop(machine, false))],
+    ['start', await stage.end(process.invoker.start(machine))],
+  ] as const) {
+    expect(!answer.ok, `${call} of a deleted VM succeeds`);
+    expect(answer.error.code === 'NotFound', `${call} of a deleted VM is reported as ${answer.error.code}`);
+  }
+}
+
+async function refusedStart(stage: Stage): Promise<void> {
+  const { process, machine } = await begun(stage);
+  await stage.must('stop', process.invoker.stop(machine, false));
+  process.wire.assess = (request) => (stage.isWrite(request) ? stage.target.dialect.exhausted : 'passes');
+  const refused = await stage.end(process.invoker.start(machine));
+  process.wire.assess = () => 'passes';
+  expect(!refused.ok, 'start succeeds although the cloud has no capacity');
+  expect(refused.error.code === 'ResourceExhausted', `missing capacity is reported as ${refused.error.code}`);
+  await isStopped(stage, process, machine, true);
+  await stage.retry('start', () => process.invoker.start(machine));
+  await isStopped(stage, process, machine, false);
+}
+
+export const power: readonly Scenario[] = [
+  {
+    name: 'stop and start',
+    suffers: 'a warm machine runs and costs money, or never starts',
+    run: stopAndStart,
+  },
+  {
+    name: 'stop: deletion',
+    suffers: 'a stopped VM is left over, or its machine waits forever',
+    run: deleteStopped,
+  },
+  {
+    name: 'start: capacity',
+    suffers: 'a scale-up waits for a warm machine instead of creating a new one',
+    run: refusedStart,
+  },
+];

@@ -1,0 +1,161 @@
+import {
+  Annotations,
+  EventReasons,
+  Labels,
+  type Machine,
+  type MachineDeployment,
+  type MachineSet,
+  machines as machineResource,
+  Taints,
+} from '@mcm/api';
+import {
+  type Draft,
+  errorText,
+  ignoreNotFound,
+  isAlreadyExists,
+  isConflict,
+  makeKey,
+  type ResourceClient,
+} from '@mcm/kube';
+import { BY_CONTROLLER, type ControllerContext } from '../../control/caches.ts';
+import { mayHaveHappened, settled } from '../../flow/answers.ts';
+import { inParallel, slowStart } from '../../flow/slow-start.ts';
+import { controllerReference } from '../../objects/claim.ts';
+import { isTerminating } from '../../objects/machines.ts';
+import { splitSets } from '../../rollout/revisions.ts';
+import { newMachine } from '../../set/replicas/new-machine.ts';
+import { listed } from '../../values/texts.ts';
+import { type WarmSetting, warmSettingOf, warmStateOf } from '../../warm/warm-machine.ts';
+import { planWarmPool, type WarmPlan } from './warm-plan.ts';
+
+const PARALLEL = 32;
+const NAMES_IN_EVENT = 10;
+
+/**
+ * Returns a new warm machine of a set. The deployment owns it, and it has no labels of the template. So no MachineSet counts
+ * or replaces it, neither those of mcm nor those of the original, and no autoscaler sees it in a node group.
+ */
+function warmMachine(
+  deployment: MachineDeployment,
+  set: MachineSet,
+  name: string,
+  state: WarmSetting['state'],
+): Draft<Machine> {
+  const { metadata, spec, ...rest } = newMachine(set, name);
+  const { labels: _, ...others } = metadata;
+  const { nodeTemplate } = spec;
+  const taints = [...(nodeTemplate?.spec?.taints ?? []), { ...Taints.Warm }];
+  return {
+    ...rest,
+    metadata: {
+      ...others,
+      annotations: {
+        ...metadata.annotations,
+        [Annotations.WarmState]: state,
+        [Annotations.WarmTemplate]: set.metadata.labels?.[Labels.TemplateHash] ?? '',
+      },
+      ownerReferences: [controllerReference(deployment as MachineDeployment & { kind: string })],
+    },
+    spec: { ...spec, nodeTemplate: { ...nodeTemplate, spec: { ...nodeTemplate?.spec, taints } } },
+  };
+}
+
+/** Creates and deletes the warm machines of deployments. */
+export class WarmMachines {
+  readonly #context: ControllerContext;
+  readonly #client: ResourceClient<Machine>;
+
+  constructor(context: ControllerContext) {
+    this.#context = context;
+    this.#client = context.client.resource(machineResource, context.namespace);
+  }
+
+  /** Returns the warm machines of a deployment. */
+  of({ metadata }: MachineDeployment): readonly Machine[] {
+    return this.#context.machines.store
+      .byIndex(BY_CONTROLLER, metadata.uid)
+      .filter((machine) => warmStateOf(machine) !== undefined);
+  }
+
+  /** Returns true if the deployment has the setting or warm machines. */
+  concern(deployment: MachineDeployment): boolean {
+    return warmSettingOf(deployment) !== undefined || this.of(deployment).length > 0;
+  }
+
+  /** Creates missing warm machines, and deletes the others. */
+  async reconcile(deployment: MachineDeployment, signal: AbortSignal): Promise<void> {
+    const warm = this.of(deployment);
+    const { machines, nodes, sets, log } = this.#context;
+    const { namespace, name, uid } = deployment.metadata;
+    const { current, old } = splitSets(deployment, sets.store.byIndex(BY_CONTROLLER, uid));
+    const own = current ? machines.store.byIndex(BY_CONTROLLER, current.metadata.uid) : [];
+    const isUsed = (candidate: string) =>
+      machines.store.get(makeKey(namespace, candidate)) !== undefined ||
+      nodes?.informer.store.get(candidate) !== undefined;
+    const alive = own.filter((machine) => !isTerminating(machine)).length;
+    const plan = planWarmPool({ deployment, current, old, warm, alive, isUsed });
+    if (plan.create.length + plan.remove.length === 0) return;
+    log.info('Warm machines', { deployment: name, because: plan.because });
+    await this.delete(deployment, plan.remove, signal);
+    if (current) await this.#create(deployment, current, plan, signal);
+  }
+
+  async #create(deployment: MachineDeployment, set: MachineSet, plan: WarmPlan, signal: AbortSignal): Promise<void> {
+    const made: string[] = [];
+    const task = async (name: string) => {
+      const machine = await this.#createOne(name, warmMachine(deployment, set, name, plan.state), signal);
+      this.#context.machines.recordWrite(machine);
+      made.push(name);
+    };
+    const { error } = await slowStart(plan.create, task, { wanted: () => true });
+    this.#say(deployment, 'SuccessfulCreate', 'Created', made);
+    if (error === undefined) return;
+    this.#context.recorder.event(
+      deployment,
+      'Warning',
+      EventReasons.FailedCreate,
+      `Error creating: ${errorText(error)}`,
+    );
+    throw error;
+  }
+
+  /** If a machine has the name, the answer to an earlier request was lost, or the cache does not contain the machine yet. */
+  async #createOne(name: string, draft: Draft<Machine>, signal: AbortSignal): Promise<Machine> {
+    try {
+      return await this.#client.create(draft, { signal });
+    } catch (error) {
+      if (isAlreadyExists(error)) return this.#client.get(name, { signal });
+      const found = mayHaveHappened(error) ? await settled(this.#client.get(name, { signal })) : undefined;
+      if (found === undefined) throw error;
+      return found;
+    }
+  }
+
+  /**
+   * Deletes warm machines. Each request has the observed version as a precondition, so a machine that a set has taken stays.
+   * The next reconcile decides about it again.
+   */
+  async delete(deployment: MachineDeployment, toDelete: readonly Machine[], signal: AbortSignal): Promise<void> {
+    const gone: string[] = [];
+    const errors = await inParallel(toDelete, PARALLEL, async ({ metadata: { name, uid, resourceVersion = '' } }) => {
+      const options = { preconditions: { uid, resourceVersion }, signal };
+      const lingering = await ignoreNotFound(this.#client.delete(name, options));
+      if (lingering !== undefined) this.#context.machines.recordWrite(lingering);
+      gone.push(name);
+    });
+    this.#say(deployment, 'SuccessfulDelete', 'Deleted', gone.sort());
+    const failure = errors.find((error) => !isConflict(error)) ?? errors[0];
+    if (failure !== undefined) throw failure;
+  }
+
+  #say(
+    deployment: MachineDeployment,
+    reason: 'SuccessfulCreate' | 'SuccessfulDelete',
+    verb: string,
+    names: readonly string[],
+  ): void {
+    if (names.length === 0) return;
+    const what = names.length === 1 ? 'warm Machine' : `${names.length} warm Machines`;
+    this.#context.recorder.event(deployment, 'Normal', reason, `${verb} ${what}: ${listed(names, NAMES_IN_EVENT)}`);
+  }
+}

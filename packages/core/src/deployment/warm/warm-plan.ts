@@ -1,0 +1,85 @@
+import { Annotations, isFrozen, Labels, type Machine, type MachineDeployment, type MachineSet } from '@mcm/api';
+import { createdAt, isFailed, isTerminating } from '../../objects/machines.ts';
+import { compareText } from '../../values/integers.ts';
+import { isTaken, isUsable, type WarmSetting, warmSettingOf, warmStateOf } from '../../warm/warm-machine.ts';
+
+/** Maximum number of warm machines that are created in one reconcile. */
+const BURST = 100;
+
+/** The observed state that decides about the warm machines of a deployment. */
+export interface WarmSnapshot {
+  readonly deployment: MachineDeployment;
+  /** The set of the current template. Absent if it does not exist yet. */
+  readonly current: MachineSet | undefined;
+  /** The former sets. */
+  readonly old: readonly MachineSet[];
+  /** All warm machines of the deployment. */
+  readonly warm: readonly Machine[];
+  /** Number of machines of the current set that are not being deleted. */
+  readonly alive: number;
+  /** Returns true if a Machine or a Node has the name. */
+  readonly isUsed: (name: string) => boolean;
+}
+
+/** The warm machines to create and to delete. */
+export interface WarmPlan {
+  readonly create: readonly string[];
+  readonly state: WarmSetting['state'];
+  readonly remove: readonly Machine[];
+  readonly because: string;
+}
+
+const NOTHING: WarmPlan = { create: [], remove: [], state: 'Stopped', because: 'no change' };
+
+/** Machines that are not usable come first, then the newest ones. */
+const leastUseful =
+  (hash: string | undefined) =>
+  (a: Machine, b: Machine): number =>
+    Number(isUsable(a, hash)) - Number(isUsable(b, hash)) ||
+    createdAt(b) - createdAt(a) ||
+    compareText(a.metadata.name, b.metadata.name);
+
+/**
+ * Decides which warm machines a deployment creates and deletes. There are never more than the setting says.
+ *
+ * - During a rollout, they stay, because a failed rollout may be undone. When the old sets have no replicas, those of an
+ *   older template are replaced.
+ * - Replicas come first: nothing is created while the current set lacks machines.
+ * - A machine that a set is taking does not count, and is never deleted.
+ */
+export function planWarmPool(snapshot: WarmSnapshot): WarmPlan {
+  const { deployment, current, old, alive } = snapshot;
+  const setting = warmSettingOf(deployment);
+  if (setting !== undefined && 'problem' in setting) return { ...NOTHING, because: setting.problem };
+  const { count, state } = setting ?? { count: 0, state: 'Stopped' as const };
+  const warm = snapshot.warm.filter((machine) => !isTerminating(machine) && !isTaken(machine));
+  const hash = current?.metadata.labels?.[Labels.TemplateHash];
+  const rolling = current === undefined || old.some((set) => (set.spec.replicas ?? 0) > 0);
+  const isStale = (machine: Machine) =>
+    isFailed(machine) ||
+    (!rolling && (machine.metadata.annotations?.[Annotations.WarmTemplate] !== hash || warmStateOf(machine) !== state));
+  const stale = warm.filter(isStale);
+  const kept = warm.filter((machine) => !stale.includes(machine)).toSorted(leastUseful(hash));
+  const surplus = kept.slice(0, Math.max(kept.length - count, 0));
+  const remove = [...stale, ...surplus];
+  const missing = count - (kept.length - surplus.length);
+  const lacks = current === undefined || alive < (current.spec.replicas ?? 0);
+  const waits = rolling || lacks || deployment.spec.paused === true || isFrozen(deployment);
+  const create = waits ? [] : namesFor(current, Math.min(missing, BURST), snapshot.isUsed);
+  if (remove.length + create.length === 0) return NOTHING;
+  const because = `${stale.length} outdated or failed, ${surplus.length} surplus, ${create.length} missing of ${count}`;
+  return { create, state, remove, because };
+}
+
+/**
+ * Returns the free names with the lowest numbers. After a creation without an answer, the next attempt uses the same name, so
+ * it never creates a second machine.
+ */
+function namesFor({ metadata: { name } }: MachineSet, count: number, isUsed: (name: string) => boolean): string[] {
+  const names: string[] = [];
+  for (let number = 0; names.length < count; number++) {
+    const candidate = `${name}-warm-${number}`;
+    if (!isUsed(candidate)) names.push(candidate);
+  }
+  return names;
+}

@@ -1,0 +1,149 @@
+import { Annotations, type MachineStatus, printMachineError } from '@mcm/api';
+import { isNodeOf } from '../../node/instance.ts';
+import { after, joinDeadline } from '../../values/timestamps.ts';
+import {
+  isTaken,
+  type Power,
+  powerOf,
+  powerText,
+  type WarmState,
+  WarmTexts,
+  warmStateOf,
+} from '../../warm/warm-machine.ts';
+import type { MachineObservation, SettledCall } from '../model/observation.ts';
+import { type Action, act, type Plan, type PlannedEvent, wait } from '../model/plan.ts';
+import { CALL_RETRIES, isTransient, retryAfter } from '../model/retry.ts';
+import { isSimilarStatus, type Operation, withOperation, withPhase } from '../model/status.ts';
+
+/** If a set does not complete its adoption within this time, the machine is warm again. */
+const TAKEN_MS = 30_000;
+
+const phaseOf = ({ machine }: MachineObservation) => machine.status?.currentStatus?.phase;
+
+const annotatePower = (power: string | null): Action => ({
+  do: 'annotate',
+  annotations: { [Annotations.WarmPower]: power },
+});
+
+/**
+ * Plans for a machine that waits for a scale-up, and for the start of its VM afterwards. The power state is recorded before
+ * each call. So a later process repeats the call, and never takes a stopped VM for an unhealthy one.
+ */
+export function planWarm(o: MachineObservation, now: Date): Plan | undefined {
+  const state = warmStateOf(o.machine);
+  const power = powerOf(o.machine);
+  if (state === undefined) return power && planStart(o, power, now);
+  const refusal = o.machine.spec.providerID ? undefined : refusalOf(o, state);
+  if (refusal !== undefined) return refuse(o, refusal, now);
+  if (isTaken(o.machine)) {
+    const until = after(o.machine.status?.currentStatus?.lastUpdateTime, TAKEN_MS);
+    if (now < until) return wait('a MachineSet is taking the warm machine', until);
+  }
+  return state === 'Running' && power === undefined ? undefined : planStop(o, power, now);
+}
+
+/** Returns why the machine cannot wait in this state. */
+function refusalOf({ driver, hasTarget }: MachineObservation, state: WarmState): string | undefined {
+  if (state === 'Running') return undefined;
+  if (!driver.stop) return 'the driver cannot stop VMs; use the state Running';
+  if (state === 'Hibernated' && !driver.hibernate) return 'the driver cannot hibernate VMs; use the state Stopped';
+  return hasTarget ? undefined : 'without a target cluster, a VM is never stopped; use the state Running';
+}
+
+/** Returns true if the last call has the kind, and was made for this change of the power state and not for an earlier one. */
+const isCurrent = (
+  last: SettledCall | undefined,
+  kind: 'stop' | 'start',
+  { since }: Extract<Power, { since: Date }>,
+): last is SettledCall => last?.kind === kind && last.at >= since;
+
+/** Refuses the setting before the cloud is called, so that no VM runs in another state than the operator chose. */
+function refuse(o: MachineObservation, because: string, now: Date): Plan {
+  const description = `Warm machine gets no VM: ${because}`;
+  if (o.machine.status?.lastOperation?.description === description) return wait(description);
+  const operation: Operation = { description, errorCode: 'Unimplemented', state: 'Failed', type: 'Create' };
+  const status = withPhase(o.machine.status, { phase: 'CrashLoopBackOff' }, operation, now);
+  const event: PlannedEvent = { type: 'Warning', reason: 'WarmUnsupported', message: description };
+  return act(description, { do: 'writeStatus', status, event });
+}
+
+/** Stops the VM after its Node has joined, and keeps it stopped. */
+function planStop(o: MachineObservation, power: Power | undefined, now: Date): Plan | undefined {
+  const { running, last } = o.calls;
+  if (power === undefined) {
+    const isInitialized = last?.kind !== 'initialize' || last.outcome.ok;
+    if (phaseOf(o) !== 'Running' || running || !isInitialized) return undefined;
+    return act('the warm machine has joined, so its VM is stopped', annotatePower(powerText('Stopping', now)));
+  }
+  if (power.is === 'Stopped') return planStopped(o, now);
+  if (power.is === 'Starting')
+    return act('the warm machine is in its pool again', annotatePower(powerText('Stopping', now)));
+  if (running) return wait('the VM of the warm machine is being stopped');
+  if (!isCurrent(last, 'stop', power)) return act('stopping the VM of the warm machine', { do: 'call', call: 'stop' });
+  if (!last.outcome.ok) return planAgain(o, last, 'Stopping the VM of the warm machine failed', now);
+  // The kubelet sends no further requests, so the Node does not come back. A Node that is not Ready would look like an
+  // outage to other programs.
+  const release: Action[] = o.node && isNodeOf(o.machine, o.node) ? [{ do: 'releaseNode' }] : [];
+  const message = 'The VM of the warm machine is stopped until a scale-up';
+  const event: PlannedEvent = { type: 'Normal', reason: 'WarmMachineStopped', message };
+  return act('the VM has stopped', ...release, annotatePower('Stopped'), { do: 'say', event });
+}
+
+function planStopped(o: MachineObservation, now: Date): Plan {
+  if (o.node && isNodeOf(o.machine, o.node)) {
+    return act('the Node of the stopped VM has registered again', annotatePower(powerText('Stopping', now)));
+  }
+  if (phaseOf(o) === 'Available') return wait('it is warm: its VM is stopped until a scale-up');
+  const operation: Operation = { description: WarmTexts.stopped, state: 'Processing', type: 'Create' };
+  const status = withPhase(o.machine.status, { phase: 'Available' }, operation, now);
+  return act('its VM is stopped', { do: 'writeStatus', status: { ...status, conditions: [] } });
+}
+
+/**
+ * Starts the VM of a machine that a set has taken. After the call, the machine joins like a new one, and its creation timeout
+ * counts from the start.
+ */
+function planStart(o: MachineObservation, power: Power, now: Date): Plan | undefined {
+  const { running, last } = o.calls;
+  const phase = phaseOf(o);
+  if (power.is !== 'Starting') {
+    if (running) return wait('the VM of the warm machine is being stopped');
+    if (phase === 'Pending')
+      return act('a MachineSet uses the warm machine', annotatePower(powerText('Starting', now)));
+    return act('a MachineSet uses the warm machine', { do: 'writeStatus', status: pending(o, now) });
+  }
+  if (phase === 'Running') return act('its Node is Ready again', annotatePower(null));
+  if (phase !== 'Pending') return undefined;
+  if (running) return wait('its VM is being started', joinDeadline(o.machine, o.settings));
+  if (!isCurrent(last, 'start', power)) return act('starting its VM', { do: 'call', call: 'start' });
+  return last.outcome.ok ? undefined : planAgain(o, last, 'Starting the VM of the warm machine failed', now);
+}
+
+function pending(o: MachineObservation, now: Date): MachineStatus {
+  const operation: Operation = { description: WarmTexts.starting, state: 'Processing', type: 'Create' };
+  return withPhase(o.machine.status, { phase: 'Pending', timeoutActive: true }, operation, now);
+}
+
+/**
+ * Plans after a failed call. A stop is repeated, because the VM costs money. A start is repeated only after an error that may
+ * end by itself, until the creation timeout. After any other error, the machine is deleted, and its set creates another one.
+ */
+function planAgain(o: MachineObservation, last: SettledCall, what: string, now: Date): Plan | undefined {
+  if (last.outcome.ok) return undefined;
+  const { error } = last.outcome;
+  const isStart = last.kind === 'start';
+  const deadline = isStart ? joinDeadline(o.machine, o.settings) : undefined;
+  if (deadline && now > deadline) return undefined;
+  const description = `${what}: ${printMachineError(error)}`;
+  if (error.code === 'NotFound' || (isStart && !isTransient(error.code))) {
+    const event: PlannedEvent = { type: 'Warning', reason: 'WarmStartFailed', message: description };
+    return { actions: [{ do: 'deleteUnstarted', event }], next: { kind: 'wait' }, because: description };
+  }
+  const operation: Operation = { description, errorCode: error.code, state: 'Failed', type: 'Create' };
+  const status = withOperation(o.machine.status, operation, last.at);
+  const isKnown = o.machine.status?.lastOperation?.state === 'Failed' && isSimilarStatus(o.machine.status, status);
+  if (!isKnown) return act(description, { do: 'writeStatus', status });
+  const retryAt = new Date(last.at.getTime() + retryAfter(CALL_RETRIES[last.kind][error.code], error, last.failures));
+  if (now < retryAt && last.inputs === o.inputs) return wait(description, retryAt, deadline);
+  return act('try again', { do: 'call', call: last.kind });
+}

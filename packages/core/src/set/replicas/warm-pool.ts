@@ -1,0 +1,133 @@
+import { Annotations, formatTime, Labels, type Machine, type MachineSet, machines as machineResource } from '@mcm/api';
+import { isConflict, isNotFound, type ResourceClient } from '@mcm/kube';
+import { BY_CONTROLLER, type ControllerContext, deploymentOf } from '../../control/caches.ts';
+import { slowStart } from '../../flow/slow-start.ts';
+import { createdAt, LOSS_MARKS, type Loss } from '../../objects/machines.ts';
+import { compareText } from '../../values/integers.ts';
+import { mergeDiff } from '../../values/merge-diff.ts';
+import { listed } from '../../values/texts.ts';
+import { isTaken, isUsable, WarmTexts, warmStateOf } from '../../warm/warm-machine.ts';
+import type { LostReplicas } from './lost-replicas.ts';
+import { newMachine } from './new-machine.ts';
+
+/** Maximum number of names in one event, so that it stays readable. */
+const NAMES_IN_EVENT = 10;
+
+/** The result of an attempt to use warm machines. */
+export interface Taken {
+  readonly count: number;
+  /** True if a machine has changed since the decision, so the set must decide again. */
+  readonly changed: boolean;
+}
+
+/** What the set knows about the replicas that get a machine. */
+interface Vacancies {
+  readonly lost: LostReplicas;
+  /** What the lost machines had reached. The first machines replace them. */
+  readonly replace: readonly Loss[];
+}
+
+/** Running machines come first, because they need no start of a VM. */
+const readiest = (a: Machine, b: Machine): number =>
+  Number(warmStateOf(b) === 'Running') - Number(warmStateOf(a) === 'Running') ||
+  createdAt(a) - createdAt(b) ||
+  compareText(a.metadata.name, b.metadata.name);
+
+/**
+ * Uses warm machines of the deployment instead of new ones. Each machine gets two writes, and each has the observed version as
+ * a precondition, so that no other controller can use the machine too:
+ *
+ * 1. The status gets the phase `Pending`. From now on the machine does not count as available.
+ * 2. The set becomes its owner, with the labels, annotations and spec of a new machine.
+ *
+ * After a crash between both writes, the next process continues with the second one.
+ */
+export class WarmPool {
+  readonly #context: ControllerContext;
+  readonly #client: ResourceClient<Machine>;
+
+  constructor(context: ControllerContext) {
+    this.#context = context;
+    this.#client = context.client.resource(machineResource, context.namespace);
+  }
+
+  /** Returns the warm machines that the set can use, the readiest first. */
+  usable(set: MachineSet): readonly Machine[] {
+    const deployment = deploymentOf(set, this.#context);
+    if (!deployment) return [];
+    const hash = set.metadata.labels?.[Labels.TemplateHash];
+    return this.#context.machines.store
+      .byIndex(BY_CONTROLLER, deployment.metadata.uid)
+      .filter((machine) => isUsable(machine, hash))
+      .toSorted(readiest);
+  }
+
+  /** Uses these warm machines. @throws KubeError if the result of a write is unknown or the write is refused */
+  async take(
+    set: MachineSet,
+    chosen: readonly Machine[],
+    { lost, replace }: Vacancies,
+    signal: AbortSignal,
+  ): Promise<Taken> {
+    const losses = new Map(chosen.map((machine, index) => [machine, replace[index]]));
+    const used: string[] = [];
+    let changed = false;
+    const task = async (machine: Machine) => {
+      const loss = losses.get(machine);
+      try {
+        await this.#context.creations.during(set.metadata.uid, () => this.#takeOne(set, machine, loss, signal));
+      } catch (error) {
+        if (!isConflict(error) && !isNotFound(error)) throw error;
+        changed = true;
+        return;
+      }
+      lost.made(machine.metadata.uid, loss);
+      used.push(machine.metadata.name);
+    };
+    const { error } = await slowStart(chosen, task, { wanted: () => true });
+    if (used.length > 0) {
+      const message = `Used warm ${used.length === 1 ? 'Machine' : `${used.length} Machines`}: ${listed(used, NAMES_IN_EVENT)}`;
+      this.#context.recorder.event(set, 'Normal', 'WarmMachineUsed', message);
+    }
+    if (error !== undefined) throw error;
+    return { count: used.length, changed };
+  }
+
+  async #takeOne(set: MachineSet, machine: Machine, loss: Loss | undefined, signal: AbortSignal): Promise<void> {
+    const leaving = isTaken(machine) ? machine : await this.#leave(machine, signal);
+    const { name, uid, resourceVersion, ownerReferences = [] } = leaving.metadata;
+    const draft = newMachine(set, name, loss);
+    const metadata = {
+      uid,
+      resourceVersion,
+      labels: draft.metadata.labels,
+      annotations: {
+        ...draft.metadata.annotations,
+        [Annotations.Replacement]: loss === undefined ? null : LOSS_MARKS[loss],
+        [Annotations.WarmState]: null,
+        [Annotations.WarmTemplate]: null,
+      },
+      ownerReferences: [
+        ...ownerReferences.filter((reference) => reference.controller !== true),
+        ...(draft.metadata.ownerReferences ?? []),
+      ],
+    };
+    const { providerID } = leaving.spec;
+    const spec = mergeDiff(leaving.spec, { ...draft.spec, providerID });
+    const written = await this.#client.patch(name, { type: 'merge', body: { metadata, spec } }, { signal });
+    this.#context.machines.recordWrite(written);
+  }
+
+  async #leave({ metadata }: Machine, signal: AbortSignal): Promise<Machine> {
+    const { name, uid, resourceVersion } = metadata;
+    const lastUpdateTime = formatTime(this.#context.clock.now());
+    const status = {
+      currentStatus: { phase: 'Pending', lastUpdateTime },
+      lastOperation: { description: WarmTexts.taken, state: 'Processing', type: 'Create', lastUpdateTime },
+    };
+    const body = { metadata: { uid, resourceVersion }, status };
+    const written = await this.#client.patch(name, { type: 'merge', body }, { subresource: 'status', signal });
+    this.#context.machines.recordWrite(written);
+    return written;
+  }
+}

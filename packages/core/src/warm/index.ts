@@ -1,0 +1,11 @@
+export {
+  isUsable,
+  MOST_WARM,
+  type Power,
+  powerOf,
+  WARM_STATES,
+  type WarmSetting,
+  type WarmState,
+  warmSettingOf,
+  warmStateOf,
+} from './warm-machine.ts';

@@ -1,0 +1,87 @@
+import { Annotations, type Machine, type MachineDeployment, parseTime, phaseOf } from '@mcm/api';
+
+/** The states of the VM of a warm machine that an operator can choose. */
+export const WARM_STATES = ['Stopped', 'Hibernated', 'Running'] as const;
+
+/** The state of the VM of a machine that waits for a scale-up. */
+export type WarmState = (typeof WARM_STATES)[number];
+
+/** The largest number of warm machines of one deployment. */
+export const MOST_WARM = 500;
+
+/** The warm machines that a deployment keeps. */
+export interface WarmSetting {
+  readonly count: number;
+  readonly state: WarmState;
+}
+
+const isState = (text: string): text is WarmState => (WARM_STATES as readonly string[]).includes(text);
+
+/**
+ * Returns the setting of a deployment, or the problem of its annotations as a sentence. Undefined if it has no setting, so it
+ * keeps no warm machines.
+ */
+export function warmSettingOf({
+  metadata,
+}: {
+  readonly metadata: Pick<MachineDeployment['metadata'], 'annotations'>;
+}): WarmSetting | { readonly problem: string } | undefined {
+  const { [Annotations.WarmMachines]: number, [Annotations.WarmState]: state = 'Stopped' } = metadata.annotations ?? {};
+  if (number === undefined) return undefined;
+  const count = /^\d{1,3}$/.test(number) ? Number(number) : MOST_WARM + 1;
+  const said = (key: string, value: string, hint: string) => ({
+    problem: `metadata.annotations[${key}]: ${JSON.stringify(value)} is ignored; ${hint}`,
+  });
+  if (count > MOST_WARM) return said(Annotations.WarmMachines, number, `write a number from 0 to ${MOST_WARM}`);
+  if (!isState(state)) return said(Annotations.WarmState, state, `write ${WARM_STATES.join(', ')}`);
+  return { count, state };
+}
+
+/** Returns the state that a warm machine has while it waits. Undefined if the machine is not warm. */
+export function warmStateOf({ metadata }: Pick<Machine, 'metadata'>): WarmState | undefined {
+  const text = metadata.annotations?.[Annotations.WarmState];
+  if (text === undefined) return undefined;
+  return isState(text) ? text : 'Running';
+}
+
+/** The power state of a VM that mcm has stopped. */
+export type Power = { readonly is: 'Stopped' } | { readonly is: 'Stopping' | 'Starting'; readonly since: Date };
+
+/** Returns the recorded power state of a machine. Undefined if mcm has not stopped its VM, or the VM runs again. */
+export function powerOf({ metadata }: Pick<Machine, 'metadata'>): Power | undefined {
+  const text = metadata.annotations?.[Annotations.WarmPower];
+  if (text === undefined) return undefined;
+  const [word, time] = text.split(' ');
+  const since = parseTime(time);
+  if (since && (word === 'Stopping' || word === 'Starting')) return { is: word, since };
+  // A value that a user edited counts as stopped, because both calls of the driver can be repeated.
+  return { is: 'Stopped' };
+}
+
+/** Returns the annotation for a power state that begins now. */
+export const powerText = (is: 'Stopping' | 'Starting', now: Date): string => `${is} ${now.toISOString()}`;
+
+/** Texts of `status.lastOperation.description` of warm machines. */
+export const WarmTexts = {
+  stopped: 'Machine is warm: its VM is stopped until a scale-up',
+  taken: 'Machine is warm and leaves its pool for a MachineSet',
+  starting: 'Machine was warm: its VM is being started',
+} as const;
+
+/** Returns true if a set is taking the machine: its status no longer counts as available, and it is not in the set yet. */
+export const isTaken = (machine: Machine): boolean =>
+  warmStateOf(machine) !== undefined &&
+  phaseOf(machine) === 'Pending' &&
+  machine.status?.lastOperation?.description === WarmTexts.taken;
+
+/** Returns true if a set with this template can use the warm machine now. */
+export function isUsable(machine: Machine, templateHash: string | undefined): boolean {
+  const { deletionTimestamp, annotations = {} } = machine.metadata;
+  const state = warmStateOf(machine);
+  if (state === undefined || deletionTimestamp !== undefined || templateHash === undefined) return false;
+  if (annotations[Annotations.WarmTemplate] !== templateHash) return false;
+  if (isTaken(machine)) return true;
+  const power = powerOf(machine);
+  if (state === 'Running') return power === undefined && phaseOf(machine) === 'Running';
+  return power?.is === 'Stopped' && phaseOf(machine) === 'Available';
+}

@@ -1,0 +1,61 @@
+import { MachineError, type ObservedCall } from '@mcm/core/driver';
+import { type Clock, sleep } from '@mcm/kube';
+import type { Ec2 } from '../ec2/client.ts';
+import { Refusal } from '../ec2/refusal.ts';
+import { instanceIdOf } from '../spec/provider-id.ts';
+import { fromLaunch, isAbsentInstance } from './errors.ts';
+import { findById, type OnMachine } from './lookup.ts';
+
+/** Pause between two looks at the state of an instance. */
+const LOOK_MS = 3_000;
+const ENDED: readonly string[] = ['shutting-down', 'terminated'];
+
+interface Change {
+  readonly ec2: Ec2;
+  readonly request: OnMachine;
+  readonly clock: Clock;
+  readonly timed: ObservedCall;
+}
+
+/** Stops the instance of a machine, and waits until it has stopped. @throws MachineError */
+export const stopInstance = (change: Change): Promise<void> =>
+  reach(change, 'stopped', 'instance_stop', (id, signal) => change.ec2.stop(id, signal));
+
+/** Starts the instance of a machine, and waits until it runs. @throws MachineError `ResourceExhausted`, `NotFound` */
+export const startInstance = (change: Change): Promise<void> =>
+  reach(change, 'running', 'instance_start', (id, signal) => change.ec2.start(id, signal));
+
+/**
+ * Requests the state until EC2 accepts the request, then waits for the state. EC2 refuses the request while an earlier change
+ * is in progress.
+ */
+async function reach(
+  { ec2, request, clock, timed }: Change,
+  wanted: 'stopped' | 'running',
+  service: string,
+  send: (id: string, signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  const { machine, signal } = request;
+  const id = instanceIdOf(machine.spec.providerID ?? '');
+  let accepted = false;
+  try {
+    for (;;) {
+      accepted ||= await timed(service, () => send(id, signal)).then(
+        () => true,
+        (thrown: unknown) => {
+          if (thrown instanceof Refusal && thrown.code === 'IncorrectInstanceState') return false;
+          throw thrown;
+        },
+      );
+      const state = (await timed('instance_get_by_id', () => findById(ec2, id, signal)))?.State?.Name;
+      if (state === undefined || ENDED.includes(state)) throw absent();
+      if (accepted && state === wanted) return;
+      await sleep(clock, LOOK_MS, signal);
+    }
+  } catch (thrown) {
+    throw isAbsentInstance(thrown) ? absent() : fromLaunch(thrown, signal);
+  }
+}
+
+const absent = (): MachineError =>
+  new MachineError('NotFound', 'AWS plugin is returning no VM instances backing this machine object');
