@@ -29,12 +29,12 @@ export const BOUNDS = {
   lastWrites: {
     suites: FLEETS,
     ms: MINUTE,
-    rule: 'sets and deployment get their last status after the fleet is complete',
+    rule: 'sets and the deployment have their final status after the fleet is complete',
   },
   quiet: {
     suites: 'all',
     ms: 10 * MINUTE,
-    rule: 'during this time after completion, every write changes something',
+    rule: 'during this time after the fleet is complete, no write repeats the stored content',
   },
   reopened: { suites: FLEETS, ms: 160 * SECOND, rule: 'a watch without events is opened again' },
   patience: {
@@ -45,17 +45,17 @@ export const BOUNDS = {
   offeringClosed: {
     suites: '`capacity`',
     ms: 10 * MINUTE,
-    rule: 'after a refusal, no machine calls the cloud for the offering, except probes',
+    rule: 'after the cloud refused an offering, only one machine at a time requests it again',
   },
   offeringPrepared: {
     suites: '`capacity`',
     ms: 5 * SECOND,
-    rule: 'a call that began this long before a refusal may still arrive after it',
+    rule: 'a call that began at most this long before a refusal may reach the cloud after the refusal',
   },
   interrupted: {
     suites: '`interruptions`',
     ms: 10 * SECOND,
-    rule: 'without faults, an interrupted machine is deleted and has a successor',
+    rule: 'without faults, an interrupted machine is deleted and has a replacement',
   },
   interruptedGone: {
     suites: '`interruptions`',
@@ -88,7 +88,7 @@ export const BOUNDS = {
   prompt: {
     suites: MACHINES,
     ms: 5 * SECOND,
-    rule: 'a machine is created or deleted while others are stuck, after its kubelet joined',
+    rule: 'machines are created and deleted within this time while other machines are stuck',
   },
   blocked: {
     suites: MACHINES,
@@ -99,7 +99,7 @@ export const BOUNDS = {
   overstay: {
     suites: MACHINES,
     ms: 30 * SECOND,
-    rule: 'a pod is deleted without grace only this long after its grace period',
+    rule: 'a pod is deleted without a grace period only this long after the end of its grace period',
   },
   unresponsive: {
     suites: MACHINES,
@@ -109,7 +109,7 @@ export const BOUNDS = {
   detached: {
     suites: MACHINES,
     ms: 2 * MINUTE,
-    rule: 'a VM with attached volumes is deleted only this long after its last pod with volumes',
+    rule: 'a VM with attached volumes is deleted only this long after the end of its last pod with volumes',
   },
   orphanDrain: {
     suites: MACHINES,
