@@ -293,6 +293,19 @@ test.each<[what: string, m: Machine, calls: CallMemory, actions: string[]]>([
   expect(verbs(planDeletion({ ...nodeless, machine: m, calls }, NOON).actions)).toEqual(actions);
 });
 
+test.each<[what: string, m: Machine, kind: 'status' | 'delete', actions: string[], hint: boolean]>([
+  ['unknown: it is reported', going(), 'status', ['writeStatus'], true],
+  ['recorded: it is retried', { ...going(), spec: dying({}).spec }, 'status', ['writeStatus'], false],
+  ['known to have none: delete is called', going(NEVER_MADE), 'status', ['call delete'], false],
+  ['known to have none: it is deleted', going(NEVER_MADE), 'delete', ['removeFinalizer'], false],
+  ['forced: delete is called', going({ labels: FORCED }), 'status', ['call delete'], false],
+  ['forced: it is deleted with an event', going({ labels: FORCED }), 'delete', ['writeStatus'], false],
+])('credentials that are refused, and a VM: %s', (_what, m, kind, actions, hint) => {
+  const plan = planDeletion({ ...nodeless, machine: m, calls: failedCall(kind, 'PermissionDenied') }, NOON);
+  expect(verbs(plan.actions)).toEqual(actions);
+  expect(described(plan.actions)?.startsWith('It is unknown whether the machine has a VM.') ?? false).toBe(hint);
+});
+
 test('an unknown VM is reported with the two possible actions', () => {
   const reported = (m: Machine, calls: CallMemory) => planDeletion({ ...nodeless, machine: m, calls }, NOON).actions;
   expect(described(reported(going(), unsent('status')))).toMatch(

@@ -30,7 +30,7 @@ export function withoutForeign(
     const text = `VMs with the tags of the class, such as ${providerId}, belong to another control cluster (${other}) and are kept. If this cluster replaced it, add it to --orphan-former-owners`;
     recorder.event(machineClass, 'Warning', 'ForeignVMs', text);
   }
-  return others.size === 0 ? vms : vms.filter((vm) => !others.has(vm));
+  return vms.filter((vm) => !others.has(vm));
 }
 
 /** VMs without a machine that are not kept for investigation. */

@@ -3,7 +3,14 @@ import { createClient, type Transport, VirtualClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import type { ListedInstance } from '../../driver/contract/driver.ts';
 import { at, NOON } from '../../machine/testing.ts';
-import { notedIn, noteQuarantine, type QuarantineView, quarantineReason, releasesMore } from './quarantine.ts';
+import {
+  notedIn,
+  noteQuarantine,
+  type QuarantineView,
+  quarantinedVms,
+  quarantineReason,
+  releasesMore,
+} from './quarantine.ts';
 
 /** Which VMs without a machine are kept until an operator decides. A wrong answer deletes VMs that are needed. */
 
@@ -56,12 +63,17 @@ test.each<[what: string, createdAt: string | undefined, view: Partial<Quarantine
 
 test('only VMs of the listing that the class names are noted', () => {
   expect(notedIn(quarantined, [vm('i-1'), vm('i-2')])).toEqual(['aws:///eu-west-1/i-1']);
-  expect(notedIn(classOf(), [vm('i-1')])).toEqual([]);
+  expect([notedIn(classOf(), [vm('i-1')]), quarantinedVms(classOf()), quarantinedVms(quarantined)]).toEqual([
+    [],
+    [],
+    ['aws:///eu-west-1/i-1'],
+  ]);
 });
 
 async function noted(machineClass: MachineClass, ids: readonly string[], listed: readonly ListedInstance[]) {
   const bodies: unknown[] = [];
-  const transport: Transport = async ({ body }) => {
+  const transport: Transport = async ({ body, headers }) => {
+    expect(new Headers(headers).get('content-type')).toBe('application/merge-patch+json');
     bodies.push(JSON.parse(String(body)));
     return Response.json(machineClass);
   };

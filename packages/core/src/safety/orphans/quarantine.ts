@@ -68,23 +68,23 @@ export const quarantineText = ({ providerId, machineName }: ListedInstance, beca
  */
 export async function noteQuarantine(
   control: KubeClient,
-  { metadata, ...rest }: MachineClass,
+  machineClass: MachineClass,
   quarantined: readonly string[],
   listed: readonly ListedInstance[],
 ): Promise<MachineClass | undefined> {
   const there = new InstanceSet(listed.map(({ providerId }) => providerId));
-  const released = idsIn({ metadata, ...rest }, Annotations.ReleaseVMs);
+  const released = idsIn(machineClass, Annotations.ReleaseVMs);
   const wanted: Readonly<Record<string, string>> = {
     [Annotations.QuarantinedVMs]: quarantined.toSorted().join(','),
     [Annotations.ReleaseVMs]: released.filter((id) => there.has(id)).join(','),
   };
   const annotations = Object.fromEntries(
     Object.entries(wanted)
-      .filter(([key, ids]) => ids !== idsIn({ metadata, ...rest }, key).join(','))
+      .filter(([key, ids]) => ids !== idsIn(machineClass, key).join(','))
       .map(([key, ids]) => [key, ids === '' ? null : ids]),
   );
   if (Object.keys(annotations).length === 0) return undefined;
-  const { name, namespace, uid, resourceVersion } = metadata;
+  const { name, namespace, uid, resourceVersion } = machineClass.metadata;
   const body = { metadata: { uid, resourceVersion, annotations } };
   return control.resource(machineClasses, namespace).patch(name, { type: 'merge', body });
 }

@@ -76,6 +76,6 @@ test.each<[what: string, change: Partial<ListedVm>, use: string]>([
   ],
   ['a Node without an ID and with another name', { nodes: [node({ name: 'n', ...ready })] }, 'unseen'],
 ])('%s', (_what, change, use) => {
-  // biome-ignore format: rows
-  expect(useOf({ vm, machine: undefined, listed: [vm], nodes: [], ...change }).use).toBe(use);
+  const found = useOf({ vm, machine: undefined, listed: [vm], nodes: [], ...change });
+  expect(found).toEqual(use === 'claimed' || use === 'unclaimed' ? { use, node: change.nodes?.[0] } : { use });
 });
