@@ -27,5 +27,5 @@ console.log(formatFieldErrors(validateMachineDeployment(deployment))); // spec.r
 
 const surge = resolveIntOrPercent('25%', 5, 'up'); // 2
 const timeoutMs = parseDurationMs(deployment.spec.template.spec.drainTimeout ?? '2h'); // 7,200,000
-const step = parseStep(printStep('deleteVm', 'Drain successful.')); // status.lastOperation, and back: 'deleteVm'
+const step = parseStep(printStep('deleteVm', 'Drain successful.')); // converts to the text in status.lastOperation and back: 'deleteVm'
 console.log(surge, timeoutMs, step, crds.length);

@@ -11,7 +11,7 @@ import {
   userAgent,
 } from '@mcm/kube';
 
-// For any other API server: undiciTransport(await loadKubeconfig('kubeconfig')).
+// For another API server, use undiciTransport(await loadKubeconfig('kubeconfig')).
 const plane = await startControlPlane();
 const clock = realClock;
 const runtime = { clock, random: { next: Math.random }, log: createLogger({ level: 'warn' }) };
@@ -25,7 +25,7 @@ const controller = createController({
   concurrency: 10,
   reconcile: async (key) => {
     const object = informer.store.get(key);
-    if (object === undefined || object.data?.seen === 'yes') return done; // gone, or nothing to do; again(60_000) is a deadline
+    if (object === undefined || object.data?.seen === 'yes') return done; // The object does not exist, or there is nothing to do. again(60_000) would reconcile again after a minute.
     const { namespace, name } = splitKey(key);
     const patch = { type: 'merge', body: { data: { seen: 'yes' } } } as const;
     informer.recordWrite(await client.resource(configMaps, namespace).patch(name, patch));
