@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -27,6 +27,26 @@ test('stored objects exist at the next start, and removed ones do not', () => {
     { kind: 'volume', id: 'i-1', body: { sizeGi: 1 } },
   ]);
   second.close();
+});
+
+test('only the owner can read the files of a store, also in a folder that others can read', () => {
+  const before = process.umask(0o022);
+  const modes = () => readdirSync(dir).map((name) => `${name} ${(statSync(join(dir, name)).mode & 0o777).toString(8)}`);
+  try {
+    chmodSync(dir, 0o755);
+    const first = openSqliteStore(dir);
+    first.put('instance', 'i-1', { userData: 'token' });
+    expect(modes()).toEqual(['cloud.sqlite 600', 'cloud.sqlite-wal 600']);
+    first.close();
+    chmodSync(file(), 0o644);
+    writeFileSync(`${file()}-wal`, '', { mode: 0o644 });
+    const second = openSqliteStore(dir);
+    second.put('instance', 'i-2', {});
+    expect(modes()).toEqual(['cloud.sqlite 600', 'cloud.sqlite-wal 600']);
+    second.close();
+  } finally {
+    process.umask(before);
+  }
 });
 
 test('a killed process leaves a store that can be opened', () => {

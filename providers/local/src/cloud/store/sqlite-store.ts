@@ -1,4 +1,4 @@
-import { closeSync, openSync, readSync } from 'node:fs';
+import { chmodSync, closeSync, openSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { makeFolder } from '@mcm/kube';
@@ -24,7 +24,27 @@ export function openSqliteStore(dir: string): CloudStore {
     throw new StoreError(`--data-dir ${dir} cannot be used: ${messageOf(error)}; name another`);
   }
   const fresh = inspectFile(file) === 'fresh';
+  keepPrivate(file);
   return new SqliteStore(openDatabase(file, fresh), file);
+}
+
+/** Mode bits of all users except the owner. */
+const OTHERS = 0o077;
+
+/**
+ * Removes the access of other users to the store, because user data contains tokens. SQLite creates its log with the mode of
+ * the store. A killed process leaves a log.
+ */
+function keepPrivate(file: string): void {
+  try {
+    closeSync(openSync(file, 'a', 0o600));
+    for (const path of [file, `${file}-wal`, `${file}-shm`]) {
+      const found = statSync(path, { throwIfNoEntry: false });
+      if (found !== undefined && (found.mode & OTHERS) !== 0) chmodSync(path, 0o600);
+    }
+  } catch (error) {
+    throw new StoreError(`${file} cannot be opened: ${messageOf(error)}`);
+  }
 }
 
 /** Reads only the header. If SQLite opened a foreign file, it could change it. */
