@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { isIPv4 } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import { Command, InvalidArgumentError } from 'commander';
+import { alphaVersions } from './kinds/alpha/index.ts';
 import { type ControlPlane, startControlPlane } from './plane.ts';
 import { requestLogFile } from './server/request-log.ts';
 import { StoreError } from './store/file-store.ts';
@@ -15,6 +16,7 @@ interface Flags {
   readonly controllers: boolean;
   readonly requestLog?: string;
   readonly eventTtl?: number;
+  readonly runtimeConfig?: readonly string[];
 }
 
 function parsePort(text: string): number {
@@ -40,6 +42,16 @@ function parseDuration(text: string): number {
   return [...parts].reduce((sum, [, count = '', unit = '']) => sum + Number(count) * (UNITS[unit] ?? 0), 0);
 }
 
+/** Parses API versions with the format of kube-apiserver: `lifecycle.k8s.io/v1alpha1=true`. */
+function parseRuntimeConfig(text: string): string[] {
+  return text.split(',').flatMap((entry) => {
+    const [version = '', enabled = 'true'] = entry.split('=');
+    if (!alphaVersions.includes(version)) throw new InvalidArgumentError(`there is ${alphaVersions.join(', ')}.`);
+    if (!['true', 'false'].includes(enabled)) throw new InvalidArgumentError(`${version} must be true or false.`);
+    return enabled === 'true' ? [version] : [];
+  });
+}
+
 const command: Command = new Command('control-plane')
   .description('A Kubernetes control plane in one process.')
   .option('--port <port>', 'TCP port on 127.0.0.1; 0 picks a free one', parsePort, 0)
@@ -56,6 +68,11 @@ const command: Command = new Command('control-plane')
     '--event-ttl <duration>',
     'how long events are kept after their last write, default 1h; 0: until they are deleted',
     parseDuration,
+  )
+  .option(
+    '--runtime-config <versions>',
+    'alpha API versions to serve in addition, such as lifecycle.k8s.io/v1alpha1=true',
+    parseRuntimeConfig,
   )
   .option('--request-log <file>', 'append one JSON line for each answered request')
   .helpOption('-h, --help', 'show this help')
@@ -111,6 +128,7 @@ async function start(): Promise<ControlPlane> {
     store: flags.dataDir === undefined ? 'memory' : { dir: flags.dataDir },
     controllers: flags.controllers,
     ...(flags.advertiseAddress === undefined ? {} : { advertiseAddress: flags.advertiseAddress }),
+    runtimeConfig: flags.runtimeConfig,
     ...(flags.eventTtl === undefined ? {} : { eventTtlMs: flags.eventTtl }),
     // The controllers start after the line `ready` is printed, because they need half of the start time.
     controllersAfter: announced.promise,

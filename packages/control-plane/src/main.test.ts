@@ -154,6 +154,20 @@ test('the request log has one line for each answered request', async () => {
   ]);
 });
 
+test('--runtime-config serves an alpha API, unless it is false', async () => {
+  const kubeconfig = join(dir, 'kubeconfig');
+  for (const [value, status] of [
+    ['true', 200],
+    ['false', 404],
+  ] as const) {
+    const plane = launch('--kubeconfig', kubeconfig, `--runtime-config=lifecycle.k8s.io/v1alpha1=${value}`);
+    await plane.ready;
+    expect((await call(kubeconfig, 'GET', '/apis/lifecycle.k8s.io/v1alpha1')).status).toBe(status);
+    plane.child.kill('SIGTERM');
+    await plane.ended;
+  }
+});
+
 test('invalid flags are refused', async () => {
   const both = await launch('--memory', '--data-dir', dir).ended;
   expect(both).toMatchObject({ code: 1, stderr: 'control-plane: --memory and --data-dir cannot be given both\n' });
@@ -162,6 +176,8 @@ test('invalid flags are refused', async () => {
   expect(await reported('--advertise-address=127.0.0.1')).toContain(
     'it must be an IPv4 address outside of 127.0.0.0/8',
   );
+  expect(await reported('--runtime-config=lifecycle.k8s.io/v1')).toContain('there is lifecycle.k8s.io/v1alpha1.');
+  expect(await reported('--runtime-config=lifecycle.k8s.io/v1alpha1=yes')).toContain('must be true or false');
   expect(await reported('--data-dri=secret')).toBe(
     "control-plane: unknown flag '--data-dri' (Did you mean --data-dir?)\n",
   );

@@ -12,6 +12,7 @@ import { keepAuthority, keepServiceAccountKey, keepToken } from './certificates/
 import { renderKubeconfig } from './certificates/kubeconfig.ts';
 import { createSigner, type Signer } from './certificates/signer.ts';
 import type { ControllerEnvironment, EvictionRules } from './controllers/index.ts';
+import { alphaKinds } from './kinds/alpha/index.ts';
 import { builtinKinds, systemObjects } from './kinds/index.ts';
 import { ensureObject, ensureSystemObjects } from './registry/bootstrap.ts';
 import { terminatingCrds } from './registry/crds/crd-cleanup.ts';
@@ -69,6 +70,11 @@ export interface ControlPlaneOptions {
   readonly evictionRules?: Partial<EvictionRules>;
   /** CustomResourceDefinitions that exist from the start. */
   readonly crds?: readonly object[];
+  /**
+   * Alpha API versions to serve in addition, as in `--runtime-config` of kube-apiserver; default: none. There is
+   * `lifecycle.k8s.io/v1alpha1` with the kinds EvictionRequest and Eviction.
+   */
+  readonly runtimeConfig?: readonly string[] | undefined;
   /** Token of the administrator; default: a random one (with a folder: the stored one). */
   readonly adminToken?: string;
   /**
@@ -158,7 +164,7 @@ async function serve(
   dir: string | undefined,
 ): Promise<ControlPlane> {
   const random = options.random ?? Math.random;
-  const kinds = new KindRegistry(builtinKinds.map(withCrdStrategy));
+  const kinds = new KindRegistry([...builtinKinds.map(withCrdStrategy), ...alphaKinds(options.runtimeConfig ?? [])]);
   const serviceAccountKey = dir === undefined ? createKey() : keepServiceAccountKey(dir);
   const access = createAccessAuthority({ store, clock, random }, serviceAccountKey);
   const { authorize, tokens } = access;
@@ -290,7 +296,8 @@ async function startControllers(
     if (options.controllers === false) return;
     // The controllers are loaded on demand, because they are a quarter of the code.
     const { builtinControllers } = await import('./controllers/index.ts');
-    if (!signal.aborted) await builtinControllers(environment, options.controllers ?? true).start(signal);
+    const { controllers = true, runtimeConfig } = options;
+    if (!signal.aborted) await builtinControllers(environment, controllers, runtimeConfig).start(signal);
   };
   if (options.controllersAfter === undefined) return start();
   options.controllersAfter.then(start).catch((error: unknown) => options.onControllerError?.('controllers', '', error));

@@ -7,6 +7,7 @@ import { flowSchemas } from './cluster/flow-schemas.ts';
 import { roleAggregation } from './cluster/role-aggregation.ts';
 import { bootstrapSigner, tokenCleaner } from './cluster/tokens.ts';
 import { disruption } from './disruption/index.ts';
+import { evictionRequests } from './eviction-request/index.ts';
 import { garbageCollector } from './garbage-collector/index.ts';
 import { accountTokens } from './namespace/account-tokens.ts';
 import { rootCaPublisher, serviceAccounts } from './namespace/accounts.ts';
@@ -58,6 +59,7 @@ const CONTROLLERS: readonly Controller[] = [
   flowSchemas,
   nodeLifecycle,
   taintEviction,
+  evictionRequests,
   podGarbageCollector,
   serviceAccounts,
   accountTokens,
@@ -133,18 +135,22 @@ function namesOf(chosen: boolean | readonly string[]): readonly string[] {
 /**
  * The controllers of the control plane, which use its own API. `chosen` is true for all, false for none, or a list of names.
  * Names of kube-controller-manager are valid too. `*` selects all, and `-` before a name excludes it (`['*', '-job-controller']`).
+ * @param alpha The alpha API versions that are served. A controller of another one does not run.
  * @throws Error for an unknown name
  */
 export function builtinControllers(
   environment: ControllerEnvironment,
   chosen: boolean | readonly string[] = true,
+  alpha: readonly string[] = [],
 ): Controllers {
   const names = namesOf(chosen);
   const unknown = names.filter((name) => !controllerNames.includes(name));
   if (unknown.length > 0) {
     throw new Error(`no controller is named ${unknown.join(', ')}; there are ${controllerNames.join(', ')}`);
   }
-  const running = CONTROLLERS.filter(({ name }) => names.includes(name));
+  const running = CONTROLLERS.filter(
+    ({ name, needs }) => names.includes(name) && (needs === undefined || alpha.includes(needs)),
+  );
   return {
     names,
     start: (signal) => (running.length === 0 ? Promise.resolve() : runControllers(running, environment, signal)),

@@ -56,7 +56,12 @@ export class TestPlane {
     this.errors = errors;
   }
 
-  static async start(...controllers: string[]): Promise<TestPlane> {
+  static start(...controllers: string[]): Promise<TestPlane> {
+    return TestPlane.serving([], ...controllers);
+  }
+
+  /** Starts a control plane that serves these alpha API versions too. */
+  static async serving(runtimeConfig: readonly string[], ...controllers: string[]): Promise<TestPlane> {
     const clock = new TestClock();
     const errors: string[] = [];
     let seed = 1;
@@ -68,6 +73,7 @@ export class TestPlane {
       clock,
       random,
       controllers,
+      runtimeConfig,
       onControllerError: (name, key, error) => errors.push(`${name} ${key}: ${error}`),
     });
     return new TestPlane(clock, plane, errors);

@@ -65,6 +65,8 @@ export interface ControllerContext {
  */
 export interface Controller {
   readonly name: string;
+  /** The alpha API version without which the controller does not run. */
+  readonly needs?: string;
   readonly setup: (context: ControllerContext) => void;
 }
 

@@ -41,3 +41,5 @@ export const FLOW_SCHEMAS = define('flowcontrol.apiserver.k8s.io', 'flowschemas'
 export const PRIORITY_LEVELS = define('flowcontrol.apiserver.k8s.io', 'prioritylevelconfigurations', false);
 export const IP_ADDRESSES = define('networking.k8s.io', 'ipaddresses', false);
 export const SERVICE_RANGES = define('networking.k8s.io', 'servicecidrs', false);
+export const EVICTION_REQUESTS = define('lifecycle.k8s.io', 'evictionrequests', true, 'v1alpha1');
+export const EVICTIONS = define('lifecycle.k8s.io', 'evictions', true, 'v1alpha1');

@@ -1,0 +1,20 @@
+import type { KindDefinition } from '../../apimachinery/objects/kind.ts';
+import { LIFECYCLE, lifecycleKinds } from './lifecycle.ts';
+
+export { LIFECYCLE } from './lifecycle.ts';
+
+const ALPHA: ReadonlyMap<string, readonly KindDefinition[]> = new Map([[LIFECYCLE, lifecycleKinds]]);
+
+/** The alpha API versions that can be served. */
+export const alphaVersions: readonly string[] = [...ALPHA.keys()];
+
+/**
+ * The kinds of these alpha API versions. They are not served by default, as in kube-apiserver.
+ * @throws Error for an unknown version
+ */
+export const alphaKinds = (versions: Iterable<string>): readonly KindDefinition[] =>
+  [...new Set(versions)].flatMap((version) => {
+    const kinds = ALPHA.get(version);
+    if (kinds === undefined) throw new Error(`no alpha API is named ${version}; there is ${alphaVersions.join(', ')}`);
+    return kinds;
+  });
