@@ -48,9 +48,12 @@ test('a large scale-up creates no surplus machine, despite lost answers and outd
   await inWorld({ seed: 3 }, async (world) => {
     await world.createDeployment(3);
     await world.untilSettled(3, 'blue');
-    world.network.endanger({ lost: 0.2, conflict: 0.1, 'killed after': 0.05 });
-    world.network.silence('manager');
+    // At first, the server executes each creation, and the manager learns nothing about it.
+    world.network.loseAnswers('manager', /\/machines([/?]|$)/);
     await world.change({ replicas: 25 });
+    await world.clock.advance(20_000);
+    world.network.mend();
+    world.network.endanger({ lost: 0.2, conflict: 0.1, 'killed after': 0.05 });
     await world.clock.advance(10_000);
     world.network.silence('manager');
     await world.clock.advance(4 * MINUTE);
