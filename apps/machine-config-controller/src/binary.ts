@@ -43,11 +43,11 @@ const flags = {
     }),
     'stamp-version': booleanFlag({
       default: DEFAULT_CONFIG_SETTINGS.stampVersion,
-      help: 'write the version of this program to the ControllerConfig; false: wait for the version that an operator writes',
+      help: 'write the version of this program to the ControllerConfig; if false, wait until another program writes this version',
     }),
     'render-while-paused': booleanFlag({
       default: DEFAULT_CONFIG_SETTINGS.renderWhilePaused,
-      help: 'render paused pools too, so that they show their next configuration; certificates reach their nodes in both cases',
+      help: 'render paused pools too, so that they show their next configuration; their nodes get certificates with and without this flag',
     }),
     'keep-renders': integerFlag({
       min: -1,
@@ -83,17 +83,17 @@ const flags = {
     }),
     'config-server-names': listFlag({
       default: [],
-      help: 'DNS names and addresses in the self-signed certificate; default: those of the Service machine-config-controller',
+      help: 'DNS names and addresses in the self-signed certificate; default: the names of the Service machine-config-controller',
     }),
     'config-server-burst': integerFlag({
       min: 1,
       default: 60,
-      help: 'burst of requests of one client address that the config server accepts',
+      help: 'requests from one client address that the config server accepts at the same time',
     }),
     'config-server-requests-per-minute': integerFlag({
       min: 1,
       default: 120,
-      help: 'requests per minute of one client address that the config server accepts; it answers others with 429 and Retry-After',
+      help: 'requests per minute from one client address that the config server accepts; others get status 429',
     }),
   }),
 } as const;

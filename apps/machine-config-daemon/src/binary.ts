@@ -40,7 +40,7 @@ const flags = {
     'disruption-policy': textFlag({
       placeholder: '<file>',
       default: '',
-      help: 'YAML file with actions that replace drain and reboot after a change of files, units or sshkey; default: built-in',
+      help: 'YAML file with actions that replace drain and reboot after certain changes; default: built-in actions',
     }),
     'reboot-command': textFlag({
       placeholder: '<command>',
@@ -56,7 +56,7 @@ const flags = {
       placeholder: '<cloud>',
       default: 'none',
       oneOf: ['none', 'azure', 'gcp'],
-      help: 'write interruptions of the VM, which the metadata service of this cloud reports, to an annotation of the Node',
+      help: 'write interruptions of the VM that the metadata service of this cloud reports to an annotation of the Node',
     }),
     'metadata-endpoint': textFlag({
       placeholder: '<url>',

@@ -45,16 +45,16 @@ const flags = {
     'safety-up': integerFlag({
       min: 0,
       default: DEFAULT_SETTINGS.safetyUp,
-      help: 'number of machines above replicas and surge that freezes a MachineSet',
+      help: 'the manager freezes a MachineSet when it has this many machines more than replicas and surge',
     }),
     'safety-down': integerFlag({
       min: 0,
       default: DEFAULT_SETTINGS.safetyDown,
-      help: 'number of machines below the limit of --safety-up that ends the freeze',
+      help: 'the freeze ends when the MachineSet has this many machines less than the limit of --safety-up',
     }),
     'machine-safety-overshooting-period': durationFlag({
       default: DEFAULT_SETTINGS.overshootingPeriodMs,
-      help: 'interval of the check for MachineSets with too many machines; each change also starts a check',
+      help: 'interval of the check for MachineSets with too many machines; each change of a machine also starts a check',
     }),
     'autoscaler-scaledown-annotation-during-rollout': booleanFlag({
       default: DEFAULT_SETTINGS.protectNodesDuringRollout,
@@ -90,7 +90,7 @@ const flags = {
     }),
     'webhook-names': listFlag({
       default: [],
-      help: 'DNS names and addresses in the self-signed certificate; default: those of the Service machine-controller-manager',
+      help: 'DNS names and addresses in the self-signed certificate; default: the names of the Service machine-controller-manager',
     }),
     'webhook-configurations': textFlag({
       placeholder: '<name>',
@@ -108,7 +108,7 @@ const flags = {
     'autoscaler-cert-dir': textFlag({
       placeholder: '<directory>',
       default: '',
-      help: "directory with tls.crt and tls.key for the autoscaler port, and ca.crt, the authority of the autoscaler's certificate",
+      help: "directory with tls.crt and tls.key for the autoscaler port, and with ca.crt, the authority that signed the autoscaler's certificate",
     }),
   }),
   // In older installations of the original, the manager has these flags.
@@ -118,11 +118,11 @@ const flags = {
   ),
   'machine-safety-apiserver-statuscheck-period': ignoredFlag(
     '<duration>',
-    'deprecated here; set it for the machine controller',
+    'deprecated for this program; set the flag for the machine controller',
   ),
   'machine-safety-apiserver-statuscheck-timeout': ignoredFlag(
     '<duration>',
-    'deprecated here; set it for the machine controller',
+    'deprecated for this program; set the flag for the machine controller',
   ),
 } as const;
 

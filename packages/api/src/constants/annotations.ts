@@ -9,8 +9,8 @@ export const Annotations = {
    */
   BreakerOverride: 'node.machine.sapcloud.io/replace-despite-common-silence',
   /**
-   * On a Machine, `True`: the machine was `Failed` when its deletion began, and the phase no longer shows it. The
-   * deletion stops while many other machines are unreachable. Only in mcm.
+   * On a Machine, `True`: the machine was `Failed` when its deletion started. The deletion stops while many other machines
+   * are unreachable. Only in mcm.
    */
   DeletedForHealth: 'node.machine.sapcloud.io/deleted-for-health',
   /**
@@ -24,17 +24,17 @@ export const Annotations = {
    */
   ReleaseVMs: 'orphan.machine.sapcloud.io/release-vms',
   /**
-   * On a Machine, `true`: no create call was sent, because the class was refused each time. Such a machine without a
-   * VM can be deleted without a class. Removed before the first create call. Only in mcm.
+   * On a Machine, `true`: no create call was sent, because the class was invalid each time. mcm can delete such a machine
+   * without a valid class. Removed before the first create call. Only in mcm.
    */
   NoCreateCall: 'node.machine.sapcloud.io/no-create-call',
   /**
-   * On a Machine, `true`: the machine replaces one that failed or was deleted. It counts as a replacement in progress
+   * On a Machine, `true`: the machine replaces a failed or deleted machine. It counts as a replacement in progress
    * until it is `Running`. Only in mcm.
    */
   Replacement: 'node.machine.sapcloud.io/replacement',
   /**
-   * On a MachineSet, decimals: the number of the next machine, then lower numbers whose creation had no answer. The
+   * On a MachineSet, decimals: the number of the next machine, then lower numbers whose creation had no response. The
    * names of machines are derived from these numbers. Only in mcm.
    */
   NextMachineNumbers: 'node.machine.sapcloud.io/next-machine-numbers',
@@ -92,12 +92,12 @@ export const Annotations = {
    */
   RolloutCanary: 'rollout.machine.sapcloud.io/canary',
   /**
-   * On a MachineDeployment, a Go duration: how long the canaries must be available before the rollout continues. Only
+   * On a MachineDeployment, a Go duration: the time for which the canaries must be available before the rollout continues. Only
    * in mcm.
    */
   RolloutCanarySoak: 'rollout.machine.sapcloud.io/canary-soak',
   /**
-   * On a MachineDeployment, a Go duration: how long all new machines must be available before the next batch. Only in
+   * On a MachineDeployment, a Go duration: the time for which all new machines must be available before the next batch. Only in
    * mcm.
    */
   RolloutBatchPause: 'rollout.machine.sapcloud.io/pause-between-batches',
@@ -119,8 +119,8 @@ export const Annotations = {
    */
   RolloutPausedBy: 'rollout.machine.sapcloud.io/paused-by',
   /**
-   * On a MachineDeployment, the name of its last good MachineSet: the one that last had all machines, or to which a user
-   * returned. Only in mcm.
+   * On a MachineDeployment, the name of its last good MachineSet. This set last had all machines, or a user returned to it.
+   * Only in mcm.
    */
   RolloutLastGood: 'rollout.machine.sapcloud.io/last-good',
   /**
@@ -129,8 +129,8 @@ export const Annotations = {
    */
   RolloutWindows: 'rollout.machine.sapcloud.io/windows',
   /**
-   * On a MachineDeployment, MachineClass or MachineConfigPool, `<from>/<until> <reason>; …` with RFC 3339 times: the
-   * times in which no rollout acts. Only in mcm.
+   * On a MachineDeployment, MachineClass or MachineConfigPool, `<from>/<until> <reason>; …` with RFC 3339 times: the times
+   * in which rollouts change nothing. Only in mcm.
    */
   RolloutFreezes: 'rollout.machine.sapcloud.io/freezes',
   /**
@@ -144,8 +144,8 @@ export const Annotations = {
    */
   CountTerminating: 'rollout.machine.sapcloud.io/count-terminating-towards-surge',
   /**
-   * On a Node, a template hash: the template of its update in place. Empty if the last update has ended and its
-   * template is obsolete. Only in mcm: the original counts that update for the newest template.
+   * On a Node, a template hash: the template of its update in place. Empty if the update has ended and its template is
+   * obsolete. Only in mcm: the original uses the result for the newest template.
    */
   SelectedForTemplate: 'node.machine.sapcloud.io/selected-for-template',
   /**
@@ -204,7 +204,7 @@ export const Annotations = {
    */
   UndrainablePolicy: 'node.machine.sapcloud.io/undrainable-policy',
   /**
-   * On a Machine, `Quarantine` or `Hold`: the drain exceeded its time limit, pods are left, and this policy keeps the
+   * On a Machine, `Quarantine` or `Hold`: the drain exceeded its time limit with remaining pods, and this policy keeps the
    * VM. The deployment no longer counts the machine. Only in mcm.
    */
   Undrained: 'node.machine.sapcloud.io/undrained',
@@ -219,8 +219,8 @@ export const Annotations = {
    */
   Hooks: 'node.machine.sapcloud.io/hooks',
   /**
-   * On a Machine, `<stage>=<RFC 3339>,…`, written by the machine controller: since when the machine waits for the
-   * hooks of each stage. Only in mcm.
+   * On a Machine, `<stage>=<RFC 3339>,…`, written by the machine controller: the start of the wait for the hooks of each
+   * stage. Only in mcm.
    */
   HooksBegun: 'node.machine.sapcloud.io/hooks-begun',
   /**
@@ -251,7 +251,7 @@ export const Annotations = {
   ConfigDaemonDrain: 'machineconfiguration.openshift.io/desiredDrain',
   /** On a Node, written by the machine-config-daemon: the state of the Node, such as `Done` or `Degraded`. */
   ConfigDaemonState: 'machineconfiguration.openshift.io/state',
-  /** On a Node, written by the machine-config-daemon: why the Node is `Degraded` or `Unreconcilable`. */
+  /** On a Node, written by the machine-config-daemon: the reason why the Node is `Degraded` or `Unreconcilable`. */
   ConfigDaemonReason: 'machineconfiguration.openshift.io/reason',
   /**
    * On a MachineDeployment, written by the machine-config-controller: its rollouts wait until new machines have
@@ -269,7 +269,7 @@ export const Annotations = {
    */
   ConfigApplied: 'machineconfiguration.openshift.io/config-applied',
   /**
-   * On a MachineClass, JSON: the last valid provider spec, while the present one is invalid. The machine controller
+   * On a MachineClass, JSON: the last valid provider spec, while the current provider spec is invalid. The machine controller
    * uses it to delete VMs. Only in mcm.
    */
   FormerProviderSpec: 'machine.sapcloud.io/former-provider-spec',
@@ -285,7 +285,7 @@ export const Annotations = {
   PreferNoSchedule: 'deployment.machine.sapcloud.io/prefer-no-schedule',
   /** On a MachineDeployment or MachineSet: a user requests the end of its freeze. */
   Unfreeze: 'safety.machine.sapcloud.io/unfreeze',
-  /** kubectl's own record. mcm never copies it from a MachineDeployment to its sets. */
+  /** The last applied configuration, which `kubectl apply` writes. mcm never copies it from a MachineDeployment to its sets. */
   LastAppliedConfiguration: 'kubectl.kubernetes.io/last-applied-configuration',
   /** On a Pod: the pod mirrors a static pod, and cannot be evicted. */
   MirrorPod: 'kubernetes.io/config.mirror',

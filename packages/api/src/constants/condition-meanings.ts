@@ -39,7 +39,7 @@ const INVALID_FIELD = {
 const CLASS_NOT_FOUND = {
   status: 'True',
   means: 'The template names a MachineClass that does not exist. The manager creates no machine.',
-  help: 'Create the class, or use another one in `spec.template.spec.class`.',
+  help: 'Create the class, or use another class in `spec.template.spec.class`.',
 } as const;
 const SILENT_TOGETHER = {
   status: 'True',
@@ -99,7 +99,7 @@ export const DEPLOYMENT_CONDITIONS = {
       },
       MachineDeploymentStateSync: {
         status: 'True',
-        means: 'The MachineSet has the label `freeze`, but no condition explains it.',
+        means: 'The MachineSet has the label `freeze`, but no condition with a reason.',
         help: 'Runbook McmSetFrozen.',
       },
     },
@@ -117,7 +117,8 @@ export const DEPLOYMENT_CONDITIONS = {
       ClassNotFound: CLASS_NOT_FOUND,
       SelectorOverlaps: {
         status: 'True',
-        means: 'Another deployment selects the same machines. The older deployment continues, and the newer one waits.',
+        means:
+          'Another deployment selects the same machines. The older deployment continues, and the newer deployment waits.',
         help: 'Use a unique label in `spec.selector` and in the labels of the template of each deployment.',
       },
     },
@@ -149,7 +150,7 @@ export const DEPLOYMENT_CONDITIONS = {
       PlanRefused: {
         status: 'True',
         means:
-          'The manager rejected its own plan because it violated a limit. This is a bug of mcm. The manager retries.',
+          'The manager did not execute its next step, because the step violates a limit. This is a bug of mcm. The manager retries.',
         help: 'Report it with a debug bundle: `mcm debug bundle`.',
       },
       RollbackRevisionNotFound: {
@@ -211,7 +212,7 @@ export const DEPLOYMENT_CONDITIONS = {
       },
       InvalidWindow: {
         status: 'True',
-        means: 'The windows or freezes of the MachineClass are invalid, so no rollout may act.',
+        means: 'The windows or freezes of the MachineClass are invalid, so its deployments start no rollout.',
         help: 'Correct the annotation of the MachineClass as in the message.',
       },
     },
@@ -232,13 +233,13 @@ export const DEPLOYMENT_CONDITIONS = {
       },
       LabelNotUnderstood: {
         status: 'True',
-        means: 'A label has a value without a meaning.',
+        means: 'A label has an unknown value.',
         help: 'Use a value from the message.',
       },
       LimitsComeToZero: {
         status: 'True',
         means:
-          '`maxSurge` and `maxUnavailable` are both 0 for these replicas. The manager allows one unavailable machine.',
+          '`maxSurge` and `maxUnavailable` are both 0 for the current number of replicas. The manager allows one unavailable machine.',
         help: 'Set `maxUnavailable: 1`, or a `maxSurge` of at least 1.',
       },
     },

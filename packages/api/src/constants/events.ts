@@ -46,7 +46,8 @@ export const EVENTS = {
   MachineSetCreateError: {
     on: DEPLOYMENT,
     type: 'Warning',
-    means: 'The manager cannot create the MachineSet of a new template. The message is the error of the API server.',
+    means:
+      'The manager cannot create the MachineSet of a new template. The message contains the error of the API server.',
     help: 'Fix the cause in the message: a quota of the namespace, a webhook, or the permissions of the manager.',
   },
   SelectingAll: {
@@ -142,7 +143,8 @@ export const EVENTS = {
   RolloutBlocked: {
     on: DEPLOYMENT,
     type: 'Warning',
-    means: 'The manager rejected its own plan because it violated a limit. This is a bug of mcm. The manager retries.',
+    means:
+      'The manager did not execute its next step, because the step violates a limit. This is a bug of mcm. The manager retries.',
     help: 'Report it with a debug bundle: `mcm debug bundle`.',
   },
   ReplacementHeld: {
@@ -164,7 +166,7 @@ export const EVENTS = {
   FailedCreate: {
     on: ['MachineSet', 'MachineDeployment'],
     type: 'Warning',
-    means: 'The manager cannot create a Machine object. The message is the error of the API server.',
+    means: 'The manager cannot create a Machine object. The message contains the error of the API server.',
     help: 'Fix the cause in the message: a quota of the namespace, a webhook, or the permissions of the manager.',
   },
   SuccessfulDelete: {
@@ -175,7 +177,7 @@ export const EVENTS = {
   FailedDelete: {
     on: SET,
     type: 'Warning',
-    means: 'The manager cannot delete a Machine object. The message is the error of the API server.',
+    means: 'The manager cannot delete a Machine object. The message contains the error of the API server.',
     help: 'Fix the cause in the message: a webhook, or the permissions of the manager.',
   },
   FrozeMachineSet: {
@@ -205,13 +207,15 @@ export const EVENTS = {
   NodeDeleted: {
     on: MACHINE,
     type: 'Warning',
-    means: 'The Node of the machine was deleted, so the machine is deleted too. Its MachineSet creates another one.',
+    means:
+      'The Node of the machine was deleted, so the machine is deleted too. The MachineSet creates another machine.',
     help: 'Find out why it was deleted. To replace a machine, delete the Machine.',
   },
   Interrupted: {
     on: MACHINE,
     type: 'Warning',
-    means: 'The cloud announced the end of the VM. The machine is deleted and drained before, and its set replaces it.',
+    means:
+      'The cloud announced the end of the VM. The machine controller drains and deletes the machine before this time, and the MachineSet replaces it.',
     help: 'None. If this is frequent, use another machine type or on-demand VMs.',
   },
   InterruptionReported: {
@@ -222,7 +226,7 @@ export const EVENTS = {
   InterruptionPassed: {
     on: MACHINE,
     type: 'Normal',
-    means: 'The deadline of an interruption passed long ago and the VM still runs, so the machine stays.',
+    means: 'The cloud did not end the VM although the deadline of the interruption has passed. The machine stays.',
   },
   HooksBegun: {
     on: MACHINE,
@@ -252,7 +256,7 @@ export const EVENTS = {
     on: MACHINE,
     type: 'Normal',
     means: 'The cloud has no capacity for the first choice, so the VM gets the alternative in the message.',
-    help: 'Nothing. The first choice is tried again by itself.',
+    help: 'None. The machine controller tries the first choice again later.',
   },
   WarmMachineStopped: {
     on: MACHINE,
@@ -323,7 +327,7 @@ export const EVENTS = {
     type: 'Warning',
     means:
       'The label `force-deletion` ended the deletion of a machine, although the machine controller cannot determine whether it has a VM.',
-    help: 'Look for a VM with the name of the machine in the cloud. The search for orphans finds it when a class of the cluster is valid.',
+    help: 'Look for a VM with the name of the machine in the cloud. If a class of the cluster is valid, the machine controller finds the VM as an orphan.',
   },
   PodDoesNotEnd: {
     on: MACHINE,
@@ -342,7 +346,7 @@ export const EVENTS = {
     type: 'Warning',
     means:
       'The machine controller deleted the pods in the message with their grace period, but without their PodDisruptionBudgets.',
-    help: 'The API server of the nodes has no eviction API. Serve `pods/eviction` of `policy/v1`.',
+    help: 'The target cluster has no eviction API. Enable `pods/eviction` of `policy/v1`.',
   },
   PodsForcedOff: {
     on: MACHINE,
@@ -353,7 +357,7 @@ export const EVENTS = {
   DriverFault: {
     on: MACHINE,
     type: 'Warning',
-    means: 'The driver failed several times with an error that is not an answer of the cloud.',
+    means: 'The driver failed several times with an error that does not come from the cloud.',
     help: 'Fix the driver, or report the bug with a debug bundle.',
   },
   InvalidClass: {
@@ -384,7 +388,7 @@ export const EVENTS = {
   CloudUnreachable: {
     on: CLASS,
     type: 'Warning',
-    means: 'The address of the cloud does not answer.',
+    means: 'The cloud does not respond at its address.',
     help: 'Check the region and the endpoint, and DNS, proxies and network policies of the machine controller.',
   },
   CloudRefuses: {
@@ -398,7 +402,7 @@ export const EVENTS = {
     on: CLASS,
     type: 'Warning',
     means: 'The machine controller cannot list the VMs of the class, so it finds no orphans.',
-    help: 'Grant the credentials the permission to list VMs. The message is the error of the cloud.',
+    help: 'Grant the credentials the permission to list VMs. The message contains the error of the cloud.',
   },
   ListingWorks: { on: CLASS, type: 'Normal', means: 'The machine controller can list the VMs of the class again.' },
   ForeignVMs: {
@@ -406,7 +410,7 @@ export const EVENTS = {
     type: 'Warning',
     means:
       'VMs with the tags of the class belong to another control cluster. The machine controller does not delete them.',
-    help: 'If this control cluster replaces the other one, add it to `--orphan-former-owners`.',
+    help: 'If this control cluster replaces the other control cluster, add the UID of the other to `--orphan-former-owners`.',
   },
   OrphanVM: {
     on: CLASS,

@@ -3,15 +3,14 @@
  * pkg/controller/deployment_util.go and pkg/util/provider/machineutils/utils.go.
  */
 export const Labels = {
-  /** On a Machine: the name of its Node. The machine controller writes it when the VM is known. */
+  /** On a Machine: the name of its Node. The machine controller writes the label when it knows the VM. */
   Node: 'node',
-  /** On a Node: the name of its Machine. It leads to the Machine also if the Machine has no label `node`. */
+  /** On a Node: the name of its Machine. The controllers find the Machine by this label if the Machine has no label `node`. */
   MachineName: 'node.gardener.cloud/machine-name',
   /** On a Machine, from the template: the name of the MachineDeployment. Metrics and the replacement limit use it. */
   DeploymentName: 'name',
   /**
-   * On a MachineSet, its selector, its template and its Machines: the hash of the template. Each revision has its
-   * own.
+   * On a MachineSet, its selector, its template and its Machines: the hash of the template. Each revision has its own hash.
    */
   TemplateHash: 'machine-template-hash',
   /** On a MachineSet or MachineDeployment, only `True` counts: no machine is created while the label exists. */
@@ -28,8 +27,8 @@ export const Labels = {
   /** On a Node (any value counts): selected for an update in place, by the manager (`Auto`) or a user (`Manual`). */
   SelectedForUpdate: 'node.machine.sapcloud.io/selected-for-update',
   /**
-   * On a Node, `true` or a time in seconds since 1970. A rollout keeps this Node until the label is removed or the
-   * time has come. It continues with the other Nodes. Only in mcm.
+   * On a Node, `true` or a time in seconds since 1970. A rollout does not replace or update this Node until the label is
+   * removed or this time. It continues with other Nodes. Only in mcm.
    */
   RolloutPostpone: 'rollout.machine.sapcloud.io/postpone',
   /** On a Node, `successful` or `failed`. On a Machine, `successful` while it moves to the new MachineSet. */

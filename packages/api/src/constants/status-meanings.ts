@@ -16,7 +16,7 @@ export const PHASE_MEANINGS: Readonly<Record<MachinePhase, WordMeaning>> = {
     help: 'If it does not join: runbook McmMachinesDoNotJoin.',
   },
   Available: {
-    means: 'The VM exists. There is no target cluster for it to join, or the machine is warm and its VM is stopped.',
+    means: 'The VM exists. mcm has no target cluster, or the machine is warm and its VM is stopped.',
   },
   Running: { means: 'The node is healthy.' },
   Unknown: {
@@ -95,7 +95,7 @@ export const CODE_MEANINGS: Readonly<Record<MachineCode, WordMeaning>> = {
     help: 'Create a class with another name and a correct value for the field in the message.',
   },
   DeadlineExceeded: {
-    means: 'The cloud did not answer in time.',
+    means: 'The cloud did not respond in time.',
     help: 'If the error repeats: runbook McmCloudCallsFail.',
   },
   NotFound: {
@@ -121,7 +121,8 @@ export const CODE_MEANINGS: Readonly<Record<MachineCode, WordMeaning>> = {
   },
   Aborted: { means: 'The cloud aborted the call, for example because of a concurrent call.' },
   OutOfRange: {
-    means: 'Several VMs have the name of one machine. Those that it does not refer to are deleted as orphans.',
+    means:
+      'Several VMs have the name of one machine. The machine controller deletes the VMs that the machine does not refer to as orphans.',
     help: 'Runbook McmOrphans.',
   },
   Unimplemented: {
@@ -129,7 +130,7 @@ export const CODE_MEANINGS: Readonly<Record<MachineCode, WordMeaning>> = {
     help: 'Use a feature that the page of the provider lists.',
   },
   Internal: {
-    means: 'The cloud failed, or its answer is invalid.',
+    means: 'The cloud failed, or its response is invalid.',
     help: 'If the error repeats: runbook McmCloudCallsFail.',
   },
   Unavailable: {

@@ -19,7 +19,7 @@ const nodeTemplateSchema = crd(
     }),
     virtualCapacity: optional(
       crd(z.record(z.string(), quantity('An amount.')), {
-        description: 'Extended resources that are written into the capacity of the nodes.',
+        description: 'Extended resources that the controller writes to the capacity of the nodes.',
         maxProperties: 128,
       }),
     ),
@@ -29,7 +29,7 @@ const nodeTemplateSchema = crd(
     architecture: optional(text('CPU architecture, such as `amd64` or `arm64`.')),
   }),
   {
-    description: 'Shape of a node, for scaling from zero and virtual capacity.',
+    description: 'Resources and location of a node. The cluster autoscaler uses it to scale a group from zero.',
     'x-kubernetes-preserve-unknown-fields': true,
   },
 );

@@ -126,16 +126,22 @@ export const machineDeploymentSpecSchema = crd(
     selector: labelSelectorSchema,
     template: machineTemplateSpecSchema,
     strategy: optional(strategySchema),
-    minReadySeconds: optional(count('Copied to the sets; has no effect on availability.')),
-    revisionHistoryLimit: optional(count('How many old, empty MachineSets to keep. Absent: all.')),
-    paused: optional(flag('If true, a new template is not rolled out; scaling continues.')),
+    minReadySeconds: optional(count('The manager copies the value to the sets. It has no effect on availability.')),
+    revisionHistoryLimit: optional(
+      count('Number of former MachineSets without machines to keep. If it is absent, the manager keeps all.'),
+    ),
+    paused: optional(
+      flag('If true, the manager does not roll out a new template. It still applies changes of the replicas.'),
+    ),
     rollbackTo: optional(
       z
         .object({ revision: optional(int64('Revision of the rollback; 0 or absent: the previous revision.').min(0)) })
         .meta({ description: 'Requests a rollback; the controller clears the field.' }),
     ),
     progressDeadlineSeconds: optional(
-      count('Seconds without progress after which the condition Progressing turns False. Absent: no deadline.'),
+      count(
+        'Seconds without progress after which the condition Progressing becomes False. If it is absent, there is no deadline.',
+      ),
     ),
     autoPreserveFailedMachineMax: optional(
       count('Maximum number of Failed machines of each set that are preserved automatically.'),
@@ -153,7 +159,7 @@ const machineDeploymentConditionSchema = z
       '`Available`, `Progressing`, `ReplicaFailure`, `Frozen`; with a problem `InvalidSpec`, `RolloutBlocked`, `RolloutWaiting`, `ReplacementHeld` or `InputIgnored`.',
     ),
     ...CONDITION_FIELDS,
-    lastUpdateTime: optional(time('When the condition was last written.')),
+    lastUpdateTime: optional(time('Time of the last write of the condition.')),
   })
   .meta({ description: 'A condition of the deployment.' });
 
@@ -172,7 +178,7 @@ const machineDeploymentStatusSchema = z
     conditions: optional(
       z.array(machineDeploymentConditionSchema).meta({ description: 'Conditions of the deployment.' }),
     ),
-    collisionCount: optional(int32('Number of name collisions of new sets.')),
+    collisionCount: optional(int32('Number of new sets whose name existed already.')),
     failedMachines: optional(
       z.array(machineSummarySchema).meta({ description: 'Machines whose last operation failed.' }),
     ),

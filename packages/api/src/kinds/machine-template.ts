@@ -6,7 +6,7 @@ import { templateMetadataSchema } from './shared.ts';
 /** Schema of the template for machines. */
 export const machineTemplateSpecSchema = z
   .object({ metadata: optional(templateMetadataSchema), spec: machineSpecSchema })
-  .meta({ description: 'Blueprint of the machines.' });
+  .meta({ description: 'Template for new machines.' });
 
 /** The template for machines. */
 export type MachineTemplateSpec = z.infer<typeof machineTemplateSpecSchema>;

@@ -18,12 +18,14 @@ const MACHINE_CONFIGURATION = {
     duration('Longest time from the creation until the node joins. Default: `--machine-creation-timeout` (20m).'),
   ),
   inPlaceUpdateTimeout: optional(
-    duration('Limit of an in-place update. Default: `--machine-inplace-update-timeout` (20m).'),
+    duration('Longest time for an in-place update. Default: `--machine-inplace-update-timeout` (20m).'),
   ),
-  machinePreserveTimeout: optional(duration('Length of a preservation. Default: `--machine-preserve-timeout` (96h).')),
+  machinePreserveTimeout: optional(
+    duration('Time for which a machine is preserved. Default: `--machine-preserve-timeout` (96h).'),
+  ),
   disableHealthTimeout: optional(flag('If true, an unhealthy machine never becomes Failed.')),
   maxEvictRetries: optional(
-    count('Number of evictions of a pod before it is deleted. Default: `--machine-max-evict-retries` (360).'),
+    count('Number of attempts to evict a pod before it is deleted. Default: `--machine-max-evict-retries` (360).'),
   ),
   nodeConditions: optional(
     text(
@@ -36,7 +38,7 @@ const MACHINE_CONFIGURATION = {
 export const machineSpecSchema = z
   .object({
     class: classReferenceSchema,
-    providerID: optional(text('Identity of the VM at the provider. Written by the controller; empty: no VM yet.')),
+    providerID: optional(text('ID of the VM at the provider. The controller writes it; empty if there is no VM yet.')),
     nodeTemplate: optional(nodeTemplateSpecSchema),
     ...MACHINE_CONFIGURATION,
   })
@@ -54,7 +56,7 @@ const currentStatusSchema = z
     ),
     timeoutActive: optional(flag('Whether the creation timeout is active. Not used.')),
     lastUpdateTime: optional(time('Start of the phase.')),
-    preserveExpiryTime: optional(time('Until when the machine is preserved; absent: not preserved.')),
+    preserveExpiryTime: optional(time('End of the preservation. Absent if the machine is not preserved.')),
   })
   .meta({ description: 'Phase of the machine.' });
 
@@ -63,11 +65,13 @@ export type CurrentStatus = z.infer<typeof currentStatusSchema>;
 
 const machineStatusSchema = z
   .object({
-    addresses: optional(z.array(nodeAddressSchema).meta({ description: 'Addresses, if there is no target cluster.' })),
+    addresses: optional(
+      z.array(nodeAddressSchema).meta({ description: 'Addresses of the VM. Only without a target cluster.' }),
+    ),
     conditions: optional(z.array(nodeConditionSchema).meta({ description: "Copy of the node's conditions." })),
     lastOperation: optional(lastOperationSchema),
     currentStatus: optional(currentStatusSchema),
-    lastKnownState: optional(text('State that the provider stores between calls.')),
+    lastKnownState: optional(text('Data that the provider stores between its calls.')),
   })
   .meta({ description: 'Observed state of the machine. Written by the controller.' });
 

@@ -13,7 +13,7 @@ const taintSchema = z
       })
       .meta({ description: 'Effect of the taint on pods that do not tolerate it.' }),
     value: optional(text('Taint value.')),
-    timeAdded: optional(time('When the taint was added.')),
+    timeAdded: optional(time('Time when the taint was added.')),
   })
   .meta({ description: 'A taint.' });
 
@@ -86,7 +86,7 @@ export const nodeConditionSchema = z
   .object({
     type: text('Condition type.'),
     ...CONDITION_FIELDS,
-    lastHeartbeatTime: optional(time('When the node last reported it.')),
+    lastHeartbeatTime: optional(time('Time of the last report by the node.')),
   })
   .meta({ description: 'A condition of the node.' });
 

@@ -3,7 +3,7 @@ import type { ConditionStatus } from '../constants/conditions.ts';
 import type { MachineOperationType, MachineState } from '../constants/machine-phases.ts';
 import { crd, knownText, labelKey, labelMap, labelValue, optional, stringMap, text, time } from './fields.ts';
 
-const CLASS_GROUP = optional(text('API group of the class. Informative: the class is looked up by name.'));
+const CLASS_GROUP = optional(text('API group of the class. Informative: the controllers find the class by its name.'));
 const CLASS_KIND = crd(z.string(), { description: 'Kind of the class: `MachineClass`.', maxLength: 253 });
 const CLASS_NAME = crd(z.string(), { description: 'Name of the class in the same namespace.', maxLength: 253 });
 
@@ -29,7 +29,7 @@ export const classReferenceSchema = crd(z.object({ apiGroup: CLASS_GROUP, kind: 
 /** A class reference that may be empty. The original always writes `machineClass: {}` into a MachineSet. */
 export const legacyClassReferenceSchema = crd(
   z.object({ apiGroup: CLASS_GROUP, kind: optional(CLASS_KIND), name: optional(CLASS_NAME) }),
-  { description: 'Former reference to the class; only metrics read it. Use `template.spec.class`.' },
+  { description: 'Former reference to the class. Only metrics use this field. Use `template.spec.class`.' },
 );
 
 /** Reference to a MachineClass. */
@@ -43,10 +43,10 @@ const labelSelectorRequirementSchema = crd(
       .enum(['In', 'NotIn', 'Exists', 'DoesNotExist'], {
         error: 'must be one of In, NotIn, Exists, DoesNotExist',
       })
-      .meta({ description: 'Relation of the key to the values.' }),
+      .meta({ description: 'Operator that relates the key to the values.' }),
     values: optional(
       crd(z.array(labelValue()), {
-        description: 'Values: some for In and NotIn, none for Exists and DoesNotExist.',
+        description: 'Values for the operators In and NotIn. Must be empty for Exists and DoesNotExist.',
         maxItems: 64,
         'x-kubernetes-list-type': 'atomic',
       }),
@@ -69,10 +69,10 @@ export type LabelSelectorRequirement = z.infer<typeof labelSelectorRequirementSc
 /** A label selector. An object must fulfill all of its labels and requirements. */
 export const labelSelectorSchema = crd(
   z.object({
-    matchLabels: optional(labelMap('Pairs that must be present.', 64)),
+    matchLabels: optional(labelMap('Labels that an object must have.', 64)),
     matchExpressions: optional(
       crd(z.array(labelSelectorRequirementSchema), {
-        description: 'Requirements that labels must meet.',
+        description: 'Further requirements for the labels of an object.',
         maxItems: 32,
         'x-kubernetes-list-type': 'atomic',
       }),
@@ -119,9 +119,11 @@ export type TemplateMetadata = z.infer<typeof templateMetadataSchema>;
 /** The last or current operation of a controller on a machine. */
 export const lastOperationSchema = z
   .object({
-    description: optional(text('What was done. The controllers find the deletion step by this text.')),
-    errorCode: optional(text('Machine error code of a failed creation or initialization.')),
-    lastUpdateTime: optional(time('When it was written.')),
+    description: optional(
+      text('Description of the operation. The controllers derive the step of a deletion from this text.'),
+    ),
+    errorCode: optional(text('Machine error code, if the creation or the initialization failed.')),
+    lastUpdateTime: optional(time('Time of the last write of the operation.')),
     state: optional(knownText<MachineState>('`Processing`, `Failed` or `Successful`.')),
     type: optional(
       knownText<MachineOperationType>('`Create`, `Update`, `InPlaceUpdate`, `DrainNode`, `HealthCheck` or `Delete`.'),
@@ -138,7 +140,7 @@ export const machineSummarySchema = z
     name: optional(text('Name of the machine.')),
     providerID: optional(text('Its VM.')),
     lastOperation: optional(lastOperationSchema),
-    ownerRef: optional(text('Name of the MachineSet that owns it.')),
+    ownerRef: optional(text('Name of the MachineSet that owns the machine.')),
   })
   .meta({ description: 'A failed machine.' });
 
@@ -148,7 +150,7 @@ export type MachineSummary = z.infer<typeof machineSummarySchema>;
 /** Fields of every condition in this group. */
 export const CONDITION_FIELDS = {
   status: knownText<ConditionStatus>('`True`, `False` or `Unknown`.'),
-  lastTransitionTime: optional(time('When the status last changed.')),
-  reason: optional(text('Reason in one word.')),
-  message: optional(text('Reason as a sentence.')),
+  lastTransitionTime: optional(time('Time of the last change of the status.')),
+  reason: optional(text('Short name of the reason.')),
+  message: optional(text('Reason as a text for users.')),
 };

@@ -23,7 +23,7 @@ export const safeguardFlags = flagGroup('Replacement of unhealthy machines', {
   'silence-minimum-count': integerFlag({
     min: 1,
     default: BREAKER_DEFAULTS.minimumCount,
-    help: 'minimum number of unreachable machines that opens the circuit breaker; all machines of the cluster, at least two, also do',
+    help: 'number of unreachable machines that opens the circuit breaker; in smaller clusters, all machines must be unreachable',
   }),
   'silence-stable-period': durationFlag({
     default: BREAKER_DEFAULTS.stableMs,

@@ -218,12 +218,12 @@ export function registerMachineMetrics(meters: Meters, sources: MachineSources):
     },
   );
   offeringMetrics(meters, sources);
-  const reads = 'Reads of Nodes of machines whose health changed often';
+  const reads = 'Reads of Nodes from the API server, because the health of their machines changed often';
   meters.counted({ name: 'mcm_machine_health_rechecks_total', help: reads }, () => rechecks().all);
   meters.counted(
     {
       name: 'mcm_machine_health_contradictions_total',
-      help: 'Reads of mcm_machine_health_rechecks_total whose result differs from the cache',
+      help: 'Reads counted by mcm_machine_health_rechecks_total with a result that differs from the cache',
     },
     () => rechecks().stale,
   );

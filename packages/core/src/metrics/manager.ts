@@ -41,7 +41,7 @@ const DEPLOYMENT: Values<MachineDeployment> = [
     'maxUnavailable of a RollingUpdate; a percentage counts as 0',
     (object) => rolling(object) && absolute(rolling(object)?.maxUnavailable),
   ],
-  ['info_spec_revision_history_limit', 'Number of kept old sets', ({ spec }) => spec.revisionHistoryLimit],
+  ['info_spec_revision_history_limit', 'Number of former sets to keep', ({ spec }) => spec.revisionHistoryLimit],
   ['info_spec_progress_deadline_seconds', 'Progress deadline', ({ spec }) => spec.progressDeadlineSeconds],
   ['info_spec_rollback_to_revision', 'Revision of the requested rollback', ({ spec }) => spec.rollbackTo?.revision],
   ['status_available_replicas', 'Machines that are available', ({ status }) => status?.availableReplicas ?? 0],
@@ -108,7 +108,7 @@ function common<T extends Owner>(
     () => perCondition(source, conditions),
   );
   meters.observed(
-    { name: `${prefix}_failed_machines`, help: 'One time series for each failed machine', labels: FAILED },
+    { name: `${prefix}_failed_machines`, help: 'Failed machines, one time series for each', labels: FAILED },
     () => failedOf(source),
   );
 }

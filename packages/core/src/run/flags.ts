@@ -39,11 +39,11 @@ export const machineFlags = {
     }),
     'machine-preserve-timeout': durationFlag({
       default: MACHINE_DEFAULTS.preserveTimeoutMs,
-      help: 'duration of a preservation',
+      help: 'time for which a machine is preserved',
     }),
     'node-conditions': listFlag({
       default: DEFAULT_NODE_CONDITIONS.split(','),
-      help: 'node conditions that make a machine unhealthy unless they are False',
+      help: 'types of node conditions; a machine is unhealthy if one of them is not False',
     }),
     'ready-condition': booleanFlag({
       default: false,
@@ -92,7 +92,7 @@ export const machineFlags = {
     'machine-max-evict-retries': integerFlag({
       min: 0,
       default: MACHINE_DEFAULTS.maxEvictRetries,
-      help: 'number of evictions of a pod, one every 20 s, before the pod is deleted',
+      help: 'number of attempts to evict a pod, one every 20 s, before the pod is deleted',
     }),
     'machine-pv-detach-timeout': durationFlag({
       default: MACHINE_DEFAULTS.volumeDetachTimeoutMs,
@@ -113,7 +113,7 @@ export const machineFlags = {
     'drain-volume-window': integerFlag({
       min: 1,
       default: 5,
-      help: 'maximum number of pods with volumes that a drain evicts in parallel; it starts with 1 and follows the detachments',
+      help: 'maximum number of pods with volumes that a drain evicts in parallel; it starts with 1',
     }),
   }),
   ...flagGroup('Orphans and reachability', {
@@ -134,7 +134,7 @@ export const machineFlags = {
     }),
     'orphan-former-owners': listFlag({
       default: [],
-      help: 'former control clusters (UIDs of their Machine namespaces) whose VMs this controller owns; VMs of others are never orphans',
+      help: 'UIDs of the Machine namespaces of former control clusters, whose orphaned VMs this controller also deletes',
     }),
     'machine-safety-apiserver-statuscheck-period': durationFlag({
       default: REACHABILITY_DEFAULTS.periodMs,

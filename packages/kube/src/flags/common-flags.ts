@@ -74,7 +74,7 @@ const CLUSTERS = flagGroup('Clusters', {
   'kube-api-burst': integerFlag({
     min: 0,
     default: 30,
-    help: 'burst of requests above --kube-api-qps, if that is set',
+    help: 'number of requests that may exceed --kube-api-qps for a short time; requires --kube-api-qps',
   }),
 });
 
@@ -88,12 +88,12 @@ const electionFlags = (defaults: CommonDefaults) =>
     'leader-elect-lease-duration': durationFlag({
       default: 15_000,
       minMs: 1000,
-      help: 'how long other replicas wait after the last renewal of the leader',
+      help: 'time after the last renewal by the leader until another replica can become the leader',
     }),
     'leader-elect-renew-deadline': durationFlag({
       default: 10_000,
       minMs: 1,
-      help: 'how long the leader tries to renew the Lease before it stops',
+      help: 'time for which the leader tries to renew the Lease before it stops',
     }),
     'leader-elect-retry-period': durationFlag({
       default: 2000,

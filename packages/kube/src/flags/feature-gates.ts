@@ -65,7 +65,7 @@ export const featureGatesFlag = (features: Features): Flag<FeatureStates> => ({
     ...Object.entries(features).map(
       ([name, { stage, help }]) => `${name} (${stage}, default ${stage === 'BETA'}): ${help}`,
     ),
-    'AllAlpha and AllBeta: all other features of a stage',
+    'AllAlpha and AllBeta set all features of a stage that are not listed',
   ].join('; ')}`,
   fallback: parseStates('', features),
   shown: '',

@@ -63,7 +63,7 @@ function createQueueMetrics(
   );
   collected(
     'longest_running_processor_seconds',
-    'Seconds the longest running worker has been running',
+    'Seconds that the longest reconcile in progress has been running',
     (gauges) => Math.max(0, ...gauges.runningForMs()) / 1000,
   );
   const adds = new Counter({ name: name('adds_total'), help: 'Keys that were added to the queue', ...common });
@@ -80,7 +80,7 @@ function createQueueMetrics(
   });
   const worked = new Histogram({
     name: name('work_duration_seconds'),
-    help: 'Seconds it takes to process a key',
+    help: 'Seconds that a reconcile takes',
     buckets: QUEUE_BUCKETS,
     ...common,
   });
@@ -133,7 +133,7 @@ function createRequestMetrics({ Counter, Histogram }: Prometheus, registry: Regi
   });
   const latency = new Histogram({
     name: 'rest_client_request_latency_seconds',
-    help: 'Request latency by verb and URL, names replaced',
+    help: 'Request latency by verb and URL, without the names of objects',
     labelNames: ['verb', 'url'],
     buckets: REQUEST_BUCKETS,
     registers: [registry],

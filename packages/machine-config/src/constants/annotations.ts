@@ -7,7 +7,7 @@ export const ConfigAnnotations = {
    * MachineConfig.
    */
   GeneratedByControllerVersion: 'machineconfiguration.openshift.io/generated-by-controller-version',
-  /** On the ControllerConfig: the version of its writer. It must equal the controller's version. */
+  /** On the ControllerConfig: the version of the program that wrote it. It must equal the version of the controller. */
   GeneratedByVersion: 'machineconfiguration.openshift.io/generated-by-version',
   /** On the ControllerConfig, and copied to rendered MachineConfigs: the version of the release, without an effect. */
   ReleaseImageVersion: 'machineconfiguration.openshift.io/release-image-version',
@@ -26,13 +26,13 @@ export const ConfigAnnotations = {
    */
   TemplateConfig: Annotations.TemplateConfig,
   /**
-   * On the same template: the time since when machines are replaced for that MachineConfig. A new time starts a new
-   * rollout to it. Only in mcm.
+   * On the template of a MachineDeployment: the start of the replacement for the rendered MachineConfig. A new time starts a
+   * new rollout. Only in mcm.
    */
   TemplateSince: 'machineconfiguration.openshift.io/config-replacement-since',
   /**
-   * On MachineDeployments: the pool that paused the deployment. A deployment that a user paused has no such
-   * annotation, and stays paused. Only in mcm.
+   * On MachineDeployments: the pool that paused the deployment. Without this annotation, a user paused the deployment, and
+   * it stays paused. Only in mcm.
    */
   PausedByPool: 'machineconfiguration.openshift.io/paused-by-pool',
   /**
@@ -55,7 +55,7 @@ export const ConfigAnnotations = {
   ScaleDownDisabledByUs: Annotations.ScaleDownDisabledByMCC,
   /** On pools: the number of nodes that get the target first. Only in mcm. */
   Canary: 'machineconfiguration.openshift.io/canary',
-  /** On pools: how long the canaries must be healthy before the other nodes follow, such as `30m`. Only in mcm. */
+  /** On pools: the time for which the canaries must be healthy before the other nodes are updated, such as `30m`. Only in mcm. */
   CanarySoak: 'machineconfiguration.openshift.io/canary-soak',
 } as const;
 
@@ -84,12 +84,12 @@ export const NodeAnnotations = {
   /** On a Node: copied from the ControllerConfig, for the daemon. */
   ControlPlaneTopology: 'machineconfiguration.openshift.io/controlPlaneTopology',
   /**
-   * On a Node, written by the machine-config-controller: the wanted certificates, as MachineConfig and hash. They
-   * need no rollout. Only in mcm.
+   * On a Node, written by the machine-config-controller: the certificates that the node must have, as MachineConfig and
+   * hash. Certificates need no rollout. Only in mcm.
    */
   DesiredCertificates: 'machineconfiguration.openshift.io/desired-certificates',
   /** On a Node, written by the daemon: the certificates on the disk. Only in mcm. */
   CurrentCertificates: 'machineconfiguration.openshift.io/current-certificates',
-  /** On a Node: the present action as a text for users, such as `Rebooting`. */
+  /** On a Node: the current action as a text for users, such as `Rebooting`. */
   PostConfigAction: 'machineconfiguration.openshift.io/post-config-action',
 } as const;

@@ -6,7 +6,7 @@ const SELECTS_ALL = {
   means: 'A selector of the pool is empty and would select everything. The controller ignores the pool.',
   help: 'Add `matchLabels` or `matchExpressions` to it.',
 } as const;
-const OPEN_UNTIL = 'To continue now, set the annotation `rollout.machine.sapcloud.io/open-until` of the pool.';
+const OPEN_UNTIL = 'To continue now, set the annotation `rollout.machine.sapcloud.io/open-until` on the pool.';
 const CLAIMED = {
   status: 'True',
   means: 'Several custom pools select the same nodes. None of them updates these nodes.',
@@ -91,11 +91,11 @@ export const POOL_CONDITIONS = {
     },
   },
   ImageBuildDegraded: {
-    means: 'A condition of the image builder of OpenShift, which does not run here.',
+    means: 'A condition for the image builder of OpenShift. mcm has no image builder.',
     reasons: {
       NoLayeredObjects: {
         status: 'False',
-        means: 'The controller cleared the condition, because nothing builds images.',
+        means: 'The controller cleared the condition, because mcm builds no images.',
       },
     },
   },
@@ -112,7 +112,7 @@ export const POOL_CONDITIONS = {
       Forbidden: {
         status: 'False',
         means:
-          'The template is not allowed, its strategy replaces no machine, or the controller has no permission to read it.',
+          'The controller must not use the reference: the template or the strategy is not allowed, or a permission is missing.',
         help: 'The message contains the cause and the fix.',
       },
       Ambiguous: {
@@ -228,7 +228,7 @@ export const TEMPLATE_CONDITIONS = {
       '': {
         status: 'True',
         means: 'The message names the template or the field. With `False`: no error.',
-        help: 'Correct it. Until then, no pool is rendered again.',
+        help: 'Correct the template or the field. Until then, the controller renders no pool.',
       },
     },
   },
@@ -263,7 +263,8 @@ export const NODE_CONFIG_CONDITIONS = {
     },
   },
   UnknownFields: {
-    means: 'Unknown fields of the object. Absent without unknown fields. The original does not have this condition.',
+    means:
+      'Unknown fields of the object. If there are none, the condition is absent. The original does not have this condition.',
     reasons: {
       Ignored: {
         status: 'True',

@@ -32,7 +32,7 @@ export const CONFIG_EVENTS = {
   OSImageURLOverridden: {
     on: POOL,
     type: 'Normal',
-    means: 'A MachineConfig overrides the operating system image of the ControllerConfig.',
+    means: 'A MachineConfig replaces the operating system image of the ControllerConfig.',
   },
   SetDesiredConfig: { on: POOL, type: 'Normal', means: 'The controller set the target for nodes.' },
   Updating: { on: POOL, type: 'Normal', means: 'The pool starts the update of its nodes to a target.' },
@@ -97,7 +97,7 @@ export const CONFIG_EVENTS = {
     type: 'Warning',
     means:
       'The controller deleted the pods in the message with their grace period, because the API server cannot evict them.',
-    help: 'The API server of the nodes has no eviction API. Serve `pods/eviction` of `policy/v1`.',
+    help: 'The target cluster has no eviction API. Enable `pods/eviction` of `policy/v1`.',
   },
   WritesForbidden: {
     on: POOL,
@@ -111,7 +111,7 @@ export const CONFIG_EVENTS = {
     on: POOL,
     type: 'Normal',
     means: 'The rollout waits for a window, for the end of a freeze, or for nodes that postpone it.',
-    help: 'To continue now, set the annotation `rollout.machine.sapcloud.io/open-until` of the pool.',
+    help: 'To continue now, set the annotation `rollout.machine.sapcloud.io/open-until` on the pool.',
   },
   RolloutHalted: {
     on: POOL,

@@ -17,9 +17,9 @@ const stores = (description: string, maxItems: number) =>
 /** Settings of the container runtime. */
 export const containerRuntimeConfigurationSchema = z
   .object({
-    pidsLimit: optional(int64('Processes of a container; at least 20.')),
+    pidsLimit: optional(int64('Maximum number of processes of a container; at least 20.')),
     logLevel: optional(text('`error`, `fatal`, `panic`, `warn`, `info`, `debug` or `trace`.')),
-    logSizeMax: optional(quantity('Largest log file; more than 8192.')),
+    logSizeMax: optional(quantity('Maximum size of a log file in bytes; more than 8192.')),
     overlaySize: optional(quantity('Largest container image.')),
     defaultRuntime: optional(text('`crun` or `runc`.')),
     additionalLayerStores: stores('Additional stores of layers.', 5),
@@ -39,8 +39,8 @@ const specSchema = z
   .meta({ description: 'Settings of the container runtime.' });
 
 const statusSchema = z
-  .object({ observedGeneration: observedGeneration(), conditions: conditions('State of the object.') })
-  .meta({ description: 'State of the object.' });
+  .object({ observedGeneration: observedGeneration(), conditions: conditions('Observed state of the object.') })
+  .meta({ description: 'Observed state of the object.' });
 
 /** Settings of the container runtimes of the selected pools. */
 export const containerRuntimeConfigSchema = crd(

@@ -13,7 +13,7 @@ export const kubeletConfigSpecSchema = z
     autoSizingReserved: optional(flag('Whether nodes compute the resources that they reserve for the system.')),
     logLevel: optional(int32('Verbosity of the kubelet, 0 to 10.')),
     tlsSecurityProfile: optional(
-      rawObject('TLS profile of the kubelet, which overrides that of the cluster.').nullable(),
+      rawObject('TLS profile of the kubelet. It takes precedence over the TLS profile of the cluster.').nullable(),
     ),
   })
   .meta({ description: 'Settings of the kubelet.' });
@@ -22,8 +22,8 @@ export const kubeletConfigSpecSchema = z
 export type KubeletConfigSpec = z.infer<typeof kubeletConfigSpecSchema>;
 
 const statusSchema = z
-  .object({ observedGeneration: observedGeneration(), conditions: conditions('State of the object.') })
-  .meta({ description: 'State of the object.' });
+  .object({ observedGeneration: observedGeneration(), conditions: conditions('Observed state of the object.') })
+  .meta({ description: 'Observed state of the object.' });
 
 /** Settings of the kubelets of the selected pools. */
 export const kubeletConfigSchema = crd(

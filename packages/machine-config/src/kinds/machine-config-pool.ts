@@ -120,8 +120,8 @@ const machineRefStatusSchema = z
     kind: knownText<'MachineDeployment' | 'MachineSet'>('Kind of the object.'),
     namespace: text('Namespace of the object.'),
     name: text('Name of the object.'),
-    machines: int32('Machines of the object.'),
-    nodes: int32('Machines that have a node.'),
+    machines: int32('Number of machines of the object.'),
+    nodes: int32('Number of machines that have a node.'),
     pending: int32('Those without.'),
   })
   .meta({ description: 'State of a reference of the pool.' });

@@ -12,9 +12,9 @@ export const machineConfigSpecSchema = z
     osImageURL: optional(text('Image of the operating system. Rendered MachineConfigs always have it.')),
     baseOSExtensionsContainerImage: optional(text('Image with the packages of OS extensions.')),
     config: optional(rawObject('An Ignition config of version 2.2 or 3.0 to 3.5, as JSON.')),
-    kernelArguments: list('Kernel arguments of the host, in order.'),
+    kernelArguments: list('Kernel arguments of the machine, in this order.'),
     extensions: list('OS extensions.'),
-    fips: optional(flag('Whether FIPS mode is enabled. A running machine cannot change it.')),
+    fips: optional(flag('Whether FIPS mode is enabled. A running machine cannot change this setting.')),
     kernelType: optional(text('`default`, `realtime` or `64k-pages`; empty means default.')),
   })
   .meta({ description: 'Configuration of a machine.' });
@@ -32,7 +32,7 @@ export const machineConfigSchema = crd(
   }),
   {
     description:
-      'A part of the configuration of the machines of a pool. A rendered MachineConfig is the whole configuration of a pool.',
+      'One part of the configuration of a pool. A rendered MachineConfig contains the whole configuration of a pool.',
   },
 );
 

@@ -15,7 +15,7 @@ export const objectReferenceSchema = crd(
     namespace: optional(text('Namespace of the object.')),
     uid: optional(text('UID of the object.')),
     resourceVersion: optional(text('Version of the object.')),
-    fieldPath: optional(text('Part of the object.')),
+    fieldPath: optional(text('Path of a field within the object.')),
   }),
   { 'x-kubernetes-map-type': 'atomic' },
 );

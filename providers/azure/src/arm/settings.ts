@@ -29,7 +29,7 @@ export const azureFlags = {
     placeholder: '<name>',
     default: '',
     oneOf: CLOUD_NAMES,
-    help: `default cloud of provider specs, one of ${CLOUD_NAMES.join(', ')}: its endpoint, login host and audience; default AzurePublic`,
+    help: `cloud of provider specs that name no cloud, one of ${CLOUD_NAMES.join(', ')}; default AzurePublic`,
   }),
   'resource-manager-endpoint': endpointFlag(
     'address of Resource Manager for provider specs without a cloud; also AZURE_RESOURCE_MANAGER_ENDPOINT',

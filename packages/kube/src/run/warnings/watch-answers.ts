@@ -38,12 +38,12 @@ export class AnswerWatcher {
     this.#warnings = warnings;
     this.#skew = meters.gauge({
       name: 'apiserver_clock_skew_seconds',
-      help: 'Minimum difference between the clock of the API server and the clock of this machine, from its last answer. Negative: it is behind',
+      help: 'Minimum difference between the clock of the API server and the clock of this machine, at the last response. Negative: the API server is behind',
       labels: ['cluster'],
     });
     this.#refusals = meters.counter({
       name: 'rest_client_forbidden_requests_total',
-      help: 'Requests that the roles of this process do not allow',
+      help: 'Requests that the API server rejected because a permission is missing',
       labels: ['cluster', 'verb', 'resource', 'group'],
     });
   }
