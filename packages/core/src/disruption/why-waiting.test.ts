@@ -29,6 +29,7 @@ test('the sentence about waiting machines is complete', () => {
 test('only waiting machines cause a pass when a machine should have joined', () => {
   const joining = machine('p', { phase: 'Pending', age: 1, loss: 'served' });
   expect(plan(0, 2, [joining]).lookAgainAt).toEqual(new Date(NOW.getTime() + 19 * 60_000));
+  expect(plan(0, 1, [joining]).lookAgainAt).toEqual(new Date(NOW.getTime() + 19 * 60_000));
   expect(plan(0, 0, [joining]).lookAgainAt).toBeUndefined();
 });
 

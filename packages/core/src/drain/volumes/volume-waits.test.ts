@@ -94,6 +94,7 @@ test('a volume that keeps the drain waiting is reported as long as it waits, wit
   expect(at(10 * SECOND, inUse).blockers).toMatchObject([
     { hint: expect.stringMatching(/^check the log of the kubelet/) },
   ]);
+  expect(at(10 * SECOND).lookAgainAt).toEqual(later(2 * MINUTE));
   expect(at(2 * MINUTE - 1).leftAttached).toEqual([]);
   const left = (attachment?: typeof inUse) => at(2 * MINUTE, attachment).leftAttached;
   const tell = { reason: 'VolumeStaysAttached', cause: 'volume pv-a' };
@@ -110,6 +111,23 @@ test('a volume that keeps the drain waiting is reported as long as it waits, wit
   ]);
   const early = { memory: NO_DRAIN_MEMORY, attachments: [attached('a')], detachTimeoutMs: 0 };
   expect(planDrain(look([], early), later(0)).leftAttached).toEqual([]);
+});
+
+test('a volume that stayed attached is reported, although other pods are left', () => {
+  const o = look([pod('web')], { memory: moving('a', { goneAt: later(0) }), attachments: [attached('a')] });
+  expect(planDrain(o, later(2 * MINUTE)).leftAttached).toMatchObject([
+    { text: 'volume pv-a of pod default/a is still attached after 2m0s' },
+  ]);
+});
+
+test('a volume of a pod that came back to the node is awaited from the last end of the pod', () => {
+  const twice = new Map([
+    ...moving('a', { goneAt: later(0) }).moves,
+    ...moving('b', { goneAt: later(2 * MINUTE), volumes: ['pv-a'] }).moves,
+  ]);
+  const memory = { ...NO_DRAIN_MEMORY, emptySince: later(2 * MINUTE), moves: twice };
+  const plan = planDrain(look([], { memory, attachments: [attached('a')] }), later(3 * MINUTE));
+  expect([plan.drained, plan.leftAttached]).toEqual([false, []]);
 });
 
 test('of a pod with two volumes only the one that is not attached elsewhere is reported', () => {

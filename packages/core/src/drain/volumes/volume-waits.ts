@@ -90,7 +90,8 @@ function leftBehind(o: DrainObservation, now: Date): readonly LeftBehind[] {
   return o.attachments
     .filter(({ volume }) => !used.has(volume))
     .map((attachment) => {
-      const move = moves.find(({ volumes }) => volumes.includes(attachment.volume));
+      // If a pod came back to the node and was evicted again, its last eviction counts.
+      const move = moves.findLast(({ volumes }) => volumes.includes(attachment.volume));
       const since = move?.goneAt ?? o.memory.emptySince ?? now;
       return { attachment, move, since, by: later(since, o.detachTimeoutMs) };
     });

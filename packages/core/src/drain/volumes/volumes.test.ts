@@ -75,6 +75,7 @@ test.each<[what: string, pods: readonly DrainPod[], change: Parameters<typeof lo
     {},
     ['b'],
   ],
+  ['a pod without own volumes takes no turn', [pod('x', { priority: 9 }), withVolume('a')], {}, ['x', 'a']],
   [
     'a terminating pod takes no turn',
     [withVolume('a', { dueAt: later(MINUTE), priority: 9 }), withVolume('b')],
@@ -124,6 +125,7 @@ const bare = (name: string): DrainPod => withVolume(name, { ownerKind: undefined
 
 test.each<[what: string, pods: readonly DrainPod[], change: ReturnType<typeof wide>, names: string[]]>([
   ['a driver without a limit', three, wide({}), ['a', 'b', 'c']],
+  ['a pod whose move has begun takes one place', three, wide({}, moveOf('a')), ['a', 'b', 'c']],
   ['room for all', three, wide({ csi: 3 }), ['a', 'b', 'c']],
   ['room for two', three, wide({ csi: 2 }), ['a', 'b']],
   ['no room: one pod may always move', three, wide({ csi: 0 }), ['a']],

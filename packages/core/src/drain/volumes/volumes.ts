@@ -1,4 +1,5 @@
 import { withoutUndefined } from '@mcm/kube';
+import { compareText } from '../../values/integers.ts';
 import type { DrainMemory, DrainObservation, DrainPod, VolumeMove } from '../model/observation.ts';
 import { verdictOf } from '../model/pod-filters.ts';
 import { windowSize } from './volume-window.ts';
@@ -84,7 +85,7 @@ export const beginMove = (pod: DrainPod): VolumeMove | undefined =>
 
 /** Sorts by descending priority, then by name, so that every pass has the same order. */
 export const byPriority = (a: DrainPod, b: DrainPod): number =>
-  b.priority - a.priority || (`${a.namespace}/${a.name}` < `${b.namespace}/${b.name}` ? -1 : 1);
+  b.priority - a.priority || compareText(`${a.namespace}/${a.name}`, `${b.namespace}/${b.name}`);
 
 /**
  * Returns true if a pod may be evicted now. Pods that share or have no volumes always may. The others wait until the volumes

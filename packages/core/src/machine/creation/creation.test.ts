@@ -92,6 +92,15 @@ test.each<[row: string, observation: MachineObservation, does: string]>([
   ],
   ['S-C9 the lookup finds the VM: Pending', see(recorded(looping), { calls: ok('status') }), 'Pending'],
   [
+    'the lookup finds the VM and cannot confirm that it is initialized',
+    see(recorded(looping), {
+      calls: {
+        last: { kind: 'status', at: NOON, outcome: { ok: true, incomplete: true }, failures: 0, inputs: 'i' },
+      },
+    }),
+    'call initialize',
+  ],
+  [
     'S-C17 the lookup finds no VM: Pending anyway, and no second VM',
     see(recorded(looping), { calls: failed('status', 'NotFound') }),
     'Pending',
@@ -285,10 +294,17 @@ test.each<[what: string, code: MachineCode | undefined, minutes: number, does: s
   ['not deleted, for the time of a retry', 'Unavailable', 5 / 60, 'call delete'],
 ])('the new VM of an existing Node name that is %s', (_what, code, minutes, does) => {
   const calls: CallMemory = code ? { ...failed('delete', code), created } : ok('delete');
-  const o = see(machine(), { calls, nodeOfCreated: node() });
+  const status: MachineStatus = { ...looping, lastOperation: { description: 'VM using old node obj' } };
+  const o = see(machine({ status }), { calls, nodeOfCreated: node() });
   const plan = planCreation(o, new Date(at(minutes)));
   expect(verb(plan.actions)).toBe(does);
   if (does === 'wait') expect(plan.next).toEqual({ kind: 'waitUntil', instant: new Date(NOON.getTime() + 5_000) });
+});
+
+test.each(['status', 'create'] as const)('the VM that %s returned is recorded', (kind) => {
+  expect(planCreation(see(machine(), { calls: ok(kind) }), NOON).actions).toEqual([
+    { do: 'record', instance: created },
+  ]);
 });
 
 test('a missing label and priority are recorded without another lookup', () => {
@@ -317,6 +333,7 @@ const hooked = (timeout: string, status?: MachineStatus): Machine =>
 test.each<[what: string, minutes: number, timeout: string, until: number | undefined, phase: string]>([
   ['until the timeout of the hook', 1, '10m', 10, 'undefined'],
   ['until the creation timeout, which is earlier', 1, '60m', 20, 'undefined'],
+  ['until the creation timeout, although the hook is late', 11, '10m', 20, 'undefined'],
   ['still at the creation timeout', 20, '60m', 20, 'undefined'],
   ['after the creation timeout as a Failed machine', 21, '60m', 60, 'Failed'],
   ['then only for the hook', 61, '60m', undefined, 'Failed'],
@@ -381,6 +398,9 @@ test.each<[what: string, calls: CallMemory, message: string]>([
   expect(action).toMatchObject({
     status: { lastOperation: { errorCode: 'ResourceExhausted', description: expect.stringContaining(`[${message}]`) } },
   });
+  const status = action?.do === 'writeStatus' ? action.status : {};
+  const plan = planCreation(see(machine({ status }), { calls, shortage: shortUntil(3) }), NOON);
+  expect(plan).toMatchObject({ actions: [], next: { instant: inMinutes(3) }, awaitsCapacity: true });
 });
 
 describe('a machine with several offerings', () => {
@@ -590,7 +610,7 @@ test('Pending has an active timeout; Available without nodes has none [S-C9]', (
 });
 
 test.each<[what: string, calls: CallMemory]>([
-  ['the lookup', ok('status')],
+  ['the lookup', { last: ok('status').last } as CallMemory],
   [
     'create, after initialize returned none',
     { ...ok('create'), last: { kind: 'initialize', at: NOON, outcome: { ok: true }, failures: 0, inputs: 'i' } },

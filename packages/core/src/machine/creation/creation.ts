@@ -3,6 +3,7 @@ import { controllerOf, type Node } from '@mcm/kube';
 import type { Address, Instance } from '../../driver/contract/driver.ts';
 import type { MachineError } from '../../driver/contract/errors.ts';
 import { pointsTo, sameInstance } from '../../node/instance.ts';
+import { compareText } from '../../values/integers.ts';
 import { after, millis } from '../../values/timestamps.ts';
 import { planHooks, withEvent } from '../hooks/hooks.ts';
 import type { CallOutcome, FailedCall, MachineObservation, RunningCall, SettledCall } from '../model/observation.ts';
@@ -62,7 +63,7 @@ function planVm(o: MachineObservation, now: Date): Plan {
   // The owner will replace this machine, so a new VM would be deleted at once. The original creates one.
   if (failed && controllerOf(o.machine)) return wait('a Failed machine gets no VM');
   const { last, created } = o.calls;
-  if (last?.kind === 'delete' && created) return planDiscard(o, last, now);
+  if (last?.kind === 'delete' && created) return planDiscard(o, last, created, now);
   if (last?.kind !== 'create') {
     const none = act('the machine has no VM yet', { do: 'call', call: 'create' });
     return planAdoption(o, failed, now) ?? planCreateHooks(o, now) ?? planCapacity(o, now) ?? none;
@@ -141,7 +142,7 @@ function isStale(node: Node | undefined, created: Instance, { machine }: Machine
 const STALE_NODE = 'VM using old node obj';
 
 /** Waits for the deletion of a new VM because its Node name is already in use, then marks the machine as Failed. */
-function planDiscard(o: MachineObservation, last: SettledCall, now: Date): Plan {
+function planDiscard(o: MachineObservation, last: SettledCall, { nodeName }: Instance, now: Date): Plan {
   const { outcome } = last;
   if (!outcome.ok && outcome.error.code !== 'NotFound') {
     const retryAt = after(
@@ -156,7 +157,7 @@ function planDiscard(o: MachineObservation, last: SettledCall, now: Date): Plan 
   const event = {
     type: 'Warning' as const,
     reason: 'StaleNode' as const,
-    message: `The new VM was deleted because Node ${o.nodeOfCreated?.metadata.name ?? ''} with its name belongs to an earlier VM`,
+    message: `The new VM was deleted because Node ${nodeName} with its name belongs to an earlier VM`,
   };
   const status = withPhase(o.machine.status, { phase: 'Failed' }, operation, now);
   return act('the Node name of the VM is in use', { do: 'writeStatus', status, event });
@@ -343,5 +344,5 @@ export function mergeAddresses(known: readonly NodeAddress[], instance: Instance
   for (const { type, address } of [...known, ...(instance?.addresses ?? []), ...hostname]) {
     all.set(`${type}${address}`, { type: type as NodeAddress['type'], address });
   }
-  return [...all.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, address]) => address);
+  return [...all.entries()].sort(([a], [b]) => compareText(a, b)).map(([, address]) => address);
 }

@@ -62,6 +62,11 @@ test('the note is written once, after a refusal, for a machine without a VM', ()
     annotations: { [Annotations.NoCreateCall]: 'true' },
   });
   expect(planNote(born({}, { calls: failed(true), inherited: false }))).toEqual(note);
+  const error = new MachineError('PermissionDenied', 'no');
+  const refused: CallMemory = {
+    last: { kind: 'create', at: NOON, outcome: { ok: false, error }, failures: 1, inputs: 'i' },
+  };
+  expect(planNote(born({}, { calls: refused, inherited: false }))).toEqual(note);
   expect(planNote(born({}, { calls: failed(false), inherited: false }))).toBeUndefined();
   expect(planNote(born({}, { calls: failed(true), inherited: true }))).toBeUndefined();
   expect(planNote(born({ metadata: NOTE }, { calls: failed(true), inherited: false }))).toBeUndefined();
