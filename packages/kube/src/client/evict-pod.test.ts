@@ -69,6 +69,12 @@ describe('the API server has the eviction API', () => {
 
   test.each([
     ['a webhook denies it', DENIED, 400],
+    ['a webhook denies it with 404', status(404, 'NotFound', 'admission webhook "g" denied the request: no'), 404],
+    [
+      'a webhook denies it with 404 and a name',
+      status(404, 'NotFound', 'admission webhook "g" denied the request: no', { name: 'web' }),
+      404,
+    ],
     ['a budget forbids it', status(429, 'TooManyRequests', 'Cannot evict pod'), 429],
     ['permission is missing', status(403, 'Forbidden', 'pods "web" is forbidden'), 403],
     ['the server fails', status(500, 'InternalError', 'oops'), 500],

@@ -1,5 +1,5 @@
 import type { KubeClient } from '../contract/client.ts';
-import { isNotFound, KubeError } from '../contract/errors.ts';
+import { isDenied, isNotFound, KubeError } from '../contract/errors.ts';
 import { pods } from '../types/core.ts';
 
 /** Identifies a pod by its UID, so that a later pod of the same name is not evicted. */
@@ -20,9 +20,6 @@ export type Eviction = 'asked' | 'gone' | 'deleted' | 'kept';
 
 /** The API version of Kubernetes 1.22 and later, and the one before it. */
 const VERSIONS = ['policy/v1', 'policy/v1beta1'] as const;
-
-/** If a webhook refuses an eviction without a code, the API server answers 400. */
-const isDenied = ({ message }: KubeError): boolean => message.includes('denied the request');
 
 /**
  * If an API server answers 404 for a missing object, the answer contains its name. It does not if the path is not served.

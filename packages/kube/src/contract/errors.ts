@@ -40,14 +40,20 @@ export class KubeError extends Error {
 
 const hasCode = (error: unknown, code: number): error is KubeError => error instanceof KubeError && error.code === code;
 
+/** Returns true if a webhook denied the request. It chooses the code, so the code does not describe the object. */
+export const isDenied = ({ message }: KubeError): boolean => message.includes('denied the request');
+
+/** Returns true if the code describes the object. */
+const describes = (error: unknown, code: number): error is KubeError => hasCode(error, code) && !isDenied(error);
+
 /** Returns true if the object does not exist (404). */
-export const isNotFound = (error: unknown): error is KubeError => hasCode(error, 404);
+export const isNotFound = (error: unknown): error is KubeError => describes(error, 404);
 /** Returns true if an object of this name already exists (409). */
 export const isAlreadyExists = (error: unknown): error is KubeError =>
-  hasCode(error, 409) && error.reason === 'AlreadyExists';
+  describes(error, 409) && error.reason === 'AlreadyExists';
 /** Returns true if the object was changed after it was read (409). */
 export const isConflict = (error: unknown): error is KubeError =>
-  hasCode(error, 409) && error.reason !== 'AlreadyExists';
+  describes(error, 409) && error.reason !== 'AlreadyExists';
 /** Returns true if the requested resource version is too old (410). The caller must list again. */
 export const isGone = (error: unknown): error is KubeError => hasCode(error, 410);
 /** Returns true if the API server refused the content of the object (422). */
