@@ -1,6 +1,6 @@
 import { startControlPlane } from '@mcm/control-plane';
 
-const plane = await startControlPlane(); // in process: no socket, nothing on disk
+const plane = await startControlPlane(); // in this process: opens no socket, writes no file
 const answer = await plane.fetch(
   new Request('https://plane/api/v1/namespaces/default/configmaps', {
     method: 'POST',
