@@ -1,8 +1,9 @@
 import { Annotations, Labels } from '@mcm/api';
 import { expect, test } from 'vitest';
+import type { Journal } from '../../journal/journal.ts';
 import { at, condition, hc, machine, NOON, node } from '../../machine/testing.ts';
 import type { Listing } from './listings.ts';
-import { claims, keepsOrphanNode, type NodeEvidence } from './orphan-nodes.ts';
+import { claims, decideOrphanNode, keepsOrphanNode, type NodeEvidence } from './orphan-nodes.ts';
 
 const minute = 60_000;
 const CLASS = 'test/small';
@@ -91,6 +92,49 @@ test.each<[what: string, parts: Parameters<typeof machine>[0], claimed: boolean]
 ])('a machine claims a Node by %s', (_what, parts, claimed) => {
   expect(claims(machine(parts), orphan())).toBe(claimed);
 });
+
+test.each<[what: string, change: Partial<NodeEvidence>, kept: object | undefined, because: string, actions: string[]]>([
+  ['an orphan', {}, undefined, 'no machine and no VM belongs to it', ['delete after a check']],
+  [
+    'a Node that is kept',
+    { firstSeen: undefined },
+    { because: 'it was not in this state for long enough', passing: true },
+    'it was not in this state for long enough',
+    [],
+  ],
+])(
+  'the journal gets the decision and only the VMs that may be its own: %s',
+  (_what, change, kept, because, actions) => {
+    const own = { providerId: 'aws:///eu-west-1/i-9', machineName: 'machine-0' };
+    const same = { providerId: 'aws:///eu-west-1a/i-1', machineName: 'renamed' };
+    const other = { providerId: 'aws:///eu-west-1/i-2', machineName: 'machine-1' };
+    const records: object[] = [];
+    const journal = { record: (entry: object) => ({ ended: () => records.push(entry) }) } as unknown as Journal;
+    const given = evidence({ listings: new Map([[CLASS, listed(-1, other)]]), ...change });
+    expect(decideOrphanNode(journal, orphan(), NOON, given)).toEqual(kept);
+    expect(decideOrphanNode(undefined, orphan(), NOON, given)).toEqual(kept);
+    const input = { ...given, node: orphan(), listings: new Map([[CLASS, listed(-1)]]) };
+    const subject = { kind: 'Node', name: 'fakeNode-0', uid: 'uid-fakeNode-0' };
+    const decision = { orphan: kept === undefined, kept };
+    expect(records).toEqual([
+      { kind: 'orphannode', subject: expect.objectContaining(subject), at: NOON, input, decision, because, actions },
+    ]);
+    const several = new Map([
+      [CLASS, listed(-1, own, other, same)],
+      ['test/b', undefined],
+    ]);
+    decideOrphanNode(journal, orphan(), NOON, evidence({ ...change, listings: several }));
+    expect(records.at(-1)).toMatchObject({
+      input: {
+        listings: new Map([
+          [CLASS, listed(-1, own, same)],
+          ['test/b', undefined],
+        ]),
+      },
+      decision: { orphan: false },
+    });
+  },
+);
 
 test('a Node that is kept only for a time needs no event', () => {
   const kept = (n: ReturnType<typeof node>, change: Partial<NodeEvidence>) =>

@@ -104,11 +104,21 @@ test.each<[row: string, metadata: object, age: number, owners: number, patch: ob
     1,
     { metadata: { annotations: { [Annotations.NotManagedByMCM]: null } } },
   ],
+  ['not marked, one machine', held, 21, 1, undefined],
+  [
+    'marked, and its finalizer is left from a failed write',
+    { ...marked, ...held },
+    21,
+    0,
+    { metadata: { annotations: undefined, finalizers: [] } },
+  ],
   ['S-O15 two machines', marked, 21, 2, undefined],
   ['Z-08 already marked', marked, 21, 0, undefined],
 ])('%s', (_row, metadata, age, owners, patch) => {
   const n = node({ metadata: { ...metadata, creationTimestamp: at(-age) } });
   expect(planNodeMark(n, owners, NOON, 20 * minute)).toEqual(patch);
+  const { creationTimestamp: _, ...ageless } = n.metadata;
+  if (owners === 0) expect(planNodeMark({ ...n, metadata: ageless as never }, 0, NOON, 20 * minute)).toBeUndefined();
 });
 
 test('a deletion, and a cloud that finds several VMs, start a search for orphans of the class [Z-10]', () => {

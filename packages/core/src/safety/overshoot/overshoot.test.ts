@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { deployment, set } from '../../set/test-objects.ts';
-import { decideSet, thresholds } from './overshoot-rules.ts';
+import { decideSet, planOvershoot, thresholds } from './overshoot-rules.ts';
 
 const options = { safetyUp: 2, safetyDown: 1 };
 const rolling = (replicas: number, maxSurge: number | string) =>
@@ -35,6 +35,26 @@ describe('thresholds', () => {
   });
 });
 
+test('without replicas the numbers are those of zero replicas', () => {
+  const { replicas: _, ...template } = set('ms', 3).spec;
+  const bare = { ...set('ms', 3), spec: template } as ReturnType<typeof set>;
+  const { replicas: __, ...owned } = deployment(3).spec;
+  const owner = { ...deployment(3), spec: { ...owned, strategy: { type: 'Recreate' } } } as ReturnType<
+    typeof deployment
+  >;
+  expect([thresholds(bare, undefined, options), thresholds(bare, owner, options)]).toEqual([
+    { upper: 2, lower: 1 },
+    { upper: 2, lower: 1 },
+  ]);
+});
+
+test('a plan contains the decision and the numbers that were compared', () => {
+  expect(planOvershoot({ set: set('ms', 3), machines: 8, ...options })).toEqual({
+    verdict: 'freeze',
+    limits: { upper: 8, lower: 7 },
+  });
+});
+
 describe('decisions', () => {
   const limits = { upper: 8, lower: 7 };
   const complete = {
@@ -49,6 +69,8 @@ describe('decisions', () => {
     ['already frozen', complete, 9, 'leave'],
     ['a partial freeze is completed', set('ms', 3, frozen), 9, 'freeze'],
     ['F-01 the number has decreased', complete, 7, 'thaw'],
+    ['a label without the condition is a freeze too', set('ms', 3, frozen), 7, 'thaw'],
+    ['a condition without the label is completed', { ...complete, metadata: set('ms', 3).metadata }, 9, 'freeze'],
     [
       'F-10 the condition without the label is a freeze too',
       { ...complete, metadata: { ...complete.metadata, labels: {} } },
