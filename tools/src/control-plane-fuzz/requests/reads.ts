@@ -235,7 +235,8 @@ export const oddVerb = ({ draw }: Source, kind: Kind): readonly Step[] => {
     `POST ${path}/status`,
     `DELETE ${path}/scale`,
     `PUT ${path}/bogus`,
-    `GET ${collection}/`,
+    // Without its query, this list would contain the objects of other cases, and those that the servers create at their start.
+    target(`GET ${collection}/`, own(kind)),
     `GET ${path}/`,
   ]);
   const isWrite = /^(POST|PUT|PATCH) /.test(request);
