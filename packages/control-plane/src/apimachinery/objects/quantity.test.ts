@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { canonicalQuantity, parseQuantity } from './quantity.ts';
+import { canonicalQuantity, parseQuantity, quantityMilli, quantityValue } from './quantity.ts';
 
 describe('quantities', () => {
   test.each([
@@ -24,6 +24,22 @@ describe('quantities', () => {
 
   test.each(['', 'abc', '1Gb', '1 Gi', '--1', '1.2.3', '1e', 'Ki'])('%j is not a quantity', (given) => {
     expect(canonicalQuantity(given)).toBeUndefined();
+  });
+
+  test.each([
+    ['1500m', 2n, 1500n],
+    ['-1500m', -2n, -1500n],
+    ['0.0001', 1n, 1n],
+    ['1e19', 0n, 0n],
+    ['10E', 0n, 0n],
+    ['9223372036854775807', 2n ** 63n - 1n, -1000n],
+    ['9223372036854775808', -(2n ** 63n), 0n],
+    ['12345678901234567890', -6101065172474983726n, BigInt.asIntN(64, 12345678901234567890000n)],
+    ['16Ei', 2n ** 63n - 1n, -1000n],
+    ['1Gi', 2n ** 30n, 1000n * 2n ** 30n],
+  ])('%s has the value %d and %d thousandths, as in Go', (given, value, milli) => {
+    expect(quantityValue(given)).toBe(value);
+    expect(quantityMilli(given)).toBe(milli);
   });
 
   test('the canonical form has the same value, and is its own canonical form', () => {

@@ -23,6 +23,15 @@ function divideUp(value: bigint, by: bigint): bigint {
   return value % by === 0n ? quotient : quotient + 1n;
 }
 
+/** The largest binary quantity. Larger ones become this one. */
+const MOST_BINARY = (2n ** 63n - 1n) * NANO;
+
+/** Whether a suffix is an exponent such as `e3`, and not the `E` of exa. */
+const isExponent = (suffix: string): boolean => /^[eE][+-]?\d/.test(suffix);
+
+/** The power of ten that a decimal suffix means. */
+const powerOf = (suffix: string): number => (isExponent(suffix) ? Number(suffix.slice(1)) : (DECIMAL[suffix] ?? 0));
+
 /** Reads a quantity such as `100m`, `1.5Gi` or `1e3`; undefined if it is invalid. */
 export function parseQuantity(text: string): Quantity | undefined {
   const match = PATTERN.exec(text);
@@ -36,11 +45,11 @@ export function parseQuantity(text: string): Quantity | undefined {
   if (suffix.endsWith('i')) {
     format = 'binary';
     nanos = divideUp(scaled * 1024n ** BigInt(BINARY.indexOf(suffix) + 1), unit);
+    if (nanos > MOST_BINARY) nanos = MOST_BINARY;
   } else {
-    const exponential = /^[eE][+-]?\d/.test(suffix);
-    const exponent = exponential ? Number(suffix.slice(1)) : (DECIMAL[suffix] ?? 0);
+    const exponent = powerOf(suffix);
     if (Math.abs(exponent) > 100) return undefined;
-    format = exponential ? 'exponent' : 'decimal';
+    format = isExponent(suffix) ? 'exponent' : 'decimal';
     nanos =
       exponent >= 0
         ? divideUp(scaled * 10n ** BigInt(exponent), unit)
@@ -94,12 +103,50 @@ export function canonicalQuantity(text: string): string | undefined {
 export const quantityNanos = (text: unknown): bigint =>
   (typeof text === 'number' || typeof text === 'string' ? parseQuantity(String(text))?.nanos : undefined) ?? 0n;
 
-/** A quantity as a 64-bit integer: rounded up, with the overflow of Go (`Quantity.Value`). */
-export function quantityValue(text: unknown): bigint {
-  const nanos = quantityNanos(text);
-  const whole = nanos / NANO + (nanos > 0n && nanos % NANO !== 0n ? 1n : 0n);
-  return BigInt.asIntN(64, whole);
+/** The maximum number of digits of a quantity that Go stores as a 64-bit integer with a power of ten. */
+const SMALL_DIGITS = 18;
+
+/** A quantity that Go stores as a 64-bit integer with a power of ten; undefined if Go stores it as a long decimal. */
+function smallOf(text: string): { readonly value: bigint; readonly power: number } | undefined {
+  const [, sign = '', digits = '0', suffix = ''] = PATTERN.exec(text) ?? [];
+  const [given = '', fraction = ''] = digits.split('.');
+  const whole = given.replace(/^0+/, '') || '0';
+  const value = BigInt(`${sign === '-' ? '-' : ''}${whole}${fraction}`);
+  if (suffix.endsWith('i')) {
+    const bits = 10 * (BINARY.indexOf(suffix) + 1);
+    const fits = fraction === '' && whole.length + Math.trunc((bits * 3) / 10) <= 14;
+    return fits ? { value: value << BigInt(bits), power: 0 } : undefined;
+  }
+  const power = powerOf(suffix) - fraction.length;
+  return whole.length + fraction.length <= SMALL_DIGITS && power >= -9 ? { value, power } : undefined;
 }
+
+/**
+ * A quantity as a 64-bit integer of units of `10^-digits`, rounded up, as Go computes it (`Quantity.ScaledValue`): a small
+ * quantity that overflows is 0, and a long decimal loses its upper bits.
+ */
+function scaledValue(amount: unknown, digits: number): bigint {
+  const small = smallOf(String(amount));
+  if (small === undefined) {
+    const nanos = quantityNanos(amount);
+    const unit = 10n ** BigInt(9 - digits);
+    const value = nanos < 2n ** 63n - 1n ? BigInt.asIntN(64, nanos) : nanos;
+    return BigInt.asIntN(64, divideUp(value, unit));
+  }
+  const power = small.power + digits;
+  if (power >= 0) {
+    const value = small.value * 10n ** BigInt(power);
+    return BigInt.asIntN(64, value) === value ? value : 0n;
+  }
+  const unit = 10n ** BigInt(-power);
+  return small.value < 0n ? -divideUp(-small.value, unit) : divideUp(small.value, unit);
+}
+
+/** A quantity as a 64-bit integer (`Quantity.Value`). */
+export const quantityValue = (amount: unknown): bigint => scaledValue(amount, 0);
+
+/** A quantity in thousandths as a 64-bit integer (`Quantity.MilliValue`). */
+export const quantityMilli = (amount: unknown): bigint => scaledValue(amount, 3);
 
 const MICRO = 1_000_000n;
 

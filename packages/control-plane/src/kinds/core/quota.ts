@@ -3,7 +3,7 @@ import { qualifiedNameProblems } from '../../apimachinery/errors/names.ts';
 import { given } from '../../apimachinery/objects/empties.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { isPlain, items, look, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
-import { quantityNanos, roundAmounts } from '../../apimachinery/objects/quantity.ts';
+import { quantityMilli, quantityNanos, quantityValue, roundAmounts } from '../../apimachinery/objects/quantity.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { strategy, withStatus } from '../base/strategy.ts';
 import { internalForm } from '../internal/form.ts';
@@ -53,9 +53,8 @@ function amounts(findings: Findings, hard: Plain, at: string): void {
       findings.invalid(field, name, 'must be a standard resource type or fully qualified');
       findings.invalid(field, name, 'must be a standard resource for quota');
     }
-    const nanos = quantityNanos(amount);
-    if (nanos < 0n) findings.invalid(field, amount, NOT_NEGATIVE);
-    if ((isWhole(name) || isObjectCount(name)) && !isInteger(nanos)) {
+    if (quantityNanos(amount) < 0n) findings.invalid(field, amount, NOT_NEGATIVE);
+    if ((isWhole(name) || isObjectCount(name)) && !isInteger(amount)) {
       findings.invalid(field, amount, 'must be an integer');
     }
   }
@@ -233,21 +232,28 @@ function rangeOf(findings: Findings, name: string, range: Range, at: string): vo
   if (above(request, standard)) {
     tell('defaultRequest', request, `default request value ${request} is greater than default limit value ${standard}`);
   }
-  if (above(min, standard)) tell('default', standard, `min value ${min} is greater than default value ${standard}`);
+  if (above(min, standard)) tell('default', min, `min value ${min} is greater than default value ${standard}`);
   if (above(standard, max)) {
-    tell('default', standard, `default value ${standard} is greater than max value ${max}`);
+    tell('default', max, `default value ${standard} is greater than max value ${max}`);
   }
   const ratio = range.ratio[name];
   if (ratio !== undefined && quantityNanos(ratio) < NANO) {
     tell('maxLimitRequestRatio', ratio, `ratio ${ratio} is less than 1`);
   }
-  if (ratio !== undefined && min !== undefined && max !== undefined && quantityNanos(min) > 0n) {
-    const most = Number(quantityNanos(max)) / Number(quantityNanos(min));
-    if (Number(quantityNanos(ratio)) / Number(NANO) > most) {
-      tell('maxLimitRequestRatio', ratio, `ratio ${ratio} is greater than max/min = ${most.toFixed(6)}`);
+  if (ratio !== undefined && min !== undefined && max !== undefined) {
+    // Small amounts are compared in thousandths.
+    const areSmall = [ratio, min, max].every((amount) => quantityValue(amount) < MOST_MILLI);
+    const valueOf = (amount: unknown): number => Number(areSmall ? quantityMilli(amount) : quantityValue(amount));
+    const most = valueOf(max) / valueOf(min);
+    if (valueOf(ratio) / (areSmall ? 1000 : 1) > most) {
+      const shown = Number.isFinite(most) ? most.toFixed(6) : '-Inf';
+      tell('maxLimitRequestRatio', ratio, `ratio ${ratio} is greater than max/min = ${shown}`);
     }
   }
 }
+
+/** The largest amount in thousandths that has 64 bits. */
+const MOST_MILLI = (2n ** 63n - 1n) / 1000n;
 
 /** Validates a limit range (`ValidateLimitRange`). */
 export function limitRangeCauses(object: ApiObject): StatusCause[] {

@@ -1,11 +1,9 @@
 import { type Findings, NOT_NEGATIVE } from '../../../apimachinery/errors/findings.ts';
 import { labelProblems, qualifiedNameProblems, subdomainProblems } from '../../../apimachinery/errors/names.ts';
 import { items, look, type Plain, text } from '../../../apimachinery/objects/plain.ts';
-import { quantityNanos } from '../../../apimachinery/objects/quantity.ts';
+import { quantityMilli, quantityNanos } from '../../../apimachinery/objects/quantity.ts';
 
-const MILLI = 1_000_000n;
 const NANO = 1_000_000_000n;
-const MOST_MILLI = 2n ** 63n - 1n;
 const STANDARD = new Set([
   'cpu',
   'memory',
@@ -54,17 +52,13 @@ const mayOvercommit = (name: string): boolean => isNative(name) && !isHugePages(
 
 export const isWhole = (name: string): boolean => COUNTED.has(name) || isExtended(name);
 
-/** Whether the server accepts an amount as an integer. It computes in thousandths, rounds up, and supports 64 bits. */
-export function isInteger(nanos: bigint): boolean {
-  const milli = nanos / MILLI + (nanos > 0n && nanos % MILLI !== 0n ? 1n : 0n);
-  return (milli > MOST_MILLI ? MOST_MILLI : milli) % 1000n === 0n;
-}
+/** Whether the server accepts an amount as an integer. It computes in thousandths with 64 bits. */
+export const isInteger = (amount: unknown): boolean => quantityMilli(amount) % 1000n === 0n;
 
 /** Validates an amount. It must not be negative. For extended resources, it must be an integer. */
 export function amountFindings(findings: Findings, name: string, amount: unknown, at: string): void {
-  const nanos = quantityNanos(amount);
-  if (nanos < 0n) findings.invalid(at, amount, NOT_NEGATIVE);
-  if (isWhole(name) && !isInteger(nanos)) findings.invalid(at, amount, 'must be an integer');
+  if (quantityNanos(amount) < 0n) findings.invalid(at, amount, NOT_NEGATIVE);
+  if (isWhole(name) && !isInteger(amount)) findings.invalid(at, amount, 'must be an integer');
 }
 
 /** Validates the name of a resource. Returns false if it is invalid. */
