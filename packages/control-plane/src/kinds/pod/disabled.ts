@@ -9,6 +9,7 @@ const DISABLED_SOURCES = ['clusterTrustBundle', 'podCertificate'];
 
 /** Removes fields whose feature is disabled by default. The real server does the same. */
 function dropDisabled(spec: Plain): void {
+  delete spec.schedulingGroup;
   for (const list of ['initContainers', 'containers', 'ephemeralContainers']) {
     for (const container of items(spec, list)) {
       const lifecycle = look(container, 'lifecycle');

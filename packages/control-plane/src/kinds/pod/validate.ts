@@ -15,6 +15,7 @@ import {
   mainContainerFindings,
 } from './rules/containers.ts';
 import { fileVolumeFindings } from './rules/files.ts';
+import { hostNameFindings, hostProcessFindings, hostUsersFindings, systemFindings } from './rules/host.ts';
 import { podResourceFindings } from './rules/pod-resources.ts';
 import { amountFindings, podClaimFindings, resourceNameFindings } from './rules/resources.ts';
 import { affinityFindings, spreadFindings, tolerationFindings } from './rules/scheduling.ts';
@@ -189,36 +190,7 @@ function restFindings(findings: Findings, spec: Plain, path: string): void {
     resourceNameFindings(findings, name, at);
     amountFindings(findings, name, amount, at);
   }
-  if (!isPlain(spec.os)) return;
-  const os = text(spec.os, 'name');
-  if (os === '') findings.required(`${path}.os.name`);
-  else findings.oneOf(`${path}.os`, os, ['linux', 'windows']);
-  if (os === 'windows') windowsFindings(findings, spec, path);
-}
-
-/** Checks that a Windows pod has no fields that are valid only on Linux. */
-function windowsFindings(findings: Findings, spec: Plain, path: string): void {
-  const why = 'cannot be set for a windows pod';
-  for (const field of ['hostPID', 'hostIPC', 'shareProcessNamespace']) {
-    if (spec[field] === true) findings.forbidden(`${path}.securityContext.${field}`, why);
-  }
-  const linuxOnly = [
-    'appArmorProfile',
-    'seLinuxOptions',
-    'seccompProfile',
-    'fsGroup',
-    'fsGroupChangePolicy',
-    'sysctls',
-    'runAsUser',
-    'runAsGroup',
-    'supplementalGroups',
-    'supplementalGroupsPolicy',
-  ];
-  for (const field of linuxOnly) {
-    if (look(spec, 'securityContext')[field] !== undefined) {
-      findings.forbidden(`${path}.securityContext.${field}`, why);
-    }
-  }
+  systemFindings(findings, spec, path);
 }
 
 /** The errors of the spec of a pod (`ValidatePodSpec`), in the order of the real server. */
@@ -253,6 +225,9 @@ export function podSpecCauses(spec: Plain, path: string, podName = ''): StatusCa
   dnsFindings(findings, spec, path);
   gateFindings(findings, spec, path);
   spreadFindings(findings, spec, `${path}.topologySpreadConstraints`);
+  hostProcessFindings(findings, spec, path);
+  hostUsersFindings(findings, spec, path);
+  hostNameFindings(findings, spec, path);
   restFindings(findings, spec, path);
   fileVolumeFindings(findings, spec, path);
   return findings.causes;

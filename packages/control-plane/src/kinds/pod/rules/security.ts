@@ -2,6 +2,7 @@ import type { Findings } from '../../../apimachinery/errors/findings.ts';
 import { isPlain, items, type Plain, strings, text } from '../../../apimachinery/objects/plain.ts';
 import { descendingPathProblems, userIdProblems } from '../../base/formats.ts';
 import { internalForm } from '../../internal/form.ts';
+import { windowsOptionsFindings } from './host.ts';
 
 const PROFILES = ['Localhost', 'RuntimeDefault', 'Unconfined'];
 const SYSCTL = /^([a-z0-9][a-z0-9]*([-_][a-z0-9]+)*[./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$/;
@@ -79,6 +80,7 @@ export function podSecurityFindings(findings: Findings, spec: Plain, path: strin
     findings.oneOf(`${at}.fsGroupChangePolicy`, context.fsGroupChangePolicy, ['Always', 'OnRootMismatch']);
   }
   seccompFindings(findings, context.seccompProfile, `${at}.seccompProfile`);
+  windowsOptionsFindings(findings, context.windowsOptions, `${at}.windowsOptions`);
   armorFindings(findings, context.appArmorProfile, `${at}.appArmorProfile`);
   if (context.supplementalGroupsPolicy !== undefined) {
     findings.oneOf(`${at}.supplementalGroupsPolicy`, context.supplementalGroupsPolicy, ['Merge', 'Strict']);
@@ -113,5 +115,6 @@ export function containerSecurityFindings(findings: Findings, context: unknown, 
       findings.invalid(at, shown, why);
     }
   }
+  windowsOptionsFindings(findings, context.windowsOptions, `${at}.windowsOptions`);
   armorFindings(findings, context.appArmorProfile, `${at}.appArmorProfile`);
 }
