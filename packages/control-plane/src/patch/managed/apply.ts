@@ -22,7 +22,7 @@ import { isTyped } from './fields/typed.ts';
 import { KUBECTL, refreshLastApplied, takeableFields } from './lastApplied.ts';
 import { mergeValues } from './merge.ts';
 import { pruneDropped } from './prune.ts';
-import { recordUpdate, scopeOf, withoutChanges } from './update.ts';
+import { isOfKind, recordUpdate, scopeOf, withoutChanges } from './update.ts';
 import { type ChangesIn, changesByVersion, type VersionOf } from './versions.ts';
 
 /** The input of a server-side apply. */
@@ -77,10 +77,8 @@ function untypedLive({ apiVersion, kind, metadata: { namespace = '', name = '' }
  * The configuration that is merged. It includes fields that this endpoint does not write, because the kind resets them
  * later.
  */
-function relevant(applied: ApiObject, { kind }: ApplyInput): ApiObject {
+function relevant(applied: ApiObject): ApiObject {
   const { managedFields, creationTimestamp, ...metadata } = applied.metadata ?? {};
-  // The types of built-in kinds do not take a generation.
-  if (!kind.custom) delete metadata.generation;
   if (managedFields !== undefined && managedFields !== null) {
     throw new StatusError({ code: 400, reason: 'BadRequest', message: 'metadata.managedFields must be nil' });
   }
@@ -101,6 +99,7 @@ function made(applied: ApiObject, { subresource, kind }: ApplyInput): ApiObject 
 function ownersOf(input: ApplyInput, node: SchemaNode | undefined, scope: Scope): Ownership[] {
   const { live, kind } = input;
   const owners = readEntries(live?.metadata.managedFields);
+  if (owners.length > 0 && !kind.custom) return owners.filter((owner) => isOfKind(owner, kind));
   if (live === undefined || owners.length > 0) return owners;
   const changes = compareObjects(emptyObject(kind), live, node, scope);
   return recordUpdate([], () => changes, {
@@ -169,7 +168,7 @@ export function serverSideApply(input: ApplyInput): ApiObject {
   const { live, kind, manager, subresource } = input;
   const node = input.schema === undefined ? undefined : nodeOf(input.schema);
   const scope = scopeOf(kind, subresource);
-  const applied = relevant(input.applied, input);
+  const applied = relevant(input.applied);
   const claimed = readApplied(applied, node, scope);
   if (live !== undefined && !isTyped(live, node, true)) throw untypedLive(live);
   const base = live ?? { apiVersion: applied.apiVersion, kind: applied.kind, metadata: {} };

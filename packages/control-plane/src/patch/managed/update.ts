@@ -72,21 +72,18 @@ function entriesOf(input: Pick<UpdateInput, 'live' | 'updated' | 'subresource'>)
   return readEntries(sent).length > 0 ? sent : stored;
 }
 
-/** Built-in kinds that exist, or existed, in another group too. */
-const OTHER_GROUPS: ReadonlyMap<string, readonly string[]> = new Map([
-  ['Event', ['', 'events.k8s.io']],
-  ...['Deployment', 'DaemonSet', 'ReplicaSet', 'Ingress', 'NetworkPolicy'].map((kind): [string, string[]] => [
-    kind,
-    ['extensions'],
-  ]),
-]);
+/** Built-in kinds that existed in the group `extensions` too. */
+const FROM_EXTENSIONS = new Set(['Deployment', 'DaemonSet', 'ReplicaSet', 'Ingress', 'NetworkPolicy']);
 
-/** Whether an entry has an API version of the kind. The real server cannot compare objects in other versions. */
-function isOfKind({ apiVersion = '' }: ManagedFieldsEntry, kind: KindDefinition): boolean {
+/**
+ * Whether an entry has an API version of the kind. The real server cannot compare objects in other versions. Events have two
+ * groups, but the paths `/api` and `/apis` have separate schemas. So a write of one group drops the entries of the other one.
+ */
+export function isOfKind({ apiVersion = '' }: { readonly apiVersion?: string }, kind: KindDefinition): boolean {
   if (kind.custom) return kind.versions?.some((version) => apiVersion === `${kind.group}/${version}`) !== false;
   const slash = apiVersion.indexOf('/');
   const own = slash < 0 ? '' : apiVersion.slice(0, slash);
-  return own === kind.group || OTHER_GROUPS.get(kind.kind)?.includes(own) === true;
+  return own === kind.group || (own === 'extensions' && FROM_EXTENSIONS.has(kind.kind));
 }
 
 /** Removes the paths that a write has changed or removed from a manager. */

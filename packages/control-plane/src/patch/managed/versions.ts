@@ -18,7 +18,7 @@ function converted(object: ApiObject, from: KindDefinition, to: KindDefinition):
 
 /**
  * Compares two objects of a kind. Managers have the fields of the API version that they used. So the objects are compared in
- * each version whose fields differ: autoscaling v1 and v2, and events of both groups.
+ * each version whose fields differ, such as autoscaling v1 and v2.
  */
 export function changesByVersion(
   old: ApiObject,

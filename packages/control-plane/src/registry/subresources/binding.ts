@@ -8,7 +8,7 @@ import type { Call, Registry, ReviewHandler, Target } from '../../resources/regi
 import type { SubresourceAnswer, SubresourceRequest } from '../../resources/subresource.ts';
 import { CARRIED_BINDING, carried } from '../bodies/carried.ts';
 import { decodeObject } from '../bodies/decode.ts';
-import { matchNamespace, track } from '../writes/create.ts';
+import { receive, track } from '../writes/create.ts';
 import { preconditionConflict, updateObject } from '../writes/update.ts';
 
 interface Binding {
@@ -46,7 +46,7 @@ export async function bindPod(request: SubresourceRequest): Promise<SubresourceA
   const options = request.options('CreateOptions');
   const { plain, bytes } = await request.readBody('Binding');
   const object = decodeObject(plain, bytes, CARRIED_BINDING, registry.kinds, options, call.warn);
-  matchNamespace(object, target);
+  receive(object, target, call);
   track(registry, CARRIED_BINDING, undefined, object, options, target.subresource);
   const attributes = registry.attributes(call, target, {
     operation: 'CREATE',

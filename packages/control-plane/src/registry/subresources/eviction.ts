@@ -21,7 +21,7 @@ import type { StoredRecord } from '../../store/record.ts';
 import type { Words } from '../../store/word-index.ts';
 import { CARRIED_EVICTION, carried } from '../bodies/carried.ts';
 import { checkFields } from '../bodies/decode.ts';
-import { matchNamespace, putStatus, track } from '../writes/create.ts';
+import { putStatus, receive, track } from '../writes/create.ts';
 import { checkPreconditions, deleteObject } from '../writes/delete.ts';
 
 const BUDGETS = 'policy/poddisruptionbudgets';
@@ -100,7 +100,7 @@ export async function evictPod(request: SubresourceRequest): Promise<Subresource
     kind: 'Eviction',
     metadata: { ...eviction.metadata },
   };
-  matchNamespace(object, target);
+  receive(object, target, call);
   track(registry, CARRIED_EVICTION, undefined, object, writing, target.subresource);
   const attributes = registry.attributes(call, target, {
     operation: 'CREATE',

@@ -17,7 +17,7 @@ import type { BoundObject, Registry } from '../../resources/registry.ts';
 import type { SubresourceAnswer, SubresourceRequest } from '../../resources/subresource.ts';
 import { CARRIED_TOKEN_REQUEST, carried } from '../bodies/carried.ts';
 import { decodeObject } from '../bodies/decode.ts';
-import { matchNamespace, track } from '../writes/create.ts';
+import { receive, track } from '../writes/create.ts';
 
 const TOKEN_REQUEST = { group: 'authentication.k8s.io', kind: 'TokenRequest' };
 const DEFAULT_SECONDS = 3600;
@@ -162,7 +162,7 @@ function nodeOf(registry: Registry, name: string): { name: string; uid?: string 
 }
 
 /** The body with its defaults, in the form that admission gets. @throws StatusError 400 */
-function sentRequest({ registry, target }: SubresourceRequest, decoded: ApiObject, options: WriteOptions): ApiObject {
+function sentRequest({ registry, target, call }: SubresourceRequest, decoded: ApiObject, options: WriteOptions): ApiObject {
   const given = look(decoded, 'spec');
   const object: ApiObject = {
     kind: 'TokenRequest',
@@ -171,7 +171,7 @@ function sentRequest({ registry, target }: SubresourceRequest, decoded: ApiObjec
     spec: keepEmpties({ ...given, expirationSeconds: given.expirationSeconds ?? DEFAULT_SECONDS }, given),
     ...(decoded.status === undefined ? {} : { status: decoded.status }),
   };
-  matchNamespace(object, target);
+  receive(object, target, call);
   track(registry, CARRIED_TOKEN_REQUEST, undefined, object, options, target.subresource);
   const { audiences = null, boundObjectRef = null } = given;
   object.spec = { audiences, boundObjectRef, ...(object.spec as object) };

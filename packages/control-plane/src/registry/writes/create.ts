@@ -45,6 +45,13 @@ export function matchNamespace(object: ApiObject, target: Target): void {
   }
 }
 
+/** Checks the namespace of a new object, and removes repeated owners with a warning. @throws StatusError 400 */
+export function receive(object: ApiObject, target: Target, { warn }: Pick<Call, 'warn'>): void {
+  matchNamespace(object, target);
+  const repeated = dedupOwners(object);
+  if (repeated !== undefined) warn(repeated);
+}
+
 /**
  * Records the manager of a write in the managedFields, even for kinds without a schema. If the main resource does not write
  * the status, the status gets no manager.
@@ -186,10 +193,8 @@ export async function createObject(
   const { served } = target;
   const { kind } = served;
   const { metadata } = object;
-  matchNamespace(object, target);
+  receive(object, target, call);
   if (!byUpdate) dropSystemFields(object);
-  const repeated = dedupOwners(object);
-  if (repeated !== undefined) call.warn(repeated);
   object.metadata = tidyMeta(metadata);
   // The server sets these fields after mutating admission. So values in the body get no manager.
   for (const field of FILLED_IN) delete object.metadata[field];

@@ -329,6 +329,21 @@ function unreadableApply({ metadata }: ApiObject, { kind }: ServedKind, error: D
   );
 }
 
+/** Metadata fields with 64-bit integers. */
+const INTEGERS = ['deletionGracePeriodSeconds', 'generation'] as const;
+
+/** Whether a number is a 64-bit integer. */
+const isInt64 = (value: unknown): boolean =>
+  typeof value === 'bigint' ? BigInt.asIntN(64, value) === value : Number.isSafeInteger(value);
+
+/** Removes numbers of the metadata that are no 64-bit integers. An apply of a custom object ignores them. */
+function dropMalformed(metadata: ApiObject['metadata']): void {
+  for (const field of INTEGERS) {
+    const value: unknown = metadata[field];
+    if ((typeof value === 'number' || typeof value === 'bigint') && !isInt64(value)) delete metadata[field];
+  }
+}
+
 /** Kinds for which an apply of the status can create the object. */
 const MADE_BY_STATUS: ReadonlySet<string> = new Set([
   '/services',
@@ -399,7 +414,8 @@ function applyObject(
     });
     if (!isChecked) checkRepeatedKeys(bytes, options, call);
     isChecked = true;
-    isOdd = served.kind.custom && target.subresource === '' && isOddMeta(merged.metadata);
+    isOdd = storesAsSent(target) && isOddMeta(merged.metadata);
+    if (served.kind.custom) dropMalformed(merged.metadata);
     try {
       convertUntyped(() => {
         checkPatched(merged, served, true);
@@ -427,13 +443,21 @@ function applyObject(
   });
 }
 
+/** Whether the metadata of an applied object is stored as it is. The conversion to another version makes it regular. */
+const storesAsSent = ({ served: { kind }, subresource }: Target): boolean =>
+  kind.custom === true && subresource === '' && (kind.storageVersion ?? kind.version) === kind.version;
+
+/** Metadata fields that the store removes or sets. */
+const STORES_FIELDS = new Set(['generation', 'managedFields', 'resourceVersion', 'selfLink']);
+
 /**
- * Whether metadata has nulls or empty values. A custom object is stored with them until its next write, but readers do not
+ * Whether metadata has nulls, empty values or malformed numbers. A custom object is stored with them until its next write, but readers do not
  * get them.
  */
 const isOddMeta = (metadata: ApiObject['metadata']): boolean =>
   Object.entries(metadata).some(([field, value]: [string, unknown]) => {
-    if (field === 'managedFields') return false;
+    if (STORES_FIELDS.has(field)) return false;
+    if (typeof value === 'number' || typeof value === 'bigint') return !isInt64(value);
     if (typeof value !== 'object' || value === null) return value === null || value === '';
     const inner: unknown[] = Object.values(value);
     return inner.length === 0 || inner.includes(null);

@@ -73,10 +73,12 @@ export async function updateObject(
     if (record === undefined) {
       if (transformation.create === undefined) throw notFound(served.kind, target.name);
       const object = await transformation.create();
-      checkName(object, target);
       const { metadata } = object;
       const { uid = '' } = metadata;
-      if (uid !== '') throw transformation.patched === true ? absentUid(target, uid) : uidConflict(target, uid, '');
+      if (uid !== '' && transformation.patched === true) throw absentUid(target, uid);
+      matchNamespace(object, target);
+      checkName(object, target);
+      if (uid !== '') throw uidConflict(target, uid, '');
       // The update creates an object, so there is no version to compare with.
       checkVersionText(metadata.resourceVersion ?? '');
       if (!options.dryRun) delete metadata.resourceVersion;
@@ -116,8 +118,6 @@ async function attemptUpdate(
   const admission = transformation.admitted === true ? undefined : registry.admission;
   updated = (await admission?.admit(attributes)) ?? updated;
   matchNamespace(updated, target);
-  const isOdd = transformation.isOdd?.() === true;
-  if (!isOdd) keepTimes(updated, old);
   checkVersion(updated, old, target);
   // In a write of the status, the type of the old object is used.
   if (kind.custom && subresource !== 'status') checkCustomType(updated, served);
@@ -128,6 +128,9 @@ async function attemptUpdate(
     for (const warning of finalizerWarnings(updated.metadata, old.metadata)) call.warn(warning);
   }
   if (subresource === '') for (const warning of kind.warnings?.(updated, old) ?? []) call.warn(warning);
+  const isOdd = transformation.isOdd?.() === true;
+  // The preparation has restored the parts that this write does not change, such as the generation.
+  if (!isOdd) keepTimes(updated, old);
   await admission?.validate({ ...attributes, object: updated });
   await transformation.validate?.(updated, old);
 
@@ -181,8 +184,8 @@ export function checkName({ metadata }: ApiObject, target: Pick<Target, 'name'>)
 /** Checks that the name, namespace and UID in the body match the object. */
 function checkIdentity(updated: ApiObject, old: ApiObject, target: Target, patched: boolean): void {
   const meta = updated.metadata;
-  checkName(updated, target);
   matchNamespace(updated, target);
+  checkName(updated, target);
   if (!patched && meta.uid !== undefined && meta.uid !== '' && meta.uid !== old.metadata.uid) {
     throw uidConflict(target, meta.uid, old.metadata.uid ?? '');
   }
