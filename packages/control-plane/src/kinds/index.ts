@@ -2,6 +2,7 @@ export { systemObjects } from './bootstrap.ts';
 
 import type { KindDefinition } from '../apimachinery/objects/kind.ts';
 import { defineReview } from './base/define.ts';
+import { CUSTOM_SCALE_COLUMNS, SCALE_COLUMNS } from './columns/scale.ts';
 import { clusterKinds } from './groups/cluster.ts';
 import { coreKinds } from './groups/core.ts';
 import { workloadKinds } from './groups/workloads.ts';
@@ -10,9 +11,17 @@ import { tokenRequestKind } from './token-request.ts';
 /** All kinds that are served without a CustomResourceDefinition. */
 export const builtinKinds: readonly KindDefinition[] = [...coreKinds, ...workloadKinds, ...clusterKinds];
 
+const scaleKind: KindDefinition = {
+  ...defineReview({ group: 'autoscaling', kind: 'Scale', plural: 'scales', namespaced: true }),
+  columns: SCALE_COLUMNS,
+};
+
+/** The Scale of a custom kind, whose Table has the columns of a custom kind. */
+export const customScaleKind: KindDefinition = { ...scaleKind, custom: true, columns: CUSTOM_SCALE_COLUMNS };
+
 /** Kinds without a resource: bodies and answers of subresources, and options of requests. */
 export const bodyKinds: readonly KindDefinition[] = [
   defineReview({ group: 'policy', kind: 'Eviction', plural: 'evictions', namespaced: true }),
-  defineReview({ group: 'autoscaling', kind: 'Scale', plural: 'scales', namespaced: true }),
+  scaleKind,
   tokenRequestKind,
 ];

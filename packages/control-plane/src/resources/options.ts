@@ -62,12 +62,15 @@ export function parseInteger(value: string | null): number | undefined {
 /** The part of the user agent that becomes the field manager, if the query does not name one. */
 const managerOf = (userAgent: string): string => (userAgent.split('/')[0] || 'unknown').slice(0, MANAGER_LIMIT);
 
+/** The kind of the options of a write. */
+export type OptionsKind = 'CreateOptions' | 'UpdateOptions' | 'PatchOptions';
+
 /**
  * Parses `dryRun`, `fieldManager`, `fieldValidation` and `force`.
  * @throws StatusError 422 with the kind of the options.
  */
 export function parseWriteOptions(
-  kind: 'CreateOptions' | 'UpdateOptions' | 'PatchOptions',
+  kind: OptionsKind,
   query: URLSearchParams,
   userAgent: string,
   applying = false,

@@ -107,8 +107,9 @@ describe('protobuf answers', () => {
   });
 });
 
-it('a watch has no YAML form', async () => {
+it('a watch has no YAML form, which the server checks after the version', async () => {
   const { status, body } = await read(`${PATH}?watch=1`, 'application/yaml');
   expect(status).toBe(406);
   expect(body).toBeDefined();
+  expect((await read(`${PATH}?watch=1&resourceVersion=x`, 'application/yaml')).status).toBe(500);
 });

@@ -13,7 +13,7 @@ import { type DeleteOptions, parseDeleteOptions } from '../resources/options.ts'
 const FORMS = ['application/json', 'application/yaml', PROTOBUF];
 
 /** The media type of a body; '' if there is none. @throws StatusError 415 */
-function formOf(request: ServerRequest): string {
+export function formOf(request: ServerRequest): string {
   const type = bodyType(request);
   if (type !== '' && !FORMS.includes(type)) throw unsupportedBody(FORMS);
   return type;

@@ -15,26 +15,33 @@ import {
   reachesHandler,
 } from '../apimachinery/http/negotiate.ts';
 import { stringifyJson } from '../apimachinery/objects/json.ts';
+import { isRecord } from '../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../apimachinery/objects/object.ts';
 import { decodeObject } from '../registry/bodies/decode.ts';
 import { awaitVersion, checkSelectors, listRecords, parseResourceVersion } from '../registry/reads/list.ts';
 import { openWatch } from '../registry/reads/watch.ts';
 import { findSubresource } from '../registry/subresources/find.ts';
-import { createObject, dropSystemFields, matchNamespace, track } from '../registry/writes/create.ts';
+import { createObject, dropSystemFields, matchNamespace, receive, track } from '../registry/writes/create.ts';
 import { deleteObject } from '../registry/writes/delete.ts';
 import { deleteListed } from '../registry/writes/delete-listed.ts';
 import { patchObject } from '../registry/writes/patch.ts';
 import { checkName, updateObject } from '../registry/writes/update.ts';
 import type { ServedKind } from '../resources/kind-registry.ts';
-import { checkListOptions, parseListOptions, parseWriteOptions, type WriteOptions } from '../resources/options.ts';
+import {
+  checkListOptions,
+  type OptionsKind,
+  parseListOptions,
+  parseWriteOptions,
+  type WriteOptions,
+} from '../resources/options.ts';
 import type { Call, Registry, Target, Written } from '../resources/registry.ts';
 import { answerReview } from '../resources/review.ts';
 import { StorageFullError } from '../store/store.ts';
 import { answerJson, answerText, pageNotFound } from './answer.ts';
-import { deleteOptionsOf, patchTypeFor, readPlain } from './request-body.ts';
+import { deleteOptionsOf, formOf, patchTypeFor, readPlain } from './request-body.ts';
 import type { RequestInfo } from './request-info.ts';
 import { verbOf } from './verb.ts';
-import { checkView, type ViewOptions, viewList, viewObject, watchFormat } from './view.ts';
+import { checkView, scaleView, type ViewOptions, viewList, viewObject, watchFormat } from './view.ts';
 
 const watchType = ({ mediaType }: Format): string => (mediaType === PROTOBUF ? `${PROTOBUF};stream=watch` : mediaType);
 
@@ -66,8 +73,16 @@ interface Context {
 
 /** Groups in which the status of an object has no Table. */
 const NO_STATUS_TABLES: ReadonlySet<string> = new Set(['apiextensions.k8s.io', 'apiregistration.k8s.io']);
+/** Subresources whose answer comes from a node or a service. */
+const CONNECTIONS: ReadonlySet<string> = new Set(['attach', 'exec', 'log', 'portforward', 'proxy']);
 /** The forms of an answer. A write checks only afterwards whether the form fits one object or a list. */
 const FORMS: readonly NonNullable<Format['as']>[] = ['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList'];
+
+/** The options of a write. In a creation, the type of the body is checked first. @throws StatusError 415 or 422 */
+function optionsOf({ request, call }: Context, kind: OptionsKind, applying = false): WriteOptions {
+  if (kind === 'CreateOptions') formOf(request);
+  return parseWriteOptions(kind, request.query, call.userAgent, applying);
+}
 
 /** The error for a method that a path does not support. Handlers of custom kinds have another error. */
 const notOffered = ({ request, info, served: { kind } }: Context): Error =>
@@ -202,7 +217,10 @@ export class ResourceHandler {
       if (kind.custom) throw notFound(kind, target.name);
       throw unknownResource();
     }
-    const format = this.#negotiate(context, [], false);
+    // Only a Scale has a Table. A connection has no forms.
+    const forms = CONNECTIONS.has(info.subresource) ? [] : FORMS;
+    const isScale = info.subresource === 'scale';
+    const format = this.#negotiate(context, isScale ? forms : forms.filter((form) => form !== 'Table'), false);
     const answer = await subresource({
       registry: this.#registry,
       target,
@@ -213,12 +231,15 @@ export class ResourceHandler {
       contentType: bodyType(request),
       body: () => request.body(),
       readBody: (kindName) => readPlain(request, this.#registry.kinds, served, kindName),
-      options: (kindOfOptions, applying) => parseWriteOptions(kindOfOptions, request.query, call.userAgent, applying),
+      options: (kindOfOptions, applying) => optionsOf(context, kindOfOptions, applying),
     });
     await this.#registry.store.settled();
     if (answer.status === 204) return { status: 204, headers: {}, body: '' };
-    if (answer.text !== undefined) return answerText(answer.text, format, request, answer.status);
-    return answerJson(answer.body, format, request, answer.status);
+    const text = answer.text ?? stringifyJson(answer.body);
+    const isStatus = isRecord(answer.body) && answer.body['kind'] === 'Status';
+    if (format.as === undefined || isStatus) return answerText(text, format, request, answer.status);
+    const view = this.#view(context, format);
+    return answerText(viewObject(text, isScale ? scaleView(view) : view), format, request, answer.status);
   }
 
   #negotiate({ request, served, info }: Context, as: readonly NonNullable<Format['as']>[], streams: boolean): Format {
@@ -277,10 +298,10 @@ export class ResourceHandler {
     await this.#durable(() => undefined);
     const view = this.#view(context, format);
     if (options.watch) {
-      if (format.mediaType === 'application/yaml') throw noStream();
+      const watch = await openWatch(this.#registry, target, options, watchFormat(view));
       // After the start of the stream, the request can no longer be refused.
       checkView(view);
-      const watch = await openWatch(this.#registry, target, options, watchFormat(view));
+      if (format.mediaType === 'application/yaml') throw noStream();
       return {
         status: 200,
         headers: { 'content-type': watchType(format) },
@@ -309,10 +330,10 @@ export class ResourceHandler {
     // Reviews have no columns, so they have no Table.
     const forms = review === undefined ? FORMS : FORMS.filter((form) => form !== 'Table');
     const format = this.#negotiate(context, forms, false);
-    const options = parseWriteOptions('CreateOptions', request.query, call.userAgent);
+    const options = optionsOf(context, 'CreateOptions');
     const object = await this.#readObject(context, options);
     if (review !== undefined) {
-      matchNamespace(object, target);
+      receive(object, target, call);
       dropSystemFields(object);
       track(this.#registry, served, undefined, object, options, '');
       const answer = await answerReview(this.#registry, review, { object, call, target, options });

@@ -6,8 +6,9 @@ import type { ApiObject } from '../apimachinery/objects/object.ts';
 import { look, type Plain } from '../apimachinery/objects/plain.ts';
 import { StatusError } from '../apimachinery/objects/status.ts';
 import { encodeWatchEvent } from '../protobuf/index.ts';
+import { CARRIED_SCALE, CUSTOM_SCALE } from '../registry/bodies/carried.ts';
 import { type ListResult, listMeta, listText } from '../registry/reads/list.ts';
-import { frame, type WatchFormat } from '../registry/reads/watch.ts';
+import { frame, UnshowableError, type WatchFormat } from '../registry/reads/watch.ts';
 import type { ServedKind } from '../resources/kind-registry.ts';
 import { roundTrip } from '../resources/shape.ts';
 import type { StoredRecord } from '../store/record.ts';
@@ -21,6 +22,8 @@ export interface ViewOptions {
   readonly format: Format;
   readonly query: URLSearchParams;
   readonly now: Date;
+  /** The Go name of the type of the objects, if it is not that of the kind. */
+  readonly typeName?: string;
 }
 
 const wrongForm = (message: string): StatusError => new StatusError({ message, reason: 'NotAcceptable', code: 406 });
@@ -98,13 +101,19 @@ export function viewObject(text: string, options: ViewOptions, record?: StoredRe
   }
   if (format.as === 'PartialObjectMetadataList') {
     // The real server treats an untyped object as a list at first, and fails later.
-    if (served.kind.custom) throw internal('content is not a list');
+    if (served.kind.custom && options.typeName === undefined) throw internal('content is not a list');
     throw wrongForm(
-      `you requested PartialObjectMetadataList, but the requested object is not a list (${goType(served, false)})`,
+      `you requested PartialObjectMetadataList, but the requested object is not a list (${options.typeName ?? goType(served, false)})`,
     );
   }
   return stringifyJson(partial(served, object, format.version));
 }
+
+/** The view of the Scale of an object. */
+export const scaleView = (options: ViewOptions): ViewOptions =>
+  options.served.kind.custom
+    ? { ...options, served: CUSTOM_SCALE, typeName: '*v1.Scale' }
+    : { ...options, served: CARRIED_SCALE };
 
 /** A list in the negotiated form, as JSON text. @throws StatusError 406 */
 export function viewList(result: ListResult, options: ViewOptions): string {
@@ -168,10 +177,17 @@ export function watchFormat(options: ViewOptions): WatchFormat {
   return { ...form, shareKey: shareKey === undefined ? undefined : `${shareKey} protobuf`, frame: protobufFrame };
 }
 
+const notShown = (): never => {
+  throw new UnshowableError();
+};
+/** The form of a list, which the objects of a watch do not have. */
+const UNSHOWABLE: Omit<WatchFormat, 'frame'> = { shareKey: undefined, object: notShown, bookmark: notShown };
+
 function watchForm(options: ViewOptions): Omit<WatchFormat, 'frame'> {
   const { served, format } = options;
   const { kind } = served;
   if (format.as === 'Table') return tableFormat(options);
+  if (format.as === 'PartialObjectMetadataList') return UNSHOWABLE;
   if (format.as !== undefined) {
     return {
       shareKey: `partial ${format.version} ${served.apiVersion}`,

@@ -104,9 +104,9 @@ function builtinColumn(column: PrinterColumn): TableColumn {
   };
 }
 
-/** The name column of a kind, with its own cell and priority. For example, the cell of a default class has a mark. */
-const nameColumn = ({ value, priority = 0 }: PrinterColumn): TableColumn => ({
-  definition: { ...NAME.definition, priority },
+/** The name column of a kind, with its own cell, format and priority. For example, the cell of a default class has a mark. */
+const nameColumn = ({ value, format = 'name', priority = 0 }: PrinterColumn): TableColumn => ({
+  definition: { ...NAME.definition, format, priority },
   cell: value ?? NAME.cell,
 });
 

@@ -3,7 +3,7 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
 import { isPlain } from '../../apimachinery/objects/plain.ts';
 import { StatusError } from '../../apimachinery/objects/status.ts';
-import { bodyKinds, builtinKinds } from '../../kinds/index.ts';
+import { bodyKinds, builtinKinds, customScaleKind } from '../../kinds/index.ts';
 import type { AdmissionAttributes, CarriedKind } from '../../resources/admission.ts';
 import { ServedKind } from '../../resources/kind-registry.ts';
 import { normalize } from './decode.ts';
@@ -29,6 +29,8 @@ export const carried = ({ kind: { group, version, kind } }: ServedKind): Carried
 export const CARRIED_BINDING = carriedKind('Binding');
 export const CARRIED_EVICTION = carriedKind('Eviction');
 export const CARRIED_SCALE = carriedKind('Scale');
+/** The Scale of a custom kind, for the forms of an answer. */
+export const CUSTOM_SCALE = new ServedKind(customScaleKind);
 export const CARRIED_TOKEN_REQUEST = carriedKind('TokenRequest');
 
 const shown = (apiVersion: string, kind: string): string => {

@@ -24,11 +24,16 @@ const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
 export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
 
+/** The reason why a watch ends at its first event: the objects do not have the form that the client requests. */
+export class UnshowableError extends Error {}
+
 /** The form in which a watch sends objects: whole, metadata only, or table rows. `first` is true for the first event. */
 export interface WatchFormat {
   /** Watches with the same key share their texts; undefined for a watch that shares none. */
   readonly shareKey: string | undefined;
+  /** Returns an object in the form. @throws UnshowableError */
   object(text: string, first: boolean): string;
+  /** Returns a bookmark in the form. @throws UnshowableError */
   bookmark(resourceVersion: string, initialEventsEnd: boolean, first: boolean): string;
   /** Encodes an event with the JSON text of an object. */
   frame(type: EventType, object: string): Uint8Array;
@@ -284,9 +289,21 @@ class Watcher {
     return this.#format.frame('BOOKMARK', shown);
   }
 
+  /** Encodes an event. If the objects do not have the requested form, the watch ends, as in the real server. */
+  #take(queued: Queued | undefined): Uint8Array | undefined {
+    try {
+      return queued?.();
+    } catch (error) {
+      if (!(error instanceof UnshowableError)) throw error;
+      this.#ending = true;
+      this.#queue.length = this.#head + 1;
+      return undefined;
+    }
+  }
+
   #pump(): void {
     while (!this.#blocked && !this.#closed && this.#head < this.#queue.length) {
-      const bytes = this.#queue[this.#head]?.();
+      const bytes = this.#take(this.#queue[this.#head]);
       this.#head++;
       if (bytes !== undefined && !this.#sink.write(bytes)) this.#blocked = true;
     }

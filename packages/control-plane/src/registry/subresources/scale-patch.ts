@@ -3,10 +3,12 @@ import { jsonProblem } from '../../apimachinery/errors/json-problem.ts';
 import type { ApiObject, JsonObject } from '../../apimachinery/objects/object.ts';
 import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
 import { StatusError } from '../../apimachinery/objects/status.ts';
+import { look } from '../../apimachinery/objects/plain.ts';
 import { applyJsonPatch, applyMergePatch, checkTyped, goPlain, serverSideApply } from '../../patch/index.ts';
 import type { ServedKind } from '../../resources/kind-registry.ts';
 import type { WriteOptions } from '../../resources/options.ts';
 import type { Registry } from '../../resources/registry.ts';
+import { converterProblem } from '../../resources/shape.ts';
 import { parseJsonBody } from '../bodies/body.ts';
 import { CARRIED_SCALE } from '../bodies/carried.ts';
 import { checkPatched, strictMessage, unknownFields } from '../bodies/decode.ts';
@@ -27,7 +29,7 @@ function replicasProblem(scale: ApiObject): string | undefined {
 
 function wrongType(replicas: unknown): string | undefined {
   if (typeof replicas === 'number') {
-    return Number.isInteger(replicas) && Math.abs(replicas) <= MOST_REPLICAS ? undefined : `number ${replicas}`;
+    return Number.isInteger(replicas) && replicas >= -MOST_REPLICAS - 1 && replicas <= MOST_REPLICAS ? undefined : `number ${replicas}`;
   }
   if (Array.isArray(replicas)) return 'array';
   return typeof replicas === 'boolean' ? 'bool' : typeof replicas;
@@ -42,20 +44,18 @@ export function sentScale(body: Record<string, unknown>, served: ServedKind): Ap
   return scale;
 }
 
-/**
- * Converts an applied number as Go's converter does: only the last 32 bits of an integer are kept.
- * @throws StatusError 500 for a number with a fraction
- */
+/** Converts an integer as Go's converter does: only its last 32 bits are kept. Other values stay unchanged. */
+function keepLastBits({ spec = {} }: ApiObject): void {
+  const given = spec as { replicas?: unknown };
+  const { replicas } = given;
+  if (typeof replicas !== 'bigint' && !Number.isInteger(replicas)) return;
+  const value = BigInt(replicas as bigint | number);
+  if (BigInt.asIntN(64, value) === value) given.replicas = Number(BigInt.asIntN(32, value));
+}
+
+/** Converts an applied number. @throws StatusError 500 for a number with a fraction */
 function convertApplied(scale: ApiObject): void {
-  const spec = (scale.spec ?? {}) as { replicas?: unknown };
-  const { replicas } = spec;
-  if (typeof replicas === 'bigint' || Number.isInteger(replicas)) {
-    const value = BigInt(replicas as bigint | number);
-    if (BigInt.asIntN(64, value) === value) {
-      spec.replicas = Number(BigInt.asIntN(32, value));
-      return;
-    }
-  }
+  keepLastBits(scale);
   if (replicasProblem(scale) === undefined) return;
   throw internal(
     `failed to convert new object (/${scale.metadata.name ?? ''}; autoscaling/v1, Kind=Scale) to proper version: unable to convert unstructured object to autoscaling/v1, Kind=Scale: cannot convert float64 to int32`,
@@ -150,8 +150,11 @@ export function patchedScale(given: PatchOfScale, current: ApiObject, type: stri
   checkPatched(scale, served);
   if (strategic) Object.assign(scale, { apiVersion: CARRIED_SCALE.apiVersion, kind: CARRIED_SCALE.kind.kind });
   if (!sameVersion(scale, CARRIED_SCALE)) refuseVersion(scale, current, CARRIED_SCALE, registry.kinds);
+  if (strategic) keepLastBits(scale);
   const problem = replicasProblem(scale);
-  if (problem !== undefined) throw invalidPatch(shown(), problem);
+  if (problem !== undefined) {
+    throw invalidPatch(shown(), strategic ? converterProblem(look(scale, 'spec').replicas, 'int32') : problem);
+  }
   const unknown = options.fieldValidation === 'Ignore' ? [] : unknownFields(made, CARRIED_SCALE).map(unknownField);
   if (unknown.length > 0 && options.fieldValidation === 'Strict') throw invalidPatch(shown(), strictMessage(unknown));
   for (const problem of unknown) warn(problem);
