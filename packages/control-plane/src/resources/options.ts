@@ -63,14 +63,14 @@ export function parseInteger(value: string | null): number | undefined {
 const managerOf = (userAgent: string): string => (userAgent.split('/')[0] || 'unknown').slice(0, MANAGER_LIMIT);
 
 /** The kind of the options of a write. */
-export type OptionsKind = 'CreateOptions' | 'UpdateOptions' | 'PatchOptions';
+export type WriteOptionsKind = 'CreateOptions' | 'UpdateOptions' | 'PatchOptions';
 
 /**
  * Parses `dryRun`, `fieldManager`, `fieldValidation` and `force`.
  * @throws StatusError 422 with the kind of the options.
  */
 export function parseWriteOptions(
-  kind: OptionsKind,
+  kind: WriteOptionsKind,
   query: URLSearchParams,
   userAgent: string,
   applying = false,

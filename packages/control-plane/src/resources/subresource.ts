@@ -1,5 +1,5 @@
 import type { Json } from '../apimachinery/objects/object.ts';
-import type { OptionsKind, WriteOptions } from './options.ts';
+import type { WriteOptions, WriteOptionsKind } from './options.ts';
 import type { Call, Registry, Target } from './registry.ts';
 
 /** A request to a subresource whose body or answer is not the object. */
@@ -16,7 +16,7 @@ export interface SubresourceRequest {
   body(): Promise<Uint8Array>;
   /** Reads the body as plain JSON. @param kindName the expected kind, for errors */
   readBody(kindName: string): Promise<{ plain: Record<string, unknown>; bytes: Uint8Array }>;
-  options(kind: OptionsKind, applying?: boolean): WriteOptions;
+  options(kind: WriteOptionsKind, applying?: boolean): WriteOptions;
 }
 
 /** The answer: JSON text, or a value that is converted to JSON. */

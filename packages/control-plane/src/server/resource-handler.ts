@@ -29,10 +29,10 @@ import { checkName, updateObject } from '../registry/writes/update.ts';
 import type { ServedKind } from '../resources/kind-registry.ts';
 import {
   checkListOptions,
-  type OptionsKind,
   parseListOptions,
   parseWriteOptions,
   type WriteOptions,
+  type WriteOptionsKind,
 } from '../resources/options.ts';
 import type { Call, Registry, Target, Written } from '../resources/registry.ts';
 import { answerReview } from '../resources/review.ts';
@@ -79,7 +79,7 @@ const CONNECTIONS: ReadonlySet<string> = new Set(['attach', 'exec', 'log', 'port
 const FORMS: readonly NonNullable<Format['as']>[] = ['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList'];
 
 /** The options of a write. In a creation, the type of the body is checked first. @throws StatusError 415 or 422 */
-function optionsOf({ request, call }: Context, kind: OptionsKind, applying = false): WriteOptions {
+function optionsOf({ request, call }: Context, kind: WriteOptionsKind, applying = false): WriteOptions {
   if (kind === 'CreateOptions') formOf(request);
   return parseWriteOptions(kind, request.query, call.userAgent, applying);
 }

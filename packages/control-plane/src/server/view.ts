@@ -8,7 +8,7 @@ import { StatusError } from '../apimachinery/objects/status.ts';
 import { encodeWatchEvent } from '../protobuf/index.ts';
 import { CARRIED_SCALE, CUSTOM_SCALE } from '../registry/bodies/carried.ts';
 import { type ListResult, listMeta, listText } from '../registry/reads/list.ts';
-import { frame, UnshowableError, type WatchFormat } from '../registry/reads/watch.ts';
+import { frame, type WatchFormat, WrongFormError } from '../registry/reads/watch.ts';
 import type { ServedKind } from '../resources/kind-registry.ts';
 import { roundTrip } from '../resources/shape.ts';
 import type { StoredRecord } from '../store/record.ts';
@@ -178,16 +178,16 @@ export function watchFormat(options: ViewOptions): WatchFormat {
 }
 
 const notShown = (): never => {
-  throw new UnshowableError();
+  throw new WrongFormError();
 };
 /** The form of a list, which the objects of a watch do not have. */
-const UNSHOWABLE: Omit<WatchFormat, 'frame'> = { shareKey: undefined, object: notShown, bookmark: notShown };
+const NO_FORM: Omit<WatchFormat, 'frame'> = { shareKey: undefined, object: notShown, bookmark: notShown };
 
 function watchForm(options: ViewOptions): Omit<WatchFormat, 'frame'> {
   const { served, format } = options;
   const { kind } = served;
   if (format.as === 'Table') return tableFormat(options);
-  if (format.as === 'PartialObjectMetadataList') return UNSHOWABLE;
+  if (format.as === 'PartialObjectMetadataList') return NO_FORM;
   if (format.as !== undefined) {
     return {
       shareKey: `partial ${format.version} ${served.apiVersion}`,

@@ -122,8 +122,8 @@ function smallOf(text: string): { readonly value: bigint; readonly power: number
 }
 
 /**
- * A quantity as a 64-bit integer of units of `10^-digits`, rounded up, as Go computes it (`Quantity.ScaledValue`): a small
- * quantity that overflows is 0, and a long decimal loses its upper bits.
+ * A quantity as a 64-bit integer of units of `10^-digits`, rounded up (`Quantity.ScaledValue` in Go). A small quantity that
+ * overflows is 0. A long decimal loses its upper bits.
  */
 function scaledValue(amount: unknown, digits: number): bigint {
   const small = smallOf(String(amount));

@@ -6,7 +6,10 @@ import { AGE, column, countAt, NAME } from './column.ts';
 export const SCALE_COLUMNS: readonly PrinterColumn[] = [
   { ...NAME, format: '' },
   column('Desired', (scale) => countAt(scale, 'spec.replicas'), { type: 'integer', doc: ['V1ScaleSpec', 'replicas'] }),
-  column('Available', (scale) => countAt(scale, 'status.replicas'), { type: 'integer', doc: ['V1ScaleStatus', 'replicas'] }),
+  column('Available', (scale) => countAt(scale, 'status.replicas'), {
+    type: 'integer',
+    doc: ['V1ScaleStatus', 'replicas'],
+  }),
   AGE,
 ];
 

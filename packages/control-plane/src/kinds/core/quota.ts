@@ -243,9 +243,9 @@ function rangeOf(findings: Findings, name: string, range: Range, at: string): vo
   if (ratio !== undefined && min !== undefined && max !== undefined) {
     // Small amounts are compared in thousandths.
     const areSmall = [ratio, min, max].every((amount) => quantityValue(amount) < MOST_MILLI);
-    const valueOf = (amount: unknown): number => Number(areSmall ? quantityMilli(amount) : quantityValue(amount));
-    const most = valueOf(max) / valueOf(min);
-    if (valueOf(ratio) / (areSmall ? 1000 : 1) > most) {
+    const numberOf = (amount: unknown): number => Number(areSmall ? quantityMilli(amount) : quantityValue(amount));
+    const most = numberOf(max) / numberOf(min);
+    if (numberOf(ratio) / (areSmall ? 1000 : 1) > most) {
       const shown = Number.isFinite(most) ? most.toFixed(6) : '-Inf';
       tell('maxLimitRequestRatio', ratio, `ratio ${ratio} is greater than max/min = ${shown}`);
     }

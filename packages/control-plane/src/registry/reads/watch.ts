@@ -25,15 +25,15 @@ const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
 
 /** The reason why a watch ends at its first event: the objects do not have the form that the client requests. */
-export class UnshowableError extends Error {}
+export class WrongFormError extends Error {}
 
 /** The form in which a watch sends objects: whole, metadata only, or table rows. `first` is true for the first event. */
 export interface WatchFormat {
   /** Watches with the same key share their texts; undefined for a watch that shares none. */
   readonly shareKey: string | undefined;
-  /** Returns an object in the form. @throws UnshowableError */
+  /** Returns an object in the form. @throws WrongFormError */
   object(text: string, first: boolean): string;
-  /** Returns a bookmark in the form. @throws UnshowableError */
+  /** Returns a bookmark in the form. @throws WrongFormError */
   bookmark(resourceVersion: string, initialEventsEnd: boolean, first: boolean): string;
   /** Encodes an event with the JSON text of an object. */
   frame(type: EventType, object: string): Uint8Array;
@@ -294,7 +294,7 @@ class Watcher {
     try {
       return queued?.();
     } catch (error) {
-      if (!(error instanceof UnshowableError)) throw error;
+      if (!(error instanceof WrongFormError)) throw error;
       this.#ending = true;
       this.#queue.length = this.#head + 1;
       return undefined;

@@ -2,8 +2,8 @@ import { badRequest, internal } from '../../apimachinery/errors/errors.ts';
 import { jsonProblem } from '../../apimachinery/errors/json-problem.ts';
 import type { ApiObject, JsonObject } from '../../apimachinery/objects/object.ts';
 import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
-import { StatusError } from '../../apimachinery/objects/status.ts';
 import { look } from '../../apimachinery/objects/plain.ts';
+import { StatusError } from '../../apimachinery/objects/status.ts';
 import { applyJsonPatch, applyMergePatch, checkTyped, goPlain, serverSideApply } from '../../patch/index.ts';
 import type { ServedKind } from '../../resources/kind-registry.ts';
 import type { WriteOptions } from '../../resources/options.ts';
@@ -29,7 +29,9 @@ function replicasProblem(scale: ApiObject): string | undefined {
 
 function wrongType(replicas: unknown): string | undefined {
   if (typeof replicas === 'number') {
-    return Number.isInteger(replicas) && replicas >= -MOST_REPLICAS - 1 && replicas <= MOST_REPLICAS ? undefined : `number ${replicas}`;
+    return Number.isInteger(replicas) && replicas >= -MOST_REPLICAS - 1 && replicas <= MOST_REPLICAS
+      ? undefined
+      : `number ${replicas}`;
   }
   if (Array.isArray(replicas)) return 'array';
   return typeof replicas === 'boolean' ? 'bool' : typeof replicas;

@@ -162,7 +162,11 @@ function nodeOf(registry: Registry, name: string): { name: string; uid?: string 
 }
 
 /** The body with its defaults, in the form that admission gets. @throws StatusError 400 */
-function sentRequest({ registry, target, call }: SubresourceRequest, decoded: ApiObject, options: WriteOptions): ApiObject {
+function sentRequest(
+  { registry, target, call }: SubresourceRequest,
+  decoded: ApiObject,
+  options: WriteOptions,
+): ApiObject {
   const given = look(decoded, 'spec');
   const object: ApiObject = {
     kind: 'TokenRequest',
