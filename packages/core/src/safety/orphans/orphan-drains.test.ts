@@ -1,0 +1,152 @@
+import { Annotations, type MachineClass } from '@mcm/api';
+import { createClient, createMemoryLogger, type Node, type Pod, type Transport, VirtualClock } from '@mcm/kube';
+import { expect, test } from 'vitest';
+import { at, hc, NOON, node } from '../../machine/testing.ts';
+import { MACHINE_DEFAULTS } from '../../settings/settings.ts';
+import { OrphanDrains } from './orphan-drains.ts';
+
+/** The drain of the Node of a VM without a machine, step by step. */
+
+const vm = { providerId: 'fake-a', machineName: 'a' };
+const small = (annotations: Record<string, string> = {}) =>
+  ({ metadata: { name: 'small', namespace: 'test', annotations } }) as unknown as MachineClass;
+const never = new AbortController().signal;
+
+const podOf = (name: string): Pod =>
+  ({
+    metadata: {
+      name,
+      namespace: 'default',
+      uid: `uid-${name}`,
+      resourceVersion: '1',
+      creationTimestamp: at(-60),
+      ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 's', uid: 's', controller: true }],
+    },
+    spec: { nodeName: 'fakeNode-0', containers: [] },
+    status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] },
+  }) as unknown as Pod;
+
+const terminating = (minutes: number) =>
+  ({ type: 'Terminating', status: 'True', lastTransitionTime: at(minutes) }) as const;
+const cordoned = (minutes: number): Node =>
+  node({ spec: { unschedulable: true }, conditions: [...hc('True'), terminating(minutes)] });
+
+interface World {
+  readonly node?: Node;
+  readonly pods?: readonly string[];
+  /** True if the cache shows no write of the controller. */
+  readonly stale?: boolean;
+  readonly policies?: boolean;
+}
+
+/** Returns a drain with a Node and its pods. A pod ends when the test removes it, or when it is deleted. */
+function setUp({ node: first = node(), pods = [], stale = false, policies = false }: World = {}) {
+  const clock = new VirtualClock({ start: NOON });
+  const world = { node: first, pods: pods.map(podOf) };
+  const asked: string[] = [];
+  const transport: Transport = ({ method, path, body }) => {
+    const { pathname } = new URL(path, 'http://server');
+    asked.push(`${method} ${pathname.replace(/^.*\/(nodes|namespaces\/default\/pods)\//, '')}`);
+    const sent = typeof body === 'string' ? JSON.parse(body) : {};
+    if (method === 'DELETE') world.pods = world.pods.filter(({ metadata }) => !pathname.endsWith(`/${metadata.name}`));
+    if (method === 'PATCH' && !stale) {
+      const { spec, status, ...rest } = world.node;
+      const conditions = [...(status?.conditions ?? []), ...(sent.status?.conditions ?? [])];
+      world.node = { ...rest, spec: { ...spec, ...sent.spec }, status: { ...status, conditions } };
+    }
+    return Promise.resolve(Response.json(method === 'PATCH' ? world.node : { kind: 'Status', status: 'Success' }));
+  };
+  const log = createMemoryLogger();
+  const records: Record<string, unknown>[] = [];
+  const none = { store: { byIndex: () => [], get: () => undefined } };
+  const nodes = { store: { get: () => world.node, byIndex: () => [] }, recordWrite: () => undefined };
+  const target = { nodes, pods: { proven: true, store: { byIndex: () => world.pods } } };
+  const empty = { claims: none, volumes: none, attachments: none, budgets: none };
+  const drains = new OrphanDrains({
+    caches: { target: { ...target, ...empty } },
+    target: createClient({ transport, userAgent: 'test', clock }),
+    invoker: { volumeIdOf: () => undefined },
+    defaults: { ...MACHINE_DEFAULTS, undrainablePolicy: policies },
+    clock,
+    log,
+    journal: { record: (entry: Record<string, unknown>) => ({ ended: () => records.push(entry) }) },
+  } as never);
+  const step = async (machineClass = small()) => {
+    asked.length = 0;
+    const drained = await drains.step(vm, first, machineClass, never);
+    return [drained, ...asked];
+  };
+  const waits = () => log.lines.map(({ fields }) => fields?.waitsFor);
+  return { clock, world, drains, step, waits, log, records };
+}
+
+test('a Node is cordoned, its pods are evicted once, and it is drained when they have ended', async () => {
+  const t = setUp({ pods: ['web'] });
+  expect(await t.step()).toEqual([false, 'PATCH fakeNode-0/status', 'PATCH fakeNode-0', 'POST web/eviction']);
+  expect(t.world.node.status?.conditions?.at(-1)).toMatchObject({ type: 'Terminating', reason: 'ScaleDown' });
+  expect(await t.step()).toEqual([false]);
+  t.world.pods = [];
+  expect(await t.step()).toEqual([true]);
+  expect(t.waits()).toEqual(['pods are terminating']);
+  expect(t.log.lines[0]?.fields).toMatchObject({ providerId: 'fake-a', node: 'fakeNode-0' });
+  expect(t.records).toMatchObject([
+    {
+      kind: 'drain',
+      subject: { kind: 'Node', name: 'fakeNode-0' },
+      at: NOON,
+      input: { pods: [{ name: 'web' }] },
+      decision: { evict: [{ name: 'web' }] },
+      because: 'pods are terminating',
+      actions: ['evict'],
+    },
+  ]);
+});
+
+test.each([
+  ['only a cordon', node({ spec: { unschedulable: true } }), 'PATCH fakeNode-0/status'],
+  ['only the reason', node({ conditions: [...hc('True'), terminating(0)] }), 'PATCH fakeNode-0'],
+])('a Node with %s is cordoned completely before pods are evicted', async (_what, first, request) => {
+  const t = setUp({ node: first, pods: ['web'] });
+  expect(await t.step()).toEqual([false, request, 'POST web/eviction']);
+});
+
+test('the drain timeout starts with the cordon, so a new process deletes the remaining pods', async () => {
+  const young = setUp({ node: cordoned(-119), pods: ['web'] });
+  expect(await young.step()).toEqual([false, 'POST web/eviction']);
+  const t = setUp({ node: cordoned(-120), pods: ['web'] });
+  expect(await t.step()).toEqual([true, 'DELETE web']);
+  expect(t.records).toMatchObject([{ actions: ['deletePods'] }]);
+});
+
+test.each<[policies: boolean, drained: boolean]>([
+  [false, true],
+  [true, false],
+])('the undrainable policy of the class applies if policies are enabled: %s', async (policies, drained) => {
+  const t = setUp({ node: cordoned(-120), pods: ['web'], policies });
+  const held = small({ [Annotations.UndrainablePolicy]: 'Hold' });
+  expect(await t.step(held)).toEqual(drained ? [true, 'DELETE web'] : [false, 'POST web/eviction']);
+  if (!drained) expect(t.waits()[0]).toMatch(/^drain timeout expired with pod default\/web left/);
+});
+
+test('a Node with the same name and another UID is not touched', async () => {
+  const t = setUp({ pods: ['web'] });
+  t.world.node = node({ metadata: { uid: 'other' } });
+  expect([await t.step(), t.waits()]).toEqual([[false], ['the Node is not known']]);
+});
+
+test('a step ends after four looks if the cache shows no cordon', async () => {
+  const t = setUp({ pods: ['web'], stale: true });
+  const writes = ['PATCH fakeNode-0/status', 'PATCH fakeNode-0'];
+  expect(await t.step()).toEqual([false, ...writes, ...writes, ...writes, ...writes]);
+  expect(t.waits()).toEqual(['the Node is being cordoned']);
+});
+
+test('the state of a drain is kept as long as its VM is an orphan', async () => {
+  const t = setUp({ node: cordoned(0), pods: ['web'] });
+  expect(await t.step()).toEqual([false, 'POST web/eviction']);
+  t.drains.keepOnly('test/small', new Set(['fake-a']));
+  t.drains.keepOnly('test/other', new Set());
+  expect(await t.step()).toEqual([false]);
+  t.drains.keepOnly('test/small', new Set(['fake-b']));
+  expect(await t.step()).toEqual([false, 'POST web/eviction']);
+});
