@@ -32,14 +32,7 @@ const target: ConformanceTarget = {
 };
 
 test.each(SCENARIOS.map(({ name }) => name))('the GCP driver conforms: %s', (name) =>
-  proves(target, name, [
-    'initialize',
-    'interruption',
-    'interruption: wait',
-    'stop and start',
-    'stop: deletion',
-    'start: capacity',
-  ]),
+  proves(target, name, ['initialize', 'interruption', 'interruption: wait']),
 );
 
 /**

@@ -30,10 +30,20 @@ export interface GceEndpointOptions {
 
 const ORIGIN = 'https://compute.googleapis.com';
 const PATH =
-  /^\/compute\/v1\/projects\/([^/]+)\/zones\/([^/]+)\/(instances|operations)(?:\/([^/]+?)(\/wait|\/serialPort)?)?$/;
+  /^\/compute\/v1\/projects\/([^/]+)\/zones\/([^/]+)\/(instances|operations)(?:\/([^/]+?)(\/(?:wait|serialPort|stop|start|suspend|resume))?)?$/;
 /** A wait for an operation ends after this time at the latest. */
 const LONGEST_WAIT_MS = 120_000;
 const TOKEN = '/token';
+/** The states of an instance before and during a change of its power state. */
+const POWER: ReadonlyMap<
+  string,
+  { readonly from: string; readonly during: string; readonly operationType: GceOperation['operationType'] }
+> = new Map([
+  ['stop', { from: 'RUNNING', during: 'STOPPING', operationType: 'stop' }],
+  ['suspend', { from: 'RUNNING', during: 'SUSPENDING', operationType: 'suspend' }],
+  ['start', { from: 'TERMINATED', during: 'STAGING', operationType: 'start' }],
+  ['resume', { from: 'SUSPENDED', during: 'STAGING', operationType: 'start' }],
+]);
 
 /**
  * Emulates the part of Compute Engine's REST API that the driver uses: instances, the operations that create and delete
@@ -123,6 +133,11 @@ export class GceEndpoint implements Emulator {
         return this.#get(at, name);
       case 'GET instances//serialPort':
         return this.#serialPort(at, name, url.searchParams);
+      case 'POST instances//stop':
+      case 'POST instances//start':
+      case 'POST instances//suspend':
+      case 'POST instances//resume':
+        return this.#power(at, name, wait.slice(1), requestId, fault);
       case 'DELETE instances/':
         return this.#delete(at, name, requestId, fault);
       default:
@@ -186,6 +201,24 @@ export class GceEndpoint implements Emulator {
       return refusal(400, 'invalid', `Invalid resource usage: 'Resource cannot be deleted if it's protected.'`);
     this.#instances.keep({ ...found, status: 'STOPPING' });
     return this.#begin({ project, zone, instance: name, operationType: 'delete' }, requestId, fault);
+  }
+
+  /** Stops, starts, suspends or resumes an instance. */
+  #power(
+    { project, zone }: { project: string; zone: string },
+    name: string,
+    verb: string,
+    requestId: string | undefined,
+    fault: OperationFault,
+  ): TransportResponse {
+    const found = this.#instances.get(project, zone, name);
+    if (!found) return absent(`projects/${project}/zones/${zone}/instances/${name}`);
+    const change = POWER.get(verb);
+    if (!change || found.status !== change.from)
+      return refusal(400, 'resourceNotReady', `The instance '${name}' is ${found.status}, so it cannot ${verb}.`);
+    this.#instances.changePower({ ...found, status: change.during });
+    const { operationType } = change;
+    return this.#begin({ project, zone, instance: name, operationType }, requestId, fault);
   }
 
   #begin(

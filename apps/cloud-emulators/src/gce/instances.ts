@@ -137,12 +137,31 @@ export class Instances {
     if (operationType === 'delete') {
       if (errors) this.keep({ ...instance, status: 'RUNNING' });
       else this.#remove(instance, visibleAfterMs);
-    } else if (errors && leave !== true) this.#remove(instance);
+    } else if (operationType !== 'insert') this.#endPower(instance, operationType, errors !== undefined);
+    else if (errors && leave !== true) this.#remove(instance);
     else if (instance.status === 'PROVISIONING') {
       const running = { ...instance, status: 'RUNNING' };
       this.keep(running);
       this.#boot(running, false);
     }
+  }
+
+  /** Begins a change of the power state. The system of a VM that stops has no power from now on. */
+  changePower(changed: GceInstance): void {
+    if (changed.status !== 'STAGING') this.#power.halt?.(changed.id);
+    this.keep(changed);
+  }
+
+  /** Ends a change of the power state. After a failed start, the instance is stopped. */
+  #endPower(instance: GceInstance, type: 'stop' | 'start' | 'suspend', failed: boolean): void {
+    if (!['STAGING', 'STOPPING', 'SUSPENDING'].includes(instance.status)) return;
+    if (type !== 'start') {
+      this.keep({ ...instance, status: type === 'stop' ? 'TERMINATED' : 'SUSPENDED' });
+      return;
+    }
+    const status = failed ? 'TERMINATED' : 'RUNNING';
+    this.keep({ ...instance, status });
+    if (!failed) this.#boot(instance, false);
   }
 
   /** The metadata service of a VM reports an interruption. A preempted VM is stopped at the deadline. */

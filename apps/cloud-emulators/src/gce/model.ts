@@ -35,7 +35,7 @@ export interface GceInstance {
   readonly privateIp: string;
   /** Listings show the instance from this time on. If absent, after the default delay of the endpoint. */
   readonly listedFrom?: number;
-  /** `PROVISIONING`, `RUNNING`, `STOPPING`. */
+  /** `PROVISIONING`, `STAGING`, `RUNNING`, `STOPPING`, `SUSPENDING`, `SUSPENDED`, or `TERMINATED` for a stopped one. */
   status: string;
 }
 
@@ -57,7 +57,7 @@ export interface GceOperation {
   /** The ID of the instance. */
   readonly targetId: string;
   readonly beganAt: number;
-  readonly operationType: 'insert' | 'delete';
+  readonly operationType: 'insert' | 'delete' | 'stop' | 'start' | 'suspend';
   readonly instance: string;
   readonly requestId?: string | undefined;
   readonly doneAt: number;

@@ -319,7 +319,7 @@ test('the answers of the Compute Engine emulator and the requests of the driver 
     ];
   });
   expect([...new Set(found)]).toEqual([]);
-  expect([...met].toSorted()).toEqual(['InstanceList', 'Operation']);
+  expect([...met].toSorted()).toEqual(['Instance', 'InstanceList', 'Operation']);
 });
 
 /** The answers of a token endpoint (RFC 6749 §5) with the extensions of Entra ID and Google, and their required fields. */

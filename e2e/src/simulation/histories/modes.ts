@@ -8,6 +8,7 @@ import type { WorldOptions } from '../world/world.ts';
  * - `windows`: rollouts act for one minute in five, and users mark machines as Failed. Nodes postpone for a while.
  * - `interruptions`: the cloud announces the end of VMs, in any order, repeated and late, and also harmless and false notices.
  * - `capacity`: zones of the cloud have no capacity for a while, and the classes have alternatives.
+ * - `warm`: the deployment keeps warm machines, whose number changes, and the cloud refuses to start them for a while.
  * - `leases`: two processes of each controller compete for a Lease, and the leaders are frozen and continue later.
  * - `large`: five deployments of three classes, with up to 50 machines. In two of five histories each has a machine config pool.
  * - `crds`: CRDs get and lose a version, and the CRD of the deployments is deleted and created again.
@@ -21,6 +22,7 @@ export const FLEET_MODES = [
   'windows',
   'interruptions',
   'capacity',
+  'warm',
   'leases',
   'large',
   'crds',
@@ -35,7 +37,7 @@ const hasInPlace = (mode: FleetMode | 'scaler', seed: number): boolean =>
 
 /** Whether users neither mark machines as Failed nor pause rollouts in histories of this mode. */
 export const isPlainMode = (mode: FleetMode): boolean =>
-  ['rolls', 'leases', 'crds', 'disks', 'interruptions', 'capacity'].includes(mode);
+  ['rolls', 'leases', 'crds', 'disks', 'interruptions', 'capacity', 'warm'].includes(mode);
 
 /** Whether each deployment has a machine config pool. Such histories take four times as long as others. */
 export const hasPools = (mode: FleetMode, seed: number): boolean => mode === 'large' && seed % 5 < 2;

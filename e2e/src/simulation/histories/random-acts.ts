@@ -10,6 +10,7 @@ import type { InterruptionVerifier } from '../verifiers/interruption-verifier.ts
 import { createCrd, deleteCrd, EXCHANGED, exchangeVersion, isGone } from '../world/crd-exchange.ts';
 import { DEPLOYMENT } from '../world/fleet.ts';
 import { NAMESPACE, type ProcessName, type Wanted, type World } from '../world/world.ts';
+import { MOST_WARM } from '../world/world-options.ts';
 import type { FleetPools } from './fleet-pools.ts';
 import { type FleetMode, isPlainMode, strategyOf } from './modes.ts';
 import type { HistoryOptions } from './outcome.ts';
@@ -48,6 +49,8 @@ const CRD_ACTS = [...OFTEN, ...MISFORTUNES, ...Array<'exchange'>(6).fill('exchan
 const DISK_ACTS = [...OFTEN, ...OFTEN, ...MISFORTUNES, ...Array<'restart cloud'>(6).fill('restart cloud')] as const;
 const INTERRUPTION_ACTS = [...OFTEN, ...OFTEN, ...MISFORTUNES, ...Array<'interrupt'>(14).fill('interrupt')] as const;
 const CAPACITY_ACTS = [...OFTEN, ...OFTEN, ...MISFORTUNES, ...Array<'empty'>(14).fill('empty')] as const;
+const WARM = ['warm', 'warm', 'refuse starts', 'refuse starts', 'refuse starts'] as const;
+const WARM_ACTS = [...OFTEN, ...OFTEN, ...OFTEN, ...MISFORTUNES, ...WARM] as const;
 const POOL_ACTS = ['configure', 'configure', 'direct', 'kill config'] as const;
 const LARGE_ACTS = [
   ...[...OFTEN, ...OFTEN, ...OFTEN, ...MISFORTUNES, ...POOL_ACTS, ...POOL_ACTS, ...Array<'sicken'>(6).fill('sicken')],
@@ -56,7 +59,7 @@ type ActName =
   | (typeof LEASE_ACTS)[number]
   | (typeof CRD_ACTS)[number]
   | (typeof LARGE_ACTS)[number]
-  | ('agents' | 'select' | 'pause again' | 'postpone' | 'interrupt' | 'empty');
+  | ('agents' | 'select' | 'pause again' | 'postpone' | 'interrupt' | 'empty' | 'warm' | 'refuse starts');
 
 /** The acts of modes that have their own lists. */
 const ACTS_OF: Readonly<Partial<Record<FleetMode, readonly ActName[]>>> = {
@@ -66,6 +69,7 @@ const ACTS_OF: Readonly<Partial<Record<FleetMode, readonly ActName[]>>> = {
   large: LARGE_ACTS,
   interruptions: INTERRUPTION_ACTS,
   capacity: CAPACITY_ACTS,
+  warm: WARM_ACTS,
 };
 
 /** The desired state of a deployment. */
@@ -183,6 +187,8 @@ export class RandomHistory {
       postpone: () => this.#postpone(),
       interrupt: () => this.#interrupt(),
       empty: () => this.#empty(),
+      warm: () => this.#warm(),
+      'refuse starts': () => this.#refuseStarts(),
       exchange: () => this.#exchange(),
       'delete CRD': () => this.#deleteCrd(),
       configure: () => this.#pools?.change(),
@@ -262,6 +268,25 @@ export class RandomHistory {
     const { id } = faults.order(zone === undefined ? rule : { ...rule, zone });
     this.#later(ms, () => faults.cancel(id));
     await this.#dice.one([() => this.#scale(), () => this.#roll(), () => this.#deleteByHand()])?.();
+  }
+
+  /** The user changes the number of warm machines. */
+  async #warm(): Promise<void> {
+    const number = this.#dice.number(MOST_WARM + 1);
+    this.#note(`the user asks for ${number} warm machines`);
+    this.#world.wantsWarm = number;
+    await this.#world.annotate({ [Annotations.WarmMachines]: String(number) });
+  }
+
+  /** The cloud starts no stopped VM for a while, and a set needs machines. */
+  async #refuseStarts(): Promise<void> {
+    const ms = this.#dice.pause(600_000);
+    const code = this.#dice.one(['InsufficientCapacity', 'InternalError']) ?? '';
+    this.#note(`the cloud starts no VM for ${ms} ms: ${code}`);
+    const { faults } = this.#world.cloud;
+    const { id } = faults.order({ operation: 'instances.start', error: { code } });
+    this.#later(ms, () => faults.cancel(id));
+    await this.#scale();
   }
 
   /** The user resumes the rollout for a while, and pauses it again. */

@@ -3,9 +3,11 @@ import { Dice } from '../script/dice.ts';
 import { ALTERNATIVES, CapacityVerifier } from '../verifiers/capacity-verifier.ts';
 import { HoldVerifier } from '../verifiers/hold-verifier.ts';
 import { InterruptionVerifier } from '../verifiers/interruption-verifier.ts';
+import { WarmVerifier } from '../verifiers/warm-verifier.ts';
 import { ConfigWorld } from '../world/config-world.ts';
 import { pauseHold, windowHold } from '../world/holds.ts';
 import { World, type WorldOptions } from '../world/world.ts';
+import { MOST_WARM } from '../world/world-options.ts';
 import { FleetPools } from './fleet-pools.ts';
 import { type FleetMode, hasPools, strategyOf } from './modes.ts';
 import type { HistoryOptions, Outcome } from './outcome.ts';
@@ -19,6 +21,8 @@ export interface RandomOutcome extends Outcome {
   readonly interruptions: number;
   /** The number of verified errors for a lack of capacity. */
   readonly refusals: number;
+  /** The number of warm machines that a set used. */
+  readonly used: number;
 }
 
 /** Options of a history of a fleet. */
@@ -30,6 +34,15 @@ export interface FleetHistoryOptions extends HistoryOptions {
   /** A defect of the leader election. */
   readonly elected?: Pick<WorldOptions, 'unfenced'>;
 }
+
+/** The warm machines of the deployment. In some histories, they run while they wait. */
+const warmAnnotations = (mode: FleetMode, seed: number) =>
+  mode === 'warm'
+    ? {
+        [Annotations.WarmMachines]: String(MOST_WARM),
+        [Annotations.WarmState]: seed % 4 === 3 ? 'Running' : 'Stopped',
+      }
+    : undefined;
 
 /** Runs a history of a fleet. */
 export async function play(mode: FleetMode, options: FleetHistoryOptions): Promise<RandomOutcome> {
@@ -45,7 +58,7 @@ export async function play(mode: FleetMode, options: FleetHistoryOptions): Promi
     machine,
     kubelets: { joinDelay: hold ? (hold === windows ? 10_000 : 2_000) * (2 + (seed % 7)) : 500 * (seed % 7) },
     ...strategyOf(mode, seed),
-    annotations: hold === windows ? { [Annotations.RolloutWindows]: windows.annotation } : undefined,
+    annotations: hold === windows ? { [Annotations.RolloutWindows]: windows.annotation } : warmAnnotations(mode, seed),
     moreClasses: mode === 'large' ? ['red'] : undefined,
     disks: mode === 'disks',
     interruptions: mode === 'interruptions',
@@ -60,9 +73,11 @@ export async function play(mode: FleetMode, options: FleetHistoryOptions): Promi
   const config = hasPools(mode, seed) ? await ConfigWorld.start({}, worldOptions) : undefined;
   const world = config?.world ?? (await World.start(worldOptions));
   capacity?.attach(world);
+  if (mode === 'warm') world.wantsWarm = MOST_WARM;
   const end = new AbortController();
   const pools = config && new FleetPools(config, new Dice(seed + 2_000_000), LARGE_FLEETS);
   const interruptions = mode === 'interruptions' ? InterruptionVerifier.watch(world, end.signal) : undefined;
+  const warm = mode === 'warm' ? WarmVerifier.watch(world, end.signal) : undefined;
   const verifier = hold && HoldVerifier.watch(world, hold, end.signal);
   const violations: string[] = [];
   const played = new RandomHistory(world, mode, options, { pools, interruptions });
@@ -85,5 +100,6 @@ export async function play(mode: FleetMode, options: FleetHistoryOptions): Promi
     holds: verifier?.verified ?? 0,
     interruptions: interruptions?.verified ?? 0,
     refusals: capacity?.verified ?? 0,
+    used: warm?.used ?? 0,
   };
 }

@@ -1,4 +1,4 @@
-import type { Machine, MachineSet } from '@mcm/api';
+import { Annotations, type Machine, type MachineSet } from '@mcm/api';
 import type { Change, Clock } from '@mcm/kube';
 import { FleetVerifier, type FleetVerifierOptions, phaseOf, type Wish } from './fleet-verifier.ts';
 
@@ -112,7 +112,9 @@ export class Reporter {
   readonly onChange = ({ type, object }: Change<Machine>): void => {
     const { name, uid, deletionTimestamp } = object.metadata;
     const before = this.#machines.get(name);
-    const fleet = this.#foreign.has(name) ? undefined : this.#fleetOf(object);
+    // A warm machine is no replica, until a set uses it.
+    const isWarm = ({ metadata }: Machine) => metadata.annotations?.[Annotations.WarmState] !== undefined;
+    const fleet = this.#foreign.has(name) || isWarm(object) ? undefined : this.#fleetOf(object);
     if (type === 'deleted') {
       this.#machines.delete(name);
       fleet?.gone(object);
@@ -130,7 +132,8 @@ export class Reporter {
       this.note('state', `machine ${name}: ${phaseOf(before)} → ${phaseOf(object)}`);
     if (!before.metadata.deletionTimestamp && deletionTimestamp !== undefined)
       this.note('state', `machine ${name} gets its deletion${byHand ? ' by hand' : ''}`);
-    fleet?.changed(before, object, byHand);
+    if (isWarm(before)) fleet?.appeared(object);
+    else fleet?.changed(before, object, byHand);
   };
 
   /** The history as readable text, without reads and renewals of Leases. */

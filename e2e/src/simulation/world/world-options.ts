@@ -12,6 +12,9 @@ export const NAMESPACE = 'default';
  */
 export const ENDPOINT = 'http://cloud.invalid';
 
+/** The largest number of warm machines that a user of the histories `warm` requests. */
+export const MOST_WARM = 3;
+
 /** The processes that a simulation can kill. */
 export type ProcessName = 'manager' | 'machine-controller';
 

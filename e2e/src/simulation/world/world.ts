@@ -69,6 +69,8 @@ export class World extends Fleet {
   readonly writes: string[] = [];
   /** The machines that controllers deleted, with the times as RFC 3339. */
   readonly goings: { readonly at: string; readonly name: string }[] = [];
+  /** The number of warm machines of the deployment. */
+  wantsWarm = 0;
   readonly #options: WorldOptions;
   readonly #plane: Plane;
   readonly #eyes: WorldEyes;
@@ -346,7 +348,9 @@ export class World extends Fleet {
   }
 
   #lacks(machines: readonly Machine[], { name, replicas, machineClass }: Wanted): string | undefined {
-    const own = machines.filter(({ metadata }) => name === undefined || metadata.labels?.name === name);
+    const own = machines.filter(
+      (machine) => !isWarm(machine) && (name === undefined || machine.metadata.labels?.name === name),
+    );
     if (own.length !== replicas) return `${own.length} machines, not ${replicas}${name ? ` of ${name}` : ''}`;
     const other = own.find(
       (machine) => machine.status?.currentStatus?.phase !== 'Running' || this.#classOf(machine) !== machineClass,
@@ -357,6 +361,19 @@ export class World extends Fleet {
     );
   }
 
+  /** Each warm machine has the state of the setting, and only their VMs are stopped. */
+  #lacksWarm(machines: readonly Machine[]): string | undefined {
+    const warm = machines.filter(isWarm);
+    if (warm.length !== this.wantsWarm) return `${warm.length} warm machines, not ${this.wantsWarm}`;
+    const busy = warm.find((machine) => !isOff(machine) && machine.status?.currentStatus?.phase !== 'Running');
+    if (busy) return `${busy.metadata.name} is still being prepared`;
+    const off = new Set(machines.filter(isOff).map(({ metadata }) => metadata.name));
+    const wrong = [...this.cloud.instances.list()].find(
+      ({ name, state }) => state !== 'terminated' && state !== (off.has(name) ? 'stopped' : 'running'),
+    );
+    return wrong && `the VM of ${wrong.name} is ${wrong.state}`;
+  }
+
   async #mismatch(wanted: readonly Wanted[]): Promise<string | undefined> {
     const machines = await this.machines();
     const names = machines.map((machine) => machine.metadata.name).sort();
@@ -364,8 +381,11 @@ export class World extends Fleet {
     if (lacks !== undefined) return lacks;
     if (String(this.vms()) !== String(names)) return `VMs ${this.vms()} are not the machines ${names}`;
     const all = (await this.admin.resource(nodes).list()).items;
+    const lacksWarm = this.#lacksWarm(machines);
+    if (lacksWarm !== undefined) return lacksWarm;
+    const running = machines.filter((machine) => !isOff(machine)).map(({ metadata }) => metadata.name);
     const nodeNames = all.map(({ metadata }) => metadata.name).sort();
-    if (String(nodeNames) !== String(names)) return `nodes ${nodeNames} are not the machines ${names}`;
+    if (String(nodeNames) !== String(running.sort())) return `nodes ${nodeNames} are not the machines ${running}`;
     // If the user reverted a template during an update of a node, the node is updated again.
     const candidate = all.find(({ metadata }) => metadata.labels?.[Labels.CandidateForUpdate] !== undefined);
     if (candidate) return `node ${candidate.metadata.name} is a candidate for an update`;
@@ -393,3 +413,9 @@ export class World extends Fleet {
     this.#disk?.remove();
   }
 }
+
+const isWarm = ({ metadata }: Machine): boolean => metadata.annotations?.[Annotations.WarmState] !== undefined;
+
+/** Whether mcm has stopped the VM of the warm machine. */
+const isOff = ({ metadata, status }: Machine): boolean =>
+  metadata.annotations?.[Annotations.WarmPower] === 'Stopped' && status?.currentStatus?.phase === 'Available';

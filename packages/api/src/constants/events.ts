@@ -271,7 +271,7 @@ export const EVENTS = {
   WarmStartFailed: {
     on: MACHINE,
     type: 'Warning',
-    means: 'The cloud did not start the VM of a warm machine. The machine is deleted, and its set replaces it.',
+    means: 'The cloud did not start the VM of a warm machine, or lost it. The machine is deleted and replaced.',
     help: 'If the cloud has no capacity, use alternatives or the state `Running`.',
   },
   WarmUnsupported: {

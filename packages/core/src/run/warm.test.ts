@@ -306,6 +306,16 @@ test('a user who starts the VM of a warm machine causes only another stop', asyn
   expect((await rig.nodes()).map(({ metadata }) => metadata.name)).not.toContain(vm.nodeName);
 });
 
+test('a stopped VM that the cloud lost is replaced', async () => {
+  const { rig } = await fleet({ [Annotations.WarmMachines]: '1' });
+  await rested(rig, 2, 1);
+  const [warm] = await warmOf(rig);
+  rig.cloud.lose(warm?.metadata.name ?? '');
+  await rig.until(async () => (await rig.machine(warm?.metadata.name ?? '')) === undefined, 3_700_000);
+  await rested(rig, 2, 1);
+  expect(rig.cloud.vms).toHaveLength(3);
+});
+
 test('the end of a VM that mcm itself stopped is no interruption', async () => {
   const { rig } = await fleet(
     { [Annotations.WarmMachines]: '1' },

@@ -11,6 +11,8 @@ const PROVIDER = 'GCP';
 export function callText({ call, machine }: Pick<DriverInput, 'call' | 'machine'>): string {
   const name = machine?.metadata.name ?? '';
   if (call === 'create') return name === '' ? 'Create machines failed' : `Create machine "${name}" failed`;
+  if (call === 'stop') return `Stop machine "${name}" failed`;
+  if (call === 'start') return `Start machine "${name}" failed`;
   if (call === 'delete') return `Delete machine "${name}" failed`;
   return call === 'list' ? 'List machines failed' : `Machine status "${name}" failed`;
 }

@@ -29,6 +29,7 @@ import { accountProblems, callText, decode } from './decode.ts';
 import { fromCloud, OperationFailed } from './errors.ts';
 import { reportEvidence } from './evidence.ts';
 import { instanceBody } from './instance-body.ts';
+import { type Subject, startInstance, stopInstance } from './power.ts';
 import type { GcpSettings } from './settings.ts';
 import { marksOf } from './validate.ts';
 
@@ -122,6 +123,8 @@ export function createGcpDriver(options: GcpDriverOptions): GcpDriver {
       }
     },
 
+    ...power(calls, open),
+
     evidence: async (request) => {
       const { machine, signal } = request;
       const tell = (): Promise<InstanceEvidence> => reportEvidence(open(request), machine.metadata.name, signal);
@@ -142,6 +145,29 @@ export function createGcpDriver(options: GcpDriverOptions): GcpDriver {
 
     volumeIds: (sources) => sources.map(volumeIdOf),
   });
+}
+
+/** The methods that stop and start instances. */
+function power(
+  calls: Calls,
+  open: (request: OnMachine) => Session,
+): Required<Pick<GcpDriver, 'stop' | 'start' | 'hibernates'>> {
+  const subject = (request: OnMachine): Subject => {
+    const session = open(request);
+    const { name } = request.machine.metadata;
+    const { clock } = calls;
+    const until = (operation: Operation) => wait(calls, request, session, operation.name);
+    return { ...session, name, clock, signal: request.signal, wait: until, absent: () => absent(request) };
+  };
+  const done = (request: OnMachine, call: 'stop' | 'start', work: () => Promise<void>): Promise<void> =>
+    counted(calls, request, `instance_${call}`, work).catch((thrown: unknown) => {
+      throw fromCloud(thrown, callText({ call, machine: request.machine }), request.signal, call === 'start');
+    });
+  return {
+    hibernates: true,
+    stop: (request) => done(request, 'stop', async () => stopInstance(subject(request), request.hibernate)),
+    start: (request) => done(request, 'start', async () => startInstance(subject(request))),
+  };
 }
 
 /** The state that all calls of a driver share. */

@@ -17,6 +17,9 @@ const operation = z.looseObject({
 });
 export type Operation = z.infer<typeof operation>;
 
+/** A request that changes the power state of an instance. */
+export type PowerVerb = 'stop' | 'start' | 'suspend' | 'resume';
+
 const instance = z.looseObject({
   name: z.string().optional(),
   creationTimestamp: z.string().optional(),
@@ -133,6 +136,15 @@ export class Gce {
     const request = { project, zone, instance: name, requestId };
     const [{ latestResponse }] = await this.#call('delete', { pick: ofOperation, signal }, ({ instances }) =>
       instances.delete(request, once()),
+    );
+    return readAs(operation, latestResponse, 'operation');
+  }
+
+  /** Begins to stop, start, suspend or resume an instance. */
+  async power(verb: PowerVerb, project: string, zone: string, name: string, signal: AbortSignal): Promise<Operation> {
+    const request = { project, zone, instance: name };
+    const [{ latestResponse }] = await this.#call(verb, { pick: ofOperation, signal }, ({ instances }) =>
+      instances[verb](request, once()),
     );
     return readAs(operation, latestResponse, 'operation');
   }

@@ -1,6 +1,6 @@
 /** The methods of Compute Engine that the driver uses. Other methods cost memory and load time. */
 export const METHODS: Readonly<Record<string, readonly string[]>> = {
-  Instances: ['Insert', 'Get', 'List', 'Delete', 'GetSerialPortOutput'],
+  Instances: ['Insert', 'Get', 'List', 'Delete', 'Stop', 'Start', 'Suspend', 'Resume', 'GetSerialPortOutput'],
   ZoneOperations: ['Get'],
 };
 

@@ -24,6 +24,10 @@ export interface Clients {
     readonly insert: Method<readonly [{ readonly latestResponse: unknown }]>;
     readonly get: Method<readonly [unknown]>;
     readonly delete: Method<readonly [{ readonly latestResponse: unknown }]>;
+    readonly stop: Method<readonly [{ readonly latestResponse: unknown }]>;
+    readonly start: Method<readonly [{ readonly latestResponse: unknown }]>;
+    readonly suspend: Method<readonly [{ readonly latestResponse: unknown }]>;
+    readonly resume: Method<readonly [{ readonly latestResponse: unknown }]>;
     readonly getSerialPortOutput: Method<readonly [unknown]>;
     readonly list: Method<
       readonly [unknown, unknown, { readonly items?: readonly unknown[]; readonly nextPageToken?: string } | undefined]
@@ -87,7 +91,9 @@ const authClient = {
     const call = calls.getStore();
     if (!call) throw new Error(`${method} ${address}: the SDK sent a request outside of a call`);
     const { pathname, search } = new URL(address);
-    const given = body === undefined ? undefined : asGiven(JSON.parse(String(body)), call.body);
+    // A method without a body has an empty text as its body in the SDK.
+    const written: unknown = body === undefined ? undefined : JSON.parse(String(body));
+    const given = isRecord(written) ? asGiven(written, call.body) : undefined;
     try {
       const text = await call.send({
         method,

@@ -17,6 +17,8 @@ import { isSimilarStatus, type Operation, withOperation, withPhase } from '../mo
 
 /** If a set does not complete its adoption within this time, the machine is warm again. */
 const TAKEN_MS = 30_000;
+/** Interval of the lookups of a stopped VM. */
+const LOOK_MS = 3_600_000;
 
 const phaseOf = ({ machine }: MachineObservation) => machine.status?.currentStatus?.phase;
 
@@ -89,15 +91,35 @@ function planStop(o: MachineObservation, power: Power | undefined, now: Date): P
   return act('the VM has stopped', ...release, annotatePower('Stopped'), { do: 'say', event });
 }
 
+/** Keeps the VM stopped. A lookup from time to time verifies that the VM still exists, because no Node shows its end. */
 function planStopped(o: MachineObservation, now: Date): Plan {
   if (o.node && isNodeOf(o.machine, o.node)) {
     return act('the Node of the stopped VM has registered again', annotatePower(powerText('Stopping', now)));
   }
-  if (phaseOf(o) === 'Available') return wait('it is warm: its VM is stopped until a scale-up');
-  const operation: Operation = { description: WarmTexts.stopped, state: 'Processing', type: 'Create' };
-  const status = withPhase(o.machine.status, { phase: 'Available' }, operation, now);
-  return act('its VM is stopped', { do: 'writeStatus', status: { ...status, conditions: [] } });
+  if (phaseOf(o) !== 'Available') {
+    const operation: Operation = { description: WarmTexts.stopped, state: 'Processing', type: 'Create' };
+    const status = withPhase(o.machine.status, { phase: 'Available' }, operation, now);
+    return act('its VM is stopped', { do: 'writeStatus', status: { ...status, conditions: [] } });
+  }
+  const because = 'it is warm: its VM is stopped until a scale-up';
+  const { running, last } = o.calls;
+  if (running || !o.driver.status) return wait(because);
+  if (last?.kind !== 'status' && last?.kind !== 'stop') return act(because, { do: 'call', call: 'status' });
+  const { outcome } = last;
+  if (last.kind === 'status' && !outcome.ok && outcome.error.code === 'NotFound') {
+    const message = `The stopped VM of the warm machine no longer exists: ${printMachineError(outcome.error)}`;
+    return { actions: [deletion(message)], next: { kind: 'wait' }, because: message };
+  }
+  if (last.kind === 'status' && outcome.ok && outcome.ending === undefined)
+    return act('the stopped VM runs again', annotatePower(powerText('Stopping', now)));
+  const lookAt = new Date(last.at.getTime() + LOOK_MS);
+  return now < lookAt ? wait(because, lookAt) : act(because, { do: 'call', call: 'status' });
 }
+
+const deletion = (message: string): Action => ({
+  do: 'deleteUnstarted',
+  event: { type: 'Warning', reason: 'WarmStartFailed', message },
+});
 
 /**
  * Starts the VM of a machine that a set has taken. After the call, the machine joins like a new one, and its creation timeout
@@ -136,8 +158,7 @@ function planAgain(o: MachineObservation, last: SettledCall, what: string, now: 
   if (deadline && now > deadline) return undefined;
   const description = `${what}: ${printMachineError(error)}`;
   if (error.code === 'NotFound' || (isStart && !isTransient(error.code))) {
-    const event: PlannedEvent = { type: 'Warning', reason: 'WarmStartFailed', message: description };
-    return { actions: [{ do: 'deleteUnstarted', event }], next: { kind: 'wait' }, because: description };
+    return { actions: [deletion(description)], next: { kind: 'wait' }, because: description };
   }
   const operation: Operation = { description, errorCode: error.code, state: 'Failed', type: 'Create' };
   const status = withOperation(o.machine.status, operation, last.at);

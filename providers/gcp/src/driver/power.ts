@@ -1,0 +1,49 @@
+import type { MachineError } from '@mcm/core/driver';
+import { type Clock, sleep } from '@mcm/kube';
+import type { Gce, Operation, PowerVerb } from '../gce/client.ts';
+import { Refusal } from '../gce/refusal.ts';
+
+/** Pause between two looks at the state of an instance. */
+const LOOK_MS = 3_000;
+
+/** An instance, and how the driver waits for its operations. */
+export interface Subject {
+  readonly gce: Gce;
+  readonly project: string;
+  readonly zone: string;
+  readonly name: string;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  readonly wait: (operation: Operation) => Promise<void>;
+  readonly absent: () => MachineError;
+}
+
+/** The request that changes an instance in a state. A state without an entry ends by itself. */
+type Verbs = Readonly<Record<string, PowerVerb | 'done'>>;
+
+const STOP: Verbs = { RUNNING: 'stop', TERMINATED: 'done', SUSPENDED: 'done' };
+const SUSPEND: Verbs = { RUNNING: 'suspend', TERMINATED: 'done', SUSPENDED: 'done' };
+const START: Verbs = { RUNNING: 'done', TERMINATED: 'start', SUSPENDED: 'resume' };
+
+/** Stops an instance, or suspends it so that its memory is kept. */
+export const stopInstance = (subject: Subject, suspend: boolean): Promise<void> =>
+  reach(subject, suspend ? SUSPEND : STOP);
+
+/** Starts a stopped instance, or resumes a suspended one. */
+export const startInstance = (subject: Subject): Promise<void> => reach(subject, START);
+
+/** Sends the request for the current state, until the instance has the state. Earlier requests may still be in progress. */
+async function reach(subject: Subject, verbs: Verbs): Promise<void> {
+  const { gce, project, zone, name, clock, signal, wait, absent } = subject;
+  try {
+    for (;;) {
+      const { status = '' } = await gce.get(project, zone, name, signal);
+      const verb = verbs[status];
+      if (verb === 'done') return;
+      if (verb === undefined) await sleep(clock, LOOK_MS, signal);
+      else await wait(await gce.power(verb, project, zone, name, signal));
+    }
+  } catch (thrown) {
+    throw thrown instanceof Refusal && thrown.absent ? absent() : thrown;
+  }
+}
