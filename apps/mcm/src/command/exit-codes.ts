@@ -27,7 +27,7 @@ export const EXIT_CODES: readonly ExitCode[] = [
     means: 'done',
     of: {
       up: 'ended by Ctrl-C, or ready with --exit-when-ready',
-      status: 'an instance runs',
+      status: 'an instance is running',
       logs: 'complete, or ended by Ctrl-C',
       dashboard: 'ended by Ctrl-C',
       'rollout status': 'complete; with --no-watch: no failure so far',
@@ -42,7 +42,7 @@ export const EXIT_CODES: readonly ExitCode[] = [
     of: {
       'rollout status': 'the rollout failed, the deployment was deleted, or error',
       plan: 'the plan has steps, and the rollout completes',
-      replay: 'this version makes another decision, or none of a recorded kind',
+      replay: 'this version makes a different decision, or does not know the kind of a decision',
       'config diff': 'the objects would change the cluster',
     },
   },
@@ -54,7 +54,7 @@ export const EXIT_CODES: readonly ExitCode[] = [
       'config diff': 'error, with a message on standard error',
     },
   },
-  { code: NOT_RUNNING, of: { status: 'none runs' } },
+  { code: NOT_RUNNING, of: { status: 'no instance is running' } },
   { code: PLAN_EXIT.stuck, of: { plan: 'the plan has steps, but the rollout gets stuck' } },
   {
     code: 130,
