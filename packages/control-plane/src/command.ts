@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { chmodSync, statSync, writeFileSync } from 'node:fs';
 import { isIPv4 } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import { Command, InvalidArgumentError } from 'commander';
@@ -122,6 +122,13 @@ const log = flags.requestLog === undefined ? undefined : openRequestLog(flags.re
 
 const announced = Promise.withResolvers<void>();
 
+/** Writes a file that only its owner can read. An existing file may have another mode, for example after a copy. */
+function writePrivately(path: string, text: string): void {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found?.isFile() && (found.mode & 0o077) !== 0) chmodSync(path, 0o600);
+  writeFileSync(path, text, { mode: 0o600 });
+}
+
 async function start(): Promise<ControlPlane> {
   const plane = await startControlPlane({
     port: flags.port,
@@ -140,7 +147,7 @@ async function start(): Promise<ControlPlane> {
   });
   if (flags.kubeconfig !== undefined) {
     try {
-      writeFileSync(flags.kubeconfig, plane.kubeconfig(), { mode: 0o600 });
+      writePrivately(flags.kubeconfig, plane.kubeconfig());
     } catch (error) {
       await plane.close();
       throw new Error(

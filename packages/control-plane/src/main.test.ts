@@ -83,6 +83,7 @@ const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps';
 test('after a kill at any instant and a restart, every answered write exists, and versions increase', async () => {
   const data = join(dir, 'data');
   const kubeconfig = join(dir, 'kubeconfig');
+  writeFileSync(kubeconfig, 'of an earlier start', { mode: 0o644 });
   const first = launch('--data-dir', data, '--kubeconfig', kubeconfig);
   await first.ready;
   expect(statSync(kubeconfig).mode & 0o777).toBe(0o600);

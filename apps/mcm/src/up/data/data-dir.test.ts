@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -20,6 +20,12 @@ test('the state is read at the next start', () => {
   const second = openDataDir(join(root, 'new'));
   expect(second.state).toEqual(state);
   second.release();
+});
+
+test('only the owner can read an existing directory', () => {
+  chmodSync(root, 0o755);
+  openDataDir(root).release();
+  expect((statSync(root).mode & 0o777).toString(8)).toBe('700');
 });
 
 test('a directory in use is refused with the process', () => {

@@ -1,5 +1,6 @@
 import {
   accessSync,
+  chmodSync,
   constants,
   existsSync,
   readdirSync,
@@ -16,6 +17,8 @@ import { UserError } from '../../command/errors.ts';
 /** The version of the layout of a data directory. Directories with other versions are refused. */
 const FORMAT = 1;
 const MARKER = 'mcm.json';
+/** Mode bits of all users except the owner. */
+const OTHERS = 0o077;
 
 /** The state of `mcm up` in the data directory. */
 export interface InstanceState {
@@ -68,6 +71,8 @@ export function openDataDir(path: string): DataDir {
     throw new UserError(
       `another mcm${pidOf(state)} runs on ${root}: stop it with "mcm down", or use another --data-dir`,
     );
+  // The directory contains kubeconfigs and tokens, and others may have gained access to it, for example by a copy.
+  if ((statSync(root).mode & OTHERS) !== 0) chmodSync(root, 0o700);
   return {
     path: root,
     state,
