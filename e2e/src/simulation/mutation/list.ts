@@ -38,7 +38,8 @@ const from = (firstSeed: number, mutants: readonly Mutant[]): readonly Mutant[] 
  * All mutants. A test verifies that they match the code. The list does not contain changes that no history can show:
  * - Checks of a VM's node name. Local VMs have the names of their machines.
  * - Checks that another check repeats. A machine has one call at a time, and a missing finalizer causes a write without a
- *   change.
+ *   change. Before a VM is deleted, its Node is read again. The cloud finds a VM by its client token. The Node of a missing
+ *   Machine is collected. The API server refuses a name that is in use.
  * - The phases in `isOrphan`. The machine itself deletes a VM that the orphan collection deletes too early.
  * - Texts and times of a status.
  * - A larger growth of the current set than `maxUnavailable` in `rolling-update.ts`. The next line limits it again.
@@ -55,11 +56,11 @@ export const MUTANTS: readonly Mutant[] = [
       "return planDeleteHooks(o, now) ?? planKeeping(o, now) ?? act('the node is empty', { do: 'call', call: 'delete' });",
       'return undefined;',
     ],
-    [
-      "if (calls.running?.kind === 'delete' || calls.last?.kind === 'delete') return undefined;",
-      'if (o) return undefined;',
-    ],
   ),
+  ...of('deletion', `${CORE}/machine/creation/never-created.ts`, M, [
+    "if (machine.spec.providerID || calls.createSent || calls.running?.kind === 'create') return false;",
+    'if (machine.spec.providerID) return false;',
+  ]),
   ...of(
     'deletion',
     `${CORE}/machine/calls/perform.ts`,
@@ -78,7 +79,6 @@ export const MUTANTS: readonly Mutant[] = [
       "return act('the VM no longer exists', { do: 'releaseNode' });",
       "return act('the VM no longer exists', { do: 'removeFinalizer' });",
     ],
-    ['const held = o.node?.metadata.finalizers?.includes(Finalizers.Node);', 'const held = false;'],
     [
       "return act('all resources of the machine are deleted', { do: 'removeFinalizer' });",
       "return wait('all resources of the machine are deleted');",
@@ -92,6 +92,10 @@ export const MUTANTS: readonly Mutant[] = [
     ['const others = (machine.metadata.finalizers ?? [])', "const others = [''].slice(1)"],
     ['await this.#options.tokens?.remove(machine);', 'undefined;'],
   ),
+  ...of('finalizers', `${CORE}/machine/calls/node-actions.ts`, M, [
+    'finalizers.filter((finalizer) => finalizer !== Finalizers.Node)',
+    'finalizers.filter((finalizer) => finalizer)',
+  ]),
   ...of('finalizers', `${CORE}/machine/next-step.ts`, M, [
     'if (machine.metadata.finalizers?.includes(Finalizers.MachineControllerManager)) return undefined;',
     'if (machine) return undefined;',
@@ -118,24 +122,21 @@ export const MUTANTS: readonly Mutant[] = [
     M,
     ['    clientToken: uid,', '    clientToken: crypto.randomUUID(),'],
     [
-      'named.filter(({ clientToken }) => clientToken !== undefined && clientToken === machine.metadata.uid)',
-      'named.filter(() => false)',
+      'const named = await cloud.list({ name: machine.metadata.name }, signal);',
+      'const named = (await cloud.list({ name: machine.metadata.name }, signal)).slice(0, 0);',
     ],
   ),
-  ...of(
-    'idempotency',
-    `${CORE}/machine/creation/creation.ts`,
-    M,
-    [
-      "if (!created) return act('finding the VM in the record of the machine', { do: 'call', call: 'create' });",
-      "if (!created) return wait('it is somewhere');",
-    ],
-    ["return act('the VM exists', { do: 'record', instance: created });", "return wait('the VM exists');"],
-  ),
-  ...of('idempotency', `${CORE}/machine/calls/perform.ts`, M, [
-    'const body = { metadata: { uid, resourceVersion }, status };',
-    'const body = { metadata: { uid }, status };',
+  ...of('idempotency', `${CORE}/machine/creation/creation.ts`, M, [
+    "return act('the VM exists', { do: 'record', instance: created });",
+    "return wait('the VM exists');",
   ]),
+  ...of('idempotency', `${CORE}/machine/calls/perform.ts`, M, ['spec: { providerID: providerId } }', 'spec: {} }']),
+  ...of(
+    'deletion',
+    `${CORE}/set/replicas/machine-writer.ts`,
+    ['sick'],
+    ['const preconditions = { uid, resourceVersion };', 'const preconditions = { uid };'],
+  ),
   ...of(
     'drain',
     `${CORE}/drain/drain.ts`,
@@ -227,6 +228,7 @@ export const MUTANTS: readonly Mutant[] = [
     'packages/kube/src/election/candidate.ts',
     ['leases'],
     ['if (this.#isFresh()) return;', 'if (this.#renewed) return;'],
+    ['this.#renewed.ms < this.timings.renewDeadlineMs;', 'this.#renewed.ms < 3 * this.timings.leaseMs;'],
     [
       "if (record !== undefined && record.holder !== '' && !mine && this.#isValid(record)) {",
       'if (!record && !mine && record) {',
@@ -236,9 +238,8 @@ export const MUTANTS: readonly Mutant[] = [
     'fence',
     'packages/kube/src/election/run-elected.ts',
     ['leases'],
-    ["if ((await candidate.renew(both)) === 'other') {", "if ((await candidate.renew(both)) !== 'other') {"],
     ["if (answer === 'mine') return true;", 'if (answer) return true;'],
-    ['      lost.abort(reason);', ''],
+    ['      term.abort(reason);', ''],
   ),
   ...of('fence', 'packages/kube/src/election/fenced-client.ts', ['leases'], ['      await fence.held();', '']),
   ...of('fence', `${CORE}/driver/invoker/stages/fence.ts`, ['leases'], ['await fence?.confirm();', '']),
@@ -246,8 +247,8 @@ export const MUTANTS: readonly Mutant[] = [
     'names',
     `${CORE}/objects/machine-names.ts`,
     F,
-    ['if (!used(name) && !names.includes(name)) names.push(name);', 'names.push(name);'],
-    ['encode((offset + number * stride) % NAMES)', 'encode(Math.floor(Math.random() * NAMES))'],
+    ['Math.max(most, number + 1)', 'Math.max(most, number)'],
+    ['for (let number = machineNumbersOf(set).next; names.length', 'for (let number = FIRST_NUMBER; names.length'],
   ),
   ...of('pools', `${CONFIG}/pool/rollout/candidates.ts`, P, [
     'const unavailable = nodes.filter(isUnavailable).length;',
@@ -282,13 +283,14 @@ export const MUTANTS: readonly Mutant[] = [
     "const { annotations, askedAt, now, nodeName } = view;\n  const asked = annotations[DesiredDrain] ?? '';",
     "const { annotations, askedAt, now, nodeName } = view;\n  const asked = '';",
   ]),
-  ...of(
-    'capacity',
-    `${CORE}/machine/creation/offering.ts`,
-    C,
-    ['  return !o.calls.createSent && (record === undefined || o.inherited === false);', '  return true;'],
-    ['  shortage !== undefined && !(shortage.free && now >= shortage.retryAt);', '  shortage === undefined && !now;'],
-  ),
+  ...of('capacity', `${CORE}/machine/creation/offering.ts`, C, [
+    '  return !o.calls.createSent && (record === undefined || o.inherited === false);',
+    '  return true;',
+  ]),
+  ...of('capacity', `${CORE}/driver/invoker/stages/decode.ts`, C, [
+    'const alternative = call.alternative ?? (machine && recordedAlternative(machine));',
+    'const alternative = call.alternative;',
+  ]),
   ...of(
     'capacity',
     `${CORE}/machine/calls/capacity.ts`,

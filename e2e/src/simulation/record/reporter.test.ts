@@ -19,6 +19,23 @@ test('a machine without a request is reported', async () => {
   await world.close();
 });
 
+test('a machine with the name of an earlier machine is reported', async () => {
+  const world = await World.start();
+  await world.createDeployment(1);
+  await world.untilSettled(1, 'blue');
+  const [machine] = await world.machines();
+  const { name = '', labels, ownerReferences } = machine?.metadata ?? {};
+  await world.deleteMachine(name);
+  await world.untilSettled(1, 'blue');
+  expect(world.violations).toEqual([]);
+  await world.admin
+    .resource<Machine>(machines, NAMESPACE)
+    .create({ metadata: { name, namespace: NAMESPACE, labels, ownerReferences }, spec: machine?.spec } as never);
+  await world.clock.settle();
+  expect(world.violations).toContain(`${name} has the name of an earlier machine`);
+  await world.close();
+});
+
 test('an available machine that is deleted without a request of the user is reported', async () => {
   const world = await World.start();
   await world.createDeployment(2);

@@ -19,6 +19,8 @@ export class Reporter {
   readonly #machines = new Map<string, Machine>();
   readonly #byHand = new Set<string>();
   readonly #foreign = new Set<string>();
+  /** The UIDs of all machines until now, by name. */
+  readonly #named = new Map<string, string>();
   /** The verifiers by the name of the deployment. */
   readonly #fleets = new Map<string, FleetVerifier>();
   readonly #makeFleet: () => FleetVerifier;
@@ -104,8 +106,15 @@ export class Reporter {
 
   /** Called when the server was restored and shows an older state. Nothing is verified. */
   relearns({ type, object }: Change<Machine>): void {
-    if (type === 'deleted') this.#machines.delete(object.metadata.name);
-    else this.#machines.set(object.metadata.name, object);
+    const { name, uid } = object.metadata;
+    if (type === 'deleted') {
+      this.#machines.delete(name);
+      // A machine that the restored server does not contain may be created again, to adopt its VM.
+      this.#named.delete(name);
+    } else {
+      this.#machines.set(name, object);
+      this.#named.set(name, uid);
+    }
     this.#fleetOf(object).relearns(object, type === 'deleted');
   }
 
@@ -124,6 +133,7 @@ export class Reporter {
     this.#machines.set(name, object);
     if (before?.metadata.uid !== uid) {
       this.note('state', `machine ${name} appeared, class ${object.spec.class.name ?? ''}`);
+      this.#verifyName(object);
       fleet?.appeared(object);
       return;
     }
@@ -135,6 +145,14 @@ export class Reporter {
     if (isWarm(before)) fleet?.appeared(object);
     else fleet?.changed(before, object, byHand);
   };
+
+  /** Reports a machine with the name of an earlier one. The VM or the Node of the earlier one may still exist. */
+  #verifyName({ metadata: { name, uid } }: Machine): void {
+    const earlier = this.#named.get(name);
+    if (earlier !== undefined && earlier !== uid && !this.#foreign.has(name))
+      this.violate(`${name} has the name of an earlier machine`);
+    this.#named.set(name, uid);
+  }
 
   /** The history as readable text, without reads and renewals of Leases. */
   tell(most = 250): string {
