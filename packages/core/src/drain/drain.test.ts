@@ -264,6 +264,7 @@ test.each<[row: string, budget: PodDisruptionBudget, misconfigured: boolean]>([
   ['S-PD5 3/2/-1/0', pdb(3, 2, -1), false],
   ['S-PD6 another generation', pdb(3, 3, 0, {}, 0), false],
   ['S-PD7 0/0/0/0', pdb(0, 0, 0), false],
+  ['a single pod, which it needs', pdb(1, 1, 0), true],
 ])('budget misconfigured? %s', (_row, given, misconfigured) => {
   expect(isMisconfigured(given)).toBe(misconfigured);
 });

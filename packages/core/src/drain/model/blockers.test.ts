@@ -18,87 +18,100 @@ const attempt = { at: NOON, message: 'boom', count: 1, budgets: '' };
 const held = (policy: 'Hold' | 'Quarantine', policyProblem?: string): Blocker =>
   heldBlocker(look([a], { policy, ...(policyProblem ? { policyProblem } : {}) }), [a]);
 
-test.each<[what: string, blocker: Blocker, failed: boolean, cause: string | undefined, hint: string]>([
+test.each<[what: string, blocker: () => Blocker, failed: boolean, cause: string | undefined, hint: string]>([
   [
     'Hold',
-    held('Hold'),
+    () => held('Hold'),
     true,
     'the drain timeout expired',
     'delete the pods by hand, or set the label force-deletion=true',
   ],
   [
     'unreadable pods',
-    unseenBlocker('no', []),
+    () => unseenBlocker('no', []),
     true,
     'the pods of the node cannot be read',
     'apply the roles of this version (docs/permissions.md); force-deletion=true on the machine skips this check',
   ],
   [
     'two budgets',
-    severalBlocker(pod('a', { budgets: [budget(), budget({ key: 'default/all' })] })),
+    () => severalBlocker(pod('a', { budgets: [budget(), budget({ key: 'default/all' })] })),
     true,
     'budgets default/all and default/web',
     'change the selectors or delete budgets, so that only one selects the pod',
   ],
   [
     'a misconfigured budget',
-    misconfiguredBlocker(a, budget()),
+    () => misconfiguredBlocker(a, budget()),
     true,
     'budget default/web',
     'let budget default/web allow a disruption, or run more replicas than it needs',
   ],
   [
     'the same with its rule',
-    misconfiguredBlocker(a, budget({ rule: 'maxUnavailable: 0' })),
+    () => misconfiguredBlocker(a, budget({ rule: 'maxUnavailable: 0' })),
     true,
     'budget default/web',
     'let budget default/web allow a disruption (maxUnavailable: 0), or run more replicas than it needs',
   ],
-  ['a budget', budgetBlocker(a, budget()), false, undefined, 'make more pods of budget default/web healthy'],
+  ['a budget', () => budgetBlocker(a, budget()), false, undefined, 'make more pods of budget default/web healthy'],
   [
     'a budget without healthy pods',
-    budgetBlocker(a, budget({ nothingHealthy: true })),
+    () => budgetBlocker(a, budget({ nothingHealthy: true })),
     false,
     undefined,
     'repair the workload of budget default/web, or set its spec.unhealthyPodEvictionPolicy to AlwaysAllow',
   ],
   [
     'an error',
-    refusedBlocker(a, { ...attempt, result: 'failed' }),
+    () => refusedBlocker(a, { ...attempt, result: 'failed' }),
     true,
     'evicting pod default/a',
     'mcm retries; the message names the cause',
   ],
   [
     'a namespace',
-    refusedBlocker(a, { ...attempt, result: 'namespaceEnds' }),
+    () => refusedBlocker(a, { ...attempt, result: 'namespaceEnds' }),
     false,
     undefined,
     'see status.conditions of namespace default, which must end first',
   ],
   [
     'a refusal',
-    refusedBlocker(pod('a'), { ...attempt, result: 'blocked' }),
+    () => refusedBlocker(pod('a'), { ...attempt, result: 'blocked' }),
     false,
     undefined,
     'mcm retries; the API server evicts it when its budgets or its load allow',
   ],
   [
     'a deletion',
-    undeletedBlocker(a, { ...attempt, result: 'failed' }),
+    () => undeletedBlocker(a, { ...attempt, result: 'failed' }),
     true,
     'deleting pod default/a',
     'mcm retries; the message names the cause',
   ],
   [
     'a pod that stays',
-    overstayBlocker(a, NOON),
+    () => overstayBlocker(a, NOON),
     false,
     'pod default/a',
     'it should have ended by 2026-01-01T12:00:00.000Z; check its finalizers and its kubelet; force-deletion=true on the machine ends the wait',
   ],
-])('what a user can do, and whether an event asks for it: %s', (_what, blocker, failed, cause, hint) => {
+])('what a user can do, and whether an event asks for it: %s', (_what, of, failed, cause, hint) => {
+  const blocker = of();
   expect([blocker.failed, blocker.tell?.cause, blocker.hint]).toEqual([failed, cause, hint]);
+  const reason = cause?.startsWith('pod ') ? 'PodDoesNotEnd' : 'DeletionBlocked';
+  expect(blocker.tell?.reason).toBe(cause && reason);
+});
+
+test('a held drain names its budgets, so that a change of one starts a pass', () => {
+  const others = [a, pod('b', { budgets: [budget(), budget({ key: 'default/all' })] })];
+  const budgets = (pods: typeof others) => heldBlocker(look(pods, { policy: 'Quarantine' }), pods).budgets;
+  expect([budgets([a]), budgets(others), budgets([pod('c')])]).toEqual([
+    ['default/web'],
+    ['default/web', 'default/all'],
+    undefined,
+  ]);
 });
 
 test('the policy that holds a drain is named with its effect and its problem', () => {

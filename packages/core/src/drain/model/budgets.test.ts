@@ -71,6 +71,7 @@ test('a budget that was not evaluated yet is stale, not misconfigured', () => {
 test.each<[what: string, spec: object, status: object | undefined, spares: boolean, nothingHealthy: true | undefined]>([
   ['fewer healthy pods than it needs', {}, { ...assessed, currentHealthy: 2 }, false, undefined],
   ['none healthy', {}, { ...assessed, currentHealthy: 0 }, false, true],
+  ['none healthy, and it needs one', {}, { ...assessed, currentHealthy: 0, desiredHealthy: 1 }, false, true],
   ['as many healthy as it needs', {}, assessed, true, undefined],
   ['none needed, none healthy', {}, { ...assessed, currentHealthy: 0, desiredHealthy: 0 }, true, undefined],
   ['AlwaysAllow', { unhealthyPodEvictionPolicy: 'AlwaysAllow' }, { ...assessed, currentHealthy: 2 }, true, undefined],

@@ -37,31 +37,51 @@ interface World {
   /** True if the cache shows no write of the controller. */
   readonly stale?: boolean;
   readonly policies?: boolean;
+  readonly budgets?: readonly object[];
+  readonly attachments?: readonly object[];
+  /** The code with which the server answers a request; 200 if absent. */
+  readonly refuse?: (request: string) => number | undefined;
 }
 
 /** Returns a drain with a Node and its pods. A pod ends when the test removes it, or when it is deleted. */
-function setUp({ node: first = node(), pods = [], stale = false, policies = false }: World = {}) {
+function setUp({
+  node: first = node(),
+  pods = [],
+  stale = false,
+  policies = false,
+  budgets = [],
+  attachments = [],
+  refuse = () => undefined,
+}: World = {}) {
   const clock = new VirtualClock({ start: NOON });
   const world = { node: first, pods: pods.map(podOf) };
   const asked: string[] = [];
   const transport: Transport = ({ method, path, body }) => {
     const { pathname } = new URL(path, 'http://server');
     asked.push(`${method} ${pathname.replace(/^.*\/(nodes|namespaces\/default\/pods)\//, '')}`);
+    const code = refuse(asked.at(-1) ?? '');
+    if (code) return Promise.resolve(Response.json({ kind: 'Status', status: 'Failure', code }, { status: code }));
     const sent = typeof body === 'string' ? JSON.parse(body) : {};
     if (method === 'DELETE') world.pods = world.pods.filter(({ metadata }) => !pathname.endsWith(`/${metadata.name}`));
     if (method === 'PATCH' && !stale) {
-      const { spec, status, ...rest } = world.node;
+      const { metadata, spec, status, ...rest } = world.node;
       const conditions = [...(status?.conditions ?? []), ...(sent.status?.conditions ?? [])];
-      world.node = { ...rest, spec: { ...spec, ...sent.spec }, status: { ...status, conditions } };
+      world.node = {
+        ...rest,
+        metadata: { ...metadata, ...sent.metadata },
+        spec: { ...spec, ...sent.spec },
+        status: { ...status, conditions },
+      };
     }
     return Promise.resolve(Response.json(method === 'PATCH' ? world.node : { kind: 'Status', status: 'Success' }));
   };
   const log = createMemoryLogger();
   const records: Record<string, unknown>[] = [];
-  const none = { store: { byIndex: () => [], get: () => undefined } };
+  const some = (objects: readonly object[]) => ({ store: { byIndex: () => objects, get: () => undefined } });
+  const none = some([]);
   const nodes = { store: { get: () => world.node, byIndex: () => [] }, recordWrite: () => undefined };
   const target = { nodes, pods: { proven: true, store: { byIndex: () => world.pods } } };
-  const empty = { claims: none, volumes: none, attachments: none, budgets: none };
+  const empty = { claims: none, volumes: none, attachments: some(attachments), budgets: some(budgets) };
   const drains = new OrphanDrains({
     caches: { target: { ...target, ...empty } },
     target: createClient({ transport, userAgent: 'test', clock }),
@@ -71,13 +91,13 @@ function setUp({ node: first = node(), pods = [], stale = false, policies = fals
     log,
     journal: { record: (entry: Record<string, unknown>) => ({ ended: () => records.push(entry) }) },
   } as never);
-  const step = async (machineClass = small()) => {
+  const step = async (machineClass = small(), signal = never) => {
     asked.length = 0;
-    const drained = await drains.step(vm, first, machineClass, never);
+    const drained = await drains.step(vm, first, machineClass, signal);
     return [drained, ...asked];
   };
   const waits = () => log.lines.map(({ fields }) => fields?.waitsFor);
-  return { clock, world, drains, step, waits, log, records };
+  return { asked, clock, world, drains, step, waits, log, records };
 }
 
 test('a Node is cordoned, its pods are evicted once, and it is drained when they have ended', async () => {
@@ -149,4 +169,52 @@ test('the state of a drain is kept as long as its VM is an orphan', async () => 
   expect(await t.step()).toEqual([false]);
   t.drains.keepOnly('test/small', new Set(['fake-b']));
   expect(await t.step()).toEqual([false, 'POST web/eviction']);
+});
+
+test.each(['PATCH fakeNode-0', 'PATCH fakeNode-0/status'])('without %s no pod is evicted', async (request) => {
+  const t = setUp({ pods: ['web'], refuse: (each) => (each === request ? 403 : undefined) });
+  await expect(t.step()).rejects.toMatchObject({ code: 403 });
+  expect(t.asked.filter((each) => each.startsWith('POST'))).toEqual([]);
+});
+
+test('the Node keeps its finalizers at the cordon, because its VM still runs', async () => {
+  const finalizers = ['node.machine.sapcloud.io/machine-controller'];
+  const t = setUp({ node: node({ metadata: { finalizers } }), pods: ['web'] });
+  await t.step();
+  expect(t.world.node.metadata.finalizers).toEqual(finalizers);
+});
+
+test.each([
+  ['a cordon', node()],
+  ['an eviction', cordoned(0)],
+])('a process that stops sends no request: %s', async (_what, first) => {
+  const t = setUp({ node: first, pods: ['web'] });
+  await expect(t.step(small(), AbortSignal.abort(new Error('stop')))).rejects.toThrow();
+  expect(t.asked).toEqual([]);
+});
+
+test('a refused eviction is not repeated until the budget changes', async () => {
+  const budget = {
+    metadata: { name: 'web', namespace: 'default', uid: 'b', resourceVersion: '1', generation: 1 },
+    spec: { selector: {} },
+    status: { observedGeneration: 1, disruptionsAllowed: 1, currentHealthy: 2, desiredHealthy: 1, expectedPods: 2 },
+  };
+  const refuse = (request: string) => (request.startsWith('POST') ? 429 : undefined);
+  const t = setUp({ node: cordoned(0), pods: ['web'], budgets: [budget], refuse });
+  expect(await t.step()).toEqual([false, 'POST web/eviction']);
+  expect(await t.step()).toEqual([false]);
+});
+
+test('a volume of an empty Node is awaited at most for the detach timeout', async () => {
+  const attachment = {
+    metadata: { name: 'va', uid: 'uid-va', resourceVersion: '1' },
+    spec: { nodeName: 'fakeNode-0', attacher: 'csi', source: { persistentVolumeName: 'pv' } },
+    status: { attached: true },
+  };
+  const t = setUp({ node: cordoned(0), attachments: [attachment] });
+  expect(await t.step()).toEqual([false]);
+  await t.clock.advance(119_000);
+  expect(await t.step()).toEqual([false]);
+  await t.clock.advance(1_000);
+  expect(await t.step()).toEqual([true]);
 });

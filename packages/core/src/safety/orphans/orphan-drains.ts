@@ -1,6 +1,6 @@
 import { type MachineClass, parseTime } from '@mcm/api';
 import { type Clock, type KubeClient, keyOf, type Logger, type Node } from '@mcm/kube';
-import type { Caches } from '../../cluster/caches.ts';
+import type { Caches, TargetCaches } from '../../cluster/caches.ts';
 import { planDrain } from '../../drain/drain.ts';
 import { NO_DRAIN_MEMORY } from '../../drain/model/observation.ts';
 import { observeDrain } from '../../drain/observe.ts';
@@ -81,12 +81,13 @@ export class OrphanDrains {
     memory: DrainState,
     signal: AbortSignal,
   ): Promise<string | undefined> {
-    const { caches, clock } = this.#o;
+    const { clock } = this.#o;
+    const { target } = this.#o.caches;
     let waitsFor = 'the Node is not known';
     for (let look = 0; look < LOOKS; look++) {
       const now = clock.now();
-      const node = caches.target?.nodes.store.get(seen.metadata.name);
-      if (!caches.target || node?.metadata.uid !== seen.metadata.uid) return waitsFor;
+      const node = target?.nodes.store.get(seen.metadata.name);
+      if (!target || node?.metadata.uid !== seen.metadata.uid) return waitsFor;
       const cordonedAt = terminatingSince(node);
       if (!node.spec.unschedulable || !cordonedAt) {
         const cordon = { reason: 'ScaleDown', tolerant: false, release: false } as const;
@@ -94,8 +95,7 @@ export class OrphanDrains {
         waitsFor = 'the Node is being cordoned';
         continue;
       }
-      const drain = this.#observe(vm, node, machineClass, cordonedAt, memory, now);
-      if (!drain) return waitsFor;
+      const drain = this.#observe(target, vm, node, machineClass, cordonedAt, memory, now);
       memory.drain = drain.memory;
       const plan = planDrain(drain, now);
       if (plan.drained) return undefined;
@@ -111,14 +111,15 @@ export class OrphanDrains {
       });
       if (plan.evict.length + plan.remove.length === 0) return waitsFor;
       const scope = { o: { drain }, memory, now, signal };
-      if (plan.evict.length > 0) await evictPods(this.#nodes.client, plan.evict, scope);
-      if (plan.remove.length > 0) await deletePods(this.#nodes.client, plan.remove, scope);
+      await evictPods(this.#nodes.client, plan.evict, scope);
+      await deletePods(this.#nodes.client, plan.remove, scope);
       entry?.ended();
     }
     return waitsFor;
   }
 
   #observe(
+    caches: TargetCaches,
     { machineName, providerId }: ListedInstance,
     node: Node,
     machineClass: MachineClass,
@@ -126,15 +127,14 @@ export class OrphanDrains {
     memory: DrainState,
     now: Date,
   ) {
-    const { caches, defaults, invoker } = this.#o;
-    if (!caches.target) return undefined;
+    const { defaults, invoker } = this.#o;
     const stray = standIn({ machineName, providerId, machineClass }, now);
     const machine = { ...stray, metadata: { ...stray.metadata, deletionTimestamp: since.toISOString() } };
     return observeDrain({
       machine,
       settings: settingsOf(machine, defaults),
       node,
-      caches: caches.target,
+      caches,
       volumeIdOf: invoker.volumeIdOf,
       memory: memory.drain,
       volumeWindow: 1,
