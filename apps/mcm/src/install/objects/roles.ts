@@ -32,6 +32,7 @@ const MANAGER_RULES: readonly Rule[] = [
   },
   { apiGroups: MACHINES, resources: ['machines'], verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'] },
   { apiGroups: MACHINES, resources: ['machinedeployments/status', 'machinesets/status'], verbs: ['update'] },
+  { apiGroups: MACHINES, resources: ['machines/status'], verbs: ['patch'] },
   { apiGroups: MACHINES, resources: ['machineclasses'], verbs: ['get', 'list', 'watch'] },
   ...ownRules(APP),
 ];

@@ -1,5 +1,5 @@
 import { Annotations, formatTime, Labels, type Machine, type MachineSet, machines as machineResource } from '@mcm/api';
-import { isConflict, isNotFound, type ResourceClient } from '@mcm/kube';
+import { errorText, isConflict, isForbidden, isNotFound, type ResourceClient } from '@mcm/kube';
 import { BY_CONTROLLER, type ControllerContext, deploymentOf } from '../../control/caches.ts';
 import { slowStart } from '../../flow/slow-start.ts';
 import { createdAt, LOSS_MARKS, type Loss } from '../../objects/machines.ts';
@@ -77,6 +77,10 @@ export class WarmPool {
       try {
         await this.#context.creations.during(set.metadata.uid, () => this.#takeOne(set, machine, loss, signal));
       } catch (error) {
+        if (isForbidden(error)) {
+          this.#context.log.warn('Warm machine not used; creating a new one', { error: errorText(error) });
+          return;
+        }
         if (!isConflict(error) && !isNotFound(error)) throw error;
         changed = true;
         return;
