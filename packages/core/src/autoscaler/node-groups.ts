@@ -13,8 +13,8 @@ import { type Clock, controllerOf, type Informer, isConflict, type KubeClient, m
 import { BY_CONTROLLER, BY_NODE } from '../control/caches.ts';
 import { scaleInObjection } from '../deployment/scaling/scale-in.ts';
 import { isInstance } from '../node/instance.ts';
+import { autoscalerSizesOf } from '../objects/autoscaler-sizes.ts';
 import { isTerminating } from '../objects/machines.ts';
-import { parseInteger } from '../values/integers.ts';
 import { AutoscalerError } from './problem.ts';
 import { type TemplateNode, templateNode } from './template-node.ts';
 
@@ -260,10 +260,11 @@ export class NodeGroups {
 const WANTED = `a node group is a MachineDeployment with the annotations ${Annotations.AutoscalerMinSize} and ${Annotations.AutoscalerMaxSize}, two integers`;
 
 /** The group of a deployment. Undefined without valid sizes: no autoscaler scales it. */
-function groupOf({ metadata, spec }: MachineDeployment): NodeGroup | undefined {
-  const minSize = parseInteger(metadata.annotations?.[Annotations.AutoscalerMinSize]);
-  const maxSize = parseInteger(metadata.annotations?.[Annotations.AutoscalerMaxSize]);
-  if (minSize === undefined || maxSize === undefined || minSize < 0 || maxSize < minSize) return undefined;
+function groupOf(deployment: MachineDeployment): NodeGroup | undefined {
+  const sizes = autoscalerSizesOf(deployment);
+  if (sizes === undefined || 'problem' in sizes) return undefined;
+  const { minSize, maxSize } = sizes;
+  const { metadata, spec } = deployment;
   const id = makeKey(metadata.namespace, metadata.name);
   return { id, minSize, maxSize, debug: `${id}: ${spec.replicas ?? 0} replicas, ${minSize} to ${maxSize}` };
 }

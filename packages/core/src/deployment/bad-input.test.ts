@@ -250,7 +250,7 @@ describe('problems that only the cluster shows', () => {
     expect(await uids(world)).toEqual(before);
   });
 
-  test.each<[string, Record<string, string>, string | undefined]>([
+  test.each<[what: string, annotations: Record<string, string>, reason: string | undefined, named?: string]>([
     ['a trigger with an invalid time', { [Annotations.TriggerDeletion]: 'x~yesterday~y' }, 'ScaleInRefused'],
     ['a trigger with an invalid name', { [Annotations.TriggerDeletion]: '???' }, 'ScaleInRefused'],
     ['a scale-in that is not JSON', { [Annotations.ScaleIn]: 'the big one' }, 'ScaleInRefused'],
@@ -268,8 +268,15 @@ describe('problems that only the cluster shows', () => {
       { 'node.machine.sapcloud.io/effective-creation-timeout': 'a while' },
       'InputIgnored',
     ],
+    ['a minimum size without a maximum', { [Annotations.AutoscalerMinSize]: '1' }, 'InputIgnored', 'max-size'],
+    ['a minimum size that is not a number', { [Annotations.AutoscalerMinSize]: 'one' }, 'InputIgnored'],
+    [
+      'a maximum size below the minimum size',
+      { [Annotations.AutoscalerMinSize]: '3', [Annotations.AutoscalerMaxSize]: '2' },
+      'InputIgnored',
+    ],
     ['a kilobyte of random text', { 'example.org/x': '\u0001🙂"\\'.repeat(200) }, undefined],
-  ])('invalid annotations, %s: no machine is deleted', async (_title, annotations, reason) => {
+  ])('invalid annotations, %s: no machine is deleted', async (_title, annotations, reason, named = '') => {
     await using world = await start();
     await apply(world, pool({}));
     await world.until(() => world.complete(), 60);
@@ -282,7 +289,7 @@ describe('problems that only the cluster shows', () => {
     );
     expect(reported.map((event) => event.reason)).toEqual(reason === undefined ? [] : [reason]);
     if (reason !== undefined)
-      expect(reported[0]?.message).toContain(`metadata.annotations[${Object.keys(annotations).at(-1)}]`);
+      expect(reported[0]?.message).toContain(named || `metadata.annotations[${Object.keys(annotations).at(-1)}]`);
     world.writes.clear();
     await world.pass(600);
     expect(world.totalWrites()).toBe(0);

@@ -1,4 +1,5 @@
 import { Annotations, freezeProblem, type MachineDeployment, MachineDeploymentConditions } from '@mcm/api';
+import { autoscalerSizesOf } from '../../objects/autoscaler-sizes.ts';
 import type { ConditionChange } from '../../objects/conditions.ts';
 import { fenceposts } from '../../objects/limits.ts';
 import { isGoDuration, parseInstant } from '../../values/integers.ts';
@@ -11,6 +12,7 @@ const TYPE = MachineDeploymentConditions.InputIgnored;
 /** Returns sentences about invalid annotations, which mcm ignores. The schema of a CRD cannot refuse them. */
 export function ignoredAnnotations(deployment: Annotated): string[] {
   const { annotations = {} } = deployment.metadata;
+  const sizes = autoscalerSizesOf(deployment);
   const warm = warmSettingOf(deployment);
   const { [Annotations.EffectiveCreationTimeout]: timeout, [Annotations.LastReplicaChangeByScaler]: time } =
     annotations;
@@ -29,6 +31,7 @@ export function ignoredAnnotations(deployment: Annotated): string[] {
             'write an RFC 3339 time such as "2026-01-01T12:00:00Z"',
           ),
         ]),
+    ...(sizes && 'problem' in sizes ? [sizes.problem] : []),
     ...(warm && 'problem' in warm ? [warm.problem] : []),
   ];
 }

@@ -1,0 +1,37 @@
+import { Annotations, type MachineDeployment } from '@mcm/api';
+import { parseInteger } from '../values/integers.ts';
+
+/** The sizes between which an autoscaler scales a MachineDeployment over gRPC. */
+export interface AutoscalerSizes {
+  readonly minSize: number;
+  readonly maxSize: number;
+}
+
+const EFFECT = 'so no autoscaler scales the deployment over gRPC';
+
+/** Returns the sizes in the annotations, or the error in them as a sentence. Returns undefined without these annotations. */
+export function autoscalerSizesOf({
+  metadata: { annotations = {} },
+}: {
+  readonly metadata: Pick<MachineDeployment['metadata'], 'annotations'>;
+}): AutoscalerSizes | { readonly problem: string } | undefined {
+  const { [Annotations.AutoscalerMinSize]: min, [Annotations.AutoscalerMaxSize]: max } = annotations;
+  if (min === undefined && max === undefined) return undefined;
+  const [minSize, maxSize] = [sizeIn(min), sizeIn(max)];
+  if (minSize === undefined) return { problem: problemOf(Annotations.AutoscalerMinSize, min) };
+  if (maxSize === undefined) return { problem: problemOf(Annotations.AutoscalerMaxSize, max) };
+  if (maxSize >= minSize) return { minSize, maxSize };
+  return {
+    problem: `metadata.annotations[${Annotations.AutoscalerMaxSize}]: "${max}" is less than the minimum ${minSize}, ${EFFECT}`,
+  };
+}
+
+function sizeIn(text: string | undefined): number | undefined {
+  const size = parseInteger(text);
+  return size === undefined || size < 0 ? undefined : size;
+}
+
+function problemOf(key: string, text: string | undefined): string {
+  if (text === undefined) return `metadata.annotations[${key}] is missing, ${EFFECT}; write both sizes`;
+  return `metadata.annotations[${key}]: "${text}" is ignored, ${EFFECT}; write an integer such as "1"`;
+}
