@@ -28,11 +28,12 @@ import {
 } from '@mcm/kube';
 import { machineConfigCrds, machineConfigPools } from '@mcm/machine-config';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { serveDashboard } from './dashboard/serve.ts';
 import { createProgram } from './program.ts';
 
 /** Clouds, users and other programs can write any text into objects. No command may send it to the terminal unchanged. */
 
-const EVIL = 'evil\u001b]0;owned\u0007\u009b31m\u202e\nmachine/forged';
+const EVIL = 'evil\u001b]0;owned\u0007\u009b31m\u202e\u200b\u2028\nmachine/forged';
 /** The characters that a terminal interprets, or that reorder a text. A line break may only separate lines of mcm. */
 const RAW = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 const NAMESPACE = 'default';
@@ -201,6 +202,24 @@ async function run(words: readonly string[]): Promise<string> {
   }
   return lines.join('\n');
 }
+
+test('the dashboard sends no character that reorders or hides text', async () => {
+  const clients = { client, target: client, namespace: NAMESPACE, close: async () => undefined };
+  const dashboard = await serveDashboard(clients, { random: seededRandom(1), signal: end.signal, port: 0 });
+  const stream = (await fetch(new URL('live', dashboard.url))).body?.pipeThrough(new TextDecoderStream()).getReader();
+  let text = '';
+  while (!text.includes(`"key":"${NAMESPACE}/machine"`)) text += (await stream?.read())?.value ?? '';
+  await stream?.cancel();
+  for (const path of ['machines', 'rollouts', 'yaml/machine']) {
+    const name = path === 'rollouts' ? 'bad' : 'machine';
+    const answer = await fetch(new URL(`api/${path}/${NAMESPACE}/${name}`, dashboard.url));
+    expect([path, answer.status]).toEqual([path, 200]);
+    text += await answer.text();
+  }
+  expect(text).toContain('\uFFFD');
+  expect(text).not.toMatch(/[\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}]/u);
+  await dashboard.close();
+});
 
 test.each([
   [['tree', '--all']],
