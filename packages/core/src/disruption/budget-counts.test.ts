@@ -122,4 +122,5 @@ test('the first late machine may be in any set', () => {
   const old = [set(1, [pending('o', { age: 7 })])];
   const { lateAt } = budget(set(1, [pending('n', { age: 2 })]), { old });
   expect(lateAt).toEqual(new Date(NOW.getTime() + JOIN_PATIENCE_MS - 7 * 60_000));
+  expect(budget(set(1, machinesOf(1, 'Running'))).lateAt).toBeUndefined();
 });

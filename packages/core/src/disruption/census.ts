@@ -185,7 +185,7 @@ export class UnreachableCensus {
     if (joined >= limits.minimumCount) return undefined;
     if (joined < 2) return {};
     const since = millis(machine.status?.currentStatus?.lastUpdateTime);
-    const whole = { ...limits, minimumCount: joined, thresholdPercent: 100 };
+    const whole = { ...limits, minimumCount: joined };
     const peers = openBreaker(CLUSTER, since, this.#countOf, whole, now);
     return peers ? { peers } : {};
   }

@@ -88,6 +88,7 @@ test('machines that became unreachable at other times have other causes', () => 
 test.each([
   ['recently counts as unreachable', -4, true],
   ['long ago does not count', -7, false],
+  ['half a minute too long ago does not count', -5.5, false],
 ])('a machine that became reachable again %s', (_name, since, open) => {
   const others = [...many(1, unreachable), ...many(2, { phase: 'Running', since })];
   expect(decide(given(unreachable), others) !== undefined).toBe(open);

@@ -137,6 +137,8 @@ test('a paused rollout keeps failed machines of the current set until the given 
   const state = { replicas: 2, current: setOf([fails('a', 1)]), old: [setOf([fails('o', 1)])] };
   const { kept, go, lookAgainAt } = ask({ ...state, keeps: { until } });
   expect([names(kept), names(go), lookAgainAt]).toEqual([['a'], ['o'], until]);
+  const silent = { replicas: 1, current: setOf([machine('silent', { phase: 'Unknown' })]) };
+  expect(ask({ ...silent, keeps: { until } }).kept).toEqual([]);
   const nothing = ask({ replicas: 1, old: [setOf([machine('o', { phase: 'Running' })])], keeps: { until } });
   expect([nothing.kept, nothing.lookAgainAt]).toEqual([[], undefined]);
 });
