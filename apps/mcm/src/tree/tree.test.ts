@@ -111,6 +111,29 @@ test('every object is below its owner, with its state and problem', () => {
   ]);
 });
 
+test('warm machines are below their deployment, without the Node of a stopped VM', () => {
+  const [web] = source.deployments;
+  const state = { 'warm.machine.sapcloud.io/state': 'Stopped', 'warm.machine.sapcloud.io/power': 'Stopped' };
+  const plain = machine('w0', undefined, 'Available');
+  const owner = {
+    apiVersion: 'machine.sapcloud.io/v1alpha1',
+    kind: 'MachineDeployment',
+    name: 'web',
+    controller: true,
+  };
+  const metadata = {
+    ...plain.metadata,
+    annotations: state,
+    ownerReferences: [{ ...owner, uid: web?.metadata.uid ?? '' }],
+  };
+  const warm = { ...plain, metadata };
+  const deployments = source.deployments.slice(0, 1);
+  expect(treeLines(fleetTree({ deployments, sets: [], machines: [warm], nodes: [] }), false, NOW)).toEqual([
+    'machinedeployment/web  1/2 available, 2 updated  – there is no class',
+    expect.stringMatching(/^└─ machine\/w0 {2}Available.* – it is warm: its VM is stopped until a scale-up$/),
+  ]);
+});
+
 test('old sets without machines are hidden, except with all; the newest set is not', () => {
   const sets = [set('web-b', 'web', 2, 1), set('web-a', 'web', 1, 0)].map((one) => ({
     ...one,

@@ -1,5 +1,5 @@
 import { Labels, type Machine, type MachineDeployment, type MachineSet } from '@mcm/api';
-import { revisionOf } from '@mcm/core';
+import { powerOf, revisionOf } from '@mcm/core';
 import { controllerOf, type Node } from '@mcm/kube';
 import type { ControllerHealth } from '../controllers/health.ts';
 import { machineWait, sinceOf } from '../explain/machine/machine-wait.ts';
@@ -64,7 +64,8 @@ export function fleetTree(
   { deployments, sets, machines, nodes }: TreeSource,
   { controllersIn = () => [], allNamespaces = false, all = false }: TreeOptions = {},
 ): Branch[] {
-  const machinesOf = grouped(machines, sets);
+  // A deployment owns its warm machines itself.
+  const machinesOf = grouped(machines, [...sets, ...deployments]);
   const isEmpty = ({ metadata: { uid }, spec }: MachineSet) => (spec.replicas ?? 0) === 0 && !machinesOf.has(uid);
   const setsOf = all ? grouped(sets, deployments) : withoutOld(grouped(sets, deployments), isEmpty);
   const nodesByName = nodes && new Map(nodes.map((node) => [node.metadata.name, node]));
@@ -80,9 +81,11 @@ export function fleetTree(
   const named = (object: MachineDeployment | MachineSet | Machine, branch: Branch): Branch =>
     allNamespaces ? { ...branch, namespace: object.metadata.namespace ?? '' } : branch;
   const roots = [
-    ...[...deployments]
-      .sort(byName)
-      .map((one) => named(one, branchOfDeployment(one, (setsOf.get(one.metadata.uid) ?? []).map(setBranch)))),
+    ...[...deployments].sort(byName).map((one) => {
+      const { uid } = one.metadata;
+      const warm = (machinesOf.get(uid) ?? []).map(machineBranch);
+      return named(one, branchOfDeployment(one, [...(setsOf.get(uid) ?? []).map(setBranch), ...warm]));
+    }),
     ...(setsOf.get('') ?? []).map((set) => named(set, setBranch(set))),
     ...(machinesOf.get('') ?? []).map((machine) => named(machine, machineBranch(machine))),
   ].sort((a, b) => (a.namespace ?? '').localeCompare(b.namespace ?? ''));
@@ -178,7 +181,11 @@ function branchOfMachine(
     since: since || undefined,
     ...without(wait?.doing),
     more: { class: spec.class.name ?? '', providerID: spec.providerID ?? 'no VM yet' },
-    children: nodeName === '' ? [] : [node ? branchOfNode(node) : unseenNode(nodeName, nodes !== undefined)],
+    // The Node of a stopped VM is deleted on purpose.
+    children:
+      nodeName === '' || (!node && powerOf(machine)?.is === 'Stopped')
+        ? []
+        : [node ? branchOfNode(node) : unseenNode(nodeName, nodes !== undefined)],
   };
 }
 

@@ -1,12 +1,13 @@
-import type { Machine, MachineDeployment, MachineSet, MachineSummary } from '@mcm/api';
-import type { Change, Meters, Sample } from '@mcm/kube';
+import { Annotations, type Machine, type MachineDeployment, type MachineSet, type MachineSummary } from '@mcm/api';
+import { type Change, controllerOf, type MeterLabels, type Meters, type Sample } from '@mcm/kube';
+import { isUsable, warmStateOf } from '../warm/warm-machine.ts';
 import { createdAt, named, perCondition, perObject, type Source } from './sources.ts';
 
 /** Caches for the manager's gauges, which are read at each scrape. */
 export interface ManagerSources {
   readonly deployments: Source<MachineDeployment>;
   readonly sets: Source<MachineSet>;
-  readonly machines: { onChange(handler: (change: Change<Machine>) => void): () => void };
+  readonly machines: Source<Machine> & { onChange(handler: (change: Change<Machine>) => void): () => void };
 }
 
 const NAMED = ['name', 'namespace'];
@@ -139,6 +140,20 @@ function* setInfo({ store }: Source<MachineSet>): Generator<Sample> {
   }
 }
 
+/** Returns the number of warm machines of each deployment. */
+function* warmOf({ store }: Source<Machine>): Generator<Sample> {
+  const counts = new Map<string, { labels: MeterLabels; value: number }>();
+  for (const machine of store.list()) {
+    if (warmStateOf(machine) === undefined || machine.metadata.deletionTimestamp !== undefined) continue;
+    const ready = String(isUsable(machine, machine.metadata.annotations?.[Annotations.WarmTemplate]));
+    const { namespace = '' } = machine.metadata;
+    const labels = { name: controllerOf(machine)?.name ?? '', namespace, ready };
+    const key = JSON.stringify(labels);
+    counts.set(key, { labels, value: (counts.get(key)?.value ?? 0) + 1 });
+  }
+  yield* counts.values();
+}
+
 /** Returns true if the change is the deletion of a machine that failed its health check. */
 const isStaleDeletion = (change: Change<Machine>): boolean =>
   change.type === 'updated' &&
@@ -175,6 +190,14 @@ export function registerManagerMetrics(meters: Meters, { deployments, sets, mach
       ],
     },
     () => setInfo(sets),
+  );
+  meters.observed(
+    {
+      name: 'mcm_warm_machines',
+      help: 'Machines of a deployment that wait for a scale-up; ready is false until a set can use them',
+      labels: [...NAMED, 'ready'],
+    },
+    () => warmOf(machines),
   );
   const stale = meters.counter({
     name: 'mcm_machine_stale_machines_total',

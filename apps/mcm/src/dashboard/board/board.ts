@@ -310,11 +310,14 @@ export class Board {
   #around(machine: Machine): AroundMachine {
     const { classes, nodes, sets } = this.#options.sources;
     const ns = machine.metadata.namespace ?? '';
-    const set = sets.store.get(`${ns}/${controllerOf(machine)?.name ?? ''}`);
+    const owner = controllerOf(machine);
+    const set = owner?.kind === 'MachineSet' ? sets.store.get(`${ns}/${owner.name}`) : undefined;
+    // A deployment owns its warm machines itself.
+    const direct = owner?.kind === 'MachineDeployment' ? owner.name : '';
     const machineClass: MachineClass | undefined = classes.store.get(`${ns}/${machine.spec.class?.name ?? ''}`);
     const going = machine.metadata.deletionTimestamp !== undefined;
     return {
-      deployment: (set && controllerOf(set)?.name) ?? '',
+      deployment: (set && controllerOf(set)?.name) ?? direct,
       machineClass,
       classesAreKnown: classes.synced && classes.refused === undefined,
       node: nodes.store.get(machine.metadata.labels?.[Labels.Node] ?? ''),

@@ -9,9 +9,11 @@ import {
   joinDeadline,
   MACHINE_DEFAULTS,
   type MachineDefaults,
+  powerOf,
   settingsOf,
   type UndrainablePolicy,
   undrainablePolicyOf,
+  warmStateOf,
 } from '@mcm/core';
 import { brief } from '../reasons/brief.ts';
 
@@ -54,7 +56,7 @@ export function machineWait(
 ): MachineWait | undefined {
   const { metadata, status = {} } = machine;
   const phase = metadata.deletionTimestamp ? 'Terminating' : status.currentStatus?.phase || 'Creating';
-  if (phase === 'Running' || phase === 'Available') return readinessWait(machine, phase);
+  if (phase === 'Running' || phase === 'Available') return warmWait(machine, phase) ?? readinessWait(machine, phase);
   const operation = status.lastOperation;
   const deadline = deadlineOf(machine, machineClass, phase, defaults, holds);
   const since = sinceOf(machine);
@@ -68,12 +70,25 @@ export function machineWait(
   };
 }
 
+/** The state of a machine that waits for a scale-up; undefined for other machines. */
+function warmWait(machine: Machine, phase: string): MachineWait | undefined {
+  const state = warmStateOf(machine);
+  if (state === undefined) return undefined;
+  const waiting = (doing: string) => ({ name: machine.metadata.name, phase, since: sinceOf(machine), doing });
+  if (state === 'Running') return waiting('it is warm: its node has a taint until a scale-up');
+  const power = powerOf(machine)?.is;
+  if (power === undefined) return waiting('it is warm: its VM will be stopped');
+  return waiting(`it is warm: its VM is ${power === 'Stopped' ? 'stopped until a scale-up' : 'being stopped'}`);
+}
+
 /** The activity of a machine. It is the text of the controller, except when this text only reports a completed step. */
 function doingOf(machine: Machine, phase: string, defaults: MachineDefaults): string {
   const { spec, status } = machine;
   const { description = '', state } = status?.lastOperation ?? {};
   if (phase === 'Pending' && spec.providerID && state !== 'Failed')
-    return 'its VM exists; it waits for the node to join and become Ready';
+    return powerOf(machine)
+      ? 'it was warm: its VM is being started, and it waits for the node to become Ready'
+      : 'its VM exists; it waits for the node to join and become Ready';
   const text = brief(description) || 'its VM is being created, or its creation waits for a free worker';
   return phase === 'Unknown' ? text.replace(UNHEALTHY, unhealthy(machine, text, defaults)) : text;
 }
