@@ -110,6 +110,12 @@ test.each<[row: string, observation: MachineObservation, does: string]>([
     see(recorded(looping), { calls: failed('status', 'Uninitialized') }),
     'call initialize',
   ],
+  ['initialize fails', see(recorded(), { calls: failed('initialize', 'Internal') }), 'CrashLoopBackOff Internal'],
+  [
+    'a machine without a status, whose new VM was deleted',
+    see(machine(), { calls: ok('delete'), nodeOfCreated: node() }),
+    'Failed',
+  ],
   ['S-C4 Internal', see(machine(), { calls: failed('create', 'Internal') }), 'CrashLoopBackOff Internal'],
   [
     'S-C5 ResourceExhausted',
@@ -305,6 +311,18 @@ test.each(['status', 'create'] as const)('the VM that %s returned is recorded', 
   expect(planCreation(see(machine(), { calls: ok(kind) }), NOON).actions).toEqual([
     { do: 'record', instance: created },
   ]);
+});
+
+test('a machine whose class is refused gets a note that it has no VM, and loses it before its first create', () => {
+  const error = new MachineError('InvalidArgument', 'spec.region is missing', { unsent: true });
+  const unsent: CallMemory = {
+    last: { kind: 'create', at: NOON, outcome: { ok: false, error }, failures: 1, inputs: 'i' },
+  };
+  const note = (value: string | null) => [{ do: 'annotate', annotations: { [Annotations.NoCreateCall]: value } }];
+  expect(planCreation(see(machine(), { calls: unsent, inherited: false }), NOON).actions).toEqual(note('true'));
+  const noted = machine({ metadata: { annotations: { [Annotations.NoCreateCall]: 'true' } } });
+  expect(planCreation(see(noted, { calls: failed('status', 'NotFound') }), NOON).actions).toEqual(note(null));
+  expect(verb(planCreation(see(noted, { calls: unsent }), NOON).actions)).toBe('CrashLoopBackOff InvalidArgument');
 });
 
 test('a missing label and priority are recorded without another lookup', () => {
@@ -527,6 +545,10 @@ test('addresses are the union of all reported ones with the node name, sorted [S
   ]);
   expect(mergeAddresses([], { providerId: 'fakeID-0', nodeName: '' })).toEqual([]);
   expect(mergeAddresses([], undefined)).toEqual([]);
+  expect(mergeAddresses([], instance)).toEqual([
+    { type: 'Hostname', address: 'fakeNode-0' },
+    { type: 'InternalIP', address: '10.0.0.1' },
+  ]);
 });
 
 test('without the finalizer nothing is created, and while frozen no health is checked', () => {
