@@ -8,7 +8,38 @@ import {
   holderVersion,
   microTime,
   readRecord,
+  released,
+  toSpec,
 } from './record.ts';
+
+test('a claim and a release have the fields of client-go', () => {
+  const now = new Date(60_000);
+  const time = microTime(now);
+  const first = claim(undefined, 'a', 1_001_000, now);
+  expect(toSpec(first)).toEqual({
+    holderIdentity: 'a',
+    leaseDurationSeconds: 1001,
+    acquireTime: time,
+    renewTime: time,
+    leaseTransitions: 0,
+  });
+  const later = new Date(120_000);
+  expect(claim(first, 'a', 15_000, later)).toMatchObject({
+    acquireTime: time,
+    renewTime: microTime(later),
+    transitions: 0,
+  });
+  const second = claim(first, 'b', 15_000, later);
+  expect(second).toMatchObject({ holder: 'b', acquireTime: microTime(later), transitions: 1 });
+  expect(claim(second, 'b', 15_000, later).transitions).toBe(1);
+  expect(toSpec(released(second, now))).toEqual({
+    holderIdentity: '',
+    leaseDurationSeconds: 1,
+    acquireTime: time,
+    renewTime: time,
+    leaseTransitions: 1,
+  });
+});
 
 test('a duration of a fraction of a second is rounded up', () => {
   expect(claim(undefined, 'a', 1500, new Date(0)).leaseDurationSeconds).toBe(2);

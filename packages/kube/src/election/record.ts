@@ -77,7 +77,7 @@ export function holderSettings({ metadata, spec }: Lease): Readonly<Record<strin
   const gap = text.indexOf(' ');
   if (gap < 1 || text.slice(0, gap) !== spec?.holderIdentity) return undefined;
   try {
-    const value: unknown = JSON.parse(text.slice(gap + 1));
+    const value: unknown = JSON.parse(text.slice(gap));
     return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : undefined;
   } catch {
     return undefined; // Every client with write access to Leases may write this, so it may be invalid.
