@@ -89,8 +89,8 @@ export const AWS_LOGINS: readonly Case[] = [
     secret: ownKeys,
     variables: { ...METADATA, AWS_EC2_METADATA_SERVICE_ENDPOINT: 'http://page.example' },
     event:
-      /^CredentialsRefused: .*no credentials of the instance.*200, and an answer that is not a token.*an instance with a role/,
-    says: /200, and an answer that is not a token/,
+      /^CredentialsRefused: .*no credentials of the instance.*200, and a response that is not a token.*an instance with a role/,
+    says: /200, and a response that is not a token/,
   },
   {
     what: 'a workload identity without its role',

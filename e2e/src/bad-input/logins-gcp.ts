@@ -48,7 +48,7 @@ export const GCP_LOGINS: readonly Case[] = [
     what: 'an identity provider that answers with a page',
     secret: gcp.secret({ serviceAccountJSON: external({ url: 'https://idp.example/answered-by-a-proxy' }) }),
     event:
-      /^CredentialsRefused: .*https:\/\/idp\.example: 200, and an answer that is not a token; check credential_source/,
+      /^CredentialsRefused: .*https:\/\/idp\.example: 200, and a response that is not a token; check credential_source/,
     says: /check credential_source/,
   },
   {
@@ -57,7 +57,7 @@ export const GCP_LOGINS: readonly Case[] = [
       serviceAccountJSON: JSON.stringify({ type: 'metadata_server', service_account: 'answered-by-a-proxy' }),
       projectID: 'p',
     }),
-    event: /^CredentialsRefused: .*metadata server.*200, and an answer without a token.*run the controller on a host/,
+    event: /^CredentialsRefused: .*metadata server.*200, and a response without a token.*run the controller on a host/,
     says: /run the controller on a host/,
   },
   {
@@ -124,8 +124,8 @@ export const GCP_LOGINS: readonly Case[] = [
     secret: gcp.secret({
       serviceAccountJSON: serviceAccount({ token_uri: 'https://oauth2.googleapis.com/answered-by-a-proxy' }),
     }),
-    event: /^CredentialsRefused: .*200, and an answer without a token.*data\.serviceAccountJSON/,
-    says: /200, and an answer without a token/,
+    event: /^CredentialsRefused: .*200, and a response without a token.*data\.serviceAccountJSON/,
+    says: /200, and a response without a token/,
     secrets: ['PRIVATE KEY'],
   },
   {

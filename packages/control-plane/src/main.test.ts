@@ -186,6 +186,6 @@ test('invalid flags are refused', async () => {
   const file = join(dir, 'file');
   writeFileSync(file, '');
   expect(await reported(`--data-dir=${file}`)).toBe(
-    `control-plane: the data folder ${file} cannot be used: it is no folder; name another --data-dir\n`,
+    `control-plane: the data folder ${file} cannot be used: it is not a folder; name another --data-dir\n`,
   );
 });

@@ -249,7 +249,7 @@ describe('logins that always fail', () => {
       'is a proxy’s page',
       () => reply(200, '<html>Welcome</html>'),
       'Internal',
-      '200, and an answer that is not a token',
+      '200, and a response that is not a token',
     ],
     ['is not AWS’s', () => reply(404, '<html>Not Found</html>'), 'Internal', '404'],
   ] as const)('a metadata service that %s is reported with a hint [E1-78]', async (_what, answer, code, says) => {

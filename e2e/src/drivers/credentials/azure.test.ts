@@ -162,7 +162,7 @@ describe('managed identities', () => {
 
   test.each([
     ['is not there', () => broken('EHOSTUNREACH'), 'Unavailable', 'EHOSTUNREACH'],
-    ['is a proxy’s page', () => reply(200, '<html>Welcome</html>'), 'Internal', '200, and an answer without a token'],
+    ['is a proxy’s page', () => reply(200, '<html>Welcome</html>'), 'Internal', '200, and a response without a token'],
     ['is not Azure’s', () => reply(404, '<html>Not Found</html>'), 'Internal', '404'],
     ['has no such identity', () => reply(400, { error: 'invalid_request' }), 'Internal', '400 invalid_request'],
     ['is being updated', () => reply(410, ''), 'Unavailable', '410'],

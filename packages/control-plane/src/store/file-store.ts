@@ -89,7 +89,7 @@ function makeFolder(dir: string): void {
 function prepareFolder(dir: string): void {
   try {
     makeFolder(resolve(dir));
-    if (!statSync(dir).isDirectory()) throw new Error('it is no folder');
+    if (!statSync(dir).isDirectory()) throw new Error('it is not a folder');
     accessSync(dir, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
     throw new StoreError(`the data folder ${dir} cannot be used: ${reasonOf(error)}`);

@@ -130,7 +130,7 @@ async function warnings(request: AdmissionRequest, list: ListDeployments | undef
   const names = overlapping(object as MachineDeployment, await list(namespace));
   return names.length === 0
     ? []
-    : [`spec.selector: overlaps with MachineDeployment ${names.join(', ')}; give each deployment a label of its own`];
+    : [`spec.selector: overlaps with MachineDeployment ${names.join(', ')}; give each deployment a unique label`];
 }
 
 /**

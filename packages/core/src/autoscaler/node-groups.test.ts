@@ -39,7 +39,7 @@ test('a deployment with two sizes is a node group, and one without them is not',
   expect(groups.targetSize(ID)).toBe(2);
   const other = await started(1, { annotations: {} });
   expect(other.groups.list()).toEqual([]);
-  expect(() => other.groups.targetSize(ID)).toThrow(/is no node group/);
+  expect(() => other.groups.targetSize(ID)).toThrow(/is not a node group/);
 });
 
 test.each([

@@ -126,7 +126,7 @@ export class NodeGroups {
       if (size < least)
         throw new AutoscalerError(
           'OUT_OF_RANGE',
-          `${id}: a size of ${size} is below ${least}: existing nodes must be named to be removed`,
+          `${id}: a size of ${size} is below ${least}: to remove existing nodes, name them`,
         );
       return { spec: { replicas: size } };
     });
@@ -180,7 +180,7 @@ export class NodeGroups {
     for (let attempt = 1; ; attempt += 1) {
       const deployment = await resource.get(name);
       const group = groupOf(deployment);
-      if (group === undefined) throw new AutoscalerError('NOT_FOUND', `${id} is no node group: ${WANTED}`);
+      if (group === undefined) throw new AutoscalerError('NOT_FOUND', `${id} is not a node group: ${WANTED}`);
       const body = change(deployment, group);
       if (body === undefined) return;
       const { uid, resourceVersion } = deployment.metadata;
@@ -199,7 +199,7 @@ export class NodeGroups {
   #deployment(id: string): MachineDeployment {
     const deployment = this.#caches.deployments.store.get(id);
     if (deployment === undefined || groupOf(deployment) === undefined)
-      throw new AutoscalerError('NOT_FOUND', `${id} is no node group: ${WANTED}`);
+      throw new AutoscalerError('NOT_FOUND', `${id} is not a node group: ${WANTED}`);
     return deployment;
   }
 

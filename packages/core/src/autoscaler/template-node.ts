@@ -31,7 +31,10 @@ export function templateNode(deployment: MachineDeployment, machineClass: Machin
   const shape = machineClass?.nodeTemplate;
   if (shape === undefined) {
     const reason = `MachineClass ${deployment.spec.template.spec.class.name ?? ''} has no nodeTemplate`;
-    throw new AutoscalerError('UNIMPLEMENTED', `${reason}, so the node of MachineDeployment ${name} is not known`);
+    throw new AutoscalerError(
+      'UNIMPLEMENTED',
+      `${reason}, so the resources of nodes of MachineDeployment ${name} is not known`,
+    );
   }
   const { capacity, virtualCapacity = {}, instanceType, region, zone, architecture } = shape;
   const { gpu, ...others } = Object.fromEntries(Object.entries(capacity).map(([key, amount]) => [key, String(amount)]));

@@ -85,7 +85,7 @@ const earliest = (a: Date | undefined, b: Date | undefined): Date | undefined =>
 function blockedStep(view: View): Step | undefined {
   const [older] = overlappedBy(view);
   if (older) {
-    return { because: `waiting: spec.selector overlaps with that of ${older.metadata.name}, which is older` };
+    return { because: `waiting: spec.selector overlaps with the selector of ${older.metadata.name}, which is older` };
   }
   const name = missingClass(view);
   return name === undefined ? undefined : { because: `waiting: MachineClass "${name}" does not exist` };
@@ -191,7 +191,7 @@ function held(view: View, step: Step): Step {
   if (unreachable > 0 && !step.resize?.size && !step.create) {
     return {
       ...step,
-      because: `waiting: ${unreachable} old machines became unreachable together with others and are kept`,
+      because: `waiting: ${unreachable} old machines are unreachable, and the circuit breaker keeps them`,
     };
   }
   if (hasFailures(repairs) && idleStep(step) && sizes.old.some((size) => size.replicas > 0)) {

@@ -87,7 +87,7 @@ test('a waiting rollout reports the reason', () => {
 
 test('the last good set gets the replicas that a canary may not have yet, within the limit', () => {
   const proven = { ceiling: 1, good: 'old' };
-  const grows = 'the newest template is not yet proven: the last good set grows';
+  const grows = 'the newest template is not proven yet: the last good set grows';
   expect(stepOf(size('new', 1), [size('old', 6)], proven)).toEqual([{ old: 9 }, grows]);
   // Six machines are still terminating.
   expect(stepOf(size('new', 1), [size('old', 6, { actual: 10 })], proven)).toEqual([{ old: 7 }, grows]);
@@ -122,7 +122,7 @@ const scaled = (current: SetSize | undefined, old: readonly SetSize[], change: P
 };
 
 test('a deployment without a set has nothing to scale; growth without machines is a scaling', () => {
-  expect(scaled(undefined, [])).toEqual([{}, [], 'there is no set to scale']);
+  expect(scaled(undefined, [])).toEqual([{}, [], 'the deployment has no set to scale']);
   const none = { current: size('new', 0), old: [] };
   expect([isScalingEvent(none, 3), isScalingEvent(none, 0)]).toEqual([true, false]);
   expect(isScalingEvent({ current: undefined, old: [size('old', 3, wanted(3, 2))] }, 5)).toBe(false);
@@ -142,7 +142,7 @@ test('without machines the current set is scaled first, then the last good one, 
 test('a single set with an unproven template grows to its ceiling, and the last good one takes the rest', () => {
   const proven = { ceiling: 3, good: 'old' };
   expect(scaled(size('new', 1, wanted(1, 1)), [size('old', 0)], proven)).toEqual([
-    ...[{ new: 3, old: 9 }, ['old', 'new'], 'the newest template is not yet proven: the last good set old grows'],
+    ...[{ new: 3, old: 9 }, ['old', 'new'], 'the newest template is not proven yet: the last good set old grows'],
   ]);
   // A single old set, and a current set that shrinks, are not limited by the ceiling.
   expect(scaled(size('new', 0), [size('old', 4, wanted(4, 4))], proven)[0]).toEqual({ old: 10 });

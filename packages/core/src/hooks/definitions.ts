@@ -44,7 +44,7 @@ function parseEntry(entry: string): Hook | string {
     return `the timeout must be a duration above 0s such as 30m, not "${timeout}"`;
   if (afterTimeout !== 'Continue' && afterTimeout !== 'Block')
     return `the last word must be Continue or Block, not "${afterTimeout}"`;
-  if (rest.length > 0) return `"${rest.join(' ')}" is too much`;
+  if (rest.length > 0) return `"${rest.join(' ')}" is an unexpected word`;
   return { stage, name, owner, timeoutMs, afterTimeout };
 }
 

@@ -142,7 +142,7 @@ function heldByKept(
 ): Outcome {
   if (!machineClass.metadata.deletionTimestamp) return again(KEPT_RECHECK_MS.unused);
   const names = kept.map(({ providerID }) => providerID).join(', ');
-  const text = `Its deletion waits until its kept VMs are deleted: ${names}`;
+  const text = `The deletion of the class waits until its kept VMs are deleted: ${names}`;
   recorder.event(machineClass, 'Normal', 'InUse', text);
   return again(KEPT_RECHECK_MS.deleted);
 }

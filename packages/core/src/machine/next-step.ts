@@ -105,7 +105,7 @@ function deletion({ o, now }: Look): Plan | undefined {
 }
 
 function freeze({ o }: Look): Plan | undefined {
-  return o.frozen ? wait('API servers were unreachable: health is not checked until they are back') : undefined;
+  return o.frozen ? wait('API servers were unreachable: health is not checked until they respond') : undefined;
 }
 
 /** Adds the finalizer before anything is created. A deletion then cannot leave a VM behind. */
@@ -127,7 +127,7 @@ function nodeDeletion({ o }: Look): Plan | undefined {
 
 function bootstrapToken({ o, now }: Look): Plan | undefined {
   const token = planToken(o, now);
-  return token && act('its bootstrap token would expire before the creation timeout', token);
+  return token && act('the bootstrap token would expire before the creation timeout', token);
 }
 
 function nodeAndHealth({ upkeep }: Look): Plan | undefined {
@@ -143,7 +143,7 @@ function creation({ o, now }: Look): Plan | undefined {
  */
 function withoutNodes(o: MachineObservation, unseen: string, now: Date): Plan {
   const token = planToken(o, now);
-  if (token) return act('its bootstrap token would expire before the creation timeout', token);
+  if (token) return act('the bootstrap token would expire before the creation timeout', token);
   const plan = isBeingCreated(o) ? planCreation(o, now) : planLateInitialization(o, now);
   return plan ?? wait(`its Node cannot be read: ${unseen}`);
 }

@@ -114,7 +114,7 @@ test('the decisions about an orphan Node are repeated without a difference', asy
   await rig.until(async () => (await rig.nodes()).length === 0, 2 * HOUR);
   const ofNode = journal.entries().filter(({ kind }) => kind === 'orphannode');
   expect(ofNode.map(({ because }) => because)).toEqual([
-    'it was not in this state for long enough',
+    'the Node was not in this state for long enough',
     'MachineClass default/small has not been listed since',
     'no machine and no VM belongs to it',
   ]);

@@ -106,7 +106,7 @@ test('a machine whose after-ready hook does not end becomes Failed at its creati
   await rig.clock.advance(5 * MINUTE);
   expect([rig.cloud.calls.create, await rig.phase('m-0')]).toEqual([1, 'Failed']);
   expect(await reported(rig, 'FailedToJoin')).toEqual([
-    expect.stringContaining('its after-ready hooks have not finished'),
+    expect.stringContaining('the after-ready hooks of the machine have not finished'),
   ]);
   await finish(rig, keyOf('after-ready'));
   await runs(rig);

@@ -219,7 +219,9 @@ test('after a long notice, the drain begins when the successor of the set runs',
   await rig.createPod('web', 'm-0');
   rig.cloud.announce(noticeOf(rig, { deadline: new Date(rig.clock.now().getTime() + 1_800_000).toISOString() }));
   await rig.clock.advance(300_000);
-  expect(await rig.description('m-0')).toContain('its successor does not run yet, and the notice leaves time');
+  expect(await rig.description('m-0')).toContain(
+    'the replacement does not run yet, and there is time until the deadline',
+  );
   expect((await rig.nodes())[0]?.spec.unschedulable).toBe(true);
   expect((await rig.admin.resource(pods, NAMESPACE).get('web')).metadata.deletionTimestamp).toBeUndefined();
   await rig.createMachine('m-1', {}, { ownerReferences });

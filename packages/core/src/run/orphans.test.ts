@@ -67,7 +67,7 @@ test.each<
     'its VM exists, although no listing contains it',
     { cloud: { hides: () => true } },
     async (rig) => rig.cloud.plant('gone', undefined, 'fake:///zone/vm-0'),
-    /it is kept because its VM still exists/,
+    /mcm keeps it because its VM still exists/,
   ],
   [
     'the listing fails',
@@ -96,13 +96,13 @@ test.each<
     '--orphan-policy=report',
     { controller: { orphans: { ...ORPHAN_DEFAULTS, policy: 'report' } } },
     async () => undefined,
-    /it is kept because of --orphan-policy=report/,
+    /mcm keeps it because of --orphan-policy=report/,
   ],
   [
     'a cap of none',
     { controller: { orphans: { ...ORPHAN_DEFAULTS, maxPerHour: 0 } } },
     async () => undefined,
-    /it waits for the limit/,
+    /its deletion waits for the limit/,
   ],
   [
     'it joined under another controller',

@@ -64,7 +64,7 @@ export const powerText = (is: 'Stopping' | 'Starting', now: Date): string => `${
 /** Texts of `status.lastOperation.description` of warm machines. */
 export const WarmTexts = {
   stopped: 'Machine is warm: its VM is stopped until a scale-up',
-  taken: 'Machine is warm and leaves its pool for a MachineSet',
+  taken: 'Warm machine taken over by a MachineSet',
   starting: 'Machine was warm: its VM is being started',
 } as const;
 

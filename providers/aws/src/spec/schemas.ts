@@ -26,7 +26,7 @@ const blockDevice = z.object({
 });
 
 const networkInterface = z.object({
-  subnetID: text('subnet, which decides the zone; required'),
+  subnetID: text('subnet of the interface, which determines the zone; required'),
   securityGroupIDs: z.array(z.string()).optional().meta({ description: 'security groups; at least one' }),
   associatePublicIPAddress: flag('whether the interface gets a public address; default: the setting of the subnet'),
   deleteOnTermination: flag('whether the interface is deleted with its VM; default true'),

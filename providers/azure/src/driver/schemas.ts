@@ -73,13 +73,13 @@ const machineSet = z.object({
 });
 
 const uefiSettings = z.object({
-  vtpmEnabled: flag('a virtual trusted platform module'),
+  vtpmEnabled: flag('whether the VM has a virtual trusted platform module'),
   secureBootEnabled: flag('whether the VM boots only signed software'),
 });
 
 const securityProfile = z.object({
   securityType: text('TrustedLaunch or ConfidentialVM'),
-  uefiSettings: uefiSettings.optional().meta({ description: 'firmware of such VMs' }),
+  uefiSettings: uefiSettings.optional().meta({ description: 'firmware settings for trusted launch' }),
 });
 
 const properties = z.object({
@@ -111,17 +111,17 @@ const properties = z.object({
     .meta({ description: 'scale set with flexible orchestration' }),
   machineSet: machineSet.optional().meta({
     description:
-      'deprecated: value of availabilitySet or virtualMachineScaleSet, depending on its kind, if that is absent',
+      'deprecated: value of availabilitySet or virtualMachineScaleSet, depending on kind, if the other field is absent',
   }),
   identityID: text('ARM id of a user-assigned managed identity of the VMs'),
   diagnosticsProfile: z
     .object({
       enabled: flag('whether Azure stores the console log and screenshots'),
-      storageURI: text('storage account for them; absent: managed by Azure'),
+      storageURI: text('storage account for console log and screenshots; absent: managed by Azure'),
     })
     .optional()
     .meta({ description: 'boot diagnostics' }),
-  securityProfile: securityProfile.optional().meta({ description: 'trusted launch, confidential VMs' }),
+  securityProfile: securityProfile.optional().meta({ description: 'settings for trusted launch and confidential VMs' }),
   capacityReservation: z
     .object({ capacityReservationGroupID: text('ARM id of a group of capacity reservations') })
     .optional()

@@ -218,7 +218,7 @@ export class Gce {
     if (response.status >= 300) throw readRefusal(response.status, response.headers, answer, clock.now());
     // The SDK would treat an answer without known members as an empty success.
     if (typeof answer === 'object' && answer !== null && !Array.isArray(answer)) return JSON.stringify(read(answer));
-    throw new Error(`${method} ${path.replace(/\?.*/, '')}: the answer is not from Compute Engine`);
+    throw new Error(`${method} ${path.replace(/\?.*/, '')}: the response is not from Compute Engine`);
   }
 }
 

@@ -80,7 +80,7 @@ export async function inCall<T>(what: string, call: Call, work: () => Promise<T>
     return await calls.run(running, work);
   } catch {
     if (running.thrown !== undefined) throw running.thrown;
-    throw new SdkFailed(`${what}: the answer is not from Compute Engine, or the request is unknown`);
+    throw new SdkFailed(`${what}: the response is not from Compute Engine, or the request is unknown`);
   }
 }
 

@@ -126,7 +126,7 @@ function impersonatedAccount(given: Given): ImpersonatedAccount {
     );
   const impersonation = readImpersonation(fields.service_account_impersonation_url ?? '', universe);
   if (!impersonation)
-    throw new Error(`"${field}" has no service_account_impersonation_url; add the one of the account`);
+    throw new Error(`"${field}" has no service_account_impersonation_url; add the URL of the service account`);
   return {
     type: 'impersonated_service_account',
     project,

@@ -59,7 +59,7 @@ const serviceAccount = z.object({
 const shieldedInstance = z.object({
   integrityMonitoring: flag('whether the cloud compares the boot with a baseline'),
   secureBoot: flag('whether the VM boots only signed software'),
-  vtpm: flag('a virtual trusted platform module'),
+  vtpm: flag('whether the VM has a virtual trusted platform module'),
 });
 
 /** `MachineClass.providerSpec` of provider `GCP`. It contains only types; the rules are in `validate.ts`. */

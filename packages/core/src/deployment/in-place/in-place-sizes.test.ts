@@ -174,7 +174,7 @@ test.each<
     1,
     { ceiling: 1, good: 'old' },
     { old: 3 },
-    'machines are missing and the newest template is not yet proven: the last good set creates them',
+    'machines are missing and the newest template is not proven yet: the last good set creates them',
   ],
   ['missing machines, a ceiling and no good set', 1, 1, { ceiling: 1 }, undefined, ''],
 ])('sizes that need no machine to move: %s', (_what, current, old, change, sizes, because) => {

@@ -99,7 +99,7 @@ export function resizeCurrent(o: InPlaceSnapshot): { resize: Resize; because: st
   if (resize.size === 0) return undefined;
   const because = resize.has(name)
     ? 'machines are missing: the current set creates them'
-    : 'machines are missing and the newest template is not yet proven: the last good set creates them';
+    : 'machines are missing and the newest template is not proven yet: the last good set creates them';
   return { resize, because };
 }
 

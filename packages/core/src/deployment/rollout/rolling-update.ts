@@ -126,7 +126,7 @@ export function planRollingUpdate(sizes: Sizes & { readonly current: SetSize }, 
   }
   const missing = addMissing(sizes, target);
   if (missing.size > 0)
-    return { resize: missing, because: 'the newest template is not yet proven: the last good set grows' };
+    return { resize: missing, because: 'the newest template is not proven yet: the last good set grows' };
   // If the sets request too many machines, the current set may create none. The rollout then deletes no machine that it
   // could not replace.
   const isOver = sum(allOf(sizes), (size) => size.replicas) > target.replicas + target.surge;

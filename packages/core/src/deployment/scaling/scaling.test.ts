@@ -172,7 +172,7 @@ test.each<[what: string, row: Row]>([
       to: rolling(4, { ceiling: 2, good: 'old' }),
       resize: { old: 3 },
       annotate: ['old', 'new'],
-      because: /not yet proven: the last good set old grows/,
+      because: /not proven yet: the last good set old grows/,
     },
   ],
   [

@@ -101,7 +101,7 @@ export function planScaling(sizes: Sizes, target: ScaleTarget): Scaling {
     const shared = shareOut(after.filter(isActive), target, toAdd);
     return { resize: new Map([...named, ...shared]), annotate, because: 'in proportion' };
   }
-  if (named.size > 0) return { resize: named, annotate, because: 'machines that are named for deletion go first' };
+  if (named.size > 0) return { resize: named, annotate, because: 'deleting the named machines first' };
   const inactive = sizes.current === undefined || !isActive(sizes.current);
   if (inactive && !paused && target.ceiling === undefined)
     return { resize: new Map(), annotate, because: 'in proportion' };
@@ -134,7 +134,7 @@ function scaleOnly(sizes: Sizes, active: SetSize | undefined, target: ScaleTarge
   const { replicas, ceiling, good } = target;
   const proven = sizes.old.find(({ name }) => name === good);
   const only = active ?? sizes.current ?? proven ?? sizes.old.toSorted(newestFirst)[0];
-  if (!only) return { resize: new Map(), annotate: [], because: 'there is no set to scale' };
+  if (!only) return { resize: new Map(), annotate: [], because: 'the deployment has no set to scale' };
   const room = roomFor(sizes, target);
   if (only === sizes.current && ceiling !== undefined && replicas > only.replicas) {
     return addTo(sizes, allowedOf(target) - only.replicas, room, target);
@@ -159,7 +159,7 @@ function addTo(sizes: Sizes, count: number, room: number, target: ScaleTarget): 
   const names = allOf(sizes).filter((size) => isActive(size) || resize.has(size.name));
   const because =
     target.good !== undefined && resize.has(target.good)
-      ? `the newest template is not yet proven: the last good set ${target.good} grows`
+      ? `the newest template is not proven yet: the last good set ${target.good} grows`
       : 'in proportion';
   return { resize, annotate: stays ? [] : names.map(({ name }) => name), because };
 }

@@ -10,13 +10,13 @@ const bare = (change: Partial<DrainPod> = {}): DrainPod => {
 
 test.each<[what: string, pod: DrainPod, verdict: string, because: string]>([
   ['a static pod', pod('a', { mirror: true, dueAt: later(0) }), 'stay', 'a static pod: only its kubelet can end it'],
-  ['of a DaemonSet', pod('a', { ownerKind: 'DaemonSet' }), 'stay', 'its DaemonSet would start it again'],
+  ['of a DaemonSet', pod('a', { ownerKind: 'DaemonSet' }), 'stay', 'the DaemonSet of the pod would start it again'],
   ['already deleted', pod('a', { dueAt: later(0) }), 'leaving', 'it is already being deleted'],
   ['one that has succeeded', pod('a', { phase: 'Succeeded' }), 'evict', 'it has ended'],
   ['one that has failed', pod('a', { phase: 'Failed' }), 'evict', 'it has ended'],
-  ['without an owner', bare(), 'evict', 'no controller starts it again, but its node is deleted'],
-  ['with local data', pod('a', { localStorage: true }), 'evict', 'its local data is lost with the node'],
-  ['any other', pod('a'), 'evict', 'its controller starts it on another node'],
+  ['without an owner', bare(), 'evict', 'the pod has no controller that starts it again, but its node is deleted'],
+  ['with local data', pod('a', { localStorage: true }), 'evict', 'the local data of the pod is lost with the node'],
+  ['any other', pod('a'), 'evict', 'the controller of the pod starts it on another node'],
 ])('what a drain does with a pod, and why: %s', (_what, given, verdict, because) => {
   expect(verdictOf(given)).toEqual({ pod: verdict, because });
 });

@@ -13,7 +13,7 @@ const mirrorPod: PodFilter = (pod) =>
   pod.mirror ? { pod: 'stay', because: 'a static pod: only its kubelet can end it' } : undefined;
 
 const daemonSetPod: PodFilter = (pod) =>
-  pod.ownerKind === 'DaemonSet' ? { pod: 'stay', because: 'its DaemonSet would start it again' } : undefined;
+  pod.ownerKind === 'DaemonSet' ? { pod: 'stay', because: 'the DaemonSet of the pod would start it again' } : undefined;
 
 const leavingPod: PodFilter = (pod) =>
   pod.dueAt ? { pod: 'leaving', because: 'it is already being deleted' } : undefined;
@@ -23,11 +23,11 @@ const completedPod: PodFilter = (pod) =>
 
 const barePod: PodFilter = (pod) =>
   pod.ownerKind === undefined
-    ? { pod: 'evict', because: 'no controller starts it again, but its node is deleted' }
+    ? { pod: 'evict', because: 'the pod has no controller that starts it again, but its node is deleted' }
     : undefined;
 
 const localStoragePod: PodFilter = (pod) =>
-  pod.localStorage ? { pod: 'evict', because: 'its local data is lost with the node' } : undefined;
+  pod.localStorage ? { pod: 'evict', because: 'the local data of the pod is lost with the node' } : undefined;
 
 /** The filters in the order in which they decide. */
 export const POD_FILTERS: readonly PodFilter[] = [
@@ -48,5 +48,5 @@ export function verdictOf(pod: DrainPod, filters: readonly PodFilter[] = POD_FIL
     const verdict = filter(pod);
     if (verdict) return verdict;
   }
-  return { pod: 'evict', because: 'its controller starts it on another node' };
+  return { pod: 'evict', because: 'the controller of the pod starts it on another node' };
 }

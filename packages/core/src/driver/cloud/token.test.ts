@@ -72,7 +72,7 @@ test.each(['{"access_token":"half-of-a-tok', '{"access_token":5}', 'oops', ''])(
   async (body) => {
     const error = await failure(answers(200, body));
     expect(error).toBeInstanceOf(TokenUnavailable);
-    expect(String(error)).toContain('200, and an answer without a token');
+    expect(String(error)).toContain('200, and a response without a token');
     expect(String(error)).not.toContain('half-of');
   },
 );

@@ -68,7 +68,7 @@ export async function askForToken<T>(question: TokenQuestion<T>): Promise<T> {
   const { status, text } = await ask(question);
   const reported = schema.safeParse(json(text));
   if (reported.success) return reported.data;
-  const why = say(`${status}, and an answer without a token`);
+  const why = say(`${status}, and a response without a token`);
   // An HTML page comes from another server, such as a proxy.
   throw strict || text.trimStart().startsWith('<') ? new TokenRefused(why) : new TokenUnavailable(why);
 }
@@ -82,7 +82,7 @@ export async function askForText(question: TextQuestion): Promise<string> {
   const { status, text } = await ask(question);
   const trimmed = text.trim();
   if (trimmed === '' || trimmed.startsWith('<'))
-    throw new TokenRefused(question.say(`${status}, and an answer that is not a token`));
+    throw new TokenRefused(question.say(`${status}, and a response that is not a token`));
   return trimmed;
 }
 

@@ -4,7 +4,7 @@ import { MachineError } from './errors.ts';
 
 /** A driver in JavaScript, or its cloud, may return values of wrong types. Only values of the declared types are stored. */
 const broken = (driver: string, call: string, what: string): MachineError =>
-  new MachineError('Internal', `driver ${driver} answered ${call} ${what}; fix the driver`);
+  new MachineError('Internal', `driver ${driver} returned a result of ${call} ${what}; fix the driver`);
 
 /**
  * Validates the VM that a driver returns.

@@ -52,7 +52,7 @@ export function parseAlternatives(text: string | undefined, supported = FIELDS):
   if (!Array.isArray(list))
     return refused(`${KEY}: is not a JSON list; write a list such as [{"machineType": "large"}]`);
   if (list.length > MOST)
-    return refused(`${KEY}: has ${list.length} entries, more than ${MOST}; remove those at the end`);
+    return refused(`${KEY}: has ${list.length} entries, more than ${MOST}; remove the entries at the end`);
   const problems = list.flatMap((entry: unknown, i) => entryProblems(entry, `${KEY}[${i}]`, supported));
   return problems.length > 0 ? refused(...problems) : { alternatives: list.map(normal), problems };
 }
@@ -61,7 +61,7 @@ const refused = (...problems: readonly string[]): ParsedAlternatives => ({ alter
 
 function entryProblems(entry: unknown, path: string, supported: readonly AlternativeField[]): readonly string[] {
   const allowed = supported.join(', ');
-  if (!isMap(entry)) return [`${path}: is not an object; write one with the fields ${allowed}`];
+  if (!isMap(entry)) return [`${path}: is not an object; write an object with the fields ${allowed}`];
   if (Object.keys(entry).length === 0) return [`${path}: is empty; write at least one of the fields ${allowed}`];
   return Object.entries(entry).flatMap(([field, value]) => {
     if (!supported.some((known) => known === field))

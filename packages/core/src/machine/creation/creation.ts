@@ -234,7 +234,7 @@ function planCapacity(o: MachineObservation, now: Date): Plan | undefined {
   if (!plan || !('waitsFor' in plan)) return plan;
   const { shortage, until } = plan.waitsFor;
   if (shortage) return planShortage({ ...o, shortage }, now);
-  return { ...wait('another machine asks whether the offering has capacity', until), awaitsCapacity: true };
+  return { ...wait('another machine tests whether the offering has capacity', until), awaitsCapacity: true };
 }
 
 /** Plans the next `create` after a refusal, without a wait: it uses another offering, or it is the probe of its offering. */

@@ -289,7 +289,7 @@ test('a forced drain continues after a failed cordon [S-D6]', () => {
 
 test.each([
   ['create', T1, "Waiting: the driver's create call is in progress; a deletion at the same time could miss the VM."],
-  ['status', T1, "Waiting: the driver's status call is in progress, which returns the node of the VM."],
+  ['status', T1, "Waiting: the driver's status call, which returns the name of the Node, is in progress."],
 ] as const)('a %s that takes long is reported once, with its name', (kind, said, reported) => {
   const since = new Date(NOON.getTime() - 4_000);
   const { node: _none, ...rest } = see(dying(terminating(said)), { calls: { running: { kind, since } } });

@@ -140,7 +140,7 @@ function planLookup(o: MachineObservation, now: Date): Plan | undefined {
   ) {
     return undefined;
   }
-  if (o.node) return act('the Node points back to the machine', { do: 'labelNode', nodeName: o.node.metadata.name });
+  if (o.node) return act('the Node refers to the machine', { do: 'labelNode', nodeName: o.node.metadata.name });
   if (!o.driver.status || hasReached(machine.status, 'drain')) return undefined;
   if (calls.running?.kind === 'status') return planDuringLookup(o, calls.running, now);
   if (calls.running) return undefined;
@@ -159,7 +159,7 @@ function planLookup(o: MachineObservation, now: Date): Plan | undefined {
 
 /** The lookup of the node name has not ended. If it takes long, the status reports it. */
 function planDuringLookup(o: MachineObservation, { since }: RunningCall, now: Date): Plan {
-  const because = "the driver's status call is in progress, which returns the node of the VM";
+  const because = "the driver's status call, which returns the name of the Node, is in progress";
   const announceAt = new Date(since.getTime() + ANNOUNCED_AFTER_MS);
   if (now < announceAt) return wait(because, announceAt);
   return {

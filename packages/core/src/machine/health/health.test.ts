@@ -307,21 +307,21 @@ test.each<[what: string, machine: Machine, node: Node | undefined, reason: strin
     given({ phase: 'Running' }),
     node({ conditions: sick }),
     'NodeUnhealthy',
-    'The machine is unhealthy: Ready is False. It becomes Failed if this lasts 10m0s',
+    'The machine is unhealthy: Ready is False. The machine becomes Failed if this lasts 10m0s',
   ],
   [
     'a node that may stay unhealthy',
     given({ phase: 'Running', spec: { disableHealthTimeout: true } }),
     node({ conditions: readonly }),
     'NodeUnhealthy',
-    'The machine is unhealthy: ReadonlyFilesystem is True. It does not become Failed, because spec.disableHealthTimeout is true',
+    'The machine is unhealthy: ReadonlyFilesystem is True. The machine does not become Failed, because spec.disableHealthTimeout is true',
   ],
   [
     'a node that was deleted',
     given({ phase: 'Running' }),
     undefined,
     'NodeMissing',
-    'Node fakeNode-0 went missing. It becomes Failed if this lasts 10m0s',
+    'Node fakeNode-0 went missing. The machine becomes Failed if this lasts 10m0s',
   ],
   [
     'unhealthy for too long',
@@ -396,24 +396,24 @@ test.each<[what: string, change: Partial<MachineObservation>, message: string]>(
   [
     'its label was edited',
     { nodeOfOther: { node: 'fakeNode-0', ownedBy: 'machine-1', own: 'fakeNode-1' } },
-    'It has no Node. Node fakeNode-0 already belongs to machine machine-1; Node fakeNode-1 belongs to this machine: restore its label node=fakeNode-1. It becomes',
+    'The machine has no Node. Node fakeNode-0 already belongs to machine machine-1; Node fakeNode-1 belongs to this machine: restore its label node=fakeNode-1. The machine becomes',
   ],
   [
     'two VMs with one name',
     { nodeOfOther: { node: 'fakeNode-0', ownedBy: 'machine-1' } },
-    'It has no Node. Node fakeNode-0 already belongs to machine machine-1; delete one of the two',
+    'The machine has no Node. Node fakeNode-0 already belongs to machine machine-1; delete one of the two',
   ],
   [
     'its provider ID was edited',
     { conflictingNode: node({ spec: { providerID: 'a:///1' } }) },
-    'It has no Node. Node fakeNode-0 has spec.providerID "a:///1", but the machine has "fakeID-0". Restore the machine',
+    'The machine has no Node. Node fakeNode-0 has spec.providerID "a:///1", but the machine has "fakeID-0". Restore the machine',
   ],
 ])('a machine with a Node that belongs to another machine or VM reports the fix: %s', (_what, change, message) => {
   const { event, status } = planHealth(observe(given({ phase: 'Running' }), undefined, change), NOON);
   expect(event?.reason).toBe('NodeMissing');
   expect(event?.message).toContain(message);
   expect(status?.lastOperation?.description).toContain(
-    message.slice('It has no Node. '.length).split('. It becomes')[0],
+    message.slice('The machine has no Node. '.length).split('. The machine becomes')[0],
   );
 });
 

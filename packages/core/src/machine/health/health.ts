@@ -61,8 +61,9 @@ export function planHealth(o: MachineObservation, now: Date): HealthPlan {
   const plan = undamped(o, now);
   const damping = plan.writes && dampingOf(o.healthWrites, plan.writes, now);
   if (damping === undefined) return plan;
-  if (damping === 'read') return { read: true, because: 'its health changes often: reading its Node before the check' };
-  return { deadline: damping.until, because: 'its health changes often: pausing before the check' };
+  if (damping === 'read')
+    return { read: true, because: 'the health of the machine changes often: reading its Node before the check' };
+  return { deadline: damping.until, because: 'the health of the machine changes often: pausing before the check' };
 }
 
 function undamped(o: MachineObservation, now: Date): HealthPlan {
@@ -211,7 +212,7 @@ function contradiction({ machine, conflictingNode, nodeOfOther }: MachineObserva
 
 /** The same as a separate sentence. If the Node belongs to no other VM, the sentence says that the Node is missing. */
 const missing = (o: MachineObservation): string =>
-  contradiction(o).replace(/^\. /, 'It has no Node. ') ||
+  contradiction(o).replace(/^\. /, 'The machine has no Node. ') ||
   `Node ${o.machine.metadata.labels?.[Labels.Node] ?? ''} went missing`;
 
 const sick = (o: MachineObservation, base: MachineStatus | undefined, now: Date): HealthPlan =>
@@ -233,8 +234,8 @@ const ailments = ({ settings }: MachineObservation, conditions: Parameters<typeo
 /** Returns what happens next if the machine stays unhealthy. */
 const prospect = ({ settings }: MachineObservation): string =>
   settings.healthTimeoutDisabled
-    ? 'It does not become Failed, because spec.disableHealthTimeout is true'
-    : `It becomes Failed if this lasts ${formatDurationMs(settings.healthTimeoutMs)}`;
+    ? 'The machine does not become Failed, because spec.disableHealthTimeout is true'
+    : `The machine becomes Failed if this lasts ${formatDurationMs(settings.healthTimeoutMs)}`;
 
 function toUnknown(
   o: MachineObservation,
@@ -317,7 +318,7 @@ function missingForJoin(o: MachineObservation, now: Date): string {
   if (wrong || waitsForCriticalComponents(o.node)) {
     return wrong || `its Node still has the taint ${Taints.CriticalComponentsNotReady.key}`;
   }
-  if (hasJoined(o) && awaitsReadyHooks(o, now)) return 'its after-ready hooks have not finished';
+  if (hasJoined(o) && awaitsReadyHooks(o, now)) return 'the after-ready hooks of the machine have not finished';
   const keys = readinessTaints(o.node);
   return `its Node still has the ${keys.length === 1 ? 'taint' : 'taints'} ${keys.join(', ')}`;
 }
@@ -342,7 +343,7 @@ function markFailed(o: MachineObservation, now: Date): HealthPlan {
     return { deadline: lookAgainAt, because: heldBecause(o.breaker) };
   }
   if (o.unconfirmed && !overridesBreaker(o.machine, o.machineClass, now)) {
-    const because = 'it is unreachable in a small cluster: checking its VM in the cloud';
+    const because = 'the machine is unreachable in a small cluster: checking its VM in the cloud';
     if ('ask' in o.unconfirmed) return { ask: true, because };
     return { deadline: o.unconfirmed.waitUntil, because };
   }

@@ -159,7 +159,7 @@ export class ReachabilityCheck {
     const now = clock.monotonic();
     const inMs = (ms: number): Date => new Date(clock.now().getTime() + ms);
     if (now < this.#settlesAt)
-      return { because: 'an API server became reachable a moment ago', until: inMs(this.#settlesAt - now) };
+      return { because: 'an API server became reachable less than 30 seconds ago', until: inMs(this.#settlesAt - now) };
     const ageMs = Math.max(now - this.#provenAt, this.#behindForMs());
     if (ageMs <= staleAfterMs(timings)) return undefined;
     return { because: 'an API server is unreachable', until: inMs(probeIntervalMs(timings)) };

@@ -75,5 +75,9 @@ export function planSuccessor(o: MachineObservation, now: Date): Plan | undefine
   if (!interruption || o.successor !== 'awaited') return undefined;
   const { drainAt } = timesOf(interruption, o.settings.drainTimeoutMs);
   if (now >= drainAt) return undefined;
-  return { actions: [], next: nextAt(drainAt), because: 'its successor does not run yet, and the notice leaves time' };
+  return {
+    actions: [],
+    next: nextAt(drainAt),
+    because: 'the replacement does not run yet, and there is time until the deadline',
+  };
 }

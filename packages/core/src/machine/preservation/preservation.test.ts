@@ -444,32 +444,37 @@ test.each<[what: string, given: Given, reason: string, message: string]>([
     'it starts with the annotation of the Machine',
     { own: 'now' },
     'Preserved',
-    'It is preserved until 2026-01-05T12:00:00Z, because of annotation node.machine.sapcloud.io/preserve=now of the Machine',
+    'The machine is preserved until 2026-01-05T12:00:00Z, because of annotation node.machine.sapcloud.io/preserve=now of the Machine',
   ],
   [
     'it starts with the annotation of the Node',
     { onNode: 'when-failed', phase: 'Failed' },
     'Preserved',
-    'It is preserved until 2026-01-05T12:00:00Z, because of annotation node.machine.sapcloud.io/preserve=when-failed of the Node',
+    'The machine is preserved until 2026-01-05T12:00:00Z, because of annotation node.machine.sapcloud.io/preserve=when-failed of the Node',
   ],
-  ['its time is over', { own: 'now', expiry: -1 }, 'PreservationEnded', 'Its preservation ended: the time expired'],
+  [
+    'its time is over',
+    { own: 'now', expiry: -1 },
+    'PreservationEnded',
+    'The preservation of the machine ended: the time expired',
+  ],
   [
     'a user ended it',
     { own: 'false', expiry: 9 },
     'PreservationEnded',
-    'Its preservation ended because of annotation node.machine.sapcloud.io/preserve=false of the Machine',
+    'The preservation of the machine ended because of annotation node.machine.sapcloud.io/preserve=false of the Machine',
   ],
   [
     'it has recovered',
     { own: 'when-failed', expiry: 9 },
     'PreservationEnded',
-    'Its preservation ended: it is not Failed',
+    'The preservation of the machine ended: it is not Failed',
   ],
   [
     'the annotation of a Failed machine was removed',
     { phase: 'Failed', expiry: 9 },
     'PreservationEnded',
-    'Its preservation ended: its annotation was removed',
+    'The preservation of the machine ended: its annotation was removed',
   ],
 ])('an event reports a preservation: %s', (_what, given, reason, message) => {
   const { events } = settle(see(given));

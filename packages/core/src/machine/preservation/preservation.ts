@@ -109,7 +109,7 @@ function preserve(o: MachineObservation, value: string, now: Date): Plan | undef
     const until = formatTime(new Date(now.getTime() + o.settings.preserveTimeoutMs));
     return act(
       'starting its preservation',
-      ...withExpiry(o, until, `It is preserved until ${until}, because of ${requestText(o, value)}`, now),
+      ...withExpiry(o, until, `The machine is preserved until ${until}, because of ${requestText(o, value)}`, now),
     );
   }
   const due = { actions: [], next: nextAt(new Date(millis(expiry))), because: 'it is preserved' };
@@ -233,13 +233,14 @@ const requestText = ({ machine }: MachineObservation, value: string): string =>
 /** Returns why a preservation ends. The annotation that requested it may already be removed. */
 function endOf(o: MachineObservation, now: Date): string {
   const { machine, node } = o;
-  if (millis(expiryOf(machine)) <= now.getTime()) return 'Its preservation ended: the time expired';
+  if (millis(expiryOf(machine)) <= now.getTime()) return 'The preservation of the machine ended: the time expired';
   const value = effectiveValue(machine, node);
-  if (value === PreserveValues.False) return `Its preservation ended because of ${requestText(o, value)}`;
-  if (phaseOf(o.machine) === 'Failed') return 'Its preservation ended: its annotation was removed';
+  if (value === PreserveValues.False)
+    return `The preservation of the machine ended because of ${requestText(o, value)}`;
+  if (phaseOf(o.machine) === 'Failed') return 'The preservation of the machine ended: its annotation was removed';
   // A request for Failed machines only may have been removed because the machine recovered.
   const gone = value === '' ? ', or its annotation was removed' : '';
-  return `Its preservation ended: it is not Failed${gone}`;
+  return `The preservation of the machine ended: it is not Failed${gone}`;
 }
 
 function removeRequests({ metadata: { annotations } }: Machine): Plan | undefined {

@@ -101,7 +101,7 @@ function planStopped(o: MachineObservation, now: Date): Plan {
     const status = withPhase(o.machine.status, { phase: 'Available' }, operation, now);
     return act('its VM is stopped', { do: 'writeStatus', status: { ...status, conditions: [] } });
   }
-  const because = 'it is warm: its VM is stopped until a scale-up';
+  const because = 'the machine is warm: its VM is stopped until a scale-up';
   const { running, last } = o.calls;
   if (running || !o.driver.status) return wait(because);
   if (last?.kind !== 'status' && last?.kind !== 'stop') return act(because, { do: 'call', call: 'status' });

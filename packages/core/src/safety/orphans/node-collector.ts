@@ -130,12 +130,12 @@ export class NodeCollector {
       listings,
     });
     if (kept) return { outcome: `it is kept: ${kept.because}`, tell: kept.passing !== true };
-    if (options.policy === 'report') return tell('it is kept because of --orphan-policy=report');
+    if (options.policy === 'report') return tell('mcm keeps it because of --orphan-policy=report');
     if (this.#deleting.has(uid)) return { outcome: 'it is being deleted', tell: false };
-    if (!this.#cap.admits(uid)) return tell('it waits for the limit of deletions per hour');
+    if (!this.#cap.admits(uid)) return tell('its deletion waits for the limit of deletions per hour');
     this.#deleting.add(uid);
     void this.#delete(node, now).finally(() => this.#deleting.delete(uid));
-    return { outcome: 'it is deleted after a check of the API servers and the cloud', tell: false };
+    return { outcome: 'mcm deletes it after a check of the API servers and the cloud', tell: false };
   }
 
   #tell(node: Node, outcome: string): void {
@@ -153,7 +153,7 @@ export class NodeCollector {
     try {
       if (await this.#cloudHas(seen, now)) {
         log.warn('Node without a machine kept: its VM still exists', fields);
-        if (!this.#reportedLiving.has(seen.metadata.uid)) this.#tell(seen, 'it is kept because its VM still exists');
+        if (!this.#reportedLiving.has(seen.metadata.uid)) this.#tell(seen, 'mcm keeps it because its VM still exists');
         this.#reportedLiving.add(seen.metadata.uid);
         return;
       }

@@ -70,13 +70,13 @@ test.each<[guard: string, node: ReturnType<typeof node>, change: Partial<NodeEvi
     'its instance is listed',
     orphan(),
     { listings: new Map([[CLASS, listed(-1, { providerId: 'aws:///eu-west-1a/i-1', machineName: 'renamed' })]]) },
-    /still listed/,
+    /still in the list of/,
   ],
   [
     'an instance of its machine is listed',
     orphan(),
     { listings: new Map([[CLASS, listed(-1, { providerId: 'aws:///eu-west-1/i-2', machineName: 'machine-0' })]]) },
-    /still listed/,
+    /still in the list of/,
   ],
 ])('a Node is kept: %s', (_guard, n, change, because) => {
   expect(keepsOrphanNode(n, NOON, evidence(change))?.because).toMatch(because);
@@ -98,8 +98,8 @@ test.each<[what: string, change: Partial<NodeEvidence>, kept: object | undefined
   [
     'a Node that is kept',
     { firstSeen: undefined },
-    { because: 'it was not in this state for long enough', passing: true },
-    'it was not in this state for long enough',
+    { because: 'the Node was not in this state for long enough', passing: true },
+    'the Node was not in this state for long enough',
     [],
   ],
 ])(

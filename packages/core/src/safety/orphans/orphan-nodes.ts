@@ -80,18 +80,18 @@ export function keepsOrphanNode(node: Node, now: Date, evidence: NodeEvidence): 
   const { namespace, minAgeMs, firstSeen, confirmAfterMs, listings } = evidence;
   const name = node.metadata.labels?.[Labels.MachineName];
   const key = classOfNode(node, namespace);
-  if (!name || !key) return { because: 'it does not belong to a machine of this namespace' };
+  if (!name || !key) return { because: 'the Node does not belong to a machine of this namespace' };
   if (isReady(node)) return passing('it is Ready');
   const { providerID } = node.spec;
-  if (!providerID) return { because: 'it has no spec.providerID to look up in the cloud' };
-  if (ageMs(node, now) < minAgeMs) return passing('it is younger than the minimum age');
+  if (!providerID) return { because: 'the Node has no spec.providerID to look up in the cloud' };
+  if (ageMs(node, now) < minAgeMs) return passing('the Node is younger than the minimum age');
   if (!firstSeen || now.getTime() - firstSeen.getTime() < confirmAfterMs)
-    return passing('it was not in this state for long enough');
+    return passing('the Node was not in this state for long enough');
   if (!listings.has(key)) return { because: `its MachineClass ${key} no longer exists, so mcm cannot look up the VM` };
   for (const [other, listing] of listings) {
     if (!listing || listing.startedAt <= firstSeen) return passing(`MachineClass ${other} has not been listed since`);
     const listed = listing.vms.some((vm) => vm.machineName === name || mayBeInstance(vm.providerId, providerID));
-    if (listed) return { because: `its instance is still listed by MachineClass ${other}` };
+    if (listed) return { because: `the VM of the Node is still in the list of MachineClass ${other}` };
   }
   return undefined;
 }

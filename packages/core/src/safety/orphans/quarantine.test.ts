@@ -36,7 +36,7 @@ const released = classOf({ [Annotations.ReleaseVMs]: 'aws:///eu-west-1/i-9, aws:
 const quarantined = classOf({ [Annotations.QuarantinedVMs]: 'aws:///eu-west-1/i-1' });
 
 const OLDER = 'the API server of the machines returned to an older state';
-const ALREADY = 'it was already in quarantine';
+const ALREADY = 'the VM was already in quarantine';
 const many = (count: number): string => `${count} VMs with joined Nodes lost their machines at the same time`;
 
 test.each<[what: string, createdAt: string | undefined, view: Partial<QuarantineView>, reason: string | undefined]>([

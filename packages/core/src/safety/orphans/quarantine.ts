@@ -43,7 +43,7 @@ export function quarantineReason(vm: ListedInstance, view: QuarantineView): stri
     return 'the API server of the machines returned to an older state';
   if (lost >= LEAST_MASS && lost * 100 > listed * MASS_PERCENT)
     return `${lost} VMs with joined Nodes lost their machines at the same time`;
-  if (new InstanceSet(quarantinedVms(machineClass)).has(vm.providerId)) return 'it was already in quarantine';
+  if (new InstanceSet(quarantinedVms(machineClass)).has(vm.providerId)) return 'the VM was already in quarantine';
   return undefined;
 }
 

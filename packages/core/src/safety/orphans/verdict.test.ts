@@ -17,7 +17,7 @@ const KEPT = 'it is kept because';
 test.each<[what: string, change: Partial<OrphanVmInput>, starts: string]>([
   ['its kubelet does not report', {}, 'it is deleted'],
   ['its Node belongs to a machine', { use: claimed }, `${KEPT} Node fakeNode-0 runs on it and is Ready`],
-  ['orphans are only reported', { policy: 'report' }, `${KEPT} of --orphan-policy=report`],
+  ['orphans are only reported', { policy: 'report' }, 'mcm keeps it because of --orphan-policy=report'],
   ['many lost their machines', { view: lostMany }, 'it is in quarantine (20 VMs'],
   ['many lost their machines, and the limit is reached', { view: lostMany, admitted: false }, 'it is in quarantine'],
   [
@@ -26,9 +26,13 @@ test.each<[what: string, change: Partial<OrphanVmInput>, starts: string]>([
     'it is kept until 2026-01-01T13:00:00.000Z',
   ],
   ['its Node was lost too long ago', { use: { use: 'unseen' }, heldUntil: NOON }, 'it is deleted'],
-  ['the limit is reached', { admitted: false }, 'it waits for the limit of deletions per hour'],
+  ['the limit is reached', { admitted: false }, 'its deletion waits for the limit of deletions per hour'],
   ['its Node is Ready', { use: unclaimed }, 'it is drained and then deleted: Node fakeNode-0'],
-  ['its Node is Ready, and the limit is reached', { use: unclaimed, admitted: false }, 'it waits for the limit'],
+  [
+    'its Node is Ready, and the limit is reached',
+    { use: unclaimed, admitted: false },
+    'its deletion waits for the limit',
+  ],
 ])('the decision about an orphan VM: %s', (_what, change, starts) => {
   const verdict = orphanVerdict({ ...given, ...change }, NOON);
   expect(verdict.startsWith(starts), verdict).toBe(true);

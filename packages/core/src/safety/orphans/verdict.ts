@@ -24,12 +24,12 @@ export interface OrphanVmInput {
 export function orphanVerdict({ vm, use, view, policy, heldUntil, admitted }: OrphanVmInput, now: Date): string {
   if (use.use === 'claimed')
     return `it is kept because Node ${use.node.metadata.name} runs on it and is Ready. Restore the machine's spec.providerID if it was edited`;
-  if (policy === 'report') return 'it is kept because of --orphan-policy=report';
+  if (policy === 'report') return 'mcm keeps it because of --orphan-policy=report';
   const because = quarantineReason(vm, view);
   if (because !== undefined) return quarantineText(vm, because);
   if (heldUntil && now < heldUntil)
-    return `it is kept until ${heldUntil.toISOString()}: its Node and pods are unknown; restart its kubelet, so that mcm can drain it`;
-  if (!admitted) return 'it waits for the limit of deletions per hour';
+    return `it is kept until ${heldUntil.toISOString()}: its Node and pods are unknown. Restart its kubelet, so that mcm can drain it`;
+  if (!admitted) return 'its deletion waits for the limit of deletions per hour';
   return use.use === 'unclaimed' ? `${DRAINED}: Node ${use.node.metadata.name} runs on it and is Ready` : DELETED;
 }
 
