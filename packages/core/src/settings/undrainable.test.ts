@@ -49,7 +49,9 @@ test('Hold: for an empty node no pods are reported, even while a volume is await
 test('Quarantine: after the timeout no pod is evicted any more, and there is no timer', () => {
   const o = look([blocked, free], { policy: 'Quarantine' });
   expect(planDrain(o, later(-1, o.forceAt)).evict).toMatchObject([{ name: 'web-0' }]);
-  const plan = planDrain(o, o.forceAt);
+  const attempt = { at: later(0), result: 'failed' as const, message: '', count: 1, budgets: '' };
+  const memory = { ...NO_DRAIN_MEMORY, attempts: new Map([['uid-web-0', attempt]]) };
+  const plan = planDrain({ ...o, memory }, o.forceAt);
   expect(plan).toMatchObject({ drained: false, forced: false, evict: [], remove: [] });
   expect(plan.lookAgainAt).toBeUndefined();
   expect(plan.blockers[0]?.text).toContain('undrainable policy Quarantine keeps the node cordoned until the pod ends');
@@ -89,7 +91,7 @@ describe('Quarantine after the timeout', () => {
 
   test('a process without a refusal evicts a pod once if its budget allows it', () => {
     expect(evicted([budget({ allowed: 1 })], { memory: NO_DRAIN_MEMORY })).toEqual(['db-0']);
-    expect(evicted([], { memory: NO_DRAIN_MEMORY })).toEqual([]);
+    expect(evicted([], { memory: NO_DRAIN_MEMORY })).toEqual(['db-0']);
   });
 
   test('budgets wake it, and pods with volumes are evicted one at a time', () => {
