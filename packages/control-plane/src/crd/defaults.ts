@@ -1,6 +1,6 @@
 import { isRecord } from '../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../apimachinery/objects/object.ts';
-import { record, records, text } from './fields.ts';
+import { record, records, text, texts } from './fields.ts';
 
 /**
  * Sets the defaults of a CRD: singular and listKind from the kind, conversion `None`, the storage version in the stored
@@ -25,6 +25,13 @@ export function defaultCrd(crd: ApiObject): void {
   for (const condition of records(record(crd.status).conditions)) {
     for (const field of ['reason', 'message']) if (condition[field] === '') delete condition[field];
   }
+}
+
+/** Removes a conversion webhook without contents. The stored form has its two fields, and no webhook. Mutates. */
+export function dropEmptyWebhook(crd: ApiObject): void {
+  const conversion = record(record(crd.spec).conversion);
+  const { clientConfig, conversionReviewVersions } = record(conversion.webhook);
+  if (!isRecord(clientConfig) && texts(conversionReviewVersions).length === 0) delete conversion.webhook;
 }
 
 function defaultServiceReference(conversion: Record<string, unknown>): void {

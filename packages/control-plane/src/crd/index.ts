@@ -1,4 +1,4 @@
-export { defaultCrd } from './defaults.ts';
+export { defaultCrd, dropEmptyWebhook } from './defaults.ts';
 export { kindsOfCrd, storedKindOfCrd } from './kinds.ts';
 export { crdStatus, initialCrdStatus, isEstablished, terminatingStatus } from './status.ts';
 export { validateCrd } from './validate.ts';

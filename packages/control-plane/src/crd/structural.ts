@@ -36,6 +36,22 @@ export function childrenOf(schema: Fields, path: string): Child[] {
   return children;
 }
 
+/** The schemas in some keywords that are not supported. Their own errors are reported too. */
+function unsupportedOf(schema: Fields, path: string): { schema: Fields; path: string }[] {
+  const found: { schema: Fields; path: string }[] = [];
+  for (const word of ['definitions', 'dependencies']) {
+    for (const [name, inner] of Object.entries(record(schema[word]))) {
+      if (isRecord(inner)) found.push({ schema: inner, path: `${path}.${word}[${name}]` });
+    }
+  }
+  if (Array.isArray(schema.items)) {
+    for (const [at, item] of schema.items.entries()) {
+      if (isRecord(item)) found.push({ schema: item, path: `${path}.items[${at}]` });
+    }
+  }
+  return found;
+}
+
 /** The child schemas in allOf, anyOf, oneOf and not. */
 function junctorsOf(schema: Fields, path: string): { schema: Fields; path: string }[] {
   const found: { schema: Fields; path: string }[] = [];
@@ -85,7 +101,7 @@ function validateWords(schema: Fields, path: string, causes: StatusCause[], dept
     );
   }
   validateExtensions(schema, path, causes);
-  for (const child of [...childrenOf(schema, path), ...junctorsOf(schema, path)]) {
+  for (const child of [...childrenOf(schema, path), ...junctorsOf(schema, path), ...unsupportedOf(schema, path)]) {
     validateWords(child.schema, child.path, causes, depth + 1);
   }
 }
@@ -148,6 +164,15 @@ function validateEmbedded(schema: Fields, path: string, causes: StatusCause[]): 
 function validateListMap(schema: Fields, path: string, keys: readonly string[], causes: StatusCause[]): void {
   if (keys.length === 0) {
     causes.push(required(`${path}.x-kubernetes-list-map-keys`, 'must not be empty if x-kubernetes-list-type is map'));
+  }
+  if (schema.items === undefined) {
+    causes.push(required(`${path}.items`, 'must have a schema if x-kubernetes-list-type is map'));
+    return;
+  }
+  if (Array.isArray(schema.items)) {
+    const words = 'must only have a single schema if x-kubernetes-list-type is map';
+    causes.push(invalid(`${path}.items`, schema.items, words));
+    return;
   }
   const items = record(schema.items);
   if (text(items.type) !== 'object') {

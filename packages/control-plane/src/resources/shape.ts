@@ -231,6 +231,9 @@ function dropUnknown(value: unknown, type: string, path: string): string[] {
     const item = type.replace(/^\[\]/, '');
     return value.flatMap((one, at) => dropUnknown(one, item, `${path}[${at}]`));
   }
+  if (isRecord(value) && type.startsWith('{}')) {
+    return Object.entries(value).flatMap(([key, one]) => dropUnknown(one, type.slice(2), `${path}.${key}`));
+  }
   if (!isRecord(value) || !/^V\d/.test(type)) return [];
   const { fields } = fieldsOfModel(type);
   const unknown: string[] = [];
@@ -338,9 +341,17 @@ function readIntOrString(value: unknown, owner: string, path: string): unknown {
   }
 }
 
-const readSchema = (value: unknown): unknown => structureReader('V1JSONSchemaProps')(value, '', '');
+const SCHEMA = 'V1JSONSchemaProps';
 
-/** Decodes a nested schema. It has its own decoder, so the paths in its errors start at the nested schema. */
+/**
+ * Decodes a nested schema. It has its own decoder, so the paths in its errors start at the nested schema. This decoder does
+ * not report unknown fields.
+ */
+function readSchema(value: unknown): unknown {
+  dropUnknown(value, SCHEMA, '');
+  return readerOf(SCHEMA)(value, '', '');
+}
+
 function readSchemaOrBool(value: unknown): unknown {
   if (isRecord(value)) return readSchema(value);
   if (typeof value === 'boolean') return value;
@@ -350,7 +361,7 @@ function readSchemaOrBool(value: unknown): unknown {
 /** Decodes one schema or a list of schemas. Other values are accepted. */
 function readSchemaOrArray(value: unknown): unknown {
   if (isRecord(value)) return readSchema(value);
-  return Array.isArray(value) ? value.map((item) => readerOf('V1JSONSchemaProps')(item ?? {}, '', '')) : value;
+  return Array.isArray(value) ? value.map((item) => readSchema(item ?? {})) : value;
 }
 
 /** Decodes a structure without fields. There is only one, the status of subresources in a CRD. */

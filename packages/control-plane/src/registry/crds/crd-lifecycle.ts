@@ -4,6 +4,7 @@ import { formatTime, jsonEquals } from '../../apimachinery/objects/object-text.t
 import {
   crdStatus,
   defaultCrd,
+  dropEmptyWebhook,
   initialCrdStatus,
   isEstablished,
   kindsOfCrd,
@@ -41,6 +42,11 @@ export function withCrdStrategy(kind: KindDefinition): KindDefinition {
       // A new CRD has no status, even if its body contains one.
       delete crd.status;
       crd.status = initialCrdStatus(crd);
+      dropEmptyWebhook(crd);
+    },
+    prepareForUpdate: (crd, old, context) => {
+      kind.prepareForUpdate?.(crd, old, context);
+      dropEmptyWebhook(crd);
     },
     validate: (crd) => validateCrd(crd),
     validateUpdate: (crd, old) => validateCrd(crd, old),
