@@ -262,3 +262,16 @@ describe('validation', () => {
     expect(compiled.prune(object)).toEqual(['child.child.odd']);
   });
 });
+
+describe('validateRules', () => {
+  const rules = { 'x-kubernetes-validations': [{ rule: 'has(self.a)', message: 'needs a' }] };
+  const schema = compileSchema(schemaOf(fields({ a: { type: 'string' } }, rules)), { celRules: true });
+
+  it.each([
+    [5, 'invalid data, expected a map for the provided schema with type=object evaluating rule: needs a'],
+    [{}, 'needs a'],
+  ])('evaluates rules for %j without a validation of its type', (value, why) => {
+    const found = schema.validateRules([], objectOf(value)).map(({ message }) => message);
+    expect(found).toEqual([expect.stringContaining(why)]);
+  });
+});

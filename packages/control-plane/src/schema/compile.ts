@@ -36,6 +36,13 @@ export interface CompiledSchema {
     scale?: readonly StatusCause[],
     warn?: (text: string) => void,
   ): StatusCause[];
+  /** Returns `earlier` errors, and then the errors of list keys and CEL rules. Used if the types are not validated. */
+  validateRules(
+    earlier: readonly StatusCause[],
+    object: ApiObject,
+    old?: ApiObject,
+    warn?: (text: string) => void,
+  ): StatusCause[];
 }
 
 const BLOCKING = new Set([
@@ -58,6 +65,22 @@ function unknown(object: ApiObject, schema: JsonSchema, keep: boolean): string[]
 /** Compiles a schema once, so that the operations on objects are fast. CEL rules are compiled at their first use. */
 export function compileSchema(schema: JsonSchema, options: { celRules?: boolean } = {}): CompiledSchema {
   const node = nodeOf(schema);
+  const rulesAfter: CompiledSchema['validateRules'] = (earlier, object, old, warn) => {
+    const causes = [...earlier];
+    const lists = validateLists(object, node, '', []);
+    // A list whose old version was already invalid may be stored again (ratcheting of kube-apiserver).
+    if (lists.length > 0 && (old === undefined || validateLists(old, node, '', []).length === 0)) causes.push(...lists);
+    if (options.celRules === false || !node.rulesBelow) return causes;
+    // Another check reports a missing name. Here, a missing name also prevents the evaluation of rules, like any missing
+    // field.
+    const isNameless = (object.metadata.name ?? '') === '';
+    if (isNameless || causes.some((cause) => BLOCKING.has(cause.reason ?? ''))) {
+      causes.push(invalid(NO_FIELD, null, RULES_NOT_CHECKED));
+      return causes;
+    }
+    causes.push(...validateRules(object, old, node, warn));
+    return causes;
+  };
   return {
     node,
     prune: (object) => unknown(object, schema, false),
@@ -66,22 +89,8 @@ export function compileSchema(schema: JsonSchema, options: { celRules?: boolean 
       setDefaults(object, node);
       if (!keepNulls) dropNulls(object, node);
     },
-    validate: (object, old, scale = [], warn = undefined) => {
-      const causes = [...validateValue(object, node, '', old), ...scale];
-      const lists = validateLists(object, node, '', []);
-      // A list whose old version was already invalid may be stored again (ratcheting of kube-apiserver).
-      if (lists.length > 0 && (old === undefined || validateLists(old, node, '', []).length === 0))
-        causes.push(...lists);
-      if (options.celRules === false || !node.rulesBelow) return causes;
-      // Another check reports a missing name. Here, a missing name also prevents the evaluation of rules, like any missing
-      // field.
-      const isNameless = (object.metadata.name ?? '') === '';
-      if (isNameless || causes.some((cause) => BLOCKING.has(cause.reason ?? ''))) {
-        causes.push(invalid(NO_FIELD, null, RULES_NOT_CHECKED));
-        return causes;
-      }
-      causes.push(...validateRules(object, old, node, warn));
-      return causes;
-    },
+    validate: (object, old, scale = [], warn = undefined) =>
+      rulesAfter([...validateValue(object, node, '', old), ...scale], object, old, warn),
+    validateRules: rulesAfter,
   };
 }

@@ -136,7 +136,8 @@ function fieldOfPath(path: string, relative: string | undefined, from: SchemaNod
 
 function failure(rule: Rule, error: CelRuntimeError, path: string, node: SchemaNode): StatusCause {
   const { message } = error;
-  const source = rule.spec.rule.trim();
+  const { message: shown = '', rule: expression } = rule.spec;
+  const source = (shown === '' ? expression : shown).trim();
   if (message.startsWith('no such overload')) {
     const words = 'call arguments did not match a supported operator, function or macro signature for rule';
     return invalid(path, typeOf(node), `'${message}': ${words}: ${source}`);
@@ -167,18 +168,18 @@ function checkRules(
   untouched: boolean,
 ): void {
   const rules = rulesOf(node, isResource);
-  const self = toCel(value, node);
   for (const rule of rules) {
     const optional = rule.spec.optionalOldSelf === true;
     if (rule.usesOld && old === undefined && !optional) continue;
-    const before = old === undefined ? NONE : toCel(old, node);
-    const values = [self, optional && !(before instanceof Optional) ? new Optional(true, before) : before];
     const field = path === '' ? NO_FIELD : path;
     if (typeof rule.program === 'string') {
       walk.causes.push(invalid(field, typeOf(node), rule.program));
       continue;
     }
     try {
+      const before = old === undefined ? NONE : toCel(old, node);
+      const isWrapped = optional && !(before instanceof Optional);
+      const values = [toCel(value, node), isWrapped ? new Optional(true, before) : before];
       if (rule.program.run(values) === true) continue;
       const at = fieldOfPath(path, rule.spec.fieldPath, node);
       const cause = causeOf(at === '' ? field : at, value, messageOf(rule, values), rule.spec.reason);

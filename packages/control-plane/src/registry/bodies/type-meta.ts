@@ -1,7 +1,7 @@
 import { badRequest, invalid, invalidValue, jsonTypeOf } from '../../apimachinery/errors/errors.ts';
-import { isRecord } from '../../apimachinery/objects/json-value.ts';
 import { apiVersionOf } from '../../apimachinery/objects/kind.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import type { KindRegistry, ServedKind } from '../../resources/kind-registry.ts';
 import { unrecognized } from './body.ts';
 
@@ -95,30 +95,23 @@ function checkCustomVersion(
   }
 }
 
-/** The 422 for a custom object whose kind or version differs from the URL. */
-function otherType(
-  body: Record<string, unknown>,
-  { group, version, name }: { readonly group: string; readonly version: string; readonly name: string },
-  served: ServedKind,
-): Error {
-  const causes = [];
-  if (name !== served.kind.kind) causes.push(invalidValue('kind', name, `must be ${served.kind.kind}`));
-  const given = joined(group, version);
-  if (given !== served.apiVersion) causes.push(invalidValue('apiVersion', given, `must be ${served.apiVersion}`));
-  const objectName = isRecord(body.metadata) ? String(body.metadata.name ?? '') : '';
-  return invalid({ group, kind: name }, objectName, causes);
-}
-
 /** Whether a patched object still belongs to the resource. Its group and kind must not have changed. */
 export const isOfResource = ({ apiVersion, kind }: Partial<ApiObject>, served: ServedKind): boolean =>
   kind === served.kind.kind && parseApiVersion(apiVersion ?? '')?.group === served.kind.group;
 
-/** Checks that a write does not change the kind or version of a custom object. @throws StatusError 422 */
-export function checkCustomType(object: ApiObject, served: ServedKind): void {
-  const { apiVersion = '', kind } = object as Partial<ApiObject>;
-  const parsed = parseApiVersion(apiVersion) ?? { group: '', version: apiVersion };
-  if (joined(parsed.group, parsed.version) === served.apiVersion && kind === served.kind.kind) return;
-  throw otherType(object as Record<string, unknown>, { ...parsed, name: kind ?? '' }, served);
+/**
+ * Checks that a write does not change the kind or version of a custom object. If it does, no types are validated, but rules
+ * are. @throws StatusError 422
+ */
+export function checkCustomType(object: ApiObject, served: ServedKind, old: ApiObject | undefined): void {
+  const { apiVersion = '', kind = '' } = object as Partial<ApiObject>;
+  const { group, version } = parseApiVersion(apiVersion) ?? { group: '', version: apiVersion };
+  const given = joined(group, version);
+  const causes: StatusCause[] = [];
+  if (kind !== served.kind.kind) causes.push(invalidValue('kind', kind, `must be ${served.kind.kind}`));
+  if (given !== served.apiVersion) causes.push(invalidValue('apiVersion', given, `must be ${served.apiVersion}`));
+  if (causes.length === 0) return;
+  throw invalid({ group, kind }, object.metadata.name ?? '', served.schema?.validateRules(causes, object, old) ?? causes);
 }
 
 /** Whether an object has the served kind and version. */

@@ -213,7 +213,7 @@ export async function createObject(
   matchNamespace(admitted, target);
   const { subresource } = target;
   const context = strategyContext(registry, call, subresource, options.dryRun);
-  if (kind.custom) checkCustomType(admitted, served);
+  if (kind.custom) checkCustomType(admitted, served, undefined);
   prepareMeta(registry, served, admitted, uid ?? registry.uid());
 
   const { generateName: prefix = '' } = admitted.metadata;

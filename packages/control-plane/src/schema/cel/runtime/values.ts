@@ -175,8 +175,41 @@ export function parseDuration(text: string): Duration | undefined {
   return new Duration(text.startsWith('-') ? -nanos : nanos);
 }
 
+/** The name of the type of a value in Go (`%T`). */
+function goTypeOf(value: unknown): string {
+  if (Array.isArray(value)) return '[]interface {}';
+  if (isRecord(value)) return 'map[string]interface {}';
+  if (typeof value === 'boolean') return 'bool';
+  if (typeof value === 'string') return 'string';
+  return typeof value === 'number' && !Number.isInteger(value) ? 'float64' : 'int64';
+}
+
+const isNumber = (value: unknown): boolean => typeof value === 'number' || typeof value === 'bigint';
+
+/**
+ * Checks that a value has the type of its schema. Rules are evaluated for objects of another kind too, and their types are
+ * not validated.
+ * @throws CelRuntimeError
+ */
+function checkData(value: unknown, { types: [type], intOrString }: SchemaNode): void {
+  const expect = (fits: boolean, what: string): void => {
+    if (!fits) throw new CelRuntimeError(`invalid data, expected ${what}`);
+  };
+  if (intOrString) {
+    expect(typeof value === 'string' || isNumber(value), 'XIntOrString value to be either a string or integer');
+  } else if (type === 'object') expect(isRecord(value), 'a map for the provided schema with type=object');
+  else if (type === 'array') expect(Array.isArray(value), 'an array for the provided schema with type=array');
+  else if (type === 'string') expect(typeof value === 'string', `string, got ${goTypeOf(value)}`);
+  else if (type === 'boolean') expect(typeof value === 'boolean', `bool, got ${goTypeOf(value)}`);
+  else if (type === 'number') expect(isNumber(value), `float, got ${goTypeOf(value)}`);
+  else if (type === 'integer') {
+    expect(typeof value === 'bigint' || Number.isInteger(value), `int, got ${goTypeOf(value)}`);
+  }
+}
+
 /** Converts a JSON value to a CEL value by its schema. Without a schema, integers become ints. */
 export function toCel(value: unknown, node: SchemaNode | undefined): unknown {
+  if (node !== undefined && value !== null && value !== undefined) checkData(value, node);
   switch (typeof value) {
     case 'number':
       if (node?.types.includes('number')) return value;
