@@ -2,7 +2,7 @@ import { internal } from '../apimachinery/errors/errors.ts';
 import type { Clock } from '../apimachinery/objects/clock.ts';
 import { parseJson, stringifyJson } from '../apimachinery/objects/json.ts';
 import type { ApiObject } from '../apimachinery/objects/object.ts';
-import { renderObject } from '../apimachinery/objects/object-text.ts';
+import { jsonEquals, renderObject } from '../apimachinery/objects/object-text.ts';
 import { randomUid } from '../apimachinery/objects/uid.ts';
 import type { Authorizer } from '../apimachinery/users/authorizer.ts';
 import type { UserInfo } from '../apimachinery/users/user.ts';
@@ -147,9 +147,14 @@ export class Registry {
     this.#lacking.add(record);
   }
 
-  /** Whether a write without changes creates a version, because it adds defaults to the stored object. */
-  isWrittenAnyway(record: StoredRecord): boolean {
-    return this.#lacking.has(record);
+  /**
+   * Whether a write without changes creates a version, because it adds defaults to the stored object. The conversion from
+   * another version can also change it.
+   */
+  isWrittenAnyway(served: ServedKind, record: StoredRecord): boolean {
+    const { storedAs } = served.kind;
+    if (this.#lacking.has(record)) return true;
+    return storedAs !== undefined && !jsonEquals(parseJson(record.json), storedAs.encode(this.parse(served, record)));
   }
 
   /** Adds the defaults of the storage version to an object of another version. `gained` is true if there were any. */

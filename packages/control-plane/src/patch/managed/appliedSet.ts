@@ -83,6 +83,10 @@ export class AppliedReader {
       this.errors.push(`${path}: nested too deep`);
       return LEAF;
     }
+    if (node?.intOrString === true && value !== null && !isScalar(value)) {
+      this.errors.push(`${path}: expected any scalar, got &{${goPlain(value)}}`);
+      return LEAF;
+    }
     const type = node === undefined || node.intOrString ? undefined : node.types[0];
     if (type === 'object' && value !== null && !isRecord(value)) {
       this.errors.push(`${path}: expected map, got &{${goPlain(value)}}`);

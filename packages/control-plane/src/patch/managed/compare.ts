@@ -1,4 +1,4 @@
-import { emptiesOf } from '../../apimachinery/objects/empties.ts';
+import { emptiesOf, holdsEmpties } from '../../apimachinery/objects/empties.ts';
 import { equalJson, isRecord, own } from '../../apimachinery/objects/json-value.ts';
 import type { SchemaNode } from '../../schema/model/node.ts';
 import { fieldElement, itemElement } from './fields/fieldPath.ts';
@@ -23,8 +23,11 @@ const isEmpty = (value: unknown): boolean =>
 function compareLeaf(old: unknown, next: unknown): Changes {
   if (old === undefined) return next === undefined ? NOTHING : CHANGED;
   if (next === undefined) return REMOVED;
-  return equalJson(old, next) ? NOTHING : CHANGED;
+  return sameValue(old, next) ? NOTHING : CHANGED;
 }
+
+/** Whether a write does not change a stored value. An empty list or map in the body differs from an absent one. */
+const sameValue = (old: unknown, next: unknown): boolean => equalJson(old, next) && !holdsEmpties(next);
 
 /** Collects the changes in a container. An added or removed container is a path too. */
 class Gathering {
@@ -121,7 +124,7 @@ function compareItems(old: readonly unknown[], next: readonly unknown[], node: S
 }
 
 function compareList(old: unknown, next: unknown, node: SchemaNode): Changes {
-  if (old !== undefined && next !== undefined && equalJson(old, next)) return NOTHING;
+  if (old !== undefined && next !== undefined && sameValue(old, next)) return NOTHING;
   const before = index(old, node);
   const after = index(next, node);
   const gathering = new Gathering();

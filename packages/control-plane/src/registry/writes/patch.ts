@@ -1,4 +1,4 @@
-import { badRequest, internal, internalError } from '../../apimachinery/errors/errors.ts';
+import { badRequest, internal } from '../../apimachinery/errors/errors.ts';
 import { jsonProblem } from '../../apimachinery/errors/json-problem.ts';
 import { stringifyJson } from '../../apimachinery/objects/json.ts';
 import { goJson } from '../../apimachinery/objects/json-value.ts';
@@ -187,10 +187,6 @@ function decodePatched(
   if (problems.length > 0) {
     if (options.fieldValidation === 'Strict') throw invalidPatch(shown(), strictMessage(problems));
     if (options.fieldValidation === 'Warn') for (const problem of problems) call.warn(problem);
-  }
-  if (served.kind.custom && object.apiVersion === undefined) {
-    checkName(object, { name: live.metadata.name ?? '' });
-    throw internalError("Object 'apiVersion' is missing in 'object has no apiVersion field'");
   }
   return object;
 }

@@ -2,6 +2,7 @@ import {
   badRequest,
   conflict,
   internal,
+  internalError,
   invalid,
   invalidValue,
   MODIFIED,
@@ -119,8 +120,11 @@ async function attemptUpdate(
   updated = (await admission?.admit(attributes)) ?? updated;
   matchNamespace(updated, target);
   checkVersion(updated, old, target);
+  if (kind.custom && (updated as Partial<ApiObject>).apiVersion === undefined) {
+    throw internalError("Object 'apiVersion' is missing in 'object has no apiVersion field'");
+  }
   // In a write of the status, the type of the old object is used.
-  if (kind.custom && subresource !== 'status') checkCustomType(updated, served);
+  if (kind.custom && subresource !== 'status') checkCustomType(updated, served, old);
   prepare(registry, call, served, subresource, updated, old, options.dryRun);
   const causes = causesOf(registry, call, served, subresource, updated, old);
   if (causes.length > 0) throw invalid(shownKind(kind), target.name, causes);
@@ -145,7 +149,7 @@ async function attemptUpdate(
   updated.metadata.resourceVersion = old.metadata.resourceVersion ?? '';
   const shown = (each: StoredRecord): string => served.textOf(each, subresource);
   const isSame = jsonEquals(strip(updated), strip(old));
-  if (isSame && (options.dryRun || !(isOdd || registry.isWrittenAnyway(record)))) {
+  if (isSame && (options.dryRun || !(isOdd || registry.isWrittenAnyway(served, record)))) {
     return { text: shown(record), created: false };
   }
   const gained = kind.defaultsOnRead?.(updated) === true;
