@@ -111,7 +111,11 @@ export function checkCustomType(object: ApiObject, served: ServedKind, old: ApiO
   if (kind !== served.kind.kind) causes.push(invalidValue('kind', kind, `must be ${served.kind.kind}`));
   if (given !== served.apiVersion) causes.push(invalidValue('apiVersion', given, `must be ${served.apiVersion}`));
   if (causes.length === 0) return;
-  throw invalid({ group, kind }, object.metadata.name ?? '', served.schema?.validateRules(causes, object, old) ?? causes);
+  throw invalid(
+    { group, kind },
+    object.metadata.name ?? '',
+    served.schema?.validateRules(causes, object, old) ?? causes,
+  );
 }
 
 /** Whether an object has the served kind and version. */

@@ -21,7 +21,7 @@ import { checkPatched, normalize, strictMessage } from '../bodies/decode.ts';
 import { duplicateFields, repeatedField, unknownField } from '../bodies/duplicate-fields.ts';
 import { isOfResource, parseApiVersion, sameVersion, typeMetaProblem, unconvertible } from '../bodies/type-meta.ts';
 import { parseYamlText, repeatedKeys, yamlProblems } from '../bodies/yaml-body.ts';
-import { checkName, nameless, type Transformation, updateObject } from './update.ts';
+import { nameless, type Transformation, updateObject } from './update.ts';
 
 export type PatchType =
   | 'application/json-patch+json'
