@@ -7,13 +7,13 @@ const count = (description: string) => z.int32().optional().meta({ description }
 
 const ebs = z.object({
   volumeType: text('gp2, gp3, io1, st1, sc1 or standard; required'),
-  volumeSize: count('GiB, more than 0; required'),
-  iops: count('operations per second; required for io1; 0 equals absent'),
+  volumeSize: count('size in GiB, more than 0; required'),
+  iops: count('operations per second; required for io1; 0 means not set'),
   throughput: count('MiB per second, for gp3; more than 0'),
-  encrypted: flag('whether the volume is encrypted with the default key of the account; default false'),
+  encrypted: flag('true: the volume is encrypted with the default key of the account; default false'),
   deleteOnTermination: flag('whether the volume is deleted with its VM; default true'),
   snapshotID: text('snapshot with the initial content of the volume'),
-  kmsKeyID: text('accepted but not sent, as in the original: the default key of the account encrypts'),
+  kmsKeyID: text('accepted but not sent, as in the original; EC2 uses the default key of the account'),
 });
 
 const blockDevice = z.object({
@@ -33,19 +33,19 @@ const networkInterface = z.object({
   description: text('description of the interface'),
   ipv6AddressCount: count('number of IPv6 addresses at launch'),
   primaryIpv6: flag('whether the first IPv6 address is the primary one; only with ipv6AddressCount; default true'),
-  ipv6PrefixCount: count('IPv6 prefixes, assigned after the launch'),
-  interfaceType: text('interface, efa or efa-only'),
+  ipv6PrefixCount: count('number of IPv6 prefixes; mcm assigns them after the launch'),
+  interfaceType: text('type of the interface: interface, efa or efa-only'),
   deviceIndex: count('device index, 0 or more; default: the position in the list'),
   networkCardIndex: count('index of the network card, 0 or more'),
 });
 
 const iam = z.object({
-  arn: text('ARN of the profile; either arn or name'),
-  name: text('name of the profile; either name or arn'),
+  arn: text('ARN of the instance profile; set either arn or name'),
+  name: text('name of the instance profile; set either name or arn'),
 });
 
 const capacityReservation = z.object({
-  capacityReservationPreference: text('open or none; not together with a reservation or a group'),
+  capacityReservationPreference: text('open or none: use of matching reservations; not together with a reservation or a group'),
   capacityReservationId: text('ID of a reservation; not together with a group'),
   capacityReservationResourceGroupArn: text('ARN of a group of reservations; not together with a reservation'),
 });
@@ -58,16 +58,16 @@ const metadataOptions = z.object({
 });
 
 const cpuOptions = z.object({
-  coreCount: count('cores; together with threadsPerCore'),
-  threadsPerCore: count('1 or 2; together with coreCount'),
-  amdSevSnp: text('enabled or disabled: memory encryption of AMD'),
+  coreCount: count('number of cores; set it together with threadsPerCore'),
+  threadsPerCore: count('threads of each core, 1 or 2; set it together with coreCount'),
+  amdSevSnp: text('memory encryption of AMD (SEV-SNP): enabled or disabled'),
 });
 
 const placement = z.object({
   tenancy: text('default, dedicated or host'),
   affinity: text('default or host'),
   groupId: text('placement group'),
-  hostId: text('dedicated host; with tenancy host only'),
+  hostId: text('dedicated host; only with the tenancy host'),
   partitionNumber: count('partition of the placement group, 1 or more'),
 });
 
@@ -77,12 +77,12 @@ export const AwsProviderSpec = z.object({
   ami: text('image of the VMs; required'),
   region: text('region of the VMs, such as eu-north-1; required'),
   machineType: text('instance type, such as m6i.large; required'),
-  iam: iam.optional().meta({ description: 'instance profile, by name or ARN; required' }),
-  keyName: text('key pair for SSH; empty equals absent'),
+  iam: iam.optional().meta({ description: 'instance profile of the VMs, by name or ARN; required' }),
+  keyName: text('key pair for SSH; an empty value means no key pair'),
   blockDevices: z
     .array(blockDevice)
     .optional()
-    .meta({ description: 'disks of each VM; at least one; if several, one is /root' }),
+    .meta({ description: 'disks of each VM, at least one; if there are several, the name of one must be /root' }),
   networkInterfaces: z
     .array(networkInterface)
     .optional()
@@ -91,14 +91,14 @@ export const AwsProviderSpec = z.object({
     description:
       'tags of VM, volumes and interfaces; one key contains kubernetes.io/cluster/, and one kubernetes.io/role/, to find the VMs',
   }),
-  capacityReservation: capacityReservation.optional().meta({ description: 'capacity reserved beforehand' }),
+  capacityReservation: capacityReservation.optional().meta({ description: 'use of reserved capacity' }),
   instanceMarketOptions: z
     .object({ marketType: text('spot, capacity-block or interruptible-capacity-reservation') })
     .optional()
-    .meta({ description: 'market type other than on-demand; spotPrice is ignored if this is set' }),
-  spotPrice: text('deprecated: VMs of the spot market with this maximum price; empty: no limit'),
-  srcAndDstChecksEnabled: flag('false: interfaces forward packets of other addresses; default true'),
-  instanceMetadataOptions: metadataOptions.optional().meta({ description: 'access of VMs to their metadata' }),
+    .meta({ description: 'market type other than on-demand; if set, mcm ignores spotPrice' }),
+  spotPrice: text('deprecated: use spot VMs with this maximum price; an empty value means no limit'),
+  srcAndDstChecksEnabled: flag('false: interfaces may forward packets of other addresses; default true'),
+  instanceMetadataOptions: metadataOptions.optional().meta({ description: 'access of VMs to the metadata service' }),
   cpuOptions: cpuOptions.optional().meta({ description: 'cores and threads of the VMs' }),
   placement: placement.optional().meta({
     description: 'placement of the VMs; absent: annotation machine.sapcloud.io/awsPlacement of the node template',
@@ -116,7 +116,7 @@ export const AwsCredentials = z.looseObject({
   accessKeyID: text('another name of providerAccessKeyId'),
   providerSecretAccessKey: text('secret of the access key; required without workload identity'),
   secretAccessKey: text('another name of providerSecretAccessKey'),
-  workloadIdentityTokenFile: text('file of the token for roleARN; enables workload identity'),
+  workloadIdentityTokenFile: text('file with the token for roleARN; enables workload identity'),
   roleARN: text('role of the workload identity; required with workload identity'),
   userData: text('user data for the first boot of a VM, any bytes; required'),
 });

@@ -18,14 +18,14 @@ const dataDisk = z.object({
   lun: count('logical unit number, 0 or more; unique for each VM'),
   diskSizeGB: count('size in GB, more than 0; required'),
   storageAccountType: text('kind of disk, such as StandardSSD_LRS; required'),
-  caching: text('None, ReadOnly or ReadWrite; default None'),
+  caching: text('cache mode: None, ReadOnly or ReadWrite; default None'),
   imageRef: imageReference.optional().meta({ description: 'image of the disk, as in imageReference' }),
 });
 export type DataDisk = z.infer<typeof dataDisk>;
 
 const managedDisk = z.object({
   id: text('accepted but not sent, as in the original'),
-  storageAccountType: text('kind of disk, such as Premium_LRS; sent even when empty'),
+  storageAccountType: text('kind of disk, such as Premium_LRS; mcm also sends an empty value'),
   securityProfile: z
     .object({ securityEncryptionType: text('VMGuestStateOnly or DiskWithVMGuestState, for confidential VMs') })
     .optional()
@@ -34,7 +34,7 @@ const managedDisk = z.object({
 
 const osDisk = z.object({
   name: text('accepted but not sent, as in the original: the disk is <vm>-os-disk'),
-  caching: text('None, ReadOnly or ReadWrite; sent even when empty'),
+  caching: text('cache mode: None, ReadOnly or ReadWrite; mcm also sends an empty value'),
   createOption: text('how the disk is created, such as FromImage; required'),
   diskSizeGB: count('size in GB, more than 0; required'),
   managedDisk: managedDisk.optional().meta({ description: 'kind and encryption of the disk' }),
@@ -42,20 +42,20 @@ const osDisk = z.object({
 
 const publicKeys = z.object({
   path: text('file on the VM with the key, such as /home/core/.ssh/authorized_keys'),
-  keyData: text('public key; absent: a generated key without access to its private key'),
+  keyData: text('public key; if absent, mcm generates a key pair and discards the private key'),
 });
 
 const linuxConfiguration = z.object({
   disablePasswordAuthentication: flag('whether logins with passwords are disabled; default false'),
   ssh: z
-    .object({ publicKeys: publicKeys.optional().meta({ description: 'one key, not a list' }) })
+    .object({ publicKeys: publicKeys.optional().meta({ description: 'SSH key; this field contains one key, not a list' }) })
     .optional()
     .meta({ description: 'access by SSH' }),
 });
 
 const osProfile = z.object({
   adminUsername: text('name of the VM’s administrator; required'),
-  linuxConfiguration: linuxConfiguration.optional().meta({ description: 'login of the administrator' }),
+  linuxConfiguration: linuxConfiguration.optional().meta({ description: 'login settings of the administrator' }),
 });
 
 const storageProfile = z.object({
@@ -73,8 +73,8 @@ const machineSet = z.object({
 });
 
 const uefiSettings = z.object({
-  vtpmEnabled: flag('whether the VM has a virtual trusted platform module'),
-  secureBootEnabled: flag('whether the VM boots only signed software'),
+  vtpmEnabled: flag('whether the VM has true: the VM has a virtual trusted platform module'),
+  secureBootEnabled: flag('true: the VM boots only signed software'),
 });
 
 const securityProfile = z.object({
@@ -100,7 +100,7 @@ const properties = z.object({
     .int()
     .optional()
     .meta({ description: 'availability zone; exactly one of zone, availabilitySet and virtualMachineScaleSet' }),
-  priority: text('Regular or Spot; Spot: cheaper VMs that Azure can delete at any time; only in mcm; default Regular'),
+  priority: text('Regular or Spot (cheaper VMs that Azure can delete at any time); default Regular; the original ignores this field'),
   availabilitySet: z
     .object({ id: text('ARM id') })
     .optional()
@@ -116,7 +116,7 @@ const properties = z.object({
   identityID: text('ARM id of a user-assigned managed identity of the VMs'),
   diagnosticsProfile: z
     .object({
-      enabled: flag('whether Azure stores the console log and screenshots'),
+      enabled: flag('true: Azure stores the console log and screenshots'),
       storageURI: text('storage account for console log and screenshots; absent: managed by Azure'),
     })
     .optional()
@@ -125,7 +125,7 @@ const properties = z.object({
   capacityReservation: z
     .object({ capacityReservationGroupID: text('ARM id of a group of capacity reservations') })
     .optional()
-    .meta({ description: 'capacity reserved beforehand' }),
+    .meta({ description: 'use of reserved capacity' }),
 });
 export type Properties = z.infer<typeof properties>;
 
@@ -156,7 +156,7 @@ export type AzureProviderSpec = z.infer<typeof AzureProviderSpec>;
 export const AzureCredentials = z.looseObject({
   clientID: text('ID of the application; required unless managedIdentity is system'),
   azureClientId: text('another name of clientID'),
-  clientSecret: text('secret of the application; one of four kinds of credentials'),
+  clientSecret: text('secret of the application; instead of it, you can use one of the other kinds of login'),
   azureClientSecret: text('another name of clientSecret'),
   workloadIdentityTokenFile: text('file with a federated token, read for each login; instead of clientSecret'),
   clientCertificate: text('certificate and its RSA key in PEM, without a password; instead of clientSecret'),

@@ -12,15 +12,15 @@ const encryption = z.object({
 
 const disk = z.object({
   type: text('SCRATCH for a local SSD, otherwise a disk type such as pd-balanced'),
-  interface: text('of a SCRATCH disk: NVME or SCSI'),
+  interface: text('interface of a SCRATCH disk: NVME or SCSI'),
   boot: flag('whether the VM boots from this disk'),
   image: text('image of the disk, a path or URL; required for the boot disk'),
   autoDelete: flag('whether the disk is deleted with its VM; default true'),
   sizeGb: whole('size in GB; ignored for SCRATCH'),
   labels: texts('labels of the disk; not for SCRATCH'),
   encryption: encryption.optional().meta({ description: 'customer-managed encryption key' }),
-  provisionedIops: whole('operations per second, for disk types with this setting; 0 equals absent'),
-  provisionedThroughput: whole('MB per second, for disk types with this setting; 0 equals absent'),
+  provisionedIops: whole('operations per second, for disk types with this setting; 0 means not set'),
+  provisionedThroughput: whole('MB per second, for disk types with this setting; 0 means not set'),
   storagePool: text('storage pool of the disk, a path or URL'),
 });
 
@@ -37,7 +37,7 @@ const networkInterface = z.object({
 
 const gpu = z.object({
   acceleratorType: text('type of the GPUs, such as nvidia-tesla-t4; required'),
-  count: whole('GPUs of each VM, at least one'),
+  count: whole('number of GPUs of each VM, at least one'),
 });
 
 const metadata = z.object({
@@ -48,7 +48,7 @@ const metadata = z.object({
 const scheduling = z.object({
   automaticRestart: flag('whether the cloud restarts a VM that it stopped'),
   onHostMaintenance: text('MIGRATE or TERMINATE; TERMINATE with a GPU; required'),
-  preemptible: flag('cheaper VMs that the cloud can stop at any time'),
+  preemptible: flag('true: cheaper VMs that the cloud can stop at any time'),
 });
 
 const serviceAccount = z.object({
@@ -57,9 +57,9 @@ const serviceAccount = z.object({
 });
 
 const shieldedInstance = z.object({
-  integrityMonitoring: flag('whether the cloud compares the boot with a baseline'),
-  secureBoot: flag('whether the VM boots only signed software'),
-  vtpm: flag('whether the VM has a virtual trusted platform module'),
+  integrityMonitoring: flag('true: the cloud compares each boot with a trusted baseline'),
+  secureBoot: flag('true: the VM boots only signed software'),
+  vtpm: flag('whether the VM has true: the VM has a virtual trusted platform module'),
 });
 
 /** `MachineClass.providerSpec` of provider `GCP`. It contains only types; the rules are in `validate.ts`. */
@@ -69,7 +69,7 @@ export const GcpProviderSpec = z.object({
   zone: text('zone of the VMs, such as europe-north1-b; required'),
   machineType: text('type of the VMs as a name without a path, such as n2-standard-4; required'),
   canIpForward: flag('whether VMs may forward packets of other addresses'),
-  deletionProtection: flag('true: the cloud refuses to delete the VMs, even for this controller'),
+  deletionProtection: flag('true: the cloud refuses to delete the VMs, also if mcm requests the deletion'),
   description: text('description of each VM'),
   disks: z.array(disk).optional().meta({ description: 'disks of each VM; at least one' }),
   gpu: gpu.optional().meta({ description: 'GPUs of each VM; requires scheduling.onHostMaintenance TERMINATE' }),
@@ -81,11 +81,11 @@ export const GcpProviderSpec = z.object({
     .optional()
     .meta({ description: 'network interfaces of each VM; at least one' }),
   scheduling: scheduling.optional().meta({ description: 'behavior of a VM at maintenance; required' }),
-  serviceAccounts: z.array(serviceAccount).optional().meta({ description: 'service accounts of programs on the VM' }),
+  serviceAccounts: z.array(serviceAccount).optional().meta({ description: 'service accounts for programs on the VM' }),
   tags: z.array(z.string()).optional().meta({
     description: 'network tags; one contains kubernetes-io-cluster-, and one kubernetes-io-role-, to find the VMs',
   }),
-  shieldedInstanceConfiguration: shieldedInstance.optional().meta({ description: 'protection of the boot' }),
+  shieldedInstanceConfiguration: shieldedInstance.optional().meta({ description: 'protection of the boot process (Shielded VM)' }),
   advancedMachineFeatures: z
     .object({ enableNestedVirtualization: flag('whether VMs may run nested VMs') })
     .optional()
@@ -97,10 +97,10 @@ export type NetworkInterface = z.infer<typeof networkInterface>;
 
 /** Decoded data of the Secrets of a class. One of the first three keys is required, and the first existing one counts. */
 export const GcpCredentials = z.looseObject({
-  serviceAccountJSON: text('JSON of a service account key or an external_account; or one of the next two keys'),
+  serviceAccountJSON: text('JSON of a service account key or an external_account; required, under this name or one of the next two names'),
   'serviceaccount.json': text('another name of serviceAccountJSON'),
   credentialsConfig: text('another name of serviceAccountJSON'),
-  projectID: text('project, if the JSON contains none'),
+  projectID: text('ID of the project; required if the JSON contains none'),
   userData: text(
     'the script that a VM runs at its first boot; the key is required, and its value can be empty. Bytes that are not UTF-8 are sent as base64, for cloud-init',
   ),

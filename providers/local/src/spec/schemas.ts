@@ -12,9 +12,9 @@ export const LocalProviderSpec = z.looseObject({
     .string()
     .min(1, 'must not be empty')
     .meta({ description: 'Image of the machine: an image of the cloud, or the node image of the Pod.' }),
-  machineType: z.string().optional().meta({ description: 'Cloud: machine type; default `local`.' }),
+  machineType: z.string().optional().meta({ description: 'Cloud: machine type of the instance; default `local`.' }),
   instanceType: z.string().optional().meta({ description: 'Cloud: another name of `machineType`.' }),
-  zone: z.string().optional().meta({ description: 'Cloud: zone; default the first one.' }),
+  zone: z.string().optional().meta({ description: 'Cloud: zone of the instance; default: the first zone.' }),
   tags: z.record(z.string(), z.string()).optional().meta({
     description:
       'Cloud: tags of the instance. `kubernetes.io/cluster/…` and `kubernetes.io/role/…` define which instances belong to one cluster.',
@@ -25,10 +25,10 @@ export const LocalProviderSpec = z.looseObject({
     .meta({ description: 'Cloud: disks that are created and deleted with the machine.' }),
   bootLatency: duration.optional().meta({ description: 'Cloud: boot time of the machine, such as `5s`.' }),
   namespace: z.string().optional().meta({
-    description: 'Pod: namespace of the Pods; default: the namespace of the Machine, otherwise of the class.',
+    description: 'Pod: namespace of the Pods; default: the namespace of the Machine, or of the class for an orphan.',
   }),
-  ipPoolNameV4: z.string().optional().meta({ description: 'Pod: name of a calico IPPool.' }),
-  ipPoolNameV6: z.string().optional().meta({ description: 'Pod: name of a calico IPPool.' }),
+  ipPoolNameV4: z.string().optional().meta({ description: 'Pod: name of a calico IPPool for the addresses of the Pod.' }),
+  ipPoolNameV6: z.string().optional().meta({ description: 'Pod: name of a calico IPPool for the addresses of the Pod.' }),
 });
 export type LocalProviderSpec = z.infer<typeof LocalProviderSpec>;
 
@@ -38,10 +38,10 @@ export const LocalCredentials = z.looseObject({
   endpoint: z
     .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
     .optional()
-    .meta({ description: 'Cloud: its address; default `MCM_LOCAL_CLOUD_ENDPOINT` of the process.' }),
-  token: z.string().min(1).optional().meta({ description: "Cloud: bearer token of the cloud's account." }),
+    .meta({ description: 'Cloud: address of the cloud; default: the variable `MCM_LOCAL_CLOUD_ENDPOINT` of the process.' }),
+  token: z.string().min(1).optional().meta({ description: "Cloud: bearer token for the cloud." }),
   kubeconfig: z.string().optional().meta({
-    description: 'Pod: kubeconfig of the cluster of the Pods. If present, mcm uses this backend.',
+    description: 'Pod: kubeconfig of the cluster of the Pods. If present, each machine is a Pod.',
   }),
 });
 export type LocalCredentials = z.infer<typeof LocalCredentials>;

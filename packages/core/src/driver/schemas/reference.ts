@@ -45,11 +45,11 @@ export function referenceText({ provider, providerSpec, secret }: DriverReferenc
   return [
     `# Reference: provider \`${provider}\``,
     'This page lists the fields of a MachineClass and of its Secrets for this provider. It is for operators, and generated from the schemas of the driver.',
-    `\`machine-controller-${provider} schema\` prints the same as JSON Schema.`,
+    `\`machine-controller-${provider} schema\` prints the same fields as JSON Schema.`,
     '## `providerSpec` of a MachineClass',
     table(['Field', 'Type', 'Meaning'], rowsOf(providerSpec)),
     '## Keys of its Secrets',
-    'Keys of `credentialsSecretRef` take precedence over keys of `secretRef`. Values are base64 in `data`.',
+    'Keys of `credentialsSecretRef` take precedence over keys of `secretRef`. As in every Secret, the values in `data` are base64-encoded.',
     table(['Key', 'Type', 'Meaning'], rowsOf(secret)),
   ]
     .join('\n\n')
