@@ -42,7 +42,7 @@ export const EXIT_CODES: readonly ExitCode[] = [
     of: {
       'rollout status': 'the rollout failed, the deployment was deleted, or error',
       plan: 'the plan has steps, and the rollout completes',
-      replay: 'this version makes a different decision, or does not know the kind of a decision',
+      replay: 'this version makes a different decision, or does not support a recorded kind of decision',
       'config diff': 'the objects would change the cluster',
     },
   },
