@@ -45,7 +45,9 @@ const iam = z.object({
 });
 
 const capacityReservation = z.object({
-  capacityReservationPreference: text('open or none: use of matching reservations; not together with a reservation or a group'),
+  capacityReservationPreference: text(
+    'open or none: use of matching reservations; not together with a reservation or a group',
+  ),
   capacityReservationId: text('ID of a reservation; not together with a group'),
   capacityReservationResourceGroupArn: text('ARN of a group of reservations; not together with a reservation'),
 });

@@ -48,7 +48,9 @@ const publicKeys = z.object({
 const linuxConfiguration = z.object({
   disablePasswordAuthentication: flag('whether logins with passwords are disabled; default false'),
   ssh: z
-    .object({ publicKeys: publicKeys.optional().meta({ description: 'SSH key; this field contains one key, not a list' }) })
+    .object({
+      publicKeys: publicKeys.optional().meta({ description: 'SSH key; this field contains one key, not a list' }),
+    })
     .optional()
     .meta({ description: 'access by SSH' }),
 });
@@ -100,7 +102,9 @@ const properties = z.object({
     .int()
     .optional()
     .meta({ description: 'availability zone; exactly one of zone, availabilitySet and virtualMachineScaleSet' }),
-  priority: text('Regular or Spot (cheaper VMs that Azure can delete at any time); default Regular; the original ignores this field'),
+  priority: text(
+    'Regular or Spot (cheaper VMs that Azure can delete at any time); default Regular; the original ignores this field',
+  ),
   availabilitySet: z
     .object({ id: text('ARM id') })
     .optional()

@@ -85,7 +85,9 @@ export const GcpProviderSpec = z.object({
   tags: z.array(z.string()).optional().meta({
     description: 'network tags; one contains kubernetes-io-cluster-, and one kubernetes-io-role-, to find the VMs',
   }),
-  shieldedInstanceConfiguration: shieldedInstance.optional().meta({ description: 'protection of the boot process (Shielded VM)' }),
+  shieldedInstanceConfiguration: shieldedInstance
+    .optional()
+    .meta({ description: 'protection of the boot process (Shielded VM)' }),
   advancedMachineFeatures: z
     .object({ enableNestedVirtualization: flag('whether VMs may run nested VMs') })
     .optional()
@@ -97,7 +99,9 @@ export type NetworkInterface = z.infer<typeof networkInterface>;
 
 /** Decoded data of the Secrets of a class. One of the first three keys is required, and the first existing one counts. */
 export const GcpCredentials = z.looseObject({
-  serviceAccountJSON: text('JSON of a service account key or an external_account; required, under this name or one of the next two names'),
+  serviceAccountJSON: text(
+    'JSON of a service account key or an external_account; required, under this name or one of the next two names',
+  ),
   'serviceaccount.json': text('another name of serviceAccountJSON'),
   credentialsConfig: text('another name of serviceAccountJSON'),
   projectID: text('ID of the project; required if the JSON contains none'),

@@ -27,8 +27,14 @@ export const LocalProviderSpec = z.looseObject({
   namespace: z.string().optional().meta({
     description: 'Pod: namespace of the Pods; default: the namespace of the Machine, or of the class for an orphan.',
   }),
-  ipPoolNameV4: z.string().optional().meta({ description: 'Pod: name of a calico IPPool for the addresses of the Pod.' }),
-  ipPoolNameV6: z.string().optional().meta({ description: 'Pod: name of a calico IPPool for the addresses of the Pod.' }),
+  ipPoolNameV4: z
+    .string()
+    .optional()
+    .meta({ description: 'Pod: name of a calico IPPool for the addresses of the Pod.' }),
+  ipPoolNameV6: z
+    .string()
+    .optional()
+    .meta({ description: 'Pod: name of a calico IPPool for the addresses of the Pod.' }),
 });
 export type LocalProviderSpec = z.infer<typeof LocalProviderSpec>;
 
@@ -38,8 +44,10 @@ export const LocalCredentials = z.looseObject({
   endpoint: z
     .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
     .optional()
-    .meta({ description: 'Cloud: address of the cloud; default: the variable `MCM_LOCAL_CLOUD_ENDPOINT` of the process.' }),
-  token: z.string().min(1).optional().meta({ description: "Cloud: bearer token for the cloud." }),
+    .meta({
+      description: 'Cloud: address of the cloud; default: the variable `MCM_LOCAL_CLOUD_ENDPOINT` of the process.',
+    }),
+  token: z.string().min(1).optional().meta({ description: 'Cloud: bearer token for the cloud.' }),
   kubeconfig: z.string().optional().meta({
     description: 'Pod: kubeconfig of the cluster of the Pods. If present, each machine is a Pod.',
   }),
