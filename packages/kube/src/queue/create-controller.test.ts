@@ -4,8 +4,10 @@ import { sleep } from '../clock/clock.ts';
 import { VirtualClock } from '../clock/virtual-clock.ts';
 import { again, type Controller, done, type Outcome, type Reconcile } from '../contract/controller.ts';
 import { KubeError } from '../contract/errors.ts';
-import type { Informer } from '../contract/informer.ts';
+import type { Change, Informer } from '../contract/informer.ts';
 import type { KubeObject } from '../contract/objects.ts';
+import type { Fault } from '../contract/shape.ts';
+import { noteFaults } from '../informer/faults.ts';
 import { createMemoryLogger } from '../log/memory-logger.ts';
 import { type ControllerOptions, createController, type QueueGauges } from './create-controller.ts';
 import type { QueueObserver } from './work-queue.ts';
@@ -93,6 +95,7 @@ test('the metrics contain the number of waiting keys and the duration of the run
       finish = () => resolve(done);
     });
   const t = setUp(work, { metrics });
+  await t.clock.advance(100);
   for (const key of ['a', 'b', 'c']) t.controller.enqueue(key);
   await t.clock.advance(700);
   expect([read?.depth(), read?.runningForMs()]).toEqual([2, [700]]);
@@ -267,6 +270,14 @@ describe('failures', () => {
     await t.end();
   });
 
+  test('that are no errors are retried too', async () => {
+    const t = setUp(failing(1, undefined));
+    t.controller.enqueue('a');
+    await t.clock.advance(1_000);
+    expect(t.calls).toHaveLength(2);
+    await t.end();
+  });
+
   test('thrown synchronously are handled in the same way, and other keys are not affected', async () => {
     const t = setUp((key) => {
       if (key === 'bad') throw new TypeError('bug');
@@ -342,7 +353,7 @@ describe('life', () => {
     const stop = new AbortController();
     const running = controller.run(stop.signal);
     await clock.settle();
-    expect(calls).toEqual([]);
+    expect([calls, controller.idle()]).toEqual([[], false]);
     synced.resolve();
     await clock.settle();
     expect(calls).toEqual(['a']);
@@ -389,6 +400,94 @@ describe('life', () => {
     await t.end();
   });
 
+  test('a change adds its keys until the controller stops', async () => {
+    const handlers = new Set<(change: Change<KubeObject>) => void>();
+    const informer = informerThat({
+      onChange: (handler) => {
+        handlers.add(handler);
+        return () => void handlers.delete(handler);
+      },
+    });
+    const t = setUp(undefined, {}, (controller) => controller.watch(informer, ({ key }) => [key, `${key}-owner`]));
+    await t.clock.settle();
+    for (const handler of handlers) handler({ type: 'added', key: 'a', object: {} as KubeObject });
+    await t.clock.settle();
+    expect([t.calls, handlers.size]).toEqual([['a@0', 'a-owner@0'], 1]);
+    await t.end();
+    expect(handlers.size).toBe(0);
+  });
+
+  test('a cache that may contain lost changes stops the controller, whether it is required or not', async () => {
+    for (const without of [undefined, () => []]) {
+      const state = { doubted: true };
+      let changed: () => void = () => undefined;
+      const informer: Informer<KubeObject> = {
+        ...informerThat({}),
+        get doubted() {
+          return state.doubted;
+        },
+        onDoubt: (handler) => {
+          changed = handler;
+          return () => undefined;
+        },
+      };
+      const t = setUp(undefined, {}, (controller) => controller.watch(informer, () => [], without));
+      t.controller.enqueue('a');
+      await t.clock.advance(1_000);
+      expect(t.calls).toEqual([]);
+      state.doubted = false;
+      changed();
+      await t.clock.settle();
+      expect(t.calls).toEqual(['a@1000']);
+      await t.end();
+    }
+  });
+
+  test('a malformed object is not reconciled', async () => {
+    const [bad, good] = [{}, {}] as KubeObject[];
+    noteFaults(bad as KubeObject, [{ field: 'spec', problem: 'is a text', guessed: true } as Fault]);
+    const get = (key: string) => (key === 'bad' ? bad : good);
+    const t = setUp(undefined, { of: { store: { get } } });
+    for (const key of ['bad', 'good']) t.controller.enqueue(key);
+    await t.clock.settle();
+    expect(t.calls).toEqual(['good@0']);
+    await t.end();
+  });
+
+  test('a cache that fails ends the controller with its error, unless the controller is stopped', async () => {
+    const informer = informerThat({ whenSynced: () => Promise.reject(new Error('broken')) });
+    const run = (signal: AbortSignal) => {
+      const clock = new VirtualClock();
+      const options = { name: 'test', concurrency: 1, clock, random: seededRandom(1), log: createMemoryLogger() };
+      const controller = createController({ ...options, reconcile: async () => done });
+      controller.watch(informer, () => []);
+      return controller.run(signal);
+    };
+    await expect(run(new AbortController().signal)).rejects.toThrow('broken');
+    await run(AbortSignal.abort());
+  });
+
+  test('a stop waits for all running reconciles', async () => {
+    const t = setUp(
+      async (key) => {
+        await sleep(t.clock, key === 'a' ? 50 : 100);
+        return done;
+      },
+      { concurrency: 2 },
+    );
+    for (const key of ['a', 'b']) t.controller.enqueue(key);
+    await t.clock.advance(10);
+    t.stop.abort(new Error('stop'));
+    let ended = false;
+    void t.running.then(() => {
+      ended = true;
+    });
+    await t.clock.advance(50);
+    expect(ended).toBe(false);
+    await t.clock.advance(50);
+    expect(ended).toBe(true);
+  });
+
   test('idle considers waiting, delayed and running keys', async () => {
     const t = setUp(async () => {
       await sleep(t.clock, 10);
@@ -402,6 +501,8 @@ describe('life', () => {
     expect(t.controller.idle()).toBe(true);
     t.controller.enqueue('a', 5000);
     expect([t.controller.idle(), t.controller.idle(4999), t.controller.idle(5000)]).toEqual([true, true, false]);
+    t.controller.enqueue('b', 1);
+    expect(t.controller.idle()).toBe(true);
     await t.end();
   });
 
@@ -455,6 +556,7 @@ describe('life', () => {
   });
 
   test('concurrency must be a positive integer', () => {
-    expect(() => setUp(undefined, { concurrency: 0 })).toThrow('concurrency must be an integer of at least 1');
+    for (const concurrency of [0, 1.5, Number.NaN])
+      expect(() => setUp(undefined, { concurrency })).toThrow('concurrency must be an integer of at least 1');
   });
 });

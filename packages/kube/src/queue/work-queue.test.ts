@@ -83,6 +83,32 @@ test('the earliest of several delays counts, and taking a key drops its delay', 
   expect([drain(), clock.pending]).toEqual([[], 0]);
 });
 
+test('a key that was ready before its delay ended can be delayed again', async () => {
+  const { clock, queue, drain } = setUp();
+  queue.add('a', 1_000);
+  queue.add('a');
+  expect(drain()).toEqual(['a']);
+  queue.done('a');
+  queue.add('a', 2_000);
+  expect(queue.nextInMs).toBe(2_000);
+  await clock.advance(2_000);
+  expect(drain()).toEqual(['a']);
+});
+
+test('a delay of one millisecond is kept, and a retry waits for at least one', () => {
+  const { queue } = setUp({ backoff: { baseMs: 0, maxMs: 0, jitter: 0 } });
+  queue.add('a', 1);
+  queue.retry('b');
+  expect([queue.depth, queue.nextInMs]).toEqual([0, 1]);
+});
+
+test('urgent keys are taken one after the other if no other key is ready', () => {
+  const { queue, drain } = setUp({ urgent: () => true });
+  const keys = Array.from({ length: 9 }, (_, i) => `u${i}`);
+  for (const key of keys) queue.add(key);
+  expect(drain()).toEqual(keys);
+});
+
 test('a delay is ignored for a key that is ready, or will be ready after its processing', async () => {
   const { clock, queue, drain } = setUp();
   queue.add('a');
@@ -156,6 +182,7 @@ test('a closed queue drops waiting keys and accepts no further ones', async () =
   queue.add('new');
   queue.add('new', 10);
   queue.retry('failed');
+  expect([queue.nextInMs, clock.pending]).toEqual([undefined, 0]);
   queue.done('worked-on');
   await clock.advance(60_000);
   expect([drain(), queue.depth, queue.running, queue.nextInMs, ready() - before]).toEqual([[], 0, 0, undefined, 0]);

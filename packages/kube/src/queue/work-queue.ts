@@ -182,7 +182,6 @@ export class WorkQueue {
   }
 
   #push(key: Key): void {
-    if (this.#closed) return;
     this.#undelay(key);
     this.#waiting.set(key, this.#now());
     (this.#options.urgent?.(key) ? this.#urgent : this.#ready).push(key);
