@@ -1,6 +1,4 @@
-import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Client, credentials, loadPackageDefinition, type ServiceClientConstructor, status } from '@grpc/grpc-js';
@@ -17,38 +15,14 @@ import { createAuthority, startControlPlane } from '@mcm/control-plane';
 import { createClient, createMemoryLogger, type Draft, handlerTransport, realClock, seededRandom } from '@mcm/kube';
 import { DESCRIPTOR, SERVICE, serveAutoscaler } from '@mcm/machine-controller-manager';
 import { expect, onTestFinished, test } from 'vitest';
+import { issueCertificate } from './harness/certificates.ts';
+import { freePort } from './harness/free-port.ts';
 
 /** The manager's server of the external gRPC protocol, with the client of gRPC over TLS and an API server in the process. */
 
 const NAMESPACE = 'default';
 const ID = 'default/pool';
-const HOUR = 3_600_000;
 const clock = realClock;
-
-/** A key and a certificate of an authority, as PEM. */
-function issue(authority: ReturnType<typeof createAuthority>, usage: 'serverAuth' | 'clientAuth') {
-  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const notBefore = new Date(clock.now().getTime() - HOUR);
-  const cert = authority.issue({
-    subject: { commonName: usage },
-    publicKey,
-    notBefore,
-    notAfter: new Date(notBefore.getTime() + 24 * HOUR),
-    keyUsages: ['digitalSignature'],
-    extendedKeyUsages: [usage],
-    hosts: ['localhost', '127.0.0.1'],
-  });
-  return { cert: String(cert), key: String(privateKey.export({ type: 'pkcs8', format: 'pem' })) };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
-}
 
 async function started() {
   const plane = await startControlPlane({ crds, controllers: false });
@@ -77,7 +51,7 @@ async function started() {
   const folder = mkdtempSync(join(tmpdir(), 'mcm-autoscaler-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const authority = createAuthority(clock.now());
-  const server = issue(authority, 'serverAuth');
+  const server = issueCertificate(authority, 'serverAuth');
   writeFileSync(join(folder, 'tls.crt'), server.cert);
   writeFileSync(join(folder, 'tls.key'), server.key);
   writeFileSync(join(folder, 'ca.crt'), authority.certificate);
@@ -117,7 +91,7 @@ function connect(port: number, ca: string, pair?: { readonly cert: string; reado
 
 test('a cluster autoscaler finds the groups, changes sizes, and reads the template node', async () => {
   const { plane, deployments, port, authority } = await started();
-  const call = connect(port, authority.certificate, issue(authority, 'clientAuth'));
+  const call = connect(port, authority.certificate, issueCertificate(authority, 'clientAuth'));
   await expect.poll(() => call('Refresh')).toEqual({});
   expect(await call('NodeGroups')).toEqual({
     nodeGroups: [{ id: ID, minSize: 1, maxSize: 3, debug: `${ID}: 2 replicas, 1 to 3` }],
@@ -170,7 +144,7 @@ function enveloped(node: Buffer): Buffer {
 
 test('a client without a certificate of the authority gets no answer', async () => {
   const { deployments, port, authority } = await started();
-  const stranger = issue(createAuthority(clock.now()), 'clientAuth');
+  const stranger = issueCertificate(createAuthority(clock.now()), 'clientAuth');
   for (const pair of [undefined, stranger]) {
     const call = connect(port, authority.certificate, pair);
     expect(await call('NodeGroupIncreaseSize', { id: ID, delta: 1 })).toMatchObject({ code: 'UNAVAILABLE' });

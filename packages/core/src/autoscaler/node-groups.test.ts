@@ -1,6 +1,6 @@
 import { Annotations, type MachineClass, type MachineDeployment, machineClasses } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
-import { createInformer } from '@mcm/kube';
+import { createInformer, sleep } from '@mcm/kube';
 import { expect, onTestFinished, test } from 'vitest';
 import { NAMESPACE, World, type WorldOptions } from '../deployment/testing/world.ts';
 import { NodeGroups } from './node-groups.ts';
@@ -32,6 +32,17 @@ async function started(
 }
 
 const nodeOf = (name = '') => ({ name, providerID: '' });
+
+/** Lets the time pass until all requests have an answer, and throws the first error. */
+async function settled(world: World, requests: readonly Promise<void>[]): Promise<void> {
+  let isSettled = false;
+  const all = Promise.allSettled(requests).then((results) => {
+    isSettled = true;
+    return results;
+  });
+  await world.until(async () => isSettled, 60);
+  for (const result of await all) if (result.status === 'rejected') throw result.reason;
+}
 
 test('a deployment with two sizes is a node group, and one without them is not', async () => {
   const { groups } = await started(2);
@@ -66,11 +77,70 @@ test('exactly the named nodes go, in one write, and a repeated request changes n
   const { world, groups, size, names } = await started(4);
   const before = await names();
   const named = [before[3], before[1]];
-  await groups.remove(ID, named.map(nodeOf));
-  await groups.remove(ID, named.map(nodeOf)).catch(() => undefined);
+  await settled(world, [groups.remove(ID, named.map(nodeOf))]);
+  await settled(world, [groups.remove(ID, named.map(nodeOf))]);
   await world.until(async () => (await names()).length === 2, 60);
   await world.pass(60);
   expect([await names(), await size()]).toEqual([[before[0], before[2]], 2]);
+});
+
+test('each of many requests at the same time is answered after the manager accepted it', async () => {
+  const { world, groups, size, names } = await started(5);
+  const before = await names();
+  await settled(
+    world,
+    before.slice(1).map((name) => groups.remove(ID, [nodeOf(name)])),
+  );
+  expect(await size()).toBe(1);
+  await world.until(async () => (await names()).length === 1, 60);
+  await world.pass(60);
+  expect([await names(), await size(), world.names.size]).toEqual([[before[0]], 1, 5]);
+});
+
+/** Delays requests of the manager by a second. */
+const slow =
+  (method: string, path: RegExp): NonNullable<WorldOptions['fault']> =>
+  async (request, answer, clock) => {
+    if (request.method === method && path.test(new URL(request.url).pathname))
+      await sleep(clock, 1_000, new AbortController().signal);
+    return answer();
+  };
+
+test('a repeated request changes nothing while the deletion of the machine is on its way', async () => {
+  const { world, groups, size, names } = await started(3, { fault: slow('DELETE', /\/machines\/[^/]+$/) });
+  const [first, ...others] = await names();
+  await settled(world, [groups.remove(ID, [nodeOf(first)]).then(() => groups.remove(ID, [nodeOf(first)]))]);
+  await world.until(async () => (await names()).length === 2, 60);
+  await world.pass(60);
+  expect([await names(), await size()]).toEqual([others, 2]);
+});
+
+test('an increase during a scale-in does not change its outcome', async () => {
+  const { world, groups, size, names } = await started(3);
+  const before = await names();
+  await settled(world, [groups.remove(ID, [nodeOf(before[0])]), groups.increase(ID, 2)]);
+  await world.until(async () => (await names()).length === 4, 60);
+  expect(await size()).toBe(4);
+  expect((await names()).filter((name) => before.includes(name))).toEqual(before.slice(1));
+});
+
+test('one request that cannot be met is refused, and the others with it are not', async () => {
+  const { world, groups, names } = await started(4);
+  const [first, second, third] = await names();
+  const refused = [first, 'other', second].map((name) => groups.remove(ID, [nodeOf(name)]));
+  await expect(settled(world, refused)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  await world.until(async () => (await names()).length === 2, 60);
+  expect(await names()).toContain(third);
+});
+
+test('while no manager acts, the autoscaler gets an error, and its repetition names the machine once', async () => {
+  const { world, groups, size, names } = await started(3);
+  const [first] = await names();
+  await world.stop();
+  await expect(settled(world, [groups.remove(ID, [nodeOf(first)])])).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  expect(await size()).toBe(2);
+  await expect(settled(world, [groups.remove(ID, [nodeOf(first)])])).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  expect(await size()).toBe(2);
 });
 
 test('a removal below the minimum, of a foreign node, or in a rollout is refused and changes nothing', async () => {
@@ -112,7 +182,7 @@ test('a decrease removes only machines without a Node', async () => {
 test('a machine that never got a VM is named by its request, and can be removed by that name', async () => {
   const { world, groups, names } = await started(2, { birthMs: (_machine, index) => (index < 1 ? 100 : undefined) });
   const requested = groups.instances(ID).find(({ id }) => id.startsWith('requested://'));
-  await groups.remove(ID, [{ name: requested?.id ?? '', providerID: requested?.id ?? '' }]);
+  await settled(world, [groups.remove(ID, [{ name: requested?.id ?? '', providerID: requested?.id ?? '' }])]);
   await world.until(async () => (await names()).length === 1, 60);
   expect(requested?.id).not.toContain((await names())[0]);
 });

@@ -16,7 +16,9 @@ import { isInstance } from '../node/instance.ts';
 import { autoscalerSizesOf } from '../objects/autoscaler-sizes.ts';
 import { isTerminating } from '../objects/machines.ts';
 import { AutoscalerError } from './problem.ts';
+import { isAccepted, ProcessedScaleIns, pendingScaleIn } from './processed.ts';
 import { type TemplateNode, templateNode } from './template-node.ts';
+import { Turns } from './turns.ts';
 
 /** The caches that node groups are read from. Sets and machines need the indexes of the manager. */
 export interface NodeGroupCaches {
@@ -52,8 +54,14 @@ export interface GroupInstance {
   readonly error?: { readonly code: string; readonly message: string; readonly isCapacity: boolean };
 }
 
+interface Removal {
+  readonly nodes: readonly NamedNode[];
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
 /** How often a write that met a conflict is repeated with the present object. */
-const ATTEMPTS = 5;
+const ATTEMPTS = 10;
 
 /** The id of a machine that has no VM yet. */
 const requestedId = ({ metadata }: Machine): string => `requested://${metadata.namespace ?? ''}/${metadata.name}`;
@@ -66,11 +74,16 @@ export class NodeGroups {
   readonly #caches: NodeGroupCaches;
   readonly #client: KubeClient;
   readonly #clock: Clock;
+  readonly #turns = new Turns();
+  readonly #processed: ProcessedScaleIns;
+  /** Removals that wait for their turn, by group. */
+  readonly #removals = new Map<string, Removal[]>();
 
   constructor(caches: NodeGroupCaches, client: KubeClient, clock: Clock) {
     this.#caches = caches;
     this.#client = client;
     this.#clock = clock;
+    this.#processed = new ProcessedScaleIns(caches.deployments, clock);
   }
 
   /** All node groups, sorted by id. */
@@ -107,54 +120,80 @@ export class NodeGroups {
   async increase(id: string, delta: number): Promise<void> {
     if (!Number.isSafeInteger(delta) || delta <= 0)
       throw new AutoscalerError('INVALID_ARGUMENT', `delta must be a positive integer, not ${delta}`);
-    await this.#resize(id, (deployment, { maxSize }) => {
-      const size = (deployment.spec.replicas ?? 0) + delta;
-      if (size > maxSize)
-        throw new AutoscalerError('OUT_OF_RANGE', `${id}: a size of ${size} is above the maximum ${maxSize}`);
-      return { spec: { replicas: size } };
-    });
+    await this.#turns.take(id, () =>
+      this.#resize(id, (deployment, { maxSize }) => {
+        const size = (deployment.spec.replicas ?? 0) + delta;
+        if (size > maxSize)
+          throw new AutoscalerError('OUT_OF_RANGE', `${id}: a size of ${size} is above the maximum ${maxSize}`);
+        return { spec: { replicas: size } };
+      }),
+    );
   }
 
   /** Removes requested machines that have no Node yet. @param delta a negative number @throws AutoscalerError */
   async decrease(id: string, delta: number): Promise<void> {
     if (!Number.isSafeInteger(delta) || delta >= 0)
       throw new AutoscalerError('INVALID_ARGUMENT', `delta must be a negative integer, not ${delta}`);
-    await this.#resize(id, (deployment, { minSize }) => {
-      const size = (deployment.spec.replicas ?? 0) + delta;
-      const joined = this.#machinesOf(deployment).filter((machine) => this.#nodeOf(machine) && !isTerminating(machine));
-      const least = Math.max(minSize, joined.length);
-      if (size < least)
-        throw new AutoscalerError(
-          'OUT_OF_RANGE',
-          `${id}: a size of ${size} is below ${least}: to remove existing nodes, name them`,
+    await this.#turns.take(id, () =>
+      this.#resize(id, (deployment, { minSize }) => {
+        const size = (deployment.spec.replicas ?? 0) + delta;
+        const joined = this.#machinesOf(deployment).filter(
+          (machine) => this.#nodeOf(machine) && !isTerminating(machine),
         );
-      return { spec: { replicas: size } };
-    });
+        const least = Math.max(minSize, joined.length);
+        if (size < least)
+          throw new AutoscalerError(
+            'OUT_OF_RANGE',
+            `${id}: a size of ${size} is below ${least}: to remove existing nodes, name them`,
+          );
+        return { spec: { replicas: size } };
+      }),
+    );
   }
 
   /**
-   * Removes the machines of these nodes, and reduces the size by their number, in one write. Machines that are being deleted are
-   * skipped, so a repeated request changes nothing.
+   * Removes the machines of these nodes, and reduces the size by their number. Resolves when the manager has accepted the
+   * scale-in. Requests that arrive during another one become one write. Machines that are being deleted are skipped, so a
+   * repeated request changes nothing.
    * @throws AutoscalerError
    */
-  async remove(id: string, nodes: readonly NamedNode[]): Promise<void> {
+  remove(id: string, nodes: readonly NamedNode[]): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const waiting = this.#removals.get(id) ?? [];
+    waiting.push({ nodes, resolve, reject });
+    if (waiting.length > 1) return promise;
+    this.#removals.set(id, waiting);
+    void this.#turns.take(id, async () => {
+      this.#removals.delete(id);
+      await this.#removeEach(id, waiting);
+    });
+    return promise;
+  }
+
+  /** Removes the nodes of several requests in one write. If one of them cannot be removed, each request gets its own write. */
+  async #removeEach(id: string, removals: readonly Removal[]): Promise<void> {
+    try {
+      await this.#removeNow(
+        id,
+        removals.flatMap(({ nodes }) => nodes),
+      );
+      for (const { resolve } of removals) resolve();
+    } catch (error) {
+      if (removals.length > 1 && error instanceof AutoscalerError && error.code !== 'UNAVAILABLE')
+        for (const removal of removals) await this.#removeEach(id, [removal]);
+      else for (const { reject } of removals) reject(error);
+    }
+  }
+
+  async #removeNow(id: string, nodes: readonly NamedNode[]): Promise<void> {
+    let requestID: string | undefined;
     await this.#resize(id, (deployment, { minSize }) => {
-      const own = new Set(this.#machinesOf(deployment).map(({ metadata }) => metadata.uid));
-      const named = nodes.map((node) => {
-        const machine = this.#machineOf(node);
-        if (!machine || !own.has(machine.metadata.uid))
-          throw new AutoscalerError('NOT_FOUND', `${id} has no machine of node ${node.name} (${node.providerID})`);
-        return machine;
-      });
-      const leaving = [
-        ...new Set(named.filter((machine) => !isTerminating(machine)).map(({ metadata }) => metadata.name)),
-      ];
-      if (leaving.length === 0) return undefined;
+      const machines = this.#leaving(id, deployment, nodes);
+      if (machines.length === 0) return undefined;
       const from = deployment.spec.replicas ?? 0;
-      const to = from - leaving.length;
+      const to = from - machines.length;
       if (to < minSize)
         throw new AutoscalerError('OUT_OF_RANGE', `${id}: a size of ${to} is below the minimum ${minSize}`);
-      const machines = leaving.toSorted();
       const sets = this.#setsOf(deployment);
       const why = scaleInObjection(
         { machines, from, to },
@@ -162,15 +201,32 @@ export class NodeGroups {
       );
       if (why !== undefined) throw new AutoscalerError('FAILED_PRECONDITION', `${id}: ${why}`);
       const seed = `${deployment.metadata.uid} ${deployment.metadata.resourceVersion} ${machines.join(',')}`;
-      const requestID = createHash('sha256').update(seed).digest('hex').slice(0, 16);
+      requestID = createHash('sha256').update(seed).digest('hex').slice(0, 16);
       return {
         metadata: { annotations: { [Annotations.ScaleIn]: JSON.stringify({ requestID, machines, from, to }) } },
         spec: { replicas: to },
       };
     });
+    if (requestID !== undefined) await this.#processed.accepted(id, requestID);
   }
 
-  /** Changes a deployment if it has not changed since it was read. After a conflict it is read and decided again. */
+  /** The names of the machines of the nodes, without those that are being deleted or that an accepted scale-in names. */
+  #leaving(id: string, deployment: MachineDeployment, nodes: readonly NamedNode[]): readonly string[] {
+    const own = new Set(this.#machinesOf(deployment).map(({ metadata }) => metadata.uid));
+    const names = nodes.flatMap((node) => {
+      const machine = this.#machineOf(node);
+      if (!machine || !own.has(machine.metadata.uid))
+        throw new AutoscalerError('NOT_FOUND', `${id} has no machine of node ${node.name} (${node.providerID})`);
+      const { name } = machine.metadata;
+      return isTerminating(machine) || isAccepted(deployment, name) ? [] : [name];
+    });
+    return [...new Set(names)].toSorted();
+  }
+
+  /**
+   * Changes a deployment if it has not changed since it was read. After a conflict it is read and decided again. A pending
+   * scale-in is never overwritten: the change waits until the manager has processed it.
+   */
   async #resize(
     id: string,
     change: (deployment: MachineDeployment, group: NodeGroup) => { metadata?: object; spec: object } | undefined,
@@ -179,6 +235,10 @@ export class NodeGroups {
     const resource = this.#client.resource<MachineDeployment>(machineDeployments, namespace ?? '');
     for (let attempt = 1; ; attempt += 1) {
       const deployment = await resource.get(name);
+      if (pendingScaleIn(deployment) !== undefined) {
+        await this.#processed.none(id, deployment);
+        continue;
+      }
       const group = groupOf(deployment);
       if (group === undefined) throw new AutoscalerError('NOT_FOUND', `${id} is not a node group: ${WANTED}`);
       const body = change(deployment, group);

@@ -4,6 +4,7 @@ export type AutoscalerCode =
   | 'INVALID_ARGUMENT'
   | 'OUT_OF_RANGE'
   | 'FAILED_PRECONDITION'
+  | 'UNAVAILABLE'
   | 'UNIMPLEMENTED';
 
 /** The refusal of a request, with a sentence for the log of the autoscaler. */

@@ -224,12 +224,17 @@ export class World implements AsyncDisposable {
    * after all requests of the first have arrived.
    */
   async restart(): Promise<void> {
-    this.#stopManager.abort(new Error('killed'));
-    await this.clock.advance(1_000);
+    await this.stop();
     this.beforeRestart();
     this.#stopManager = new AbortController();
     this.context = this.#newContext();
     this.#manage();
+  }
+
+  /** Stops the manager and its caches. */
+  async stop(): Promise<void> {
+    this.#stopManager.abort(new Error('killed'));
+    await this.clock.advance(1_000);
   }
 
   /** Called after a manager has stopped and before the next one starts. */

@@ -1,0 +1,81 @@
+import { Annotations, type MachineDeployment } from '@mcm/api';
+import type { Clock, Informer } from '@mcm/kube';
+import { parseScaleIn, scaleInResults } from '../deployment/scaling/scale-in.ts';
+import { AutoscalerError } from './problem.ts';
+
+/**
+ * How long a request waits for the manager. The autoscaler waits 5 seconds for an answer by default, and then repeats the
+ * request.
+ */
+export const PATIENCE_MS = 4_000;
+
+/** The scale-in in an annotation, which the manager has not yet accepted or refused. */
+export const pendingScaleIn = ({ metadata }: MachineDeployment): string | undefined =>
+  metadata.annotations?.[Annotations.ScaleIn];
+
+/** Returns true if an accepted scale-in named the machine, so that it is about to be deleted. */
+export const isAccepted = (deployment: MachineDeployment, machine: string): boolean =>
+  scaleInResults(deployment).some(
+    ({ outcome, message }) => outcome === 'Accepted' && message.split(/[ ,:]+/).includes(machine),
+  );
+
+const isNewer = (object: MachineDeployment, than: MachineDeployment): boolean =>
+  BigInt(object.metadata.resourceVersion) > BigInt(than.metadata.resourceVersion);
+
+/** Waits until the manager has processed scale-ins. */
+export class ProcessedScaleIns {
+  readonly #deployments: Informer<MachineDeployment>;
+  readonly #clock: Clock;
+  /** Called after each change. There are only a few. */
+  readonly #waiting = new Set<() => void>();
+
+  constructor(deployments: Informer<MachineDeployment>, clock: Clock) {
+    this.#deployments = deployments;
+    this.#clock = clock;
+    deployments.onChange(() => {
+      for (const look of this.#waiting) look();
+    });
+  }
+
+  /** Waits until a deployment has no pending scale-in. @throws AutoscalerError after {@link PATIENCE_MS} */
+  async none(id: string, deployment: MachineDeployment): Promise<void> {
+    const text = pendingScaleIn(deployment);
+    if (text === undefined) return;
+    const parsed = parseScaleIn(text);
+    const what = 'request' in parsed ? parsed.request.requestID : 'with an error';
+    await this.#until(id, what, (object) => isNewer(object, deployment) && pendingScaleIn(object) === undefined);
+  }
+
+  /** Waits for the outcome of a scale-in. @throws AutoscalerError if the manager refused it, or after {@link PATIENCE_MS} */
+  async accepted(id: string, requestID: string): Promise<void> {
+    const resultOf = (object: MachineDeployment) => scaleInResults(object).find((each) => each.requestID === requestID);
+    const deployment = await this.#until(id, requestID, (object) => resultOf(object) !== undefined);
+    const result = resultOf(deployment);
+    if (result && result.outcome !== 'Accepted')
+      throw new AutoscalerError('FAILED_PRECONDITION', `${id}: ${result.message}`);
+  }
+
+  async #until(
+    id: string,
+    requestID: string,
+    isDone: (deployment: MachineDeployment) => boolean,
+  ): Promise<MachineDeployment> {
+    const { promise, resolve, reject } = Promise.withResolvers<MachineDeployment>();
+    const look = (): void => {
+      const deployment = this.#deployments.store.get(id);
+      if (deployment === undefined)
+        reject(new AutoscalerError('NOT_FOUND', `${id}: the MachineDeployment was deleted`));
+      else if (isDone(deployment)) resolve(deployment);
+    };
+    const late = `${id}: the manager has not processed scale-in ${requestID} within ${PATIENCE_MS / 1000} s`;
+    const timer = this.#clock.setTimeout(() => reject(new AutoscalerError('UNAVAILABLE', late)), PATIENCE_MS);
+    this.#waiting.add(look);
+    look();
+    try {
+      return await promise;
+    } finally {
+      timer.cancel();
+      this.#waiting.delete(look);
+    }
+  }
+}
