@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { isThorough } from '@mcm/kube/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { readKnownFailures, surprises } from './known-failures.ts';
 import { readGinkgo, readGoTest } from './outcomes.ts';
@@ -131,8 +132,8 @@ const clients = (args: readonly string[], env: Readonly<Record<string, string>>)
 };
 
 test('the command runs the suites whose programs exist, prints the counts, and fails after an unexpected result', () => {
-  const names = SUITES.find(({ name }) => name === 'cluster-api')?.programs ?? [];
-  for (const { path, cwd } of names) {
+  const found = SUITES.find(({ name }) => name === 'cluster-api');
+  for (const { path, cwd } of found && 'programs' in found ? found.programs : []) {
     fake(path, 'echo "--- PASS: TestA (0.00s)"');
     mkdirSync(join(dir, cwd), { recursive: true });
   }
@@ -144,6 +145,14 @@ test('the command runs the suites whose programs exist, prints the counts, and f
   const bad = clients(['cluster-api'], { MCM_CLIENTS: dir });
   expect(bad.stdout).toContain('cluster-api: unexpected: failed: machine: TestA\ncluster-api: 2 passed, 1 failed\n');
   expect(bad.status).toBe(1);
+});
+
+test.runIf(isThorough)('an autoscaler that ends without a scale-up is a failure', { timeout: 300_000 }, () => {
+  fake('cluster-autoscaler/cluster-autoscaler', 'exit 1');
+  const { status, stdout } = clients(['cluster-autoscaler'], { MCM_CLIENTS: dir });
+  expect(stdout).toContain('unexpected: failed: each scale-up and scale-in is complete within 5 minutes\n');
+  expect(stdout).toContain('cluster-autoscaler: 2 passed, 1 failed\n');
+  expect(status).toBe(1);
 });
 
 test('the command refuses unknown suites, a missing folder, and a named suite whose programs are missing', () => {

@@ -4,11 +4,13 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { startControlPlane } from '@mcm/control-plane';
 import { type Outcome, readGinkgo, readGoTest } from './outcomes.ts';
-import type { Program, Suite } from './suites.ts';
+import type { Program, Scenario, Suite } from './suites.ts';
 
 /** The programs of a suite that are missing in the folder. */
-export const missingPrograms = (suite: Suite, dir: string): string[] =>
-  suite.programs.map(({ path }) => path).filter((path) => !existsSync(join(dir, path)));
+export const missingPrograms = (suite: Suite | Scenario, dir: string): string[] =>
+  ('run' in suite ? suite.files : suite.programs.map(({ path }) => path)).filter(
+    (path) => !existsSync(join(dir, path)),
+  );
 
 interface Ended {
   readonly code: number | null;

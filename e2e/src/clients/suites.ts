@@ -1,4 +1,6 @@
 import { join } from 'node:path';
+import { AUTOSCALER, runAutoscaler } from './autoscaler/run-autoscaler.ts';
+import type { Outcome } from './outcomes.ts';
 
 /** One program of a suite. */
 export interface Program {
@@ -18,6 +20,15 @@ export interface Suite {
   /** Whether the control plane runs its controllers. */
   readonly controllers: boolean;
   readonly programs: readonly Program[];
+}
+
+/** A program of another project that runs together with the programs of mcm. */
+export interface Scenario {
+  readonly name: string;
+  /** The paths of the programs in the folder of programs. */
+  readonly files: readonly string[];
+  /** @param dir The folder of programs */
+  run(dir: string): Promise<Outcome[]>;
 }
 
 /** With this variable, tests of envtest use the cluster of `KUBECONFIG`. Otherwise, they would start their own. */
@@ -41,7 +52,7 @@ const CONFORMANCE = [
 ];
 
 /** All suites. The README of `e2e/clients` describes the folder. */
-export const SUITES: readonly Suite[] = [
+export const SUITES: readonly (Suite | Scenario)[] = [
   {
     name: 'controller-runtime',
     controllers: false,
@@ -67,4 +78,5 @@ export const SUITES: readonly Suite[] = [
     controllers: true,
     programs: [{ path: 'conformance/e2e.test', cwd: 'conformance', args: CONFORMANCE, env: {}, results: 'ginkgo' }],
   },
+  { name: 'cluster-autoscaler', files: [AUTOSCALER], run: runAutoscaler },
 ];

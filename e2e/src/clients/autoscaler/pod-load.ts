@@ -1,0 +1,70 @@
+import { type Machine, machines } from '@mcm/api';
+import { events, type KubeClient, type KubeObject, pods, type ResourceDefinition } from '@mcm/kube';
+import { NAMESPACE } from '../../harness/stack.ts';
+
+interface AppsDeployment extends KubeObject {
+  readonly spec: object;
+}
+
+const deployments: ResourceDefinition<AppsDeployment> = {
+  group: 'apps',
+  version: 'v1',
+  plural: 'deployments',
+  kind: 'Deployment',
+  namespaced: true,
+};
+
+const NAME = 'load';
+const REASON = 'ScaleInAccepted';
+
+/** The pods that need nodes, and the machines that exist for them. One pod fills one node. */
+export class PodLoad {
+  readonly #client: KubeClient;
+  /** The names of all machines that ever existed. */
+  readonly machines = new Set<string>();
+  /** The names of the machines that existed at the last look. */
+  #present: ReadonlySet<string> = new Set();
+
+  constructor(client: KubeClient) {
+    this.#client = client;
+  }
+
+  async create(): Promise<void> {
+    const labels = { app: NAME };
+    const container = { name: 'app', image: 'app', resources: { requests: { cpu: '1200m' } } };
+    await this.#client.resource(deployments, NAMESPACE).create({
+      metadata: { name: NAME },
+      spec: {
+        replicas: 0,
+        selector: { matchLabels: labels },
+        template: { metadata: { labels }, spec: { terminationGracePeriodSeconds: 1, containers: [container] } },
+      },
+    });
+  }
+
+  async resize(replicas: number): Promise<void> {
+    await this.#client.resource(deployments, NAMESPACE).patch(NAME, { type: 'merge', body: { spec: { replicas } } });
+  }
+
+  /** Returns true if each pod runs, and if there is no machine without a pod, apart from the last one. */
+  async isSettled(count: number): Promise<boolean> {
+    const all = (await this.#client.resource<Machine>(machines, NAMESPACE).list()).items;
+    this.#present = new Set(all.map(({ metadata }) => metadata.name));
+    for (const name of this.#present) this.machines.add(name);
+    const { items } = await this.#client.resource(pods, NAMESPACE).list();
+    const running = items.filter(({ metadata, status }) => status?.phase === 'Running' && !metadata.deletionTimestamp);
+    return (
+      all.length === Math.max(1, count) &&
+      all.every(({ status }) => status?.currentStatus?.phase === 'Running') &&
+      running.length === count &&
+      items.length === count
+    );
+  }
+
+  /** The deleted machines that no accepted scale-in named. */
+  async unnamed(): Promise<readonly string[]> {
+    const { items } = await this.#client.resource(events, NAMESPACE).list();
+    const accepted = items.flatMap(({ reason, message }) => (reason === REASON ? [message ?? ''] : [])).join('\n');
+    return [...this.machines].filter((name) => !this.#present.has(name) && !accepted.includes(name));
+  }
+}
