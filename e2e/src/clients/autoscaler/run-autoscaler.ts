@@ -9,7 +9,6 @@ import { type KubeClient, type KubeObject, type ResourceDefinition, realClock } 
 import { issueCertificate } from '../../harness/certificates.ts';
 import { freePort } from '../../harness/free-port.ts';
 import { NAMESPACE, startStack, until } from '../../harness/stack.ts';
-import type { Outcome } from '../outcomes.ts';
 import { PodLoad } from './pod-load.ts';
 
 /** The path of the cluster autoscaler in the folder of programs. */
@@ -22,6 +21,12 @@ const SIZES = [3, 1, 5, 0, 2, 8, 4, 6];
 const CHANGES = Number(process.env.MCM_AUTOSCALER_CHANGES ?? 16);
 const LIMIT_MS = 300_000;
 const LOOK_EVERY_MS = 1_000;
+
+/** The result of one check of the whole run. */
+interface Check {
+  readonly name: string;
+  readonly passed: boolean;
+}
 
 /** Short waits, so that a scale-in takes seconds. */
 const FLAGS = [
@@ -94,7 +99,7 @@ function startAutoscaler(program: string, flags: readonly string[], logFile: str
 }
 
 /** Changes the number of pods, and waits until the machines fit it. */
-async function followLoad(load: PodLoad, ended: () => boolean): Promise<Outcome[]> {
+async function followLoad(load: PodLoad, ended: () => boolean): Promise<Check[]> {
   let [present, expected, isComplete] = [0, 1, true];
   for (let change = 0; change < CHANGES && isComplete; change += 1) {
     const count = SIZES[change % SIZES.length] ?? 0;
@@ -125,7 +130,7 @@ async function followLoad(load: PodLoad, ended: () => boolean): Promise<Outcome[
  * them. With `KUBEBUILDER_ASSETS`, the API server is a real one.
  * @param dir The folder with the programs
  */
-export async function runAutoscaler(dir: string): Promise<Outcome[]> {
+export async function runAutoscaler(dir: string): Promise<Check[]> {
   const folder = mkdtempSync(join(tmpdir(), 'mcm autoscaler '));
   const port = await freePort();
   const config = writeConfig(folder, port);

@@ -106,7 +106,7 @@ const slow =
     return answer();
   };
 
-test('a repeated request changes nothing while the deletion of the machine is on its way', async () => {
+test('a repeated request changes nothing while the deletion of the machine is in progress', async () => {
   const { world, groups, size, names } = await started(3, { fault: slow('DELETE', /\/machines\/[^/]+$/) });
   const [first, ...others] = await names();
   await settled(world, [groups.remove(ID, [nodeOf(first)]).then(() => groups.remove(ID, [nodeOf(first)]))]);

@@ -7,7 +7,7 @@ import { AutoscalerError } from './problem.ts';
  * How long a request waits for the manager. The autoscaler waits 5 seconds for an answer by default, and then repeats the
  * request.
  */
-export const PATIENCE_MS = 4_000;
+const PATIENCE_MS = 4_000;
 
 /** The scale-in in an annotation, which the manager has not yet accepted or refused. */
 export const pendingScaleIn = ({ metadata }: MachineDeployment): string | undefined =>
@@ -37,7 +37,7 @@ export class ProcessedScaleIns {
     });
   }
 
-  /** Waits until a deployment has no pending scale-in. @throws AutoscalerError after {@link PATIENCE_MS} */
+  /** Waits until a deployment has no pending scale-in. @throws AutoscalerError after 4 seconds */
   async none(id: string, deployment: MachineDeployment): Promise<void> {
     const text = pendingScaleIn(deployment);
     if (text === undefined) return;
@@ -46,7 +46,7 @@ export class ProcessedScaleIns {
     await this.#until(id, what, (object) => isNewer(object, deployment) && pendingScaleIn(object) === undefined);
   }
 
-  /** Waits for the outcome of a scale-in. @throws AutoscalerError if the manager refused it, or after {@link PATIENCE_MS} */
+  /** Waits for the outcome of a scale-in. @throws AutoscalerError if the manager refused it, or after 4 seconds */
   async accepted(id: string, requestID: string): Promise<void> {
     const resultOf = (object: MachineDeployment) => scaleInResults(object).find((each) => each.requestID === requestID);
     const deployment = await this.#until(id, requestID, (object) => resultOf(object) !== undefined);
