@@ -362,6 +362,50 @@ describe('election', () => {
     await b.end;
   });
 
+  test('the last steps of a leader that has lost the lease are refused, although no other process has taken it', async () => {
+    const t = await setUp();
+    const ended = (signal: AbortSignal) =>
+      new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+    const refused: string[] = [];
+    const a = t.candidate('a', {
+      lead: async (signal, fence) => {
+        await ended(signal);
+        a.network.up = true;
+        await fence.held().catch((error: Error) => refused.push(error.message));
+      },
+    });
+    await t.clock.advance(5_000);
+    a.network.up = false;
+    await t.clock.advance(30_000);
+    expect([await a.end, refused]).toEqual(['lost', ['the lease was lost']]);
+  });
+
+  test('a process that is stopped just as it becomes the leader gets an aborted signal, and releases the lease', async () => {
+    const t = await setUp();
+    const stop = new AbortController();
+    const log = createMemoryLogger();
+    const stopping = {
+      ...log,
+      info: (text: string) => text === 'leading' && stop.abort(new Error('stop')),
+    } as typeof log;
+    const { client, clock, random } = t;
+    const lease = { namespace: 'default', name: 'lock' };
+    const begun: boolean[] = [];
+    const options = { client, lease, identity: 'a', clock, random, log: stopping, signal: stop.signal };
+    expect(await runElected(options, async (signal) => void begun.push(signal.aborted))).toBe('stopped');
+    expect([begun, (await t.spec())?.holderIdentity]).toEqual([[true], '']);
+  });
+
+  test('a release that the server refuses is no error', async () => {
+    const t = await setUp();
+    const a = t.candidate('a');
+    await t.clock.advance(1_000);
+    a.network.status = 500;
+    a.stop();
+    expect(await a.end).toBe('stopped');
+    expect(a.log.lines.some(({ message }) => message.startsWith('Cannot release the Lease'))).toBe(true);
+  });
+
   describe('the fence', () => {
     const taken = async (t: Awaited<ReturnType<typeof setUp>>, holderIdentity: string) => {
       const lease = await t.resource.get('lock');
