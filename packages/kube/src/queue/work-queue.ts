@@ -60,8 +60,8 @@ class Line {
 
 /**
  * A queue of keys. Each key waits at most once, and one worker at a time processes it. A key may have a delay. It is like
- * client-go's workqueue, with one difference: when a key is taken, its delay is removed, because the reconcile requests a
- * new one.
+ * client-go's workqueue, with one difference: when a key becomes ready, its delay is removed, because the reconcile requests
+ * a new one.
  */
 export class WorkQueue {
   readonly #options: WorkQueueOptions;
@@ -136,7 +136,6 @@ export class WorkQueue {
     const now = this.#now();
     this.#options.observer?.started?.(now - (this.#waiting.get(key) ?? now));
     this.#waiting.delete(key);
-    this.#undelay(key);
     this.#processing.set(key, now);
     return key;
   }
@@ -165,7 +164,6 @@ export class WorkQueue {
   }
 
   #addNow(key: Key): void {
-    this.#undelay(key);
     if (this.#processing.has(key)) {
       if (!this.#dirty.has(key)) this.#options.observer?.added?.();
       this.#dirty.add(key);
