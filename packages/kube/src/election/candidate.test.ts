@@ -92,6 +92,49 @@ test('a failed read of the lease is an error, and no lease is created', async ()
   expect(t.writes).toEqual([]);
 });
 
+test.each([
+  ['holds it', 'b'],
+  ['has released it since', ''],
+])('a leader ends if another candidate took the lease and %s', async (_what, holderIdentity) => {
+  const seen: unknown[] = [];
+  const t = await setUp({ onLeader: (...leader) => seen.push(leader) });
+  await t.candidate.tryOnce(never);
+  await t.patch({ spec: { holderIdentity, leaseTransitions: 1 } });
+  expect(await t.candidate.renew(never)).toBe('other');
+  expect(seen).toEqual([[holderIdentity, undefined]]);
+  expect((await t.lease()).spec?.holderIdentity).toBe(holderIdentity);
+});
+
+test('the lease of another candidate is taken when it was not renewed for its duration', async () => {
+  const t = await setUp();
+  await t.create('b').candidate.tryOnce(never);
+  expect(await t.candidate.tryOnce(never)).toBe('other');
+  await t.clock.advance(14_999);
+  expect(await t.candidate.tryOnce(never)).toBe('other');
+  await t.clock.advance(1);
+  expect(await t.candidate.tryOnce(never)).toBe('mine');
+});
+
+test('a candidate has the given timings', async () => {
+  const timings = { leaseMs: 30_000, renewDeadlineMs: 20_000, retryMs: 1_000 };
+  const t = await setUp({ timings });
+  expect(t.candidate.timings).toBe(timings);
+  await t.candidate.tryOnce(never);
+  expect((await t.lease()).spec?.leaseDurationSeconds).toBe(30);
+});
+
+test('a release that fails without a conflict is not repeated', async () => {
+  const t = await setUp();
+  await t.candidate.tryOnce(never);
+  let writes = 0;
+  t.network.answer = (send) => (request) => {
+    if (request.method === 'PUT') writes += 1;
+    return request.method === 'PUT' && writes === 1 ? refusing(500)()(request) : send(request);
+  };
+  await expect(t.candidate.release()).rejects.toMatchObject({ code: 500 });
+  expect([writes, (await t.lease()).spec?.holderIdentity]).toEqual([1, 'a']);
+});
+
 test('a candidate that does not hold the lease confirms nothing', async () => {
   const t = await setUp();
   await expect(t.candidate.confirm(never)).rejects.toThrow('another process holds the Lease');
@@ -260,8 +303,8 @@ test('the candidate reads the lease again immediately after a long watch, but no
 });
 
 test('a candidate without `follow` never watches, and a candidate without permission tries once', async () => {
-  for (const follow of [false, true]) {
-    const t = await setUp({ follow });
+  for (const follow of [undefined, false, true]) {
+    const t = await setUp(follow === undefined ? {} : { follow });
     await t.create('b').candidate.tryOnce(never);
     await t.candidate.tryOnce(never);
     let watches = 0;
@@ -273,6 +316,27 @@ test('a candidate without `follow` never watches, and a candidate without permis
     for (let round = 0; round < 3; round += 1) expect(await t.candidate.follow(never)).toBe(false);
     expect(watches).toBe(follow ? 1 : 0);
   }
+});
+
+test('a candidate watches only its lease, from the version it has read, and reports a new leader', async () => {
+  const seen: unknown[] = [];
+  const t = await setUp({ follow: true, onLeader: (...leader) => seen.push(leader) });
+  await t.create('b').candidate.tryOnce(never);
+  await t.candidate.tryOnce(never);
+  const held = await t.lease();
+  const next = { ...held, spec: { ...held.spec, holderIdentity: 'c' } };
+  const asked: (string | null)[] = [];
+  t.network.answer = (send) => (request) => {
+    const { searchParams } = new URL(request.path, 'http://server');
+    asked.push(searchParams.get('fieldSelector'), searchParams.get('resourceVersion'));
+    return watching(t.clock, [{ type: 'MODIFIED', object: next }], 0)(send)(request);
+  };
+  expect(await t.candidate.follow(never)).toBe(false);
+  expect(asked).toEqual(['metadata.name=lock', held.metadata.resourceVersion]);
+  expect(seen).toEqual([
+    ['b', undefined],
+    ['c', undefined],
+  ]);
 });
 
 test('a failed watch is tried again at the next read', async () => {
