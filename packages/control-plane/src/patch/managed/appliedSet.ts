@@ -83,7 +83,8 @@ export class AppliedReader {
       this.errors.push(`${path}: nested too deep`);
       return LEAF;
     }
-    if (node?.intOrString === true && value !== null && !isScalar(value)) {
+    // The types of quantities and of numbers or texts have names. In a custom kind, such a field is not checked.
+    if (node?.intOrString === true && node.schema.$id !== undefined && value !== null && !isScalar(value)) {
       this.errors.push(`${path}: expected any scalar, got &{${goPlain(value)}}`);
       return LEAF;
     }

@@ -26,8 +26,9 @@ function compareLeaf(old: unknown, next: unknown): Changes {
   return sameValue(old, next) ? NOTHING : CHANGED;
 }
 
-/** Whether a write does not change a stored value. An empty list or map in the body differs from an absent one. */
-const sameValue = (old: unknown, next: unknown): boolean => equalJson(old, next) && !holdsEmpties(next);
+/** Whether a write does not change a value. In items of a list, an empty list or map differs from an absent one. */
+const sameValue = (old: unknown, next: unknown): boolean =>
+  equalJson(old, next) && !(Array.isArray(next) && holdsEmpties(next));
 
 /** Collects the changes in a container. An added or removed container is a path too. */
 class Gathering {
