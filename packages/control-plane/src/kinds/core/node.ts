@@ -9,6 +9,7 @@ import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { cidrProblems } from '../base/addresses.ts';
 import type { Strategy } from '../base/strategy.ts';
 import { internalForm } from '../internal/form.ts';
+import { isInteger, isWhole } from '../pod/rules/resources.ts';
 
 const EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
 const LONGEST_FEATURE = 253;
@@ -19,7 +20,6 @@ const FEATURE_RULE = [
   "with subsequent segments separated by '/' (e.g., MyFeature or MyFeature/mySubFeature)",
   'and contain only alphanumeric characters and slashes',
 ].join(', ');
-const NANO = 1_000_000_000n;
 
 /** Keeps the two fields with the pod CIDR of a node equal: `podCIDR`, and the first item of `podCIDRs`. */
 function followCidr(node: ApiObject): void {
@@ -55,10 +55,6 @@ function defaultAllocatable(node: ApiObject): void {
   if (isPlain(capacity) && status.allocatable === undefined) status.allocatable = { ...capacity };
 }
 
-/** Whether a resource is an extended one (`example.dev/gpu`), whose amounts are integers. */
-const isExtended = (resource: string): boolean =>
-  resource.includes('/') && !resource.startsWith('kubernetes.io/') && !resource.startsWith('requests.');
-
 function quantityCauses(status: Plain): StatusCause[] {
   const causes: StatusCause[] = [];
   for (const list of ['capacity', 'allocatable']) {
@@ -68,7 +64,7 @@ function quantityCauses(status: Plain): StatusCause[] {
         causes.push(invalidValue(field, resource, problem));
       }
       if (quantityNanos(quantity) < 0n) causes.push(invalidValue(field, quantity, NOT_NEGATIVE));
-      if (isExtended(resource) && quantityNanos(quantity) % NANO !== 0n) {
+      if (isWhole(resource) && !isInteger(quantity)) {
         causes.push(invalidValue(field, quantity, 'must be an integer'));
       }
     }

@@ -120,7 +120,6 @@ const NAMED = parseFields({ 'f:metadata': { 'f:name': {} } });
 /** Metadata fields without a manager. They stay when a manager no longer applies them. */
 const SYSTEM_FIELDS = [
   'name',
-  'generateName',
   'namespace',
   'selfLink',
   'uid',

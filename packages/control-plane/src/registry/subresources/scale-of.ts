@@ -45,13 +45,15 @@ function selectorText(value: unknown): string {
     matchExpressions?: { key: string; operator: string; values?: string[] }[];
   };
   const plain = matchLabels === undefined && matchExpressions === undefined ? (value as Record<string, string>) : {};
-  const terms = Object.entries(matchLabels ?? plain).map(([key, item]) => `${key}=${item}`);
+  const terms = Object.entries(matchLabels ?? plain).map(([key, item]) => ({ key, term: `${key}=${item}` }));
   for (const { key, operator, values = [] } of matchExpressions ?? []) {
-    if (operator === 'Exists') terms.push(key);
-    else if (operator === 'DoesNotExist') terms.push(`!${key}`);
-    else terms.push(`${key} ${operator === 'In' ? 'in' : 'notin'} (${[...values].sort().join(',')})`);
+    if (operator === 'Exists') terms.push({ key, term: key });
+    else if (operator === 'DoesNotExist') terms.push({ key, term: `!${key}` });
+    else terms.push({ key, term: `${key} ${operator === 'In' ? 'in' : 'notin'} (${[...values].sort().join(',')})` });
   }
-  return terms.sort().join(',');
+  // The terms are sorted by their keys, not by their texts.
+  terms.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
+  return terms.map(({ term }) => term).join(',');
 }
 
 /** The Scale of an object. If the number of replicas is zero, the spec has no replicas, because Go omits a zero. */
