@@ -1,6 +1,6 @@
 import type { PrinterColumn } from '../../apimachinery/objects/kind.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
-import { items, look, number, strings, text } from '../../apimachinery/objects/plain.ts';
+import { isPlain, items, look, number, strings, text } from '../../apimachinery/objects/plain.ts';
 import { AGE, ageAt, column, countAt, NAME, NONE, shownFirst, shownLabels, textAt, wide } from './column.ts';
 import { CONTAINERS, IMAGES, templateColumn } from './template.ts';
 
@@ -191,7 +191,9 @@ export const claimColumns: readonly PrinterColumn[] = [
 const firstSeen = (event: ApiObject): unknown => event.firstTimestamp ?? event.eventTime;
 
 function lastSeen(event: ApiObject): unknown {
-  return look(event, 'series').lastObservedTime ?? event.lastTimestamp ?? firstSeen(event);
+  // A series without a time was last seen at an unknown time.
+  if (isPlain(event.series)) return event.series.lastObservedTime;
+  return event.lastTimestamp ?? firstSeen(event);
 }
 
 function eventObject(event: ApiObject): string {

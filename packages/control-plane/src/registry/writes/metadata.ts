@@ -1,10 +1,4 @@
-import {
-  forbiddenValue,
-  invalidValue,
-  requiredValue,
-  tooLong,
-  unsupportedValue,
-} from '../../apimachinery/errors/errors.ts';
+import { forbiddenValue, invalidValue, requiredValue, tooLong } from '../../apimachinery/errors/errors.ts';
 import {
   labelProblems,
   labelValueProblems,
@@ -263,8 +257,8 @@ function managedFieldsCauses(meta: ObjectMeta): StatusCause[] {
     if (entry.operation !== 'Apply' && entry.operation !== 'Update') {
       causes.push(invalidValue(`${path}.operation`, entry.operation ?? '', 'must be `Apply` or `Update`'));
     }
-    if (entry.fieldsType !== undefined && entry.fieldsType !== 'FieldsV1') {
-      causes.push(unsupportedValue(`${path}.fieldsType`, entry.fieldsType, ['FieldsV1']));
+    if ((entry.fieldsType ?? '') !== '' && entry.fieldsType !== 'FieldsV1') {
+      causes.push(invalidValue(`${path}.fieldsType`, entry.fieldsType, 'must be `FieldsV1`'));
     }
   }
   return causes;
