@@ -162,7 +162,7 @@ test.each<
     5,
     { surge: 1 },
     { old: 4 },
-    'spec.replicas was reduced: deleting old machines',
+    'spec.replicas was reduced: deleting surplus machines',
   ],
   ['all replicas have a machine', 1, 3, {}, undefined, ''],
   ['the surge is used', 1, 4, { surge: 1 }, undefined, ''],
@@ -240,4 +240,14 @@ test('surplus old machines are deleted as far as enough are available; unavailab
   expect(gone(full('new', 3), [full('old', 2)], { repairsFirst: true })).toEqual({});
   expect(gone(full('new', 3), [full('a', 1), full('b', 2)])).toEqual({ a: 0, b: 0 });
   expect(gone(full('new', 2), [full('a', 1), full('b', 1)])).toEqual({ a: 0 });
+});
+
+test.each([
+  ['new machines that are not available', 'Running', { new: 2 }],
+  ['first old, then new machines that are not available', 'Pending', { old: 1, new: 3 }],
+] as const)('a scale-down deletes %s, and no available one that is needed', (_title, second, sizes) => {
+  const pending = withMachines('new', 4, machinesOf(4, 'Pending', 'new'));
+  const old = withMachines('old', 2, [...machinesOf(1, 'Running', 'old'), machine('old-x', { phase: second })]);
+  const result = resizeCurrent(snapshot(pending, [old], { unavailable: 2 }));
+  expect(plain(result?.resize ?? new Map())).toEqual(sizes);
 });

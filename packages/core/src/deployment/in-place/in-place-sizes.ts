@@ -94,7 +94,7 @@ export function resizeCurrent(o: InPlaceSnapshot): { resize: Resize; because: st
   if (n > o.replicas) return { resize: new Map([[name, o.replicas]]), because: 'spec.replicas was reduced' };
   const surplus = left + n - o.replicas - o.surge;
   if (surplus > 0)
-    return { resize: shrunk(o.old, surplus), because: 'spec.replicas was reduced: deleting old machines' };
+    return { resize: scaledDown(o, surplus), because: 'spec.replicas was reduced: deleting surplus machines' };
   const resize = grown({ current: asSize(o.current), old: o.old.map(asSize) }, o.replicas - left - n, o);
   if (resize.size === 0) return undefined;
   const because = resize.has(name)
@@ -123,13 +123,36 @@ export function intoSurge(o: InPlaceSnapshot): Resize {
 const asSize = ({ set, machines }: SetWithMachines): SetSize =>
   sizeOf(set, { replicas: machines.length, available: machines.filter(isAvailable).length });
 
+/** Number of requested machines of a set that are available. */
+const steadyOf = (one: SetWithMachines): number => Math.min(one.machines.filter(isAvailable).length, replicasOf(one));
+
+/**
+ * Returns the sizes after a scale-down by the user. Machines are deleted in this order: old ones that are not available,
+ * available old ones up to `maxUnavailable`, and new ones that are not available.
+ */
+function scaledDown(o: InPlaceSnapshot, surplus: number): Resize {
+  const { current, old, replicas, unavailable } = o;
+  const available = [...old, current].reduce((total, one) => total + steadyOf(one), 0);
+  const idle = old.reduce((total, one) => total + replicasOf(one) - steadyOf(one), 0);
+  const fromIdle = Math.min(surplus, idle);
+  const fromAvailable = Math.min(surplus - fromIdle, rolloutRoom(available, replicas, unavailable));
+  const resize = shrunk(old, fromIdle, steadyOf);
+  const rest = old.map((one) => ({ one, size: resize.get(one.set.metadata.name) ?? replicasOf(one) }));
+  let left = fromAvailable;
+  for (const { one, size } of rest) {
+    const take = Math.min(size, left);
+    if (take > 0) resize.set(one.set.metadata.name, size - take);
+    left -= take;
+  }
+  return new Map([...resize, ...shrunk([current], surplus - fromIdle - fromAvailable + left, steadyOf)]);
+}
+
 /**
  * Deletes surplus old machines, if enough machines are available. Machines that are not available are deleted in any case.
  */
 export function surplusGone(o: InPlaceSnapshot, left: readonly SetWithMachines[]): Map<string, number> {
-  const steady = (one: SetWithMachines) => Math.min(one.machines.filter(isAvailable).length, replicasOf(one));
-  const available = [...left, o.current].reduce((total, one) => total + steady(one), 0);
-  const idle = left.reduce((total, one) => total + replicasOf(one) - steady(one), 0);
+  const available = [...left, o.current].reduce((total, one) => total + steadyOf(one), 0);
+  const idle = left.reduce((total, one) => total + replicasOf(one) - steadyOf(one), 0);
   const surplus = o.repairsFirst ? 0 : rolloutRoom(available, o.replicas, o.unavailable);
   return shrunk(left, surplus + idle, (one) => one.machines.filter((machine) => o.postponed?.has(machine)).length);
 }
