@@ -211,11 +211,11 @@ export { timesOf as interruptionTimes } from './interruption/deadlines.ts';
 export { type Interruption, interruptionOf, sentenceOf as interruptionText } from './interruption/notice.ts';
 export {
   type Action,
-  ailmentsOf,
+  describeUnhealthy,
   asksForToken,
-  BIRTH_STAGES,
-  type BirthStage,
-  birthStages,
+  CREATION_STEPS,
+  type CreationStep,
+  creationSteps,
   CALL_RETRIES,
   type CallKind,
   type CallOutcome,

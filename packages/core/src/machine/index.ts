@@ -1,10 +1,10 @@
 export { asksForToken, renderUserData } from '../bootstrap/user-data.ts';
 export { countReplacements, replacementGroup, replacementLimit } from '../disruption/replacements.ts';
-export { ailmentsOf, isHealthy } from '../settings/conditions.ts';
+export { describeUnhealthy, isHealthy } from '../settings/conditions.ts';
 export { MACHINE_DEFAULTS, type MachineDefaults, type MachineSettings, settingsOf } from '../settings/settings.ts';
 export { validationWarningsOf } from '../settings/validation-warnings.ts';
 export { healthDeadline, joinDeadline } from '../values/timestamps.ts';
-export { BIRTH_STAGES, type BirthStage, birthStages } from './creation/birth-stages.ts';
+export { CREATION_STEPS, type CreationStep, creationSteps } from './creation/creation-steps.ts';
 export type { CallKind, CallOutcome, MachineObservation } from './model/observation.ts';
 export type { Action, Plan } from './model/plan.ts';
 export { CALL_RETRIES } from './model/retry.ts';

@@ -2,7 +2,7 @@ import type { Condition } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { condition, node } from '../machine/testing.ts';
 import {
-  ailmentsOf,
+  describeUnhealthy,
   conditionsDiffer,
   isHealthy,
   mirrored,
@@ -77,10 +77,10 @@ test('copied conditions: another reason of an in-place update', () => {
 test('only the unhealthy conditions are reported', () => {
   const types = MACHINE_DEFAULTS.unhealthyConditionTypes;
   const conditions = Object.entries(base).map(([t, s]) => condition(t, s));
-  expect(ailmentsOf(conditions, types)).toBe('');
-  expect(ailmentsOf([], types)).toBe('its Node has no conditions');
+  expect(describeUnhealthy(conditions, types)).toBe('');
+  expect(describeUnhealthy([], types)).toBe('its Node has no conditions');
   const unreachable = { ...condition('Ready', 'Unknown'), reason: 'NodeStatusUnknown', message: 'Kubelet stopped.' };
-  expect(ailmentsOf([condition('DiskPressure', 'Unknown'), unreachable], types)).toBe(
+  expect(describeUnhealthy([condition('DiskPressure', 'Unknown'), unreachable], types)).toBe(
     'Ready is Unknown (NodeStatusUnknown: Kubelet stopped.)',
   );
   const pressed = [
@@ -88,7 +88,7 @@ test('only the unhealthy conditions are reported', () => {
     unreachable,
     condition('KernelDeadlock', 'True'),
   ];
-  expect(ailmentsOf([...pressed, condition('MemoryPressure', 'True')], types)).toBe(
+  expect(describeUnhealthy([...pressed, condition('MemoryPressure', 'True')], types)).toBe(
     'Ready is Unknown (NodeStatusUnknown: Kubelet stopped.), KernelDeadlock is True',
   );
 });

@@ -21,7 +21,7 @@ export const isHealthy = (conditions: Conditions, unhealthyTypes: readonly strin
  * Returns the conditions because of which {@link isHealthy} is false, as text. Empty for a healthy node.
  * @returns such as `Ready is Unknown (NodeStatusUnknown: Kubelet stopped posting node status.)`
  */
-export function ailmentsOf(
+export function describeUnhealthy(
   conditions: readonly Pick<NodeCondition, 'type' | 'status' | 'reason' | 'message'>[],
   unhealthyTypes: readonly string[],
 ): string {

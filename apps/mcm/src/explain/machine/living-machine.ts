@@ -1,4 +1,4 @@
-import type { BirthStage, DrainExplanation, ErrorKind, PendingHook } from '@mcm/core';
+import type { CreationStep, DrainExplanation, ErrorKind, PendingHook } from '@mcm/core';
 import type { QuarantinedVm } from '../../cluster/quarantine.ts';
 import type { ControllerHealth } from '../../controllers/health.ts';
 import type { MachineWait } from './machine-wait.ts';
@@ -25,7 +25,7 @@ export interface LivingMachine {
   /** The last error of the cloud. */
   readonly cause?: ({ readonly code?: string } & Partial<ErrorKind>) | undefined;
   /** The stages of a machine that has not joined yet. Absent if it has joined. */
-  readonly birth?: readonly BirthStage[] | undefined;
+  readonly birth?: readonly CreationStep[] | undefined;
   /** Hooks that have not finished. */
   readonly hooks: readonly PendingHook[];
   readonly hints: readonly string[];

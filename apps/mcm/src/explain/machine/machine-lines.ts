@@ -40,7 +40,7 @@ function livingLines(name: string, reported: LivingMachine, now: Date): string[]
     ...(reported.interruption ? ['', `${reported.interruption}.`] : []),
     '',
     waitsFor ? waitLine(reportedOnce(waitsFor, drain), now) : `It is ${phase}. No action is pending.`,
-    ...birthLines(reported.birth, now),
+    ...creationLines(reported.birth, now),
     ...(cause?.category ? [`Kind of failure: ${cause.category}, fixed by ${cause.fault}`] : []),
     ...list(
       'Hooks that have not finished:',
@@ -71,7 +71,7 @@ function hookLine(machine: string, { hook, since, until }: PendingHook, now: Dat
   return `${hook.stage} ${hook.name} of ${hook.owner}, for ${age}, ${timeout}, ${then}. To end it: kubectl annotate machine ${machine} ${key}-`;
 }
 
-const birthLines = (stages: LivingMachine['birth'], now: Date): string[] => {
+const creationLines = (stages: LivingMachine['birth'], now: Date): string[] => {
   const lines = (stages ?? []).map(
     ({ type, status, reason, since }) =>
       `  ${type.padEnd(24)} ${status.padEnd(7)} ${reason}${status === 'True' && since ? `, since ${since}` : sinceText(since, now)}`,

@@ -1,6 +1,6 @@
 import { formatDurationMs, formatTime, isForceDeletion, type Machine, type MachineClass, STEP_TEXTS } from '@mcm/api';
 import {
-  ailmentsOf,
+  describeUnhealthy,
   awaitedReadiness,
   FORCED,
   healthDeadline,
@@ -98,9 +98,9 @@ const UNHEALTHY = /Machine \S+ is unhealthy - changing MachinePhase to Unknown/;
 /** The conditions of a missing Node are outdated, so they are not printed. */
 function unhealthy(machine: Machine, text: string, defaults: MachineDefaults): string {
   const { conditions = [] } = machine.status ?? {};
-  const ailments = ailmentsOf(conditions, settingsOf(machine, defaults).unhealthyConditionTypes);
-  const known = ailments && conditions.length > 0 && !text.includes(NODE_MISSING);
-  return `it is unhealthy${known ? `: ${ailments}` : ''}`;
+  const unhealthyText = describeUnhealthy(conditions, settingsOf(machine, defaults).unhealthyConditionTypes);
+  const known = unhealthyText && conditions.length > 0 && !text.includes(NODE_MISSING);
+  return `it is unhealthy${known ? `: ${unhealthyText}` : ''}`;
 }
 
 const NODE_MISSING = 'Node object went missing';

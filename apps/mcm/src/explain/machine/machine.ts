@@ -8,10 +8,10 @@ import {
   PreserveValues,
 } from '@mcm/api';
 import {
-  ailmentsOf,
+  describeUnhealthy,
   alternativeText,
-  type BirthStage,
-  birthStages,
+  type CreationStep,
+  creationSteps,
   type DrainExplanation,
   errorKindOf,
   hooksOf,
@@ -156,7 +156,7 @@ async function explainLiving(target: MachineTarget, machine: Machine, unread: Se
   const cause = causeOf(machine);
   const interruption = interruptionOf(machine);
   // Without permission to read the Node, the progress of the machine is unknown.
-  const birth = node === null ? undefined : birthOf(machine, node);
+  const birth = node === null ? undefined : creationStepsOf(machine, node);
   return {
     phase: wait?.phase ?? machine.status?.currentStatus?.phase ?? '',
     since: since || undefined,
@@ -208,11 +208,11 @@ function alternativeOf(machine: Machine): string | undefined {
 }
 
 /** The progress of a machine that has not joined. */
-function birthOf(machine: Machine, node: Node | undefined): readonly BirthStage[] | undefined {
+function creationStepsOf(machine: Machine, node: Node | undefined): readonly CreationStep[] | undefined {
   const { metadata, status } = machine;
   const last = status?.lastOperation;
   const born = last?.type !== undefined && (last.type !== 'Create' || last.state === 'Successful');
-  return metadata.deletionTimestamp || born ? undefined : birthStages(machine, node);
+  return metadata.deletionTimestamp || born ? undefined : creationSteps(machine, node);
 }
 
 /** The kind of error that the cloud reported, and the person or component that can fix it. */
@@ -306,9 +306,9 @@ function nodeState(machine: Machine, node: Node | undefined | null, defaults: Ma
   if (node === null) return 'with unknown state (no permission to read it)';
   if (!node) return 'which does not exist';
   const { conditions = [] } = node.status ?? {};
-  const ailments = ailmentsOf(conditions, settingsOf(machine, defaults).unhealthyConditionTypes);
+  const unhealthyText = describeUnhealthy(conditions, settingsOf(machine, defaults).unhealthyConditionTypes);
   const reported = conditions.some(({ type }) => type === 'Ready');
-  const state = ailments || (reported ? 'Ready is True' : 'Ready is not reported');
+  const state = unhealthyText || (reported ? 'Ready is True' : 'Ready is not reported');
   const config = configOf(node);
   return `${state}${node.spec.unschedulable ? ', cordoned' : ''}${config ? `; ${config}` : ''}`;
 }

@@ -12,7 +12,7 @@ import { overridesBreaker } from '../../disruption/override.ts';
 import { waitsForMaking } from '../../disruption/replacements.ts';
 import { isNodeOf } from '../../node/instance.ts';
 import {
-  ailmentsOf,
+  describeUnhealthy,
   conditionsDiffer,
   isHealthy,
   mirrored,
@@ -221,15 +221,15 @@ const sick = (o: MachineObservation, base: MachineStatus | undefined, now: Date)
     base,
     now,
     `Machine ${nameOf(o)} is unhealthy - changing MachinePhase to Unknown. Node conditions: ${printConditions(base?.conditions ?? [])}`,
-    { reason: 'NodeUnhealthy', message: `The machine is unhealthy: ${ailments(o, base?.conditions)}. ${prospect(o)}` },
+    { reason: 'NodeUnhealthy', message: `The machine is unhealthy: ${unhealthyText(o, base?.conditions)}. ${prospect(o)}` },
   );
 
 /**
  * Returns the unhealthy conditions of the Node as text. Users read events, so the event omits the other conditions that the
  * description contains.
  */
-const ailments = ({ settings }: MachineObservation, conditions: Parameters<typeof ailmentsOf>[0] = []): string =>
-  ailmentsOf(conditions, settings.unhealthyConditionTypes);
+const unhealthyText = ({ settings }: MachineObservation, conditions: Parameters<typeof describeUnhealthy>[0] = []): string =>
+  describeUnhealthy(conditions, settings.unhealthyConditionTypes);
 
 /** Returns what happens next if the machine stays unhealthy. */
 const prospect = ({ settings }: MachineObservation): string =>
@@ -314,7 +314,7 @@ function neverJoined(o: MachineObservation, now: Date): HealthPlan {
 
 function missingForJoin(o: MachineObservation, now: Date): string {
   if (!o.node) return `no Node has registered for it${contradiction(o)}`;
-  const wrong = ailments(o, o.node.status?.conditions);
+  const wrong = unhealthyText(o, o.node.status?.conditions);
   if (wrong || waitsForCriticalComponents(o.node)) {
     return wrong || `its Node still has the taint ${Taints.CriticalComponentsNotReady.key}`;
   }
@@ -367,7 +367,7 @@ function lastingConditions(o: MachineObservation): string {
   if (!o.node) return missing(o);
   const { currentStatus, conditions, lastOperation } = o.machine.status ?? {};
   const failed = currentStatus?.phase === 'InPlaceUpdateFailed' ? lastOperation?.description?.replace(WAITS, '') : '';
-  return [failed, ailments(o, conditions)].filter(Boolean).join('; ');
+  return [failed, unhealthyText(o, conditions)].filter(Boolean).join('; ');
 }
 
 const WAITS = 'Waiting: other machines are getting replaced (--max-unhealthy-replacements). ';

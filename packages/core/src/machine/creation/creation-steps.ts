@@ -4,7 +4,7 @@ import { isNodeOf } from '../../node/instance.ts';
 import { readinessTaints, waitsForCriticalComponents } from '../../settings/conditions.ts';
 
 /** The stages of a machine's creation, in order. */
-export const BIRTH_STAGES = [
+export const CREATION_STEPS = [
   'InstanceCreated',
   'InstanceInitialized',
   'NodeRegistered',
@@ -14,8 +14,8 @@ export const BIRTH_STAGES = [
 ] as const;
 
 /** A stage and its state. The state is `Unknown` while an earlier stage is not complete. */
-export interface BirthStage {
-  readonly type: (typeof BIRTH_STAGES)[number];
+export interface CreationStep {
+  readonly type: (typeof CREATION_STEPS)[number];
   readonly status: 'True' | 'False' | 'Unknown';
   /** One word: an error code, or the missing object. */
   readonly reason: string;
@@ -23,18 +23,18 @@ export interface BirthStage {
   readonly since?: string;
 }
 
-type Finding = Omit<BirthStage, 'type'>;
+type Finding = Omit<CreationStep, 'type'>;
 
-const since = (time: string | null | undefined): Pick<BirthStage, 'since'> => (time ? { since: time } : {});
+const since = (time: string | null | undefined): Pick<CreationStep, 'since'> => (time ? { since: time } : {});
 
 /**
  * Returns the stages of a creation as they are now. They show whether the VM cannot be created, cannot be initialized, or
  * does not join (incident 26). They are computed on request and never stored, so they are always up to date.
  */
-export function birthStages(machine: Machine, node: Node | undefined): readonly BirthStage[] {
+export function creationSteps(machine: Machine, node: Node | undefined): readonly CreationStep[] {
   const found = [created, initialized, registered, ready, components, readiness].map((look) => look(machine, node));
   const open = found.findIndex(({ status }) => status !== 'True');
-  return BIRTH_STAGES.map((type, index) => {
+  return CREATION_STEPS.map((type, index) => {
     const stage = found[index];
     const begun = stage && (open === -1 || index <= open);
     return begun ? { type, ...stage } : { type, status: 'Unknown', reason: 'NotBegun' };

@@ -1,7 +1,7 @@
 import { type MachineStatus, Taints } from '@mcm/api';
 import { expect, test } from 'vitest';
 import { at, hc, machine, node } from '../testing.ts';
-import { birthStages } from './birth-stages.ts';
+import { creationSteps } from './creation-steps.ts';
 
 const PROVIDER = { providerID: 'fake:///one' };
 const in_ = (phase: 'Pending' | 'CrashLoopBackOff' | 'Failed', errorCode?: string): MachineStatus => ({
@@ -63,8 +63,8 @@ test.each([
     'ReadinessTaintsRemoved False readiness.k8s.io/network',
   ],
   ['all there', machine({ spec: PROVIDER, status: in_('Pending') }), node(), undefined],
-])('incident 26: a birth with %s', (_what, born, its, open) => {
-  const stages = birthStages(born, its);
+])('incident 26: a creation with %s', (_what, born, its, open) => {
+  const stages = creationSteps(born, its);
   const at_ = stages.findIndex(({ status }) => status === 'False');
   const stage = stages[at_];
   expect(stage && `${stage.type} ${stage.status} ${stage.reason}`).toBe(open);
@@ -74,7 +74,7 @@ test.each([
 });
 
 test('the start of an open stage is reported', () => {
-  const [created] = birthStages(machine({ status: in_('CrashLoopBackOff', 'ResourceExhausted') }), undefined);
+  const [created] = creationSteps(machine({ status: in_('CrashLoopBackOff', 'ResourceExhausted') }), undefined);
   expect(created?.since).toBe(at(-2));
-  expect(birthStages(machine({ spec: PROVIDER, status: in_('Pending') }), undefined)[2]?.since).toBe(at(-5));
+  expect(creationSteps(machine({ spec: PROVIDER, status: in_('Pending') }), undefined)[2]?.since).toBe(at(-5));
 });
