@@ -216,7 +216,7 @@ class Wire {
 }
 
 /** A manager that stops once, at its n-th write from now on. Then a new one starts. */
-class Mortal {
+class CrashingManager {
   readonly #world: World;
   readonly #wire: Wire;
   died = false;
@@ -245,16 +245,16 @@ class Mortal {
 async function dyingAt(
   death: { readonly write: number; readonly done: boolean },
   replicas: number,
-  acts: (world: World, first: readonly string[], mortal: Mortal) => Promise<void>,
+  acts: (world: World, first: readonly string[], manager: CrashingManager) => Promise<void>,
 ) {
   const wire = new Wire();
   const { world, budget, first } = await fleet(replicas, { fault: wire.fault });
   await using _ = world;
-  const mortal = new Mortal(world, wire, death);
-  await acts(world, first, mortal);
-  await mortal.settle();
-  await mortal.settle();
-  return { first, budget, left: await names(world), died: mortal.died };
+  const manager = new CrashingManager(world, wire, death);
+  await acts(world, first, manager);
+  await manager.settle();
+  await manager.settle();
+  return { first, budget, left: await names(world), died: manager.died };
 }
 
 /** A plain run stops the manager at each third write. */
@@ -267,9 +267,9 @@ describe('the manager dies at any of its writes', () => {
     test.each([true, false])('two scale-ins in a row, the write was executed: %s', async (done) => {
       let write = 1;
       for (let died = true; died; write += STEP) {
-        const seen = await dyingAt({ write, done }, 4, async (world, all, mortal) => {
+        const seen = await dyingAt({ write, done }, 4, async (world, all, manager) => {
           await scalerOf(world, form).scaleDown(all.slice(3));
-          await mortal.settle();
+          await manager.settle();
           await scalerOf(world, form).scaleDown(all.slice(2, 3));
         });
         const { first, budget, left } = seen;

@@ -2,7 +2,7 @@ import { crds, type Machine, machines } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
 import { expect, test } from 'vitest';
 import { ORPHAN_DEFAULTS } from '../safety/orphans/orphan-options.ts';
-import { liveAndDie } from './testing/mortal.ts';
+import { runWithCrashes } from './testing/crash-runs.ts';
 import { NAMESPACE, type Rig } from './testing/rig.ts';
 import { type StartOptions, startRig } from './testing/start.ts';
 
@@ -152,9 +152,9 @@ test('a VM that is kept for analysis is not adopted by a machine with its name',
 });
 
 test('killed at every write and cloud call of an adoption: one VM, and no other is created', async () => {
-  const live = (deaths: readonly number[]) =>
-    liveAndDie(
-      deaths,
+  const live = (crashes: readonly number[]) =>
+    runWithCrashes(
+      crashes,
       {
         open: (clock) => startControlPlane({ clock, crds, controllers: false }),
         seed: 1,
@@ -171,5 +171,5 @@ test('killed at every write and cloud call of an adoption: one VM, and no other 
     );
   const { points } = await live([]);
   expect(points).toBeGreaterThan(8);
-  for (let at = 0; at < points; at++) expect((await live([at])).deaths).toBe(1);
+  for (let at = 0; at < points; at++) expect((await live([at])).crashes).toBe(1);
 }, 300_000);

@@ -3,46 +3,46 @@ import { startControlPlane } from '@mcm/control-plane';
 import { nodes, pods } from '@mcm/kube';
 import { thoroughly } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
-import { type Fates, liveAndDie, type MortalOptions, type Story } from './testing/mortal.ts';
+import { type CrashResult, runWithCrashes, type CrashOptions, type CrashTest } from './testing/crash-runs.ts';
 import { NAMESPACE } from './testing/rig.ts';
 
 /** Machines that are preserved or updated in place while the process stops at every write. */
 
-const open: MortalOptions['open'] = (clock) => startControlPlane({ clock, crds, controllers: false });
+const open: CrashOptions['open'] = (clock) => startControlPlane({ clock, crds, controllers: false });
 
 const SICK = [{ type: 'Ready', status: 'False', reason: 'KubeletDown', lastTransitionTime: '2026-01-01T00:00:00Z' }];
 const READY = [{ type: 'Ready', status: 'True', reason: 'KubeletReady', lastTransitionTime: '2026-01-01T00:00:00Z' }];
 const SCALE_DOWN = 'cluster-autoscaler.kubernetes.io/scale-down-disabled';
 
-const nodeOf = async ({ rig }: Story) => (await rig.nodes())[0];
-const conditionOf = async (stage: Story, type: string) =>
+const nodeOf = async ({ rig }: CrashTest) => (await rig.nodes())[0];
+const conditionOf = async (stage: CrashTest, type: string) =>
   (await nodeOf(stage))?.status?.conditions?.find((condition) => condition.type === type);
 
-async function mark(stage: Story, metadata: object): Promise<void> {
+async function mark(stage: CrashTest, metadata: object): Promise<void> {
   await stage.rig.admin.resource(nodes).patch('m', { type: 'merge', body: { metadata } });
 }
 
-async function report(stage: Story, ready: readonly object[]): Promise<void> {
+async function report(stage: CrashTest, ready: readonly object[]): Promise<void> {
   const others = ((await nodeOf(stage))?.status?.conditions ?? []).filter(({ type }) => type !== 'Ready');
   await stage.rig.conditions('m', [...others, ...ready]);
 }
 
 /** Ends the pods that are being deleted, like a kubelet. */
-async function endPods({ rig }: Story): Promise<void> {
+async function endPods({ rig }: CrashTest): Promise<void> {
   const resource = rig.admin.resource(pods, NAMESPACE);
   for (const { metadata } of (await resource.list()).items) {
     if (metadata.deletionTimestamp) await resource.delete(metadata.name, { gracePeriodSeconds: 0 });
   }
 }
 
-async function born(stage: Story): Promise<void> {
+async function born(stage: CrashTest): Promise<void> {
   const { rig, settled } = stage;
   await rig.createMachine('m', { machinePreserveTimeout: '24h' });
   await settled(async () => (await rig.phase('m')) === 'Running');
   await rig.createPod('a', 'm');
 }
 
-async function preserved(stage: Story): Promise<void> {
+async function preserved(stage: CrashTest): Promise<void> {
   const { rig, settled } = stage;
   await born(stage);
   await mark(stage, { annotations: { [Annotations.Preserve]: 'when-failed' } });
@@ -63,7 +63,7 @@ async function preserved(stage: Story): Promise<void> {
   expect(rig.cloud.made).toHaveLength(1);
 }
 
-async function updatedInPlace(stage: Story): Promise<void> {
+async function updatedInPlace(stage: CrashTest): Promise<void> {
   const { rig, settled } = stage;
   await born(stage);
   const reason = async () => (await conditionOf(stage, NodeConditions.InPlaceUpdate))?.reason;
@@ -83,8 +83,8 @@ async function updatedInPlace(stage: Story): Promise<void> {
   expect(rig.cloud.made).toHaveLength(1);
 }
 
-const play = (deaths: readonly number[], story: (stage: Story) => Promise<void>): Promise<Fates> =>
-  liveAndDie(deaths, { open }, story);
+const play = (crashes: readonly number[], story: (stage: CrashTest) => Promise<void>): Promise<CrashResult> =>
+  runWithCrashes(crashes, { open }, story);
 
 test.each([
   ['preserved when it failed, and recovered', preserved],
@@ -95,10 +95,10 @@ test.each([
     const { points } = await play([], story);
     expect(points).toBeGreaterThan(15);
     for (let at = 0; at < points; at += thoroughly(1, 8)) {
-      const { deaths } = await play([at], story).catch((error: unknown) => {
+      const { crashes } = await play([at], story).catch((error: unknown) => {
         throw new Error(`killed at ${at} of ${points}: ${String(error)}`, { cause: error });
       });
-      expect(deaths).toBe(1);
+      expect(crashes).toBe(1);
     }
   },
   300_000,

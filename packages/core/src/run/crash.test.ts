@@ -3,14 +3,14 @@ import { startControlPlane } from '@mcm/control-plane';
 import { type Random, seededRandom } from '@mcm/kube';
 import { thoroughly } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
-import { type Fates, liveAndDie, type MortalOptions } from './testing/mortal.ts';
+import { type CrashResult, runWithCrashes, type CrashOptions } from './testing/crash-runs.ts';
 
-const open: MortalOptions['open'] = (clock) => startControlPlane({ clock, crds, controllers: false });
+const open: CrashOptions['open'] = (clock) => startControlPlane({ clock, crds, controllers: false });
 
-/** Creates and deletes two machines. The process stops at each point in `deaths`. */
-function live(deaths: readonly (number | undefined)[], seed: number, initializes: boolean): Promise<Fates> {
+/** Creates and deletes two machines. The process stops at each point in `crashes`. */
+function live(crashes: readonly (number | undefined)[], seed: number, initializes: boolean): Promise<CrashResult> {
   const joinAfterMs = pick(seededRandom(seed), [0, 100, 3_000]);
-  return liveAndDie(deaths, { open, seed, joinAfterMs, cloud: { initializes } }, async ({ rig, settled }) => {
+  return runWithCrashes(crashes, { open, seed, joinAfterMs, cloud: { initializes } }, async ({ rig, settled }) => {
     await rig.createMachine('a');
     await rig.createMachine('b');
     await settled(async () => (await rig.machines()).every((m) => m.status?.currentStatus?.phase === 'Running'));
@@ -33,7 +33,7 @@ test.each([false, true])(
   async (initializes) => {
     const { points } = await live([], 1, initializes);
     expect(points).toBeGreaterThan(40);
-    for (let at = 0; at < points; at += thoroughly(1, 9)) expect((await live([at], 1, initializes)).deaths).toBe(1);
+    for (let at = 0; at < points; at += thoroughly(1, 9)) expect((await live([at], 1, initializes)).crashes).toBe(1);
   },
   300_000,
 );
@@ -41,9 +41,9 @@ test.each([false, true])(
 test('killed twice at random points, over several seeds', async () => {
   for (let seed = 1; seed <= thoroughly(40, 4); seed++) {
     const random = seededRandom(seed);
-    const deaths = [Math.floor(random.next() * 40), Math.floor(random.next() * 40)];
-    await live(deaths, seed, random.next() < 0.5).catch((error: unknown) => {
-      throw new Error(`seed ${seed}, deaths at ${deaths}: ${String(error)}`, { cause: error });
+    const crashes = [Math.floor(random.next() * 40), Math.floor(random.next() * 40)];
+    await live(crashes, seed, random.next() < 0.5).catch((error: unknown) => {
+      throw new Error(`seed ${seed}, crashes at ${crashes}: ${String(error)}`, { cause: error });
     });
   }
 }, 300_000);

@@ -14,7 +14,7 @@ import { expect, test } from 'vitest';
 import type { InterruptionNotice } from '../driver/contract/driver.ts';
 import { readEvidence } from '../evidence/read.ts';
 import type { NoticeOutcome } from '../interruption/watcher.ts';
-import { liveAndDie } from './testing/mortal.ts';
+import { runWithCrashes } from './testing/crash-runs.ts';
 import { NAMESPACE, type Rig, type RigOptions } from './testing/rig.ts';
 import { createRig } from './testing/start.ts';
 
@@ -146,10 +146,10 @@ test('a notice on the Node is recorded on the Machine, which is then deleted', a
 
 const open = (clock: VirtualClock) => startControlPlane({ clock, crds, controllers: false });
 
-/** Creates and interrupts a machine. The process stops at each point in `deaths`. */
-const interrupted = (deaths: readonly (number | undefined)[], seed: number) =>
-  liveAndDie(
-    deaths,
+/** Creates and interrupts a machine. The process stops at each point in `crashes`. */
+const interrupted = (crashes: readonly (number | undefined)[], seed: number) =>
+  runWithCrashes(
+    crashes,
     {
       open,
       seed,
@@ -175,7 +175,7 @@ const interrupted = (deaths: readonly (number | undefined)[], seed: number) =>
 test('killed at every write and cloud call: no notice is lost, and no VM is left over', async () => {
   const { points } = await interrupted([], 1);
   expect(points).toBeGreaterThan(15);
-  for (let at = 0; at < points; at += thoroughly(1, 5)) expect((await interrupted([at], 1)).deaths).toBe(1);
+  for (let at = 0; at < points; at += thoroughly(1, 5)) expect((await interrupted([at], 1)).crashes).toBe(1);
 }, 300_000);
 
 test('killed twice at random points, over several seeds', async () => {
