@@ -17,7 +17,7 @@ const MINUTE = 60_000;
 type Defect = (client: KubeClient) => Promise<void>;
 
 /** Marks every machine of a phase as Failed and deletes it immediately. */
-const givesUp =
+const failsTooEarly =
   (phase: 'Unknown' | 'Pending'): Defect =>
   async (client) => {
     const resource = client.resource<Machine>(machines, NAMESPACE);
@@ -86,14 +86,14 @@ function silence(world: World, ...names: readonly string[]): void {
 const roll = (world: World) => world.change({ template: { spec: { class: { name: 'green' } } } });
 
 test('more replacements of failed machines than the limit are reported', async () => {
-  const [healthy, broken] = await verified({}, givesUp('Unknown'), async (world) => {
+  const [healthy, broken] = await verified({}, failsTooEarly('Unknown'), async (world) => {
     silence(world, ...(await settled(world, 4)).slice(0, 2));
   });
   expect([healthy, broken[0]]).toEqual([[], expect.stringMatching(/ and .* were being replaced at the same time$/)]);
 });
 
 test('machines that never joined count towards the budget', async () => {
-  const [healthy, broken] = await verified({ kubelets: { join: 'never' } }, givesUp('Pending'), async (world) => {
+  const [healthy, broken] = await verified({ kubelets: { join: 'never' } }, failsTooEarly('Pending'), async (world) => {
     await world.createDeployment(3);
     await world.clock.advance(2_000);
   });
@@ -102,7 +102,7 @@ test('machines that never joined count towards the budget', async () => {
 
 test('a machine that is deleted in addition to those of a rollout is reported', async () => {
   const options = { maxSurge: 0, maxUnavailable: 1, kubelets: { joinDelay: 2 * MINUTE } };
-  const [healthy, broken] = await verified(options, givesUp('Unknown'), async (world) => {
+  const [healthy, broken] = await verified(options, failsTooEarly('Unknown'), async (world) => {
     await settled(world, 3);
     await roll(world);
     await world.until(async () => (await world.machines()).some(({ spec }) => spec.class.name === 'green'));
@@ -123,7 +123,7 @@ test.each(['Auto', 'Manual'] as const)(
   'a machine that is deleted during the in-place update of another is reported: %s',
   async (inPlace) => {
     const options = { inPlace, maxSurge: 0, maxUnavailable: 1, kubelets: { updateDelay: 5 * MINUTE } };
-    const [healthy, broken] = await verified(options, givesUp('Unknown'), async (world) => {
+    const [healthy, broken] = await verified(options, failsTooEarly('Unknown'), async (world) => {
       const [first = ''] = await settled(world, 3);
       await roll(world);
       if (inPlace === 'Manual') {

@@ -6,7 +6,7 @@ const MARK: Readonly<Record<Outcome['state'], string>> = { passed: 'PASS', faile
 export function outcomeText({ scenario, state, why }: Outcome): string {
   const head = `${MARK[state]}  ${scenario.name}\n`;
   if (state === 'passed') return head;
-  const users = state === 'failed' ? `      Impact on users: ${scenario.suffers}.\n` : '';
+  const users = state === 'failed' ? `      Impact on users: ${scenario.impact}.\n` : '';
   return `${head}      ${why ?? ''}\n${users}`;
 }
 
@@ -33,7 +33,7 @@ export function junitXml({ target, outcomes, failed }: Report): string {
     if (state === 'passed') return `${open}/>`;
     const inner =
       state === 'failed'
-        ? `<failure message="${escaped(why)}">Impact on users: ${escaped(scenario.suffers)}.</failure>`
+        ? `<failure message="${escaped(why)}">Impact on users: ${escaped(scenario.impact)}.</failure>`
         : `<skipped message="${escaped(why)}"/>`;
     return `${open}>${inner}</testcase>`;
   });

@@ -354,7 +354,7 @@ test.each(BAD)('%s: %s, and the kit detects it', async (only, _, make) => {
   expect(bad.failed).toBeGreaterThan(0);
   const [failed] = bad.outcomes.filter(({ state }) => state === 'failed');
   if (!failed) throw new Error('nothing failed');
-  expect(outcomeText(failed)).toContain(`Impact on users: ${failed.scenario.suffers}.`);
+  expect(outcomeText(failed)).toContain(`Impact on users: ${failed.scenario.impact}.`);
   expect(junitXml(bad)).toContain(`failures="${bad.failed}"`);
 });
 

@@ -1,11 +1,11 @@
 import { type Clock, errorText, realClock, seededRandom, type Transport, undiciTransport } from '@mcm/kube';
 import { adoption } from './scenarios/adoption.ts';
 import { alternatives } from './scenarios/alternatives.ts';
+import { callBehavior } from './scenarios/call-behavior.ts';
 import { creation } from './scenarios/creation.ts';
 import { deletion } from './scenarios/deletion.ts';
 import { interruptions } from './scenarios/interruptions.ts';
 import { lookup } from './scenarios/lookup.ts';
-import { manners } from './scenarios/manners.ts';
 import { power } from './scenarios/power.ts';
 import { refusals } from './scenarios/refusals.ts';
 import { Failure, Skip } from './stage/outcome.ts';
@@ -23,7 +23,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ...deletion,
   ...power,
   ...interruptions,
-  ...manners,
+  ...callBehavior,
 ];
 
 /** The scenario with this name. If there is none, all scenarios whose name contains the text. */

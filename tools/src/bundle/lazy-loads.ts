@@ -35,7 +35,7 @@ export const importParts = (source: string): string =>
   });
 
 /** The modules with parts of a large package. Its main module would include all models, which are 5 MB. */
-const SIDE_DOORS: Readonly<Record<string, string>> = {
+const PART_MODULES: Readonly<Record<string, string>> = {
   'KubeConfig:@kubernetes/client-node': '@kubernetes/client-node/dist/config.js',
 };
 
@@ -47,7 +47,7 @@ function exportsOf(names: readonly string[], from: string): string {
     const fileOf = (name: string): string => `${EC2}/dist-es/${name.endsWith('Command') ? 'commands/' : ''}${name}.js`;
     return names.map((name) => `export { ${name} } from '${fileOf(name)}';`).join('\n');
   }
-  return `export { ${names.join(', ')} } from '${SIDE_DOORS[`${names.join(',')}:${from}`] ?? from}';`;
+  return `export { ${names.join(', ')} } from '${PART_MODULES[`${names.join(',')}:${from}`] ?? from}';`;
 }
 
 /** The generated client of the Kubernetes API. A kubeconfig needs only its connection, but no models. */

@@ -9,7 +9,7 @@ const named = async (stage: Stage, name: string): Promise<readonly string[]> =>
 export const adoption: readonly Scenario[] = [
   {
     name: 'adoption of a VM that was not recorded',
-    suffers: 'after a take-over, a machine has two VMs, and the VM in use is deleted as an orphan',
+    impact: 'after a take-over, a machine has two VMs, and the VM in use is deleted as an orphan',
     run: async (stage) => {
       const first = stage.machine('adopted');
       const made = await stage.must('creation', stage.create(stage.process(), first));
@@ -33,7 +33,7 @@ export const adoption: readonly Scenario[] = [
   },
   {
     name: 'no adoption of a terminated VM',
-    suffers: 'a machine waits for a deleted VM until its creation timeout',
+    impact: 'a machine waits for a deleted VM until its creation timeout',
     run: async (stage) => {
       const process = stage.process();
       const first = stage.machine('ended');
@@ -54,7 +54,7 @@ export const adoption: readonly Scenario[] = [
   },
   {
     name: "no adoption of another control cluster's VM",
-    suffers: 'two control clusters share a VM, and one deletes it while the other uses it',
+    impact: 'two control clusters share a VM, and one deletes it while the other uses it',
     run: async (stage) => {
       const theirs = stage.process({ owner: 'theirs' });
       const first = stage.machine('foreign');

@@ -57,7 +57,7 @@ async function alternative(stage: Stage): Promise<void> {
 export const alternatives: readonly Scenario[] = [
   {
     name: 'alternatives',
-    suffers: 'a VM with another machine type or zone is lost, or a machine gets two VMs',
+    impact: 'a VM with another machine type or zone is lost, or a machine gets two VMs',
     run: alternative,
   },
 ];

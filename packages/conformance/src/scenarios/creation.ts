@@ -48,7 +48,7 @@ function carries(body: string, bytes: Buffer): boolean {
 export const creation: readonly Scenario[] = [
   {
     name: 'creation',
-    suffers: 'machines never become nodes, or their VMs are deleted as orphans',
+    impact: 'machines never become nodes, or their VMs are deleted as orphans',
     run: async (stage) => {
       const process = stage.process();
       const machine = stage.machine();
@@ -64,7 +64,7 @@ export const creation: readonly Scenario[] = [
   },
   {
     name: 'user data may be any bytes',
-    suffers: 'compressed user data creates no VM, or a VM that does not boot',
+    impact: 'compressed user data creates no VM, or a VM that does not boot',
     run: async (stage) => {
       await requestsOfCreation(stage);
       const process = stage.process({ secret: { ...stage.target.secret, userData: NO_TEXT } });
@@ -77,7 +77,7 @@ export const creation: readonly Scenario[] = [
   },
   {
     name: 'repeated creation finds the same VM',
-    suffers: 'a restart during a creation creates a second VM, which costs money unnoticed',
+    impact: 'a restart during a creation creates a second VM, which costs money unnoticed',
     run: async (stage) => {
       const machine = stage.machine();
       const first = await stage.must('creation', stage.create(stage.process(), machine));
@@ -92,7 +92,7 @@ export const creation: readonly Scenario[] = [
   },
   {
     name: 'a crash between any two requests of a creation',
-    suffers: 'after a crash, a second VM is created, or the machine never gets a VM',
+    impact: 'after a crash, a second VM is created, or the machine never gets a VM',
     run: async (stage) => {
       const requests = await requestsOfCreation(stage);
       for (let at = 0; at <= requests.length; at++) {
@@ -119,7 +119,7 @@ export const creation: readonly Scenario[] = [
   },
   {
     name: 'lost answers of a creation',
-    suffers: 'a broken connection during a creation creates a second VM',
+    impact: 'a broken connection during a creation creates a second VM',
     run: async (stage) => {
       const requests = await requestsOfCreation(stage);
       for (let at = 0; at < requests.length; at++) {
@@ -132,7 +132,7 @@ export const creation: readonly Scenario[] = [
   },
   {
     name: 'many machines at once',
-    suffers: 'machines share a VM, or some never get a VM',
+    impact: 'machines share a VM, or some never get a VM',
     run: async (stage) => {
       const process = stage.process();
       const machines = Array.from({ length: stage.target.machines ?? 12 }, (_, i) => stage.machine(`many-${i}`));

@@ -20,7 +20,7 @@ async function isGone(stage: Stage, what: string, call: Promise<unknown>): Promi
 export const deletion: readonly Scenario[] = [
   {
     name: 'deletion',
-    suffers: 'VMs run and cost money after the deletion of their machines',
+    impact: 'VMs run and cost money after the deletion of their machines',
     run: async (stage) => {
       const before = new Set(await stage.inventory());
       for (const known of [true, false]) {
@@ -40,7 +40,7 @@ export const deletion: readonly Scenario[] = [
   },
   {
     name: 'deletion of a deleted VM',
-    suffers: 'a machine whose VM no longer exists cannot be deleted, and blocks its set',
+    impact: 'a machine whose VM no longer exists cannot be deleted, and blocks its set',
     run: async (stage) => {
       const process = stage.process();
       await isGone(stage, 'deletion of a machine that never had a VM', process.invoker.delete(stage.machine()));
@@ -58,7 +58,7 @@ export const deletion: readonly Scenario[] = [
   },
   {
     name: 'deletion of an orphan',
-    suffers: 'the orphan search finds a VM repeatedly but never deletes it, and the VM costs money',
+    impact: 'the orphan search finds a VM repeatedly but never deletes it, and the VM costs money',
     run: async (stage) => {
       const before = new Set(await stage.inventory());
       const machine = stage.machine('orphan');
@@ -74,7 +74,7 @@ export const deletion: readonly Scenario[] = [
   },
   {
     name: 'lost answers of a deletion',
-    suffers: 'a broken connection leaves a VM behind, or a machine that can never be deleted',
+    impact: 'a broken connection leaves a VM behind, or a machine that can never be deleted',
     run: async (stage) => {
       await requestsOfCreation(stage); // Skips the scenario if the kit sees no request of the driver.
       for (let at = 0; at < 3; at++) {

@@ -37,7 +37,7 @@ async function heard(
 export const interruptions: readonly Scenario[] = [
   {
     name: 'interruption',
-    suffers: 'pods on a VM that the cloud ends are killed without an eviction',
+    impact: 'pods on a VM that the cloud ends are killed without an eviction',
     run: async (stage) => {
       const process = stage.process();
       const interrupt = switchOf(stage, process);
@@ -69,7 +69,7 @@ export const interruptions: readonly Scenario[] = [
   },
   {
     name: 'interruption: wait',
-    suffers: 'the controller calls the cloud without a pause, or does not end',
+    impact: 'the controller calls the cloud without a pause, or does not end',
     run: async (stage) => {
       const process = stage.process();
       switchOf(stage, process);

@@ -20,7 +20,7 @@ const NO_ANSWERS: readonly (readonly [string, Fate])[] = [
 export const lookup: readonly Scenario[] = [
   {
     name: 'initialize',
-    suffers: 'settings of a VM after its launch are missing, or are applied twice',
+    impact: 'settings of a VM after its launch are missing, or are applied twice',
     run: async (stage) => {
       const process = stage.process();
       if (!process.invoker.can.initialize) throw new Skip('the driver has no initialize');
@@ -38,7 +38,7 @@ export const lookup: readonly Scenario[] = [
   },
   {
     name: 'status',
-    suffers: 'a machine gets a second VM, or a machine without a VM waits forever',
+    impact: 'a machine gets a second VM, or a machine without a VM waits forever',
     run: async (stage) => {
       const process = stage.process();
       if (!process.invoker.can.status) throw new Skip('the driver has no status');
@@ -65,7 +65,7 @@ export const lookup: readonly Scenario[] = [
   },
   {
     name: 'a missing answer is not NotFound',
-    suffers: 'while the cloud is unreachable, running machines are deleted or replaced',
+    impact: 'while the cloud is unreachable, running machines are deleted or replaced',
     run: async (stage) => {
       const process = stage.process();
       if (!process.invoker.can.status) throw new Skip('the driver has no status');
@@ -86,7 +86,7 @@ export const lookup: readonly Scenario[] = [
   },
   {
     name: 'listing over all pages',
-    suffers: 'orphaned VMs after the first page are never found',
+    impact: 'orphaned VMs after the first page are never found',
     run: async (stage) => {
       const process = stage.process();
       const machines = Array.from({ length: stage.target.listed ?? 12 }, (_, i) => stage.machine(`page-${i}`));
@@ -107,7 +107,7 @@ export const lookup: readonly Scenario[] = [
   },
   {
     name: 'the listing excludes VMs of other clusters',
-    suffers: 'machines of another cluster are deleted as orphans',
+    impact: 'machines of another cluster are deleted as orphans',
     run: async (stage) => {
       const { otherCluster } = stage.target;
       if (!otherCluster) throw new Skip('the configuration contains no provider spec otherCluster');
@@ -123,7 +123,7 @@ export const lookup: readonly Scenario[] = [
   },
   {
     name: 'volumes',
-    suffers: 'a drain does not wait for the detachment of volumes, or waits for volumes that do not exist',
+    impact: 'a drain does not wait for the detachment of volumes, or waits for volumes that do not exist',
     run: async (stage) => {
       const { volumes } = stage.target;
       if (!volumes)

@@ -74,17 +74,17 @@ async function refusedStart(stage: Stage): Promise<void> {
 export const power: readonly Scenario[] = [
   {
     name: 'stop and start',
-    suffers: 'a warm machine runs and costs money, or never starts',
+    impact: 'a warm machine runs and costs money, or never starts',
     run: stopAndStart,
   },
   {
     name: 'stop: deletion',
-    suffers: 'a stopped VM is left over, or its machine waits forever',
+    impact: 'a stopped VM is left over, or its machine waits forever',
     run: deleteStopped,
   },
   {
     name: 'start: capacity',
-    suffers: 'a scale-up waits for a warm machine instead of creating a new one',
+    impact: 'a scale-up waits for a warm machine instead of creating a new one',
     run: refusedStart,
   },
 ];

@@ -101,12 +101,12 @@ async function halfWay(
 export const refusals: readonly Scenario[] = [
   {
     name: 'throttling without Retry-After',
-    suffers: 'with a busy account, machines are minutes late or get two VMs',
+    impact: 'with a busy account, machines are minutes late or get two VMs',
     run: (stage) => throttled(stage, stage.target.dialect.throttled, 0),
   },
   {
     name: 'throttling with Retry-After',
-    suffers: 'requests continue despite the throttling, so the cloud throttles the whole account for longer',
+    impact: 'requests continue despite the throttling, so the cloud throttles the whole account for longer',
     run: (stage) => {
       const { throttled: answer } = stage.target.dialect;
       const { retryAfterS } = stage.pace;
@@ -116,12 +116,12 @@ export const refusals: readonly Scenario[] = [
   },
   {
     name: 'exhausted capacity',
-    suffers: 'the autoscaler does not try another zone, and every machine requests a VM in the zone without capacity',
+    impact: 'the autoscaler does not try another zone, and every machine requests a VM in the zone without capacity',
     run: (stage) => exhausted(stage, stage.target.dialect.exhausted),
   },
   {
     name: 'exhausted quota',
-    suffers: 'the autoscaler does not try another group, and the quota looks like a problem of the class',
+    impact: 'the autoscaler does not try another group, and the quota looks like a problem of the class',
     run: (stage) => {
       const { quota } = stage.target.dialect;
       if (!quota) throw new Skip('the configuration contains no dialect.quota');
@@ -130,7 +130,7 @@ export const refusals: readonly Scenario[] = [
   },
   {
     name: 'the deletion removes all resources of a partly failed creation',
-    suffers: 'disks and network interfaces without a VM remain and cost money',
+    impact: 'disks and network interfaces without a VM remain and cost money',
     run: (stage) =>
       halfWay(stage, async (process, machine) => {
         await stage.retry('deletion', () => stage.delete(process, machine));
@@ -138,7 +138,7 @@ export const refusals: readonly Scenario[] = [
   },
   {
     name: 'the listing contains the remaining resources of a partly failed creation',
-    suffers: 'after the deletion of its Machine, no controller finds the remaining resources, and they cost money',
+    impact: 'after the deletion of its Machine, no controller finds the remaining resources, and they cost money',
     run: (stage) =>
       halfWay(stage, async (process, { metadata: { name } }, left, when) => {
         if (left.length === 0) return;

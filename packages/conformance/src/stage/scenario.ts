@@ -4,7 +4,7 @@ import type { Stage } from './stage.ts';
 export interface Scenario {
   readonly name: string;
   /** The impact on users if a driver fails the scenario, one sentence. */
-  readonly suffers: string;
+  readonly impact: string;
   /** Runs the test. @throws Failure, or Skip */
   run(stage: Stage): Promise<void>;
 }

@@ -3,7 +3,7 @@ import { startControlPlane } from '@mcm/control-plane';
 import { nodes, pods } from '@mcm/kube';
 import { thoroughly } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
-import { type CrashResult, runWithCrashes, type CrashOptions, type CrashTest } from './testing/crash-runs.ts';
+import { type CrashOptions, type CrashResult, type CrashTest, runWithCrashes } from './testing/crash-runs.ts';
 import { NAMESPACE } from './testing/rig.ts';
 
 /** Machines that are preserved or updated in place while the process stops at every write. */

@@ -3,7 +3,7 @@ import { startControlPlane } from '@mcm/control-plane';
 import { type Random, seededRandom } from '@mcm/kube';
 import { thoroughly } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
-import { type CrashResult, runWithCrashes, type CrashOptions } from './testing/crash-runs.ts';
+import { type CrashOptions, type CrashResult, runWithCrashes } from './testing/crash-runs.ts';
 
 const open: CrashOptions['open'] = (clock) => startControlPlane({ clock, crds, controllers: false });
 

@@ -2,8 +2,8 @@ import type { Condition } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { condition, node } from '../machine/testing.ts';
 import {
-  describeUnhealthy,
   conditionsDiffer,
+  describeUnhealthy,
   isHealthy,
   mirrored,
   readinessTaints,

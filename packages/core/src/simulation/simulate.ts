@@ -24,7 +24,7 @@ import { isComplete } from '../rollout/arrival.ts';
 import { newMachine } from '../set/replicas/new-machine.ts';
 import { roomOfSet } from '../set/replicas/repair-group.ts';
 import { planReplicas } from '../set/replicas/replicas.ts';
-import { withOwnNodes } from './rivals.ts';
+import { withOwnNodes } from './own-nodes.ts';
 import { type SimulatedDurations, SimulatedWorld } from './world.ts';
 
 /** A deployment with the requested change, and the current state of its objects. */

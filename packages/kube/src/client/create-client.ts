@@ -7,7 +7,7 @@ import type { Transport } from '../contract/transport.ts';
 import { Exchange, type RequestSample } from './exchange.ts';
 import { createRateLimiter, type RateLimit } from './rate-limit.ts';
 import { parseJson } from './refusal.ts';
-import { HttpResourceClient, manners } from './resource-client.ts';
+import { callOptions, HttpResourceClient } from './resource-client.ts';
 
 /** The options of a client. */
 export interface ClientOptions {
@@ -63,7 +63,7 @@ export function createClient(options: ClientOptions): KubeClient {
         path,
         body: request?.body === undefined ? undefined : JSON.stringify(request.body),
         contentType: request?.contentType,
-        ...manners(request),
+        ...callOptions(request),
       };
       return parseJson(await exchange.text(call), call) as R;
     },

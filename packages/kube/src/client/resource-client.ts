@@ -34,7 +34,7 @@ const selectors = (options: ListOptions | WatchOptions | undefined) => ({
 });
 
 /** Returns the properties of a call that the options of a request set. */
-export const manners = (options: RequestOptions | undefined): Pick<Call, 'signal' | 'patient' | 'beforeSend'> => ({
+export const callOptions = (options: RequestOptions | undefined): Pick<Call, 'signal' | 'patient' | 'beforeSend'> => ({
   signal: options?.signal,
   beforeSend: options?.beforeSend,
   patient: options?.onRetryAfter === 'throw' ? false : undefined,
@@ -76,7 +76,7 @@ export class HttpResourceClient<T extends KubeObject> implements ResourceClient<
   }
 
   async get(name: string, options?: RequestOptions): Promise<T> {
-    return this.#json<T>({ method: 'GET', path: this.#path(name), ...manners(options) });
+    return this.#json<T>({ method: 'GET', path: this.#path(name), ...callOptions(options) });
   }
 
   async list(options?: ListOptions & ItemOptions<T>): Promise<List<T>> {
@@ -86,7 +86,7 @@ export class HttpResourceClient<T extends KubeObject> implements ResourceClient<
       continue: options?.continue,
       resourceVersionMatch: options?.resourceVersionMatch,
     });
-    const call: Call = { method: 'GET', path: this.#all() + parameters, ...manners(options) };
+    const call: Call = { method: 'GET', path: this.#all() + parameters, ...callOptions(options) };
     const each = options?.each;
     if (each !== undefined) return this.#exchange.read(call, (response) => this.#listEach(call, response, each));
     const list = await this.#json<List<T>>(call);
@@ -103,7 +103,7 @@ export class HttpResourceClient<T extends KubeObject> implements ResourceClient<
     });
     return watchEvents<T>(
       this.#exchange,
-      { method: 'GET', path: this.#all() + parameters, ...manners(options) },
+      { method: 'GET', path: this.#all() + parameters, ...callOptions(options) },
       options?.onOpen,
     );
   }
@@ -116,13 +116,13 @@ export class HttpResourceClient<T extends KubeObject> implements ResourceClient<
         ? objectPath(this.#definition, namespace, name ?? '', options?.subresource)
         : collectionPath(this.#definition, namespace);
     const body = JSON.stringify({ apiVersion: this.#apiVersion, kind: this.#definition.kind, ...object });
-    return this.#json<T>({ method: 'POST', path: path + writeQuery(options), body, ...manners(options) });
+    return this.#json<T>({ method: 'POST', path: path + writeQuery(options), body, ...callOptions(options) });
   }
 
   async update(object: T, options?: WriteOptions): Promise<T> {
     const path = this.#path(object.metadata.name, options?.subresource, object.metadata.namespace);
     const body = JSON.stringify(object);
-    return this.#json<T>({ method: 'PUT', path: path + writeQuery(options), body, ...manners(options) });
+    return this.#json<T>({ method: 'PUT', path: path + writeQuery(options), body, ...callOptions(options) });
   }
 
   async patch(name: string, patch: Patch, options?: WriteOptions): Promise<T> {
@@ -131,19 +131,19 @@ export class HttpResourceClient<T extends KubeObject> implements ResourceClient<
       path: this.#path(name, options?.subresource) + writeQuery(options, patch),
       body: JSON.stringify(patch.body),
       contentType: PATCH_TYPES[patch.type],
-      ...manners(options),
+      ...callOptions(options),
     });
   }
 
   async delete(name: string, options?: DeleteOptions): Promise<T | undefined> {
-    const call: Call = { method: 'DELETE', path: this.#path(name), ...deleteBody(options), ...manners(options) };
+    const call: Call = { method: 'DELETE', path: this.#path(name), ...deleteBody(options), ...callOptions(options) };
     const answer = await this.#json<T>(call);
     return answer.kind === this.#definition.kind ? answer : undefined;
   }
 
   async deleteCollection(options?: ListOptions & DeleteOptions): Promise<void> {
     const path = this.#all() + query({ ...selectors(options), limit: options?.limit, continue: options?.continue });
-    await this.#exchange.text({ method: 'DELETE', path, ...deleteBody(options), ...manners(options) });
+    await this.#exchange.text({ method: 'DELETE', path, ...deleteBody(options), ...callOptions(options) });
   }
 
   async createSubresource<R = unknown>(
@@ -156,7 +156,7 @@ export class HttpResourceClient<T extends KubeObject> implements ResourceClient<
       method: 'POST',
       path: this.#path(name, subresource),
       body: JSON.stringify(body),
-      ...manners(options),
+      ...callOptions(options),
       // While the API server updates a disruption budget, it answers 429 with Retry-After: 10. client-go waits for this time
       // inside the call.
       ...withoutUndefined({ patient: subresource === 'eviction' ? false : undefined }),

@@ -3,7 +3,7 @@ import { type Cloud, type CloudOptions, createCloud } from '../cloud/create-clou
 import type { InstanceState } from '../machine/model.ts';
 
 /** An instance in an answer of the API. */
-interface ToldInstance {
+interface ReportedInstance {
   readonly id: string;
   readonly name: string;
   readonly state: InstanceState;
@@ -14,8 +14,8 @@ interface ToldInstance {
 }
 
 /** The content of an answer: a resource, a list, a console or an error. */
-interface ToldBody extends ToldInstance {
-  readonly items: readonly ToldInstance[];
+interface ReportedBody extends ReportedInstance {
+  readonly items: readonly ReportedInstance[];
   readonly nextPageToken?: string;
   /** The console output of an instance. */
   readonly output: string;
@@ -25,7 +25,7 @@ interface ToldBody extends ToldInstance {
 interface CallAnswer {
   readonly status: number;
   readonly headers: Headers;
-  readonly body: ToldBody;
+  readonly body: ReportedBody;
 }
 
 /** A cloud in the process of the test with a virtual clock, and functions that call its API. */
@@ -41,7 +41,7 @@ export interface CloudRig<C extends Pick<Cloud, 'fetch'> = Cloud> {
   ): Promise<CallAnswer>;
   /** Like `call`, but advances the clock until the answer arrives. */
   callAndWait(method: string, path: string, body?: object): Promise<CallAnswer>;
-  launch(overrides?: object): Promise<ToldInstance>;
+  launch(overrides?: object): Promise<ReportedInstance>;
 }
 
 type RigOptions = Partial<CloudOptions> & { clock?: VirtualClock };

@@ -1,7 +1,7 @@
 import { formatDurationMs, formatTime, isForceDeletion, type Machine, type MachineClass, STEP_TEXTS } from '@mcm/api';
 import {
-  describeUnhealthy,
   awaitedReadiness,
+  describeUnhealthy,
   FORCED,
   healthDeadline,
   interruptionOf,

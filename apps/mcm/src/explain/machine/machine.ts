@@ -8,11 +8,11 @@ import {
   PreserveValues,
 } from '@mcm/api';
 import {
-  describeUnhealthy,
   alternativeText,
   type CreationStep,
   creationSteps,
   type DrainExplanation,
+  describeUnhealthy,
   errorKindOf,
   hooksOf,
   interruptionOf,

@@ -12,8 +12,8 @@ import { overridesBreaker } from '../../disruption/override.ts';
 import { waitsForMaking } from '../../disruption/replacements.ts';
 import { isNodeOf } from '../../node/instance.ts';
 import {
-  describeUnhealthy,
   conditionsDiffer,
+  describeUnhealthy,
   isHealthy,
   mirrored,
   printConditions,
@@ -221,15 +221,20 @@ const sick = (o: MachineObservation, base: MachineStatus | undefined, now: Date)
     base,
     now,
     `Machine ${nameOf(o)} is unhealthy - changing MachinePhase to Unknown. Node conditions: ${printConditions(base?.conditions ?? [])}`,
-    { reason: 'NodeUnhealthy', message: `The machine is unhealthy: ${unhealthyText(o, base?.conditions)}. ${prospect(o)}` },
+    {
+      reason: 'NodeUnhealthy',
+      message: `The machine is unhealthy: ${unhealthyText(o, base?.conditions)}. ${prospect(o)}`,
+    },
   );
 
 /**
  * Returns the unhealthy conditions of the Node as text. Users read events, so the event omits the other conditions that the
  * description contains.
  */
-const unhealthyText = ({ settings }: MachineObservation, conditions: Parameters<typeof describeUnhealthy>[0] = []): string =>
-  describeUnhealthy(conditions, settings.unhealthyConditionTypes);
+const unhealthyText = (
+  { settings }: MachineObservation,
+  conditions: Parameters<typeof describeUnhealthy>[0] = [],
+): string => describeUnhealthy(conditions, settings.unhealthyConditionTypes);
 
 /** Returns what happens next if the machine stays unhealthy. */
 const prospect = ({ settings }: MachineObservation): string =>

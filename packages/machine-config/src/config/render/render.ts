@@ -15,7 +15,7 @@ import { ignitionOf } from '../parsed.ts';
 import { irreconcilable, type StorageOverride } from '../reconcile.ts';
 import { isRenderFailure, validateMachineConfigSpec } from '../validate.ts';
 import { YamlError } from '../yaml/yaml.ts';
-import { explainRefusal } from './blame.ts';
+import { explainRefusal } from './explain-refusal.ts';
 import { checkWritable } from './writable.ts';
 
 /** The identity of this controller in annotations. */

@@ -83,10 +83,10 @@ async function saidOf(stage: Stage, process: Process, call: () => Promise<unknow
   return { said: ended.ok ? '' : ended.error.message, secrets: [...secrets, ...seen.flatMap(lettingIn)] };
 }
 
-export const manners: readonly Scenario[] = [
+export const callBehavior: readonly Scenario[] = [
   {
     name: 'a call ends when its signal aborts',
-    suffers: 'a controller that stops, or a machine that is deleted, waits for a cloud that does not answer',
+    impact: 'a controller that stops, or a machine that is deleted, waits for a cloud that does not answer',
     run: async (stage) => {
       const requests = await requestsOfCreation(stage);
       for (let at = 0; at < requests.length; at++) {
@@ -115,7 +115,7 @@ export const manners: readonly Scenario[] = [
   },
   {
     name: 'a call ends at its deadline',
-    suffers: 'one request without an answer blocks its machine forever',
+    impact: 'one request without an answer blocks its machine forever',
     run: async (stage) => {
       await requestsOfCreation(stage);
       const { timeouts, endWithinMs } = stage.pace;
@@ -138,7 +138,7 @@ export const manners: readonly Scenario[] = [
   },
   {
     name: 'secrets stay secret',
-    suffers: 'credentials and user data appear in the status of machines, in events and in logs',
+    impact: 'credentials and user data appear in the status of machines, in events and in logs',
     run: async (stage) => {
       const values = valuesOf(stage);
       const all = onTheWire(values);
@@ -178,7 +178,7 @@ export const manners: readonly Scenario[] = [
   },
   {
     name: 'an invalid provider spec',
-    suffers: 'users do not notice an error in a class, and no message names the field',
+    impact: 'users do not notice an error in a class, and no message names the field',
     run: async (stage) => {
       const { providerSpec } = stage.target.machineClass;
       const ignored = stage.target.ignoredFields ?? [];
@@ -201,7 +201,7 @@ export const manners: readonly Scenario[] = [
   },
   {
     name: 'a Secret with a missing key',
-    suffers: 'a missing key is reported as an error of the cloud',
+    impact: 'a missing key is reported as an error of the cloud',
     run: async (stage) => {
       const process = stage.process({ secret: {} });
       const ended = await stage.end(process.invoker.list(stage.machineClass));
