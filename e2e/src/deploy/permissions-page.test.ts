@@ -44,7 +44,7 @@ function documented(section: string): readonly string[] {
   return rows
     .flatMap((row) => {
       const [, role = '', resources = '', verbs = ''] = row.split('|').map((cell) => cell.trim());
-      const [path] = /(?<=the path `)[^`]+/.exec(resources) ?? [];
+      const [path] = /(?<=the non-resource URL `)[^`]+/.exec(resources) ?? [];
       let group = '';
       const all = path === undefined ? list(resources) : [path];
       return all.flatMap((each) => {

@@ -51,6 +51,7 @@ const JUSTIFIED: Readonly<Record<string, string>> = {
   'default machine.sapcloud.io/machinedeployments get':
     'read live before an orphan set is claimed and before a selection is taken off a node',
   'default machine.sapcloud.io/machines get': 'read live when a machine of that name is there, or an answer was lost',
+  'default machine.sapcloud.io/machines/status patch': 'a scale-up starts a warm machine',
   'default /secrets get': 'another replica was first to make the certificates',
 };
 

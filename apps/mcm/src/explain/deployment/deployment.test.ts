@@ -209,7 +209,7 @@ describe('explain', () => {
   test('an older deployment selects the same machines', () => {
     const other = { ...deployment(1), metadata: meta('elder', { creationTimestamp: at(-700) }) } as MachineDeployment;
     const lines = explain(read([], { others: [other], sets: [], deployment: deployment(2) }));
-    expect(lines).toContain('spec.selector overlaps with that of elder, which is older');
+    expect(lines).toContain('spec.selector overlaps with the selector of elder, which is older');
     expect(lines).toContain('fix this problem: spec.selector: selects the same machines as MachineDeployment elder');
   });
 
