@@ -138,7 +138,7 @@ test.each<[what: string, spec: object, reported: RegExp]>([
       }
       expect(conditionOf(pool.status?.conditions, 'RenderDegraded')?.message).toMatch(reported);
       expect(conditionOf(pool.status?.conditions, 'RenderDegraded')?.message).toMatch(
-        /\. To fix it: .*until then rendered-/,
+        /\. To fix it: .*until then, rendered-/,
       );
       expect((await eventsOf(plane, 'RenderFailed'))[0]).toMatch(reported);
       await client.resource(machineConfigs).delete('99-bad');

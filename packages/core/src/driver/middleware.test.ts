@@ -78,10 +78,14 @@ test.each<[what: string, thrown: unknown, message: string]>([
 });
 
 test.each<[what: string, answer: unknown, says: string]>([
-  ['nothing', undefined, 'driver toy answered create with nothing; fix the driver'],
-  ['no provider id', { nodeName: 'n' }, 'driver toy answered create without a provider ID'],
-  ['an empty provider id', { providerId: '', nodeName: 'n' }, 'driver toy answered create without a provider ID'],
-  ['no node name', { providerId: 'x' }, 'driver toy answered create without a node name'],
+  ['nothing', undefined, 'driver toy returned a result of create that is not an object; fix the driver'],
+  ['no provider id', { nodeName: 'n' }, 'driver toy returned a result of create without a provider ID'],
+  [
+    'an empty provider id',
+    { providerId: '', nodeName: 'n' },
+    'driver toy returned a result of create without a provider ID',
+  ],
+  ['no node name', { providerId: 'x' }, 'driver toy returned a result of create without a node name'],
 ])('an invalid answer is an error and not a machine: %s', async (_what, answer, says) => {
   const { invoker } = play({ create: async () => answer as CreatedInstance });
   const error = await failure(create(invoker, 'm'));
@@ -92,7 +96,9 @@ test.each<[what: string, answer: unknown, says: string]>([
 test('an incomplete list is an error, because missing VMs would count as deleted', async () => {
   const { invoker } = play({ list: async () => [{ providerId: 'x', machineName: 'm' }, { providerId: 'y' } as never] });
   const error = await failure(invoker.list(classOf('a')));
-  expect(error.message).toContain('answered list with an entry (number 1) without provider id or machine name');
+  expect(error.message).toContain(
+    'returned a result of list with an entry (number 1) without provider id or machine name',
+  );
 });
 
 test('logs of a driver contain no value of the Secret', async () => {

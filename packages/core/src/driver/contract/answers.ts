@@ -12,7 +12,7 @@ const broken = (driver: string, call: string, what: string): MachineError =>
  */
 export function checkInstance<T extends Instance | CreatedInstance>(driver: string, call: string, answer: T): T {
   const reported: unknown = answer;
-  if (!isRecord(reported)) throw broken(driver, call, 'with nothing');
+  if (!isRecord(reported)) throw broken(driver, call, 'that is not an object');
   if (typeof reported.providerId !== 'string' || reported.providerId === '')
     throw broken(driver, call, 'without a provider ID, which must be a non-empty string');
   if (typeof reported.nodeName !== 'string') throw broken(driver, call, 'without a node name, which must be a string');
