@@ -15,7 +15,12 @@ import { allowedBy, askedFor, type RoleObject } from './asked.ts';
 /** Permissions that no history uses, with the reasons why they are necessary. */
 const EVIDENCE = 'what is kept of a machine that failed is asked of a VM whose driver tells its console';
 const ELECTION = 'at the start of the binary, as e2e/src/hand-over does';
+const REQUESTS = 'only an API server with the alpha API is asked, as in packages/core/src/run/permissions.test.ts';
 const JUSTIFIED: Readonly<Record<string, string>> = {
+  '* lifecycle.k8s.io/evictionrequests create': REQUESTS,
+  '* lifecycle.k8s.io/evictionrequests delete': REQUESTS,
+  '* lifecycle.k8s.io/evictionrequests list': REQUESTS,
+  '* lifecycle.k8s.io/evictions list': REQUESTS,
   'default /configmaps create': EVIDENCE,
   'default /configmaps delete': EVIDENCE,
   'default /configmaps get': EVIDENCE,

@@ -209,6 +209,11 @@ export const Annotations = {
    */
   Undrained: 'node.machine.sapcloud.io/undrained',
   /**
+   * On a Machine, `true`, written by the machine controller: its drain has created EvictionRequests for pods. They are
+   * deleted if the drain ends early. Only in mcm.
+   */
+  EvictionRequests: 'node.machine.sapcloud.io/eviction-requests',
+  /**
    * On a Machine, `<RFC 3339> <key>,…`, written by the machine controller: the taints `readiness.k8s.io/*` of its Node,
    * and since when it has any. The machine does not count as available. Only in mcm.
    */

@@ -35,6 +35,8 @@ export const Labels = {
   UpdateResult: 'node.machine.sapcloud.io/update-result',
   /** On an old MachineSet during an update in place (any value counts): the set creates no machines. */
   ScaleUpDisabled: 'node.machine.sapcloud.io/scale-up-disabled',
+  /** On an EvictionRequest: the UID of the Machine whose drain created it. Only in mcm. */
+  MachineUid: 'machine.sapcloud.io/machine-uid',
   /** The zone label of Kubernetes, read from `spec.nodeTemplate.metadata.labels` for metrics. */
   Zone: 'topology.kubernetes.io/zone',
 } as const;

@@ -15,8 +15,9 @@ import {
 import { blockingBudget, budgetVersions, misconfiguredBudget, protectedByBudgets } from './model/budgets.ts';
 import type { Attempt, DrainObservation, DrainPod, PodRef } from './model/observation.ts';
 import { verdictOf } from './model/pod-filters.ts';
+import { isAskedFor, planRequested } from './requests/requested.ts';
 import { NO_VOLUMES, volumesLeft, waitForMoves, waitForVolumes } from './volumes/volume-waits.ts';
-import { byPriority, mayMove, nextPlaceAt } from './volumes/volumes.ts';
+import { beginMove, byPriority, mayMove, nextPlaceAt } from './volumes/volumes.ts';
 
 /** What the drain does with the pods of a node now. */
 export interface DrainPlan {
@@ -39,6 +40,8 @@ export interface DrainPlan {
   readonly undrained?: UndrainablePolicy | undefined;
   /** Set if the cache shows no pods to evict, but its watch was interrupted. The drain waits until the watch continues. */
   readonly awaitsWatch?: true;
+  /** Set if the Evictions of the requested pods must be read now. */
+  readonly readsResponders?: true;
   /** Volumes that were not detached in time. The drain no longer waits for them. */
   readonly leftAttached: readonly Blocker[];
   /** Time of the next pass if no event causes one earlier. */
@@ -79,7 +82,9 @@ export function planDrain(o: DrainObservation, now: Date): DrainPlan {
   const unseen = o.unseen?.volumes;
   const held = going.filter((pod) => needsVolumes(o, pod));
   const volumes = going.length === 0 ? waitForVolumes(o, now) : turns ? waitForMoves(o, now) : NO_VOLUMES;
+  const reads = pods.some(({ read }) => read) ? ({ readsResponders: true } as const) : {};
   const plan = {
+    ...reads,
     forced: false,
     removeBecause: EVICTION_TIMED_OUT,
     evict: pods.filter(({ verb }) => verb === 'evict').map(({ pod }) => pod),
@@ -193,6 +198,8 @@ interface PodPlan {
   readonly blocker?: Blocker | undefined;
   /** Set if the pod waits for the volumes of other pods. */
   readonly turn?: true;
+  /** True if the Eviction of the pod must be read. */
+  readonly read?: boolean;
 }
 
 const wait = (pod: DrainPod, until: Date | undefined): PodPlan => ({ pod, verb: 'wait', until });
@@ -209,10 +216,21 @@ function planPod(o: DrainObservation, pod: DrainPod, now: Date): PodPlan {
   if (!mayMove(o, pod, now)) return { ...wait(pod, nextPlaceAt(o, now)), turn: true };
   if (overdue) return planRemoval(o, pod, now);
   const attempt = o.memory.attempts.get(pod.uid);
+  if (attempt?.requested) {
+    const requested = planRequested(o, pod, attempt, now);
+    return requested ? { pod, verb: 'wait', ...requested } : planEviction(pod, attempt, now);
+  }
+  // A responder can prepare the eviction of a pod whose budget forbids it now. A pod with volumes would occupy its place.
+  if (isAskedFor(o, pod, now) && !beginMove(pod)) return { pod, verb: 'evict' };
   // The API server accepted the eviction, but the watch does not show the pod's deletionTimestamp yet.
   if (attempt?.result === 'asked' && now < later(attempt.at, ENDING_BUFFER_MS)) {
     return { pod, verb: 'wait', until: later(attempt.at, ENDING_BUFFER_MS) };
   }
+  return planEviction(pod, attempt, now);
+}
+
+/** Plans an eviction, unless a budget in the cache forbids it. */
+function planEviction(pod: DrainPod, attempt: Attempt | undefined, now: Date): PodPlan {
   const blocker = budgetBlockerOf(pod);
   if (blocker) return { pod, verb: 'wait', until: later(now, BUDGET_RECHECK_MS), blocker };
   return planRetry(pod, attempt, now);

@@ -39,6 +39,8 @@ export interface ObserveDrainOptions {
   /** Limits for attaching volumes. If absent, they are unknown. */
   readonly limits?: Pick<AttachLimits, 'roomOnOtherNodes'> | undefined;
   readonly now: Date;
+  /** Whether pods get EvictionRequests, see {@link DrainObservation.requests}. */
+  readonly requests?: DrainObservation['requests'];
   /** The undrainable policy. If absent, `Force`. */
   readonly choice?: PolicyChoice;
   /** The times of the interruption of the VM. Absent if the cloud has announced none. */
@@ -76,6 +78,7 @@ export function observeDrain(options: ObserveDrainOptions): DrainObservation {
     tracksVolumes: caches.attachments.refused?.code !== 404,
     ...unseenOf(node, pods, caches, memory),
     podsUnproven: caches.pods.proven ? undefined : true,
+    requests: options.requests,
     memory,
     evictUntil: earliest(after(since, evictionPeriodMs(settings)), interrupted?.forceAt),
     forceAt,

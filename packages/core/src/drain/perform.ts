@@ -2,7 +2,14 @@ import { evictPod, ignoreNotFound, isForbidden, isTooManyRequests, type KubeClie
 import { forcedKey } from './drain.ts';
 import { budgetVersions } from './model/budgets.ts';
 import type { Attempt, DrainMemory, DrainObservation, DrainPod, PodRef } from './model/observation.ts';
+import { isAskedFor } from './requests/requested.ts';
 import { beginMove } from './volumes/volumes.ts';
+
+/** Sends EvictionRequests. */
+export interface Requests {
+  /** Returns false if the API server refuses the request. */
+  readonly ask: (pod: PodRef) => Promise<boolean>;
+}
 
 interface DrainScope {
   readonly o: { readonly drain?: DrainObservation | undefined };
@@ -34,13 +41,15 @@ function note({ memory }: DrainScope, key: string, attempt: Omit<Attempt, 'count
 }
 
 /**
- * Evicts pods and records the answers. It throws only if the connection is lost or the process stops.
+ * Evicts pods and records the answers. It throws only if the connection is lost or the process stops. A pod gets an
+ * EvictionRequest if the observation demands it and the API server accepts it.
  * @returns the pods that were deleted because the API server has no eviction API
  */
 export async function evictPods(
   client: KubeClient,
   refs: readonly PodRef[],
   scope: DrainScope,
+  requests?: Requests,
 ): Promise<readonly PodRef[]> {
   const known = observed(scope);
   const deleted: PodRef[] = [];
@@ -48,9 +57,10 @@ export async function evictPods(
     const pod = known.get(ref.uid);
     const attempt = { at: scope.now, budgets: pod ? budgetVersions(pod) : '' };
     try {
-      const eviction = await evictPod(client, ref, scope.signal);
+      const requested = (await isRequested(pod, scope, requests)) ? ({ requested: true } as const) : {};
+      const eviction = requested.requested ? 'asked' : await evictPod(client, ref, scope.signal);
       if (eviction === 'deleted') deleted.push(ref);
-      note(scope, ref.uid, { ...attempt, result: 'asked', message: '' });
+      note(scope, ref.uid, { ...attempt, ...requested, result: 'asked', message: '' });
       const move = pod && beginMove(pod);
       if (move) {
         const moves = new Map(scope.memory.drain.moves).set(ref.uid, move);
@@ -64,6 +74,16 @@ export async function evictPods(
     }
   });
   return deleted;
+}
+
+/** Returns true if the pod has an EvictionRequest now, so that the drain does not evict it. */
+async function isRequested(
+  pod: DrainPod | undefined,
+  { o, now }: DrainScope,
+  requests: Requests | undefined,
+): Promise<boolean> {
+  if (!pod || !o.drain || !requests || !isAskedFor(o.drain, pod, now)) return false;
+  return requests.ask(pod);
 }
 
 /** A namespace that is being deleted accepts no new objects. An Eviction is a new object, so the API server refuses it. */

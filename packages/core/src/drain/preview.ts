@@ -1,8 +1,9 @@
-import { Labels, type Machine, type MachineClass } from '@mcm/api';
+import { Annotations, Labels, type Machine, type MachineClass } from '@mcm/api';
 import {
   type Informer,
   type InformerRuntime,
   isForbidden,
+  isNotFound,
   type KubeClient,
   type KubeError,
   type KubeObject,
@@ -13,8 +14,9 @@ import { interruptionOf } from '../interruption/notice.ts';
 import { MACHINE_DEFAULTS, type MachineDefaults, settingsOf } from '../settings/settings.ts';
 import { FORCED, undrainablePolicyOf } from '../settings/undrainable.ts';
 import { type DrainExplanation, explainDrain } from './explain.ts';
-import { type DrainObservation, NO_DRAIN_MEMORY } from './model/observation.ts';
+import { type DrainMemory, type DrainObservation, NO_DRAIN_MEMORY } from './model/observation.ts';
 import { observeDrain } from './observe.ts';
+import { requestedMemory } from './requests/eviction-api.ts';
 import { VolumeFinder } from './volumes/volume-finder.ts';
 
 /** Options of a drain preview. */
@@ -112,7 +114,22 @@ export async function previewDrain(options: PreviewOptions): Promise<DrainExplan
   const { pods, ...others } = caches;
   const [seen] = await Promise.all([isRead(pods), ...Object.values(others).map(isRead)]);
   if (!seen) return undefined;
-  return explained({ caches, nodeName, machine, machineClass, defaults, now: runtime.clock.now() });
+  const memory = await memoryOf(options);
+  return explained({ caches, nodeName, machine, machineClass, defaults, now: runtime.clock.now(), memory });
+}
+
+/** Reads the Evictions, if the drain has created EvictionRequests. */
+async function memoryOf({ target, machine, runtime, signal, onRefused }: PreviewOptions): Promise<DrainMemory> {
+  if (machine.metadata.annotations?.[Annotations.EvictionRequests] === undefined) return NO_DRAIN_MEMORY;
+  try {
+    return await requestedMemory(target, signal, runtime.clock.now());
+  } catch (error) {
+    // The API server no longer has the API.
+    if (isNotFound(error)) return NO_DRAIN_MEMORY;
+    if (onRefused === undefined || !isForbidden(error)) throw error;
+    onRefused(error);
+    return NO_DRAIN_MEMORY;
+  }
 }
 
 /** Returns caches for one node only, so that a preview does not read the pods of the whole cluster. */
@@ -133,6 +150,7 @@ function explained({
   machineClass,
   defaults,
   now,
+  memory = NO_DRAIN_MEMORY,
 }: {
   readonly caches: DrainCaches;
   readonly nodeName: string;
@@ -140,6 +158,7 @@ function explained({
   readonly machineClass: MachineClass | undefined;
   readonly defaults: MachineDefaults;
   readonly now: Date;
+  readonly memory?: DrainMemory;
 }): DrainExplanation | undefined {
   const node = caches.nodes.store.get(nodeName);
   if (!node) return undefined;
@@ -152,7 +171,7 @@ function explained({
     node,
     caches,
     volumeIdOf: () => undefined,
-    memory: NO_DRAIN_MEMORY,
+    memory,
     volumeWindow: 1,
     now,
     choice: defaults.undrainablePolicy && !interruption ? undrainablePolicyOf(machine, machineClass) : FORCED,

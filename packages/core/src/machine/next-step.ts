@@ -16,6 +16,7 @@ import { planInterruption, planNodeNotice } from './interruption/interruption.ts
 import { reportHeld } from './model/breaker.ts';
 import type { MachineObservation } from './model/observation.ts';
 import { type Action, act, nextAt, type Plan, wait } from './model/plan.ts';
+import { planWithdrawal } from './model/pod-actions.ts';
 import { withReadyCondition } from './model/ready-condition.ts';
 import { planPreservation } from './preservation/preservation.ts';
 import { planWarm } from './warm/warm.ts';
@@ -61,6 +62,7 @@ const CONCERNS: readonly Concern[] = [
   decides(finalizer),
   decides(({ o, now }) => planWarm(o, now)),
   decides(nodesUnseen),
+  decides(({ o }) => planWithdrawal(o)),
   decides(nodeDeletion),
   acts(({ o, now }) => planNameConflict(o, now)),
   decides(bootstrapToken),

@@ -6,6 +6,7 @@ import type { Caches } from '../cluster/caches.ts';
 import { countReplacements, replacementGroup, replacementLimit, waitsForMaking } from '../disruption/replacements.ts';
 import { type DrainObservation, NO_DRAIN_MEMORY } from '../drain/model/observation.ts';
 import { observeDrain } from '../drain/observe.ts';
+import type { EvictionApi } from '../drain/requests/eviction-api.ts';
 import type { DriverInvoker } from '../driver/invoker/api/invoker-api.ts';
 import { hooksOf } from '../hooks/definitions.ts';
 import { timesOf } from '../interruption/deadlines.ts';
@@ -39,6 +40,7 @@ export interface ObserveOptions {
   /** Number of other machines of the group that are being marked as Failed. */
   readonly reserved: (group: string, uid: string) => number;
   readonly volumeWindow: number;
+  readonly evictions: Pick<EvictionApi, 'state'>;
   readonly keepsEvidence: boolean;
   readonly keepsVms: boolean;
   /** True if mcm reacts to interruptions by the cloud. */
@@ -79,6 +81,7 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
           volumeWindow: o.volumeWindow,
           limits: caches.target.csiNodes.refused ? undefined : caches.attachLimits,
           now,
+          requests: o.evictions.state(now),
           choice,
           interrupted: interruption && timesOf(interruption, settings.drainTimeoutMs),
         })

@@ -47,6 +47,7 @@ test('the decisions about the life of a machine and its drain are repeated witho
     'nothing to check',
     'a user or controller deleted the Machine',
     'cordoning the Node',
+    'reading the kinds of the API server',
     'evicting the pods that can be evicted now',
     '1 pods are terminating',
   ]);

@@ -84,7 +84,7 @@ function machineReconciler(
   { clock, log, journal, interruptions, readyCondition = false, volumeWindow = 1 }: Settings,
   parts: Parts,
 ): MachineReconciler {
-  const { caches, invoker, calls, capacity, tokens, memories, performer, reachability, wake } = parts;
+  const { caches, invoker, calls, capacity, tokens, memories, performer, evictions, reachability, wake } = parts;
   return new MachineReconciler({
     caches,
     invoker,
@@ -93,6 +93,7 @@ function machineReconciler(
     tokens,
     memories,
     performer,
+    evictions,
     clock,
     log,
     journal,

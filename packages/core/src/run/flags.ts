@@ -110,6 +110,10 @@ export const machineFlags = {
       default: MACHINE_DEFAULTS.readOnlyNodeMs,
       help: 'a drain deletes pods without a grace period after the node has condition ReadonlyFilesystem for this time',
     }),
+    'eviction-requests': booleanFlag({
+      default: true,
+      help: 'drain pods with EvictionRequests if the API server has them (Kubernetes 1.37, alpha); otherwise with evictions',
+    }),
     'drain-volume-window': integerFlag({
       min: 1,
       default: 5,

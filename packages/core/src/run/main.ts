@@ -223,6 +223,7 @@ function unitOf<Spec, Credentials>(
     reachability: reachabilityOf(flags),
     probes: { control: context.controlAs('reachability'), target: context.targetAs('reachability') },
     volumeWindow: flags['drain-volume-window'],
+    evictionRequests: flags['eviction-requests'],
     evidencePerClass: flags['failure-evidence-per-class'],
     keptVms: keptVmsOf(flags),
     queueMetrics: metrics.queues,

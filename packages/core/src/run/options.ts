@@ -59,6 +59,8 @@ export interface MachineControllerOptions<Spec, Credentials> {
   readonly probes?: { readonly control: KubeClient; readonly target: KubeClient | undefined };
   /** Number of pods with volumes of one node that may move at the same time. The default is 1. */
   readonly volumeWindow?: number;
+  /** Whether drains use EvictionRequests if the target cluster serves them. The default is true. */
+  readonly evictionRequests?: boolean;
   /** Maximum number of evidence records for a class. The default is 10, and 0 stores none. */
   readonly evidencePerClass?: number;
   /** Limits for VMs that are kept after their failed machines are deleted. By default, none is kept. */

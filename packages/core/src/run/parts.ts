@@ -2,6 +2,7 @@ import type { Machine, MachineClass } from '@mcm/api';
 import { type Key, keyOf } from '@mcm/kube';
 import { createTokenIssuer, observeOnlyTokens } from '../bootstrap/tokens.ts';
 import type { Caches } from '../cluster/caches.ts';
+import { EvictionApi } from '../drain/requests/eviction-api.ts';
 import { observingDriver } from '../driver/cloud/observing.ts';
 import type { DriverInvoker } from '../driver/invoker/api/invoker-api.ts';
 import { fallbackClasses } from '../driver/invoker/fallback.ts';
@@ -51,6 +52,7 @@ export interface Parts {
   readonly evidence: EvidenceKeeper;
   readonly keptVms: KeptVms;
   readonly performer: Performer;
+  readonly evictions: EvictionApi;
   readonly inherited: InheritedMachines;
   /** Undefined if mcm does not react to interruptions. */
   readonly interruptions: InterruptionWatcher | undefined;
@@ -93,7 +95,9 @@ export function createParts<Spec, Credentials>(
     check: wake.reachability,
   });
   const { evidence, keptVms } = evidenceOf(options, { invoker, tokens, wake });
+  const evictions = new EvictionApi(options.evictionRequests === false ? undefined : target);
   const performer = new Performer({
+    evictions,
     control,
     target,
     caches,
@@ -122,6 +126,7 @@ export function createParts<Spec, Credentials>(
     evidence,
     keptVms,
     performer,
+    evictions,
     inherited,
     interruptions: watcherOf(options, { caches, invoker }),
     wakes,

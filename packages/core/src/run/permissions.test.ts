@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { type Machine, machines } from '@mcm/api';
-import { nodes, pods, type Transport, volumeAttachments } from '@mcm/kube';
+import { evictionRequests, nodes, pods, type Transport, volumeAttachments } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { ORPHAN_DEFAULTS } from '../safety/orphans/orphan-options.ts';
@@ -71,7 +71,9 @@ test('the allowed requests suffice for everything that a machine controller does
       );
     };
   const orphans = { ...ORPHAN_DEFAULTS, periodMs: MINUTE };
-  const { rig } = await createRig({ wrap, joinAfterMs: undefined, controller: { orphans, evidencePerClass: 1 } });
+  const controller = { orphans, evidencePerClass: 1 };
+  const runtimeConfig = ['lifecycle.k8s.io/v1alpha1'];
+  const { rig } = await createRig({ wrap, joinAfterMs: undefined, controller, runtimeConfig });
   const api = rig.admin.resource<Machine>(machines, NAMESPACE);
   const runs = async (name: string): Promise<void> => {
     const vm = rig.cloud.vms.find(({ machineName }) => machineName === name);
@@ -107,6 +109,22 @@ test('the allowed requests suffice for everything that a machine controller does
   );
   await api.patch('full', { type: 'merge', body: { metadata: { labels: { 'force-deletion': 'True' } } } });
   await gone('full');
+  // The EvictionRequests of this machine are not handled, so its pod is evicted. They are withdrawn after the drain timeout.
+  await rig.createMachine('held', { drainTimeout: '2m' });
+  await rig.until(async () => (await rig.phase('held')) === 'Pending');
+  await runs('held');
+  const policy = { 'node.machine.sapcloud.io/undrainable-policy': 'Quarantine' };
+  await api.patch('held', { type: 'merge', body: { metadata: { annotations: policy } } });
+  await rig.createPod('c', 'held');
+  await rig.deleteMachine('held');
+  const asks = async (): Promise<boolean> =>
+    (await rig.admin.resource(evictionRequests, NAMESPACE).list()).items.some(
+      ({ spec }) => spec.target.pod?.name === 'c',
+    );
+  await rig.until(asks, MINUTE);
+  await rig.until(async () => !(await asks()));
+  await rig.admin.resource(pods, NAMESPACE).delete('c', { gracePeriodSeconds: 0 });
+  await gone('held');
   // A user deletes the Node of one machine, and the other Node is an orphan.
   for (const name of ['by-node', 'ghost']) {
     await rig.createMachine(name);

@@ -38,6 +38,26 @@ export interface VolumeAttachment extends KubeObject {
   status?: { attached: boolean; attachError?: object; detachError?: object };
 }
 
+/** The target of a request to evict a pod. */
+interface EvictionTarget {
+  pod?: { name: string; uid: string };
+}
+
+/** A request to evict a pod (Kubernetes 1.37, alpha). */
+export interface EvictionRequest extends KubeObject {
+  spec: { intent: 'Eviction' | 'Withdrawn'; requester: string; target: EvictionTarget };
+}
+
+/** The eviction of a pod for which there are EvictionRequests (Kubernetes 1.37, alpha). It has the fields that a drain reads. */
+export interface PodEviction extends KubeObject {
+  spec: { target: EvictionTarget };
+  status?: {
+    conditions?: { type: string; status: string }[];
+    targetResponders?: { name: string; priority: number; state: string }[];
+    responders?: { name: string; message?: string }[];
+  };
+}
+
 /** The CSI drivers of a node with their limits. The object has the name of the Node. */
 export interface CsiNode extends KubeObject {
   spec: {
@@ -107,6 +127,22 @@ export const volumeAttachments: ResourceDefinition<VolumeAttachment> = {
   kind: 'VolumeAttachment',
   namespaced: false,
   shape: volumeAttachmentShape,
+};
+/** The resource definition of EvictionRequests. */
+export const evictionRequests: ResourceDefinition<EvictionRequest> = {
+  group: 'lifecycle.k8s.io',
+  version: 'v1alpha1',
+  plural: 'evictionrequests',
+  kind: 'EvictionRequest',
+  namespaced: true,
+};
+/** The resource definition of Evictions. */
+export const evictions: ResourceDefinition<PodEviction> = {
+  group: 'lifecycle.k8s.io',
+  version: 'v1alpha1',
+  plural: 'evictions',
+  kind: 'Eviction',
+  namespaced: true,
 };
 /** The resource definition of CSINodes. */
 export const csiNodes: ResourceDefinition<CsiNode> = {

@@ -62,6 +62,8 @@ const CONTROLLER_NODE_RULES: readonly Rule[] = [
   { apiGroups: [''], resources: ['pods/eviction'], verbs: ['create'] },
   { apiGroups: [''], resources: ['persistentvolumeclaims', 'persistentvolumes'], verbs: ['list', 'watch'] },
   { apiGroups: ['policy'], resources: ['poddisruptionbudgets'], verbs: ['list', 'watch'] },
+  { apiGroups: ['lifecycle.k8s.io'], resources: ['evictionrequests'], verbs: ['list', 'create', 'delete'] },
+  { apiGroups: ['lifecycle.k8s.io'], resources: ['evictions'], verbs: ['list'] },
   { apiGroups: ['storage.k8s.io'], resources: ['volumeattachments'], verbs: ['list', 'watch', 'delete'] },
   { apiGroups: ['storage.k8s.io'], resources: ['csinodes'], verbs: ['list', 'watch'] },
 ];

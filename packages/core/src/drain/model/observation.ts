@@ -70,6 +70,18 @@ export interface Attempt {
   /** Resource versions of the pod's budgets at the attempt. A change causes an immediate retry. */
   readonly budgets: string;
   readonly retryAfterMs?: number | undefined;
+  /** Set if the pod was not evicted, but has an EvictionRequest. */
+  readonly requested?: true;
+}
+
+/** The state of the Eviction for an EvictionRequest. */
+export interface Responder {
+  /** The active responder, such as `imperative-eviction.k8s.io/evictor`. Absent if none is active. */
+  readonly name?: string | undefined;
+  /** The last report of the responder. */
+  readonly message?: string | undefined;
+  /** True if no responder evicts the pod anymore. */
+  readonly failed: boolean;
 }
 
 /** An evicted pod with volumes, until its volumes are attached to another node. */
@@ -98,6 +110,10 @@ export interface DrainMemory {
   readonly reportedAt?: Date;
   /** Causes of blockers for which an event was sent. */
   readonly reported?: ReadonlySet<string>;
+  /** The Evictions of requested pods, by pod uid. */
+  readonly responders?: ReadonlyMap<string, Responder>;
+  /** The last time at which the Evictions were read. */
+  readonly respondersAt?: Date;
   /** True if the node could not be cordoned. A forced drain continues without it. */
   readonly cordonFailed?: boolean;
 }
@@ -148,6 +164,10 @@ export interface DrainObservation {
   readonly urgent?: true | undefined;
   /** How many volumes can be attached elsewhere. Absent if unknown. */
   readonly attach?: AttachRoom | undefined;
+  /**
+   * Whether pods get EvictionRequests: `unknown` until discovery was read. Absent if the drain evicts the pods itself.
+   */
+  readonly requests?: 'served' | 'unknown' | undefined;
   /** Whether the cluster has VolumeAttachments. */
   readonly tracksVolumes: boolean;
   /** Missing read permissions of this process, as clauses. Absent if it has all of them. */

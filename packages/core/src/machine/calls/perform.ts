@@ -11,6 +11,7 @@ import { type EventRecorder, ignoreNotFound, type KubeClient, type ResourceClien
 import { forcedKey } from '../../drain/drain.ts';
 import type { PodRef } from '../../drain/model/observation.ts';
 import { deletePods, evictPods } from '../../drain/perform.ts';
+import type { EvictionApi } from '../../drain/requests/eviction-api.ts';
 import type { Failure } from '../../driver/contract/bundle.ts';
 import type { Instance } from '../../driver/contract/driver.ts';
 import type { EvidenceKeeper } from '../../evidence/keeper.ts';
@@ -28,7 +29,14 @@ export interface PerformerOptions extends NodeActionsOptions, MachineCallsOption
   readonly evidence: EvidenceKeeper;
   readonly keptVms: KeptVms;
   readonly recorder: EventRecorder<EventReason>;
+  readonly evictions: EvictionApi;
 }
+
+/** The actions on Nodes and volumes whose VM does not exist anymore. */
+type Rest = Extract<
+  Action,
+  { readonly do: 'markOutOfService' | 'deleteAttachments' | 'releaseNode' | 'deleteStaleNode' }
+>;
 
 /** Executes planned actions. Answers are added to the caches at once, so the next reconcile sees its own writes. */
 export class Performer {
@@ -55,6 +63,12 @@ export class Performer {
           scope,
           [...(machine.metadata.finalizers ?? []), Finalizers.MachineControllerManager].sort(),
         );
+      case 'findEvictionApi':
+        return this.#options.evictions.find(scope);
+      case 'readEvictions':
+        return this.#readEvictions(scope);
+      case 'withdrawEvictions':
+        return this.#withdrawEvictions(scope);
       case 'removeFinalizer':
         if (await this.#nodes.findsLate(scope)) return;
         return this.#finish(scope);
@@ -111,6 +125,14 @@ export class Performer {
         return this.#evictPods(scope, action.pods);
       case 'deletePods':
         return this.#deletePods(scope, action);
+      default:
+        return this.#release(action, scope);
+    }
+  }
+
+  /** Executes the actions after the deletion of a VM. */
+  #release(action: Rest, scope: Scope): Promise<void> {
+    switch (action.do) {
       case 'markOutOfService':
         return this.#nodes.markOutOfService(scope);
       case 'deleteAttachments':
@@ -240,11 +262,31 @@ export class Performer {
 
   /** Without an eviction API, the budgets cannot be respected. An event lists the pods. */
   async #evictPods(scope: Scope, pods: readonly PodRef[]): Promise<void> {
-    const deleted = await evictPods(this.#nodes.client, pods, scope);
+    const { evictions } = this.#options;
+    const { uid } = scope.o.machine.metadata;
+    const requests = { ask: (pod: PodRef) => evictions.ask(pod, uid, scope.signal) };
+    const deleted = await evictPods(this.#nodes.client, pods, scope, requests);
     if (deleted.length === 0) return;
     const names = listed(deleted.map(({ namespace, name }) => `${namespace}/${name}`));
     const message = `Pods deleted without a check of their budgets, because the API server has no eviction API: ${names}`;
     this.#options.recorder.event(scope.o.machine, 'Warning', 'EvictionUnavailable', message);
+  }
+
+  async #withdrawEvictions(scope: Scope): Promise<void> {
+    await this.#options.evictions.withdraw(scope.o.machine.metadata.uid, scope.signal);
+    await this.#patchMachine(scope, { metadata: { annotations: { [Annotations.EvictionRequests]: null } } });
+  }
+
+  async #readEvictions(scope: Scope): Promise<void> {
+    const all = await this.#options.evictions.read(scope);
+    const pods = scope.o.drain?.pods ?? [];
+    const responders = new Map(
+      pods.flatMap(({ uid }) => {
+        const responder = all.get(uid);
+        return responder ? [[uid, responder] as const] : [];
+      }),
+    );
+    scope.memory.drain = { ...scope.memory.drain, responders, respondersAt: scope.now };
   }
 
   /** Deletes pods, and sends one event for each pod. The event shows a user why a pod is missing or a budget is exceeded. */

@@ -13,7 +13,8 @@ import { planHooks, withEvent } from '../hooks/hooks.ts';
 import { planSuccessor } from '../interruption/interruption.ts';
 import { heldBecause, isHeld } from '../model/breaker.ts';
 import type { FailedCall, MachineObservation, RunningCall, SettledCall } from '../model/observation.ts';
-import { type Action, act, nextAt, type Plan, wait } from '../model/plan.ts';
+import { act, nextAt, type Plan, wait } from '../model/plan.ts';
+import { planPods } from '../model/pod-actions.ts';
 import { type Backoff, DELETE_RETRY, isTransient, LOOKUP_RETRY, retryAfter } from '../model/retry.ts';
 import { hasReached, withOperation, withPhase } from '../model/status.ts';
 import { at, operation, say } from './deletion-status.ts';
@@ -248,12 +249,8 @@ function planNodeDrain(o: MachineObservation, now: Date): Plan | undefined {
     const annotations = { [Annotations.Undrained]: drain.undrained };
     return act('the drain timeout expired, and the undrainable policy keeps the VM', { do: 'annotate', annotations });
   }
-  if (drain.evict.length > 0 || drain.remove.length > 0) {
-    const evict: Action[] = drain.evict.length > 0 ? [{ do: 'evict', pods: drain.evict }] : [];
-    const remove: Action[] =
-      drain.remove.length > 0 ? [{ do: 'deletePods', pods: drain.remove, because: drain.removeBecause }] : [];
-    return act('evicting the pods that can be evicted now', ...evict, ...remove);
-  }
+  const pods = planPods(o, drain, 'evicting the pods that can be evicted now', now);
+  if (pods) return pods;
   const news = blockerEvents(o.drain, drain);
   if (drain.drained) return news.length > 0 ? act('the drain ended with attached volumes', ...news) : undefined;
   const reported = describeDrain(o, o.drain, drain, now);

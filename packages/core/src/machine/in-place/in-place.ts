@@ -13,6 +13,7 @@ import { planDrain } from '../../drain/drain.ts';
 import { isNodeOf } from '../../node/instance.ts';
 import type { MachineObservation } from '../model/observation.ts';
 import { type Action, act, nextAt, type Plan } from '../model/plan.ts';
+import { planPods } from '../model/pod-actions.ts';
 import { withOperation, withPhase } from '../model/status.ts';
 
 const Reasons = InPlaceUpdateReasons;
@@ -109,15 +110,8 @@ function emptyNode(o: MachineObservation, node: Node, now: Date): Plan | undefin
   }
   const plan = o.drain && planDrain(o.drain, now);
   if (!plan) return undefined;
-  if (plan.evict.length > 0 || plan.remove.length > 0) {
-    return act(
-      'draining the Node for the in-place update',
-      ...(plan.evict.length > 0 ? [{ do: 'evict', pods: plan.evict } as const] : []),
-      ...(plan.remove.length > 0
-        ? [{ do: 'deletePods', pods: plan.remove, because: plan.removeBecause } as const]
-        : []),
-    );
-  }
+  const pods = planPods(o, plan, 'draining the Node for the in-place update', now);
+  if (pods) return pods;
   if (plan.drained) return drained(o, now);
   return blocked(o, plan, now);
 }

@@ -10,6 +10,12 @@ import type { CallKind } from './observation.ts';
 /** One step of a plan. The reconciler runs the actions in order and stops at the first failure. */
 export type Action =
   | { readonly do: 'addFinalizer' }
+  /** Reads from discovery whether the API server has EvictionRequests. */
+  | { readonly do: 'findEvictionApi' }
+  /** Reads the Evictions of the pods that the drain has requested. */
+  | { readonly do: 'readEvictions' }
+  /** Deletes the EvictionRequests of the drain. */
+  | { readonly do: 'withdrawEvictions' }
   | { readonly do: 'removeFinalizer' }
   /** Starts a driver call. The call continues after the reconcile. When it ends, the machine is reconciled. */
   | { readonly do: 'call'; readonly call: CallKind }

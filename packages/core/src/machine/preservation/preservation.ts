@@ -18,6 +18,7 @@ import type { NodeChange } from '../../node/patch.ts';
 import { goTime, millis } from '../../values/timestamps.ts';
 import type { MachineObservation } from '../model/observation.ts';
 import { act, nextAt, type Plan } from '../model/plan.ts';
+import { planPods } from '../model/pod-actions.ts';
 
 const VALUES: ReadonlySet<string> = new Set(Object.values(PreserveValues));
 
@@ -151,15 +152,8 @@ function preserveNode(o: MachineObservation, node: Node, terms: Terms, now: Date
 function drain(o: MachineObservation, terms: Terms, now: Date): Plan | 'drained' | 'failed' {
   if (!o.drain) return 'drained';
   const plan = planDrain(o.drain, now);
-  if (plan.evict.length > 0 || plan.remove.length > 0) {
-    return act(
-      'draining the Node of a preserved Failed machine',
-      ...(plan.evict.length > 0 ? [{ do: 'evict', pods: plan.evict } as const] : []),
-      ...(plan.remove.length > 0
-        ? [{ do: 'deletePods', pods: plan.remove, because: plan.removeBecause } as const]
-        : []),
-    );
-  }
+  const pods = planPods(o, plan, 'draining the Node of a preserved Failed machine', now);
+  if (pods) return pods;
   if (plan.drained) return 'drained';
   return plan.blockers.some(({ failed }) => failed) ? 'failed' : wait(o, terms, now);
 }

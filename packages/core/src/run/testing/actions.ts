@@ -12,6 +12,7 @@ import {
 } from '@mcm/kube';
 import { onTestFinished } from 'vitest';
 import { NO_DRAIN_MEMORY } from '../../drain/model/observation.ts';
+import { EvictionApi } from '../../drain/requests/eviction-api.ts';
 import { NodeActions } from '../../machine/calls/node-actions.ts';
 import { Performer } from '../../machine/calls/perform.ts';
 import type { MachineMemory } from '../../machine/model/memory.ts';
@@ -101,6 +102,7 @@ export async function startPerformer(refuse?: Refuse) {
     keptVms: { keep: noting('keepVm') },
     recorder: { event: (_about: unknown, ...rest: unknown[]) => called.push(['event', ...rest]) },
     calls: { start: noting('start') },
+    evictions: new EvictionApi(undefined),
     tokens,
   };
   const performer = new Performer(options as never);

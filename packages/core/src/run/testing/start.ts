@@ -13,6 +13,10 @@ export interface StartOptions extends Partial<RigOptions> {
    * plane.
    */
   readonly eventTtlMs?: number;
+  /** Alpha APIs that the control plane serves. The default is none. */
+  readonly runtimeConfig?: readonly string[];
+  /** Controllers of the control plane. The default is none. */
+  readonly controllers?: readonly string[];
 }
 
 /**
@@ -21,6 +25,8 @@ export interface StartOptions extends Partial<RigOptions> {
 export async function createRig({
   crds: served = crds,
   eventTtlMs,
+  runtimeConfig,
+  controllers = [],
   ...options
 }: StartOptions = {}): Promise<{ rig: Rig; requests: RequestLogEntry[] }> {
   const clock = new VirtualClock();
@@ -28,7 +34,8 @@ export async function createRig({
   const plane = await startControlPlane({
     clock,
     crds: served,
-    controllers: false,
+    controllers,
+    runtimeConfig,
     requestLog: (entry) => requests.push(entry),
     ...(eventTtlMs === undefined ? {} : { eventTtlMs }),
   });

@@ -1,0 +1,166 @@
+import { Labels } from '@mcm/api';
+import {
+  evictionRequests,
+  evictions,
+  isAlreadyExists,
+  isNotFound,
+  type KubeClient,
+  KubeError,
+  type PodEviction,
+} from '@mcm/kube';
+import { type DrainMemory, NO_DRAIN_MEMORY, type PodRef, type Responder } from '../model/observation.ts';
+
+/** The requester in the EvictionRequests of all machine controllers. It is also a label of their Evictions. */
+const REQUESTER = 'machine.sapcloud.io/machine-controller';
+
+/** The result of discovery is valid for this time. */
+const KNOWN_FOR_MS = 3_600_000;
+
+/** Drains that read Evictions within this time share one list. */
+const SHARED_FOR_MS = 5_000;
+
+/** A request of a reconcile: its time, and the signal that aborts it. */
+interface Asking {
+  readonly now: Date;
+  readonly signal: AbortSignal;
+}
+
+interface Discovered {
+  readonly resources?: readonly { readonly name: string }[];
+}
+
+/** The name of the EvictionRequest for a pod. A repeated creation finds the existing one. */
+const nameOf = ({ uid }: PodRef): string => `mcm-${uid}`;
+
+/**
+ * Returns the memory of a drain with EvictionRequests, for a process that did not create them. It contains the pods for which
+ * an Eviction exists.
+ */
+export async function requestedMemory(client: KubeClient, signal: AbortSignal, now: Date): Promise<DrainMemory> {
+  const responders = await readResponders(client, signal);
+  const asked = { at: now, result: 'asked', message: '', count: 1, budgets: '', requested: true } as const;
+  const attempts = new Map([...responders.keys()].map((uid) => [uid, asked]));
+  return { ...NO_DRAIN_MEMORY, attempts, responders, respondersAt: now };
+}
+
+/** Returns the responders of all Evictions of machine controllers, by the UID of the pod. */
+async function readResponders(client: KubeClient, signal: AbortSignal): Promise<ReadonlyMap<string, Responder>> {
+  const { items } = await client.resource(evictions).list({ labelSelector: REQUESTER, signal });
+  const found = new Map<string, Responder>();
+  for (const eviction of items) {
+    const uid = eviction.spec.target?.pod?.uid;
+    const responder = responderOf(eviction);
+    // A later Eviction replaces one that has failed.
+    if (uid && (found.get(uid)?.failed ?? true)) found.set(uid, responder);
+  }
+  return found;
+}
+
+function responderOf({ status }: PodEviction): Responder {
+  const name = status?.targetResponders?.find(({ state }) => state === 'Active')?.name;
+  const message = status?.responders?.find((responder) => responder.name === name)?.message;
+  const failed = status?.conditions?.some((one) => one.type === 'Failed' && one.status === 'True') ?? false;
+  return { name, message, failed };
+}
+
+/** The API of EvictionRequests in the target cluster. Kubernetes 1.37 has it as an alpha API. */
+export class EvictionApi {
+  readonly #client: KubeClient | undefined;
+  #discovered: { readonly at: Date; readonly isServed: boolean } | undefined;
+  #read: { readonly at: Date; readonly found: Promise<ReadonlyMap<string, Responder>> } | undefined;
+
+  /** @param client The client of the target cluster. If undefined, drains send no EvictionRequests. */
+  constructor(client: KubeClient | undefined) {
+    this.#client = client;
+  }
+
+  /** Returns `served`, or `unknown` if {@link find} must be called first. Undefined if evictions must be used. */
+  state(now: Date): 'served' | 'unknown' | undefined {
+    if (!this.#client) return undefined;
+    const known = this.#discovered;
+    if (!known || now.getTime() - known.at.getTime() >= KNOWN_FOR_MS) return 'unknown';
+    return known.isServed ? 'served' : undefined;
+  }
+
+  /** Reads from discovery whether the API server serves both kinds. If it refuses, evictions are used. */
+  async find({ now, signal }: Asking): Promise<void> {
+    const resources = await this.#discover(signal);
+    const isServed = ['evictionrequests', 'evictions'].every((name) => resources.some((one) => one.name === name));
+    this.#discovered = { at: now, isServed };
+  }
+
+  async #discover(signal: AbortSignal): Promise<NonNullable<Discovered['resources']>> {
+    const { group, version } = evictionRequests;
+    try {
+      const answer = await this.#client?.request<Discovered>('GET', `/apis/${group}/${version}`, { signal });
+      return answer?.resources ?? [];
+    } catch (error) {
+      if (error instanceof KubeError && error.code !== 0) return [];
+      throw error;
+    }
+  }
+
+  /**
+   * Creates the EvictionRequest for a pod. The pod owns it, so the garbage collector deletes it after the pod.
+   * @returns false if the API server refuses it
+   */
+  async ask(pod: PodRef, machineUid: string, signal: AbortSignal): Promise<boolean> {
+    const { namespace, name, uid } = pod;
+    try {
+      await this.#client?.resource(evictionRequests, namespace).create(
+        {
+          metadata: {
+            name: nameOf(pod),
+            namespace,
+            labels: { [Labels.MachineUid]: machineUid },
+            ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name, uid }],
+          },
+          spec: { intent: 'Eviction', requester: REQUESTER, target: { pod: { name, uid } } },
+        },
+        { signal },
+      );
+      return true;
+    } catch (error) {
+      if (isAlreadyExists(error)) return true;
+      if (error instanceof KubeError && error.code !== 0) return false;
+      throw error;
+    }
+  }
+
+  /** Returns the responders by the UID of the pod. If Evictions cannot be read, there are none. */
+  async read({ now, signal }: Asking): Promise<ReadonlyMap<string, Responder>> {
+    const client = this.#client;
+    if (!client) return new Map();
+    if (this.#read && now.getTime() - this.#read.at.getTime() < SHARED_FOR_MS) return this.#read.found;
+    const found = readResponders(client, signal).catch((error: unknown) => {
+      if (error instanceof KubeError && error.code !== 0) return new Map<string, Responder>();
+      this.#read = undefined;
+      throw error;
+    });
+    this.#read = { at: now, found };
+    return found;
+  }
+
+  /** Deletes all EvictionRequests of a machine, which withdraws them. */
+  async withdraw(machineUid: string, signal: AbortSignal): Promise<void> {
+    const client = this.#client;
+    if (!client) return;
+    const labelSelector = `${Labels.MachineUid}=${machineUid}`;
+    const listed = await client
+      .resource(evictionRequests)
+      .list({ labelSelector, signal })
+      .catch((error: unknown) => {
+        if (isNotFound(error)) return { items: [] };
+        throw error;
+      });
+    for (const { metadata } of listed.items) {
+      const { namespace, name, uid } = metadata;
+      await client
+        .resource(evictionRequests, namespace)
+        .delete(name, { preconditions: { uid }, signal })
+        .catch((error: unknown) => {
+          if (!isNotFound(error)) throw error;
+        });
+    }
+  }
+}

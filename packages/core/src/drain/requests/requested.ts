@@ -1,0 +1,56 @@
+import { type Blocker, nameOf } from '../model/blockers.ts';
+import type { Attempt, DrainObservation, DrainPod, Responder } from '../model/observation.ts';
+
+/** The first read of the Eviction for a requested pod. Most pods are terminating by then, and need none. */
+const FIRST_READ_MS = 10_000;
+
+/** Time between two reads of Evictions. */
+const READ_EVERY_MS = 20_000;
+
+/** If no Eviction exists for a request after this time, no controller handles it, and the pod is evicted. */
+const UNHANDLED_AFTER_MS = 30_000;
+
+const later = (instant: Date, ms: number): Date => new Date(instant.getTime() + ms);
+
+/**
+ * Returns true if the drain creates an EvictionRequest for the pod. Each pod gets only one. The cloud
+ * ends some VMs too soon for a request. After the timeout, the policy Quarantine stops all requests.
+ */
+export const isAskedFor = (o: DrainObservation, pod: DrainPod, now: Date): boolean =>
+  o.requests === 'served' && !o.urgent && !stopsRequests(o, now) && o.memory.attempts.get(pod.uid) === undefined;
+
+/** Returns true if the requests of the drain must be withdrawn, because no pod may be evicted by itself anymore. */
+export const stopsRequests = ({ policy, forceAt }: DrainObservation, now: Date): boolean =>
+  policy === 'Quarantine' && now >= forceAt;
+
+/** The wait for a requested pod. `read` is set if the Evictions must be read now. */
+interface RequestedWait {
+  readonly until: Date;
+  readonly read: boolean;
+  readonly blocker?: Blocker | undefined;
+}
+
+/**
+ * Plans a pod with an EvictionRequest that is not terminating yet. Returns undefined if the drain must evict the pod itself:
+ * its Eviction has failed, or no Eviction was created in time.
+ */
+export function planRequested(
+  { memory }: DrainObservation,
+  pod: DrainPod,
+  { at }: Attempt,
+  now: Date,
+): RequestedWait | undefined {
+  const { responders, respondersAt } = memory;
+  const responder = responders?.get(pod.uid);
+  if (responder?.failed) return undefined;
+  if (!responder && respondersAt && respondersAt >= later(at, UNHANDLED_AFTER_MS)) return undefined;
+  const due = respondersAt && respondersAt >= at ? later(respondersAt, READ_EVERY_MS) : later(at, FIRST_READ_MS);
+  const read = now >= due;
+  return { until: due, read, blocker: responder && responderBlocker(pod, responder) };
+}
+
+const responderBlocker = (pod: DrainPod, { name, message }: Responder): Blocker => ({
+  text: `pod ${nameOf(pod)} waits for the eviction responder ${name ?? 'that is not chosen yet'}`,
+  failed: false,
+  hint: message ? `the responder reports: ${message}` : 'see the Eviction of the pod (lifecycle.k8s.io)',
+});

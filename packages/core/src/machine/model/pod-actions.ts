@@ -1,0 +1,34 @@
+import { Annotations, TRUE_LOWER } from '@mcm/api';
+import type { DrainPlan } from '../../drain/drain.ts';
+import { stopsRequests } from '../../drain/requests/requested.ts';
+import type { MachineObservation } from './observation.ts';
+import { type Action, act, type Plan } from './plan.ts';
+
+const hasRequests = ({ machine }: MachineObservation): boolean =>
+  machine.metadata.annotations?.[Annotations.EvictionRequests] !== undefined;
+
+/**
+ * Plans the actions of a drain on pods: evictions, deletions and EvictionRequests. Undefined if there are none now. An
+ * annotation is written before the first request, so that another process can withdraw the requests.
+ */
+export function planPods(o: MachineObservation, plan: DrainPlan, because: string, now: Date): Plan | undefined {
+  const stops = o.drain !== undefined && stopsRequests(o.drain, now);
+  if (stops && hasRequests(o)) return act('the undrainable policy stops evictions', { do: 'withdrawEvictions' });
+  if (o.drain?.requests === 'unknown' && plan.evict.length + plan.leaving.length > 0)
+    return act('reading the kinds of the API server', { do: 'findEvictionApi' });
+  const actions: Action[] = [];
+  if (plan.evict.length > 0) {
+    if (o.drain?.requests === 'served' && !stops && !hasRequests(o))
+      actions.push({ do: 'annotate', annotations: { [Annotations.EvictionRequests]: TRUE_LOWER } });
+    actions.push({ do: 'evict', pods: plan.evict });
+  }
+  if (plan.remove.length > 0) actions.push({ do: 'deletePods', pods: plan.remove, because: plan.removeBecause });
+  if (actions.length > 0) return act(because, ...actions);
+  return plan.readsResponders ? act('reading the Evictions of its pods', { do: 'readEvictions' }) : undefined;
+}
+
+/** Withdraws the EvictionRequests of a drain that has ended, for example because a preservation ended. */
+export const planWithdrawal = (o: MachineObservation): Plan | undefined =>
+  o.drain === undefined && o.hasTarget && hasRequests(o)
+    ? act('its drain has ended', { do: 'withdrawEvictions' })
+    : undefined;
