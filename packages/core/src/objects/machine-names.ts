@@ -1,4 +1,5 @@
 import { Annotations } from '@mcm/api';
+import type { Random } from '@mcm/kube';
 import { fnv1a } from '../values/fnv.ts';
 
 /** The alphabet of generated names in Kubernetes: 27 characters that form no words and are easy to distinguish. */
@@ -86,6 +87,9 @@ function encode(value: number): string {
   }
   return text;
 }
+
+/** Returns a random suffix, as in the names of the original. */
+export const randomSuffix = (random: Random): string => encode(Math.floor(random.next() * NAMES));
 
 /**
  * Returns a function that maps numbers to names of a set's machines. The names have the form `<set>-<five characters>`, as

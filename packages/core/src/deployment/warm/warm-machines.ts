@@ -8,19 +8,12 @@ import {
   machines as machineResource,
   Taints,
 } from '@mcm/api';
-import {
-  type Draft,
-  errorText,
-  ignoreNotFound,
-  isAlreadyExists,
-  isConflict,
-  makeKey,
-  type ResourceClient,
-} from '@mcm/kube';
+import { type Draft, errorText, ignoreNotFound, isAlreadyExists, isConflict, type ResourceClient } from '@mcm/kube';
 import { BY_CONTROLLER, type ControllerContext } from '../../control/caches.ts';
 import { mayHaveHappened, settled } from '../../flow/answers.ts';
 import { inParallel, slowStart } from '../../flow/slow-start.ts';
 import { controllerReference } from '../../objects/claim.ts';
+import { randomSuffix } from '../../objects/machine-names.ts';
 import { isTerminating } from '../../objects/machines.ts';
 import { splitSets } from '../../rollout/revisions.ts';
 import { newMachine } from '../../set/replicas/new-machine.ts';
@@ -64,6 +57,8 @@ function warmMachine(
 export class WarmMachines {
   readonly #context: ControllerContext;
   readonly #client: ResourceClient<Machine>;
+  /** Names of creations whose result is unknown, by the UID of the deployment. */
+  readonly #unanswered = new Map<string, Set<string>>();
 
   constructor(context: ControllerContext) {
     this.#context = context;
@@ -85,16 +80,13 @@ export class WarmMachines {
   /** Creates missing warm machines, and deletes the others. */
   async reconcile(deployment: MachineDeployment, signal: AbortSignal): Promise<void> {
     const warm = this.of(deployment);
-    const { machines, nodes, sets, log } = this.#context;
-    const { namespace, name, uid } = deployment.metadata;
+    const { machines, sets, log } = this.#context;
+    const { name, uid } = deployment.metadata;
     const { current, old } = splitSets(deployment, sets.store.byIndex(BY_CONTROLLER, uid));
     const own = current ? machines.store.byIndex(BY_CONTROLLER, current.metadata.uid) : [];
-    const isUsed = (candidate: string) =>
-      machines.store.get(makeKey(namespace, candidate)) !== undefined ||
-      nodes?.informer.store.get(candidate) !== undefined;
     const alive = own.filter((machine) => !isTerminating(machine)).length;
-    const plan = planWarmPool({ deployment, current, old, warm, alive, isUsed });
-    if (plan.create.length + plan.remove.length === 0) return;
+    const plan = planWarmPool({ deployment, current, old, warm, alive });
+    if (plan.create + plan.remove.length === 0) return;
     log.info('Warm machines', { deployment: name, because: plan.because });
     await this.delete(deployment, plan.remove, signal);
     if (current) await this.#create(deployment, current, plan, signal);
@@ -102,12 +94,16 @@ export class WarmMachines {
 
   async #create(deployment: MachineDeployment, set: MachineSet, plan: WarmPlan, signal: AbortSignal): Promise<void> {
     const made: string[] = [];
+    const unanswered = this.#unansweredOf(deployment);
     const task = async (name: string) => {
+      unanswered.add(name);
       const machine = await this.#createOne(name, warmMachine(deployment, set, name, plan.state), signal);
+      unanswered.delete(name);
       this.#context.machines.recordWrite(machine);
       made.push(name);
     };
-    const { error } = await slowStart(plan.create, task, { wanted: () => true });
+    const { error } = await slowStart(this.#namesFor(deployment, set, plan.create), task, { wanted: () => true });
+    if (unanswered.size === 0) this.#unanswered.delete(deployment.metadata.uid);
     this.#say(deployment, 'SuccessfulCreate', 'Created', made);
     if (error === undefined) return;
     this.#context.recorder.event(
@@ -117,6 +113,23 @@ export class WarmMachines {
       `Error creating: ${errorText(error)}`,
     );
     throw error;
+  }
+
+  #unansweredOf({ metadata: { uid } }: MachineDeployment): Set<string> {
+    const known = this.#unanswered.get(uid) ?? new Set();
+    this.#unanswered.set(uid, known);
+    return known;
+  }
+
+  /**
+   * Returns names for new machines. Names of creations without an answer come first, so that such a creation never makes an
+   * additional machine. Other names are random, because a machine must not have the name of an earlier one.
+   */
+  #namesFor(deployment: MachineDeployment, { metadata: { name } }: MachineSet, count: number): readonly string[] {
+    const open = this.#unansweredOf(deployment);
+    for (const each of open) if (!each.startsWith(`${name}-w`)) open.delete(each);
+    const fresh = Array.from({ length: count }, () => `${name}-w${randomSuffix(this.#context.random)}`);
+    return [...open, ...fresh].slice(0, count);
   }
 
   /** If a machine has the name, the answer to an earlier request was lost, or the cache does not contain the machine yet. */

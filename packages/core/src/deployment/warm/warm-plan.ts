@@ -17,19 +17,17 @@ export interface WarmSnapshot {
   readonly warm: readonly Machine[];
   /** Number of machines of the current set that are not being deleted. */
   readonly alive: number;
-  /** Returns true if a Machine or a Node has the name. */
-  readonly isUsed: (name: string) => boolean;
 }
 
 /** The warm machines to create and to delete. */
 export interface WarmPlan {
-  readonly create: readonly string[];
+  readonly create: number;
   readonly state: WarmSetting['state'];
   readonly remove: readonly Machine[];
   readonly because: string;
 }
 
-const NOTHING: WarmPlan = { create: [], remove: [], state: 'Stopped', because: 'no change' };
+const NOTHING: WarmPlan = { create: 0, remove: [], state: 'Stopped', because: 'no change' };
 
 /** Machines that are not usable come first, then the newest ones. */
 const leastUseful =
@@ -65,21 +63,8 @@ export function planWarmPool(snapshot: WarmSnapshot): WarmPlan {
   const missing = count - (kept.length - surplus.length);
   const lacks = current === undefined || alive < (current.spec.replicas ?? 0);
   const waits = rolling || lacks || deployment.spec.paused === true || isFrozen(deployment);
-  const create = waits ? [] : namesFor(current, Math.min(missing, BURST), snapshot.isUsed);
-  if (remove.length + create.length === 0) return NOTHING;
-  const because = `${stale.length} outdated or failed, ${surplus.length} surplus, ${create.length} missing of ${count}`;
+  const create = waits ? 0 : Math.min(missing, BURST);
+  if (remove.length + create === 0) return NOTHING;
+  const because = `${stale.length} outdated or failed, ${surplus.length} surplus, ${create} missing of ${count}`;
   return { create, state, remove, because };
-}
-
-/**
- * Returns the free names with the lowest numbers. After a creation without an answer, the next attempt uses the same name, so
- * it never creates a second machine.
- */
-function namesFor({ metadata: { name } }: MachineSet, count: number, isUsed: (name: string) => boolean): string[] {
-  const names: string[] = [];
-  for (let number = 0; names.length < count; number++) {
-    const candidate = `${name}-warm-${number}`;
-    if (!isUsed(candidate)) names.push(candidate);
-  }
-  return names;
 }
