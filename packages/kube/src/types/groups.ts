@@ -1,6 +1,8 @@
 import type { KubeObject, ResourceDefinition } from '../contract/objects.ts';
 import {
   csiNodeShape,
+  evictionRequestShape,
+  evictionShape,
   leaseShape,
   podDisruptionBudgetShape,
   priorityClassShape,
@@ -135,6 +137,7 @@ export const evictionRequests: ResourceDefinition<EvictionRequest> = {
   plural: 'evictionrequests',
   kind: 'EvictionRequest',
   namespaced: true,
+  shape: evictionRequestShape,
 };
 /** The resource definition of Evictions. */
 export const evictions: ResourceDefinition<PodEviction> = {
@@ -143,6 +146,7 @@ export const evictions: ResourceDefinition<PodEviction> = {
   plural: 'evictions',
   kind: 'Eviction',
   namespaced: true,
+  shape: evictionShape,
 };
 /** The resource definition of CSINodes. */
 export const csiNodes: ResourceDefinition<CsiNode> = {

@@ -178,6 +178,25 @@ export const volumeAttachmentShape = object(
   'spec',
 );
 
+const evictionTarget = object({ pod: object({ name: text, uid: text }, 'name', 'uid') });
+
+export const evictionRequestShape = object(
+  { spec: object({ intent: text, requester: text, target: evictionTarget }, 'intent', 'requester', 'target') },
+  'spec',
+);
+
+export const evictionShape = object(
+  {
+    spec: object({ target: evictionTarget }, 'target'),
+    status: object({
+      conditions: list(object({ type: text, status: text }, 'type', 'status')),
+      targetResponders: list(object({ name: text, priority: integer, state: text }, 'name')),
+      responders: list(object({ name: text, message: text }, 'name')),
+    }),
+  },
+  'spec',
+);
+
 export const csiNodeShape = object(
   {
     spec: object({
