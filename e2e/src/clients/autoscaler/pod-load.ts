@@ -1,5 +1,5 @@
-import { type Machine, machines } from '@mcm/api';
-import { events, type KubeClient, type KubeObject, pods, type ResourceDefinition } from '@mcm/kube';
+import { Annotations, type Machine, type MachineDeployment, machineDeployments, machines } from '@mcm/api';
+import { type KubeClient, type KubeObject, pods, type ResourceDefinition } from '@mcm/kube';
 import { NAMESPACE } from '../../harness/stack.ts';
 
 interface AppsDeployment extends KubeObject {
@@ -15,7 +15,6 @@ const deployments: ResourceDefinition<AppsDeployment> = {
 };
 
 const NAME = 'load';
-const REASON = 'ScaleInAccepted';
 
 /** The pods that need nodes, and the machines that exist for them. One pod fills one node. */
 export class PodLoad {
@@ -24,6 +23,8 @@ export class PodLoad {
   readonly machines = new Set<string>();
   /** The names of the machines that existed at the last look. */
   #present: ReadonlySet<string> = new Set();
+  /** The results of all scale-ins. A MachineDeployment keeps only the last ones. */
+  readonly #results = new Set<string>();
 
   constructor(client: KubeClient) {
     this.#client = client;
@@ -46,8 +47,16 @@ export class PodLoad {
     await this.#client.resource(deployments, NAMESPACE).patch(NAME, { type: 'merge', body: { spec: { replicas } } });
   }
 
+  async #collectResults(): Promise<void> {
+    const { items } = await this.#client.resource<MachineDeployment>(machineDeployments, NAMESPACE).list();
+    const texts = items.map(({ metadata }) => metadata.annotations?.[Annotations.ScaleInResults] ?? '[]');
+    const results = texts.flatMap((text): { outcome: string; message: string }[] => JSON.parse(text));
+    for (const { outcome, message } of results) if (outcome === 'Accepted') this.#results.add(message);
+  }
+
   /** Returns true if each pod runs, and if there is no machine without a pod, apart from the last one. */
   async isSettled(count: number): Promise<boolean> {
+    await this.#collectResults();
     const all = (await this.#client.resource<Machine>(machines, NAMESPACE).list()).items;
     this.#present = new Set(all.map(({ metadata }) => metadata.name));
     for (const name of this.#present) this.machines.add(name);
@@ -62,9 +71,8 @@ export class PodLoad {
   }
 
   /** The deleted machines that no accepted scale-in named. */
-  async unnamed(): Promise<readonly string[]> {
-    const { items } = await this.#client.resource(events, NAMESPACE).list();
-    const accepted = items.flatMap(({ reason, message }) => (reason === REASON ? [message ?? ''] : [])).join('\n');
+  unnamed(): readonly string[] {
+    const accepted = [...this.#results].join('\n');
     return [...this.machines].filter((name) => !this.#present.has(name) && !accepted.includes(name));
   }
 }

@@ -115,7 +115,7 @@ async function followLoad(load: PodLoad, ended: () => boolean): Promise<Check[]>
     expected += Math.max(0, Math.max(1, count) - Math.max(1, present));
     present = count;
   }
-  const unnamed = await load.unnamed();
+  const unnamed = load.unnamed();
   const needless = load.machines.size - expected;
   process.stdout.write(`cluster-autoscaler: ${unnamed.length} unnamed deletions, ${needless} needless machines\n`);
   return [
