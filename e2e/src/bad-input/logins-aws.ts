@@ -45,7 +45,7 @@ const AGENTS: readonly (readonly [what: string, variables: Readonly<Record<strin
     { [AGENT]: 'https://unreachable.example/' },
     /CONTAINER_CREDENTIALS_FULL_URI: .*EHOSTUNREACH/,
   ],
-  ['behind a proxy', { [AGENT]: 'https://page.example/' }, /CONTAINER_CREDENTIALS_FULL_URI: 200, and an answer/],
+  ['behind a proxy', { [AGENT]: 'https://page.example/' }, /CONTAINER_CREDENTIALS_FULL_URI: 200, and a response/],
 ];
 export const AWS_LOGINS: readonly Case[] = [
   {

@@ -10,15 +10,15 @@ const send = async (method: string, path: string, body?: object) => {
   return (await answer.json()) as { items: object[]; status: { conditions: { type: string; reason: string }[] } };
 };
 
-// A Job with a limit of one hour. Its pods never finish, because there is no kubelet.
+// A Job with a time limit of one hour. Its pods never finish, because there is no kubelet.
 const template = { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'i' }] } };
 const job = { metadata: { name: 'report' }, spec: { activeDeadlineSeconds: 3600, template } };
 await send('POST', '/apis/batch/v1/namespaces/default/jobs', job);
-await clock.advance(3_600_000); // This takes only milliseconds of real time.
+await clock.advance(3_600_000); // One hour on the virtual clock takes milliseconds of real time.
 const { status } = await send('GET', '/apis/batch/v1/namespaces/default/jobs/report');
 console.log(status.conditions.map(({ type, reason }) => `${type}: ${reason}`).join());
 
-// The garbage collector deletes the events, pods and owned objects as in a cluster.
+// The garbage collector deletes the owned objects, as in a cluster.
 await send('DELETE', '/apis/batch/v1/namespaces/default/jobs/report?propagationPolicy=Foreground');
 await clock.advance(60_000);
 const { items } = await send('GET', '/api/v1/namespaces/default/pods');

@@ -172,8 +172,8 @@ export const MUTANTS: readonly Mutant[] = [
       'if (o) return undefined;',
     ],
     ['if (!skip && (!o.node.spec.unschedulable || !terminating)) {', 'if (!o) {'],
-    ['if (drain.evict.length > 0 || drain.remove.length > 0) {', 'if (drain.remove.length > 0) {'],
   ),
+  ...of('drain', `${CORE}/machine/model/pod-actions.ts`, M, ['if (plan.evict.length > 0) {', 'if (!o) {']),
   ...of(
     'budget',
     `${CORE}/disruption/budget.ts`,
