@@ -80,7 +80,7 @@ function addUp(program: Command, { random, signal, draw }: CommandEnvironment, s
     )
     .option(
       '--provider <name>',
-      'local; aws, azure, gcp (emulated); or a file, folder or package of a driver (default: as before, else local)',
+      'local; aws, azure, gcp (emulated); or a file, folder or package of a driver (default: local, unchanged later)',
     )
     .option(
       '--machine-config',

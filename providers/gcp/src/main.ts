@@ -11,7 +11,7 @@ const V8_FLAGS = [
   // Maglev uses 8 to 10 MB, mostly for its compiler. Without it, the CPU time for 150 machines is the same, and 400 machines
   // need 3 % more.
   '--no-maglev',
-  // The HTTP parser is the only WebAssembly. Its optimized second compilation would use 14 MB. A flag that is set at run
+  // The HTTP parser is the only WebAssembly. A second, optimizing compilation would use 14 MB of memory. A flag that is set at run
   // time does not set the flags that it implies, so each flag is listed.
   ...['--liftoff-only', '--no-wasm-tier-up', '--no-wasm-dynamic-tiering'],
 ];

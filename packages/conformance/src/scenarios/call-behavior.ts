@@ -201,7 +201,7 @@ export const callBehavior: readonly Scenario[] = [
   },
   {
     name: 'a Secret with a missing key',
-    impact: 'a missing key is reported as an error of the cloud',
+    impact: 'a key that is missing in the Secret is reported as an error of the cloud',
     run: async (stage) => {
       const process = stage.process({ secret: {} });
       const ended = await stage.end(process.invoker.list(stage.machineClass));

@@ -50,7 +50,8 @@ async function throttled(stage: Stage, answer: HttpAnswer, seconds: number): Pro
 async function exhausted(stage: Stage, answer: HttpAnswer): Promise<void> {
   const requests = await requestsOfCreation(stage);
   const writes = requests.flatMap((request, at) => (stage.isWrite(request) ? [at] : []));
-  if (writes.length === 0) throw new Skip('no request of a creation is a write: correct `dialect.writes`');
+  if (writes.length === 0)
+    throw new Skip('a creation sent no request that `dialect.writes` recognizes as a write; correct `dialect.writes`');
   const process = stage.process();
   const machine = stage.machine('exhausted');
   process.wire.assess = (request) => (stage.isWrite(request) ? answer : 'passes');

@@ -13,7 +13,7 @@ export const safeguardFlags = flagGroup('Replacement of unhealthy machines', {
   'silence-window': durationFlag({
     default: BREAKER_DEFAULTS.windowMs,
     minMs: 60_000,
-    help: 'the circuit breaker counts machines together that became unreachable within this time',
+    help: 'period in which the circuit breaker counts machines that became unreachable',
   }),
   'silence-threshold-percent': integerFlag({
     min: 1,

@@ -45,7 +45,7 @@ function summary(machine: Machine): MachineSummary {
 /**
  * Counts the machines of a set (docs/compatibility/rules-deployments.md §7.8). `minReadySeconds` has no effect, as in the
  * original.
- * @param counts Returns true if a machine counts as a replica. If absent, every machine does.
+ * @param counts Returns true if a machine counts as a replica. If absent, every machine counts.
  */
 export function countMachines(
   set: MachineSet,

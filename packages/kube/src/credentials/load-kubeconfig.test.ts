@@ -145,7 +145,7 @@ describe('kubeconfig', () => {
     const reported = news.length;
     await clock.advance(60_000);
     await expect(loaded.latest?.()).rejects.toThrow('is not JSON');
-    expect(news.slice(reported)).toEqual([expect.objectContaining({ kind: 'unusable' })]); // An unchanged file does not end the problem.
+    expect(news.slice(reported)).toEqual([expect.objectContaining({ kind: 'unusable' })]); // The error stays reported until the file changes.
     await writeFile(join(folder, 'plugin.cjs'), `process.chdir(__dirname); ${script}`);
     await given({ token: 'third' });
     await loaded.latest?.();

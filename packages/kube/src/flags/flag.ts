@@ -173,7 +173,7 @@ export const durationFlag = (options: Common<number> & { readonly minMs?: number
 export const flagGroup = <const F extends Flags>(group: string, flags: F): F =>
   Object.fromEntries(Object.entries(flags).map(([name, flag]) => [name, { group, ...flag }])) as F;
 
-/** Creates a flag without an effect. Deployments of the original set it, so it is accepted. */
+/** Creates a flag without an effect. It is accepted, because existing installations of the original pass it. */
 export const ignoredFlag = (placeholder: string, why: string): Flag<string> => ({
   placeholder,
   help: why,

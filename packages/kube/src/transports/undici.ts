@@ -212,7 +212,7 @@ export function undiciTransport(options: UndiciTransportOptions): UndiciTranspor
     );
   };
 
-  /** Returns the answer. If the server was not trusted, it returns the error, because no request was sent. */
+  /** Returns the response. If the certificate of the server is not trusted, returns the error: then no request was sent. */
   const answer = async (request: TransportRequest, shown: Credentials): Promise<Dispatcher.ResponseData | Error> => {
     try {
       return await send(request, shown);

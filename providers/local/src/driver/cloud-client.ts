@@ -81,7 +81,7 @@ export class CloudClient {
     return this.#call('POST', `${one(id)}/stop?wait=stopped&timeout=${POLL_SECONDS}s`, cloudInstance, { signal });
   }
 
-  /** Starts a stopped instance. Returns when it runs, or after the time of a poll. */
+  /** Starts a stopped instance. Returns when the instance runs, or after `POLL_SECONDS`. */
   async start(id: string, signal: AbortSignal): Promise<CloudInstance> {
     return this.#call('POST', `${one(id)}/start?wait=running&timeout=${POLL_SECONDS}s`, cloudInstance, { signal });
   }

@@ -147,8 +147,9 @@ export interface KindDefinition {
    */
   readonly gracePeriodSeconds?: (object: ApiObject) => number;
   /**
-   * Marks an object at its first delete, instead of the usual mark. A CRD gets a finalizer and a condition, and remains
-   * until a controller finalizes it. A delete of a collection does not call this function. Mutates.
+   * Marks an object for deletion at its first delete request, instead of the default function. A deleted CRD gets a
+   * finalizer and a condition, and exists until a controller removes the finalizer. A delete of a collection does not call
+   * this function. Mutates the object.
    */
   readonly markForDeletion?: (object: ApiObject, now: Date) => void;
   /** For custom kinds: whether the CRD is being deleted. Then no object may be created. */

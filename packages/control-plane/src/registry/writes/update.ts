@@ -41,7 +41,7 @@ export interface Transformation {
   readonly managed?: boolean;
   /** Whether admission has already seen the request in another form (a Binding). Then it does not get the object. */
   readonly admitted?: boolean;
-  /** Runs validating admission for the other form, after the validation of the object. */
+  /** Runs validating admission for the other form of the request, such as a Binding, after the validation of the object. */
   readonly validate?: (updated: ApiObject, old: ApiObject) => Promise<void>;
   /**
    * Whether the object comes from a patch. A changed UID is then an invalid field. In other writes, it is a failed

@@ -1,6 +1,6 @@
 import { type Clock, sleep } from '@mcm/kube';
 
-/** After a power-off, open requests may run for this time. Then they are aborted. */
+/** After a power-off, the node aborts requests that are still open after this time. */
 const ANSWER_GRACE_MS = 5_000;
 
 /** Thrown by a wait when the machine is powered off. It ends the waiting function. */
