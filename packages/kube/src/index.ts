@@ -19,7 +19,7 @@ export { conformingClient } from './client/conforming-client.ts';
 export { type ClientOptions, createClient, userAgent } from './client/create-client.ts';
 export { type EvictedPod, type Eviction, evictPod } from './client/evict-pod.ts';
 export type { RequestSample } from './client/exchange.ts';
-export { isWatch } from './client/paths.ts';
+export { isPathSegment, isWatch } from './client/paths.ts';
 export type { RateLimit } from './client/rate-limit.ts';
 export { unreached } from './client/unreached.ts';
 export { type Clock, pause, realClock, sleep, type Timer } from './clock/clock.ts';

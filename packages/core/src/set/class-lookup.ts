@@ -1,5 +1,5 @@
 import { type MachineClass, machineClasses } from '@mcm/api';
-import { isNotFound, makeKey, type ResourceClient } from '@mcm/kube';
+import { isNotFound, isPathSegment, makeKey, type ResourceClient } from '@mcm/kube';
 import type { ControllerContext } from '../control/caches.ts';
 
 /** Delay before the cache is checked again, if it lacks an existing class and no event arrives. */
@@ -27,9 +27,10 @@ export class ClassLookup {
 
   /**
    * Reads the class from the server before a warning. The cache may contain a class a moment later than the object that
-   * refers to it.
+   * refers to it. No class can have a name with a slash, so the server is not asked.
    */
   async isThere(name: string, signal: AbortSignal): Promise<boolean> {
+    if (!isPathSegment(name)) return false;
     try {
       await this.#classes.get(name, { signal });
       return true;

@@ -6,12 +6,16 @@ const refuse = (message: string): never => {
 };
 
 /**
- * Encodes one path segment. It refuses an empty segment, which would address the whole collection, and `..`, which would
- * address another resource.
+ * Returns true if an object can have this name. An empty segment of a path addresses the whole collection, and `..` addresses
+ * another resource. The API server accepts no such names.
  */
+export const isPathSegment = (value: string): boolean =>
+  value !== '' && value !== '.' && value !== '..' && !value.includes('/');
+
+/** Encodes one path segment. */
 function segment(definition: ResourceDefinition<KubeObject>, field: string, value: string): string {
   if (value === '') refuse(`${definition.plural}: ${field} must not be empty`);
-  if (value === '.' || value === '..' || value.includes('/')) {
+  if (!isPathSegment(value)) {
     refuse(`${definition.plural}: ${field} ${JSON.stringify(value)} must not be ".", ".." or contain "/"`);
   }
   return encodeURIComponent(value);

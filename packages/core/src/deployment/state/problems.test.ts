@@ -160,6 +160,25 @@ describe('a class that does not exist', () => {
     expect(await types(world)).toEqual(WELL);
   });
 
+  test.each(['small/er', '..'])('the name %s, which no class can have, is reported as missing', async (name) => {
+    await using world = await start({ classes: ['small'] });
+    await world.deploy(1);
+    await world.until(() => world.complete(), 60);
+    await world.changeClass(name);
+    await world.keeper.resource(machineSets, NAMESPACE).create({
+      metadata: { name: 'alone', labels: { app: 'alone' } },
+      spec: {
+        replicas: 1,
+        selector: { matchLabels: { app: 'alone' } },
+        template: { metadata: { labels: { app: 'alone' } }, spec: { class: { kind: 'MachineClass', name } } },
+      },
+    });
+    await world.pass(60);
+    expect(await conditionOf(world, 'InvalidSpec')).toMatchObject({ status: 'True', reason: 'ClassNotFound' });
+    const alone = (await world.sets()).find(({ metadata }) => metadata.name === 'alone');
+    expect(alone?.status?.machineSetCondition).toMatchObject([{ type: 'InvalidSpec', reason: 'ClassNotFound' }]);
+  });
+
   test('a rollout to it does not begin: the machines stay, and can be scaled down', async () => {
     await using world = await start({ classes: ['small'] });
     await world.deploy(3);
