@@ -131,7 +131,9 @@ async function guarded(
     if (!('cookie' in result)) send(response, result.status, 'html', loginPage(result.body));
     else response.writeHead(303, { ...HEADERS, location: '/', 'set-cookie': result.cookie }).end();
   } else if (path === '/logout' && request.method === 'POST') {
-    response.writeHead(303, { ...HEADERS, location: '/login', 'set-cookie': gate.logOut(request) }).end();
+    const result = gate.logOut(request);
+    if (!('cookie' in result)) send(response, result.status, 'text', result.body);
+    else response.writeHead(303, { ...HEADERS, location: '/login', 'set-cookie': result.cookie }).end();
   } else if (path === '/login') {
     send(response, 200, 'html', loginPage());
   } else {

@@ -123,7 +123,12 @@ describe('a dashboard for other machines', () => {
     expect((await ask('/', { headers })).status).toBe(200);
     // With this field, the page shows a button that ends the session.
     expect((await ask('/live', { headers })).body).toMatch(/"login":true/);
-    await ask('/logout', { method: 'POST', headers });
+    for (const foreign of [{ origin: 'https://evil.example' }, { 'sec-fetch-site': 'cross-site' }]) {
+      const refused = await ask('/logout', { method: 'POST', headers: { ...headers, ...foreign } });
+      expect([refused.status, refused.headers['set-cookie']]).toEqual([403, undefined]);
+    }
+    expect((await ask('/', { headers })).status).toBe(200);
+    await ask('/logout', { method: 'POST', headers: { ...headers, 'sec-fetch-site': 'same-origin' } });
     expect((await ask('/', { headers })).status).toBe(303);
   });
 

@@ -20,8 +20,8 @@ export interface Gate {
   check(request: IncomingMessage): Promise<Refusal>;
   /** Logs in with the token of a form. Returns the cookie of the new session, or the refusal. */
   logIn(request: IncomingMessage): Promise<{ readonly cookie: string } | NonNullable<Refusal>>;
-  /** Ends the session of a request. Returns the cookie that deletes it in the browser. */
-  logOut(request: IncomingMessage): string;
+  /** Ends the session of a request. Returns the cookie that deletes it in the browser, or the refusal. */
+  logOut(request: IncomingMessage): { readonly cookie: string } | NonNullable<Refusal>;
 }
 
 const cookieOf = ({ headers }: IncomingMessage): string | undefined =>
@@ -31,7 +31,8 @@ const cookieOf = ({ headers }: IncomingMessage): string | undefined =>
     .find(([name]) => name === COOKIE)?.[1];
 
 /**
- * Whether a form comes from a page of this server. Otherwise, another site could log a user in with a token of the attacker.
+ * Whether a form comes from a page of this server. Otherwise, another site could log a user in with a token of the attacker,
+ * or end the session of a user.
  */
 function isSameOrigin({ headers }: IncomingMessage): boolean {
   if (headers['sec-fetch-site'] !== undefined) return headers['sec-fetch-site'] === 'same-origin';
@@ -101,8 +102,9 @@ export function createGate(options: {
       return { cookie: `${COOKIE}=${id}; Path=/; Secure; HttpOnly; SameSite=Strict; ${age}` };
     },
     logOut(request) {
+      if (!isSameOrigin(request)) return { status: 403, body: 'log out on the page of the dashboard\n' };
       sessions.delete(cookieOf(request) ?? '');
-      return `${COOKIE}=; Path=/; Secure; HttpOnly; SameSite=Strict; Max-Age=0`;
+      return { cookie: `${COOKIE}=; Path=/; Secure; HttpOnly; SameSite=Strict; Max-Age=0` };
     },
   };
 }
