@@ -1,5 +1,6 @@
 import { Annotations } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
+import { interruptionOf } from '@mcm/core';
 import {
   createClient,
   createMemoryLogger,
@@ -118,6 +119,34 @@ describe('the annotation of the Node', () => {
       detail: 'Preempt',
     });
     expect(planNotice(node(written), [notice()], later)).toBeUndefined();
+  });
+
+  test.each<[what: string, edit: object, deadline: string]>([
+    ['a removed deadline', { deadline: undefined }, '2026-01-01T12:00:40.000Z'],
+    ['an invalid deadline', { deadline: 'soon' }, '2026-01-01T12:00:40.000Z'],
+    ['a later deadline', { deadline: '2027-01-01T12:00:30.000Z' }, '2026-01-01T12:00:40.000Z'],
+    ['an invalid time of the notice', { noticedAt: 'now' }, '2026-01-01T12:00:30.000Z'],
+    ['another kind', { kind: 'Rebalance' }, '2026-01-01T12:00:30.000Z'],
+    ['another text', { detail: 'none' }, '2026-01-01T12:00:30.000Z'],
+  ])('is restored after an edit: %s', (_, edit, deadline) => {
+    const edited = JSON.stringify({ ...JSON.parse(written), ...edit });
+    const restored = planNotice(node(edited), [notice()], later);
+    expect(JSON.parse(restored ?? '{}')).toMatchObject({
+      kind: 'Terminate',
+      id: 'azure-e-1',
+      deadline,
+      detail: 'Preempt',
+    });
+    expect(interruptionOf(node(restored ?? ''))).toMatchObject({ id: 'azure-e-1' });
+    expect(planNotice(node(restored ?? ''), [notice()], later)).toBeUndefined();
+  });
+
+  test('keeps the deadline that the cloud reports', () => {
+    const fixed = notice({ deadline: '2026-01-01T12:10:00.000Z' });
+    const value = planNotice(node(), [fixed], NOON) ?? '';
+    expect(planNotice(node(value.replace('12:10', '12:50')), [fixed], later)).toBe(value);
+    // After the start of the event, Azure reports no time.
+    expect(planNotice(node(value), [notice()], new Date('2026-01-01T12:10:01Z'))).toBeUndefined();
   });
 
   test('contains the earliest notice', () => {

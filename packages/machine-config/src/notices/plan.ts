@@ -1,4 +1,4 @@
-import { Annotations } from '@mcm/api';
+import { Annotations, parseTime } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 import type { NodeNotice } from './sources.ts';
 
@@ -7,32 +7,40 @@ const OURS = /^(azure|gce)-/;
 
 /**
  * The value of the Node's annotation: a text to write, null to remove it, or undefined for no change. The notice with the earliest
- * deadline counts. A notice keeps its times as long as the metadata service reports it.
+ * deadline counts. A notice keeps its times as long as the metadata service reports it. An edited annotation is written again.
  */
 export function planNotice(node: Node, notices: readonly NodeNotice[], now: Date): string | null | undefined {
   const stored = node.metadata.annotations?.[Annotations.Interruption];
   const known = fieldsOf(stored);
   const wanted = notices
-    .map((notice) =>
-      notice.id === known.id ? { ...notice, noticedAt: known.noticedAt, deadline: known.deadline } : begun(notice, now),
-    )
+    .map((notice) => timed(notice, notice.id === known.id ? known : undefined, now))
     .toSorted((a, b) => Date.parse(a.deadline) - Date.parse(b.deadline))[0];
   if (wanted === undefined) return stored !== undefined && OURS.test(known.id) ? null : undefined;
-  if (wanted.id === known.id) return undefined;
   const { kind, id, noticedAt, deadline, detail } = wanted;
-  return JSON.stringify({ kind, id, noticedAt, deadline, detail });
+  const value = JSON.stringify({ kind, id, noticedAt, deadline, detail });
+  return value === stored ? undefined : value;
 }
 
-function begun(notice: NodeNotice, now: Date) {
-  const deadline = notice.deadline ?? new Date(now.getTime() + notice.withinMs).toISOString();
-  return { ...notice, noticedAt: now.toISOString(), deadline };
+/**
+ * Adds the times to a notice. A deadline without a report of the cloud is at most `withinMs` ahead, so an annotation that was
+ * edited cannot delay it.
+ */
+function timed(notice: NodeNotice, known: Known | undefined, now: Date) {
+  const latest = new Date(now.getTime() + notice.withinMs).toISOString();
+  const before = isTime(known?.deadline) && Date.parse(known.deadline) < Date.parse(latest) ? known.deadline : latest;
+  const noticedAt = isTime(known?.noticedAt) ? known.noticedAt : now.toISOString();
+  return { ...notice, noticedAt, deadline: notice.deadline ?? before };
 }
 
-function fieldsOf(text: string | undefined): {
+interface Known {
   readonly id: string;
   readonly noticedAt: string;
   readonly deadline: string;
-} {
+}
+
+const isTime = (text: string | undefined): text is string => text !== undefined && parseTime(text) !== undefined;
+
+function fieldsOf(text: string | undefined): Known {
   const none = { id: '', noticedAt: '', deadline: '' };
   try {
     const { id = '', noticedAt = '', deadline = '' }: Record<string, unknown> = JSON.parse(text ?? '{}') ?? {};
