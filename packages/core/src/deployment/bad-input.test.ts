@@ -18,7 +18,7 @@ const template = (machineClass: object) => ({
   template: { metadata: { labels: { app: 'pool' } }, spec: { class: machineClass } },
 });
 
-/** Errors that do not depend on other objects: the title, the change of a valid deployment, and the field in the error. */
+/** Errors of the deployment alone. Each row has the title, the change of a valid deployment, and the field in the error. */
 const WRONG: readonly [title: string, spec: object, field: string][] = [
   ['a selector that does not match the template', selector({ app: 'other' }), 'spec.selector.matchLabels'],
   ['a selector with an unknown operator', NEAR, 'spec.selector.matchExpressions'],
@@ -60,8 +60,8 @@ const uids = async (world: World) => (await world.machines()).map(({ metadata })
 const warnings = async (world: World) => (await world.events()).filter(({ type }) => type === 'Warning');
 
 /**
- * Stored objects may have these values from the time before the rules existed, and the values have a meaning
- * (docs/compatibility/rules-deployments.md §3.1). A take-over must accept them.
+ * Values that a later validation rule refuses, but that have a meaning in stored objects
+ * (docs/compatibility/rules-deployments.md §3.1). A take-over must accept stored objects with these values.
  */
 const MEANT: ReadonlySet<string> = new Set([
   'a surge over 100 percent',

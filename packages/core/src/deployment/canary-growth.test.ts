@@ -10,7 +10,9 @@ import { planRollback } from './state/rollback.ts';
 import { play, rounds, strategy } from './testing/in-place-agents.ts';
 import { World, type WorldOptions } from './testing/world.ts';
 
-/** Tests which set gets new machines, and which machines are replaced, while the newest template is not proven. */
+/**
+ * Tests which set grows, and which machines are replaced, while a canary of the newest template has not become available.
+ */
 
 const CANARY = {
   [Annotations.RolloutCanary]: '1',
@@ -19,7 +21,7 @@ const CANARY = {
 };
 const { [Annotations.RolloutPauseOnFailure]: _onFailure, ...UNPAUSED } = CANARY;
 
-/** Machines of the class `large` never run. */
+/** Machines of the class `large` never become Running. */
 const isGood = ({ spec }: Machine): boolean => spec.class.name !== 'large';
 const start = (options: WorldOptions = {}) =>
   World.start(startControlPlane, { birthMs: (machine) => (isGood(machine) ? 100 : undefined), ...options });
@@ -33,13 +35,13 @@ const NEVER_JOINED = { lastOperation: { state: 'Failed', type: 'Create', descrip
 const failing = async (world: World): Promise<readonly Machine[]> =>
   (await world.machines()).filter(({ spec }) => spec.class.name === 'large');
 
-/** Marks machines as Failed, as the machine controller does at the end of the creation timeout. */
+/** Marks machines as `Failed`, as the machine controller does at the end of the creation timeout. */
 async function failCanaries(world: World): Promise<void> {
   for (const { metadata } of await failing(world)) await world.setPhase(metadata.name, 'Failed', NEVER_JOINED);
   await world.pass(10);
 }
 
-/** Starts a rollout to class `large` and makes its canary fail. */
+/** Starts a rollout to the class `large` and makes its canary fail. */
 async function failed(world: World, replicas: number, spec: object, annotations: Record<string, string>) {
   await world.deploy(replicas, { revisionHistoryLimit: 10, ...spec }, { annotations });
   await world.until(() => world.complete(), 60);

@@ -22,7 +22,7 @@ import type { StatusWriter } from './writes/status-writer.ts';
 
 /** Delay before the next attempt to write the marks of a node. The rollout does not wait for this attempt. */
 const NODE_RETRY_MS = 5_000;
-/** Delay after a conflict on a node. After this time, the cache shows the change of the other client. */
+/** Delay after a conflict on a node. The cache then shows the change of the other client. */
 const NODE_CHANGED_MS = 50;
 const PARALLEL_NODES = 16;
 
@@ -36,14 +36,17 @@ export interface DeploymentOptions {
   readonly decide?: typeof planRollout;
 }
 
-/** Executes plans. It orders the writes so that the next reconcile can repair a crash after any of them. */
+/**
+ * Executes rollout plans. The writes have an order in which the next reconcile can continue after a crash between any two
+ * writes.
+ */
 export class PlanExecution {
   readonly #access: DeploymentAccess;
   readonly #status: StatusWriter;
   readonly #options: DeploymentOptions;
   /**
-   * Refused rollbacks to missing revisions, with the generation of the deployment after the request was removed. The status
-   * reports them until the next generation.
+   * Refused rollbacks to missing revisions, by deployment. Each has the generation of the deployment after the request was
+   * removed. The status reports a refusal until the generation changes.
    */
   readonly #refused = new Map<
     string,
@@ -76,8 +79,8 @@ export class PlanExecution {
     if (creation?.kind === 'collision') return this.#collide(revised, signal);
     const written = new Map<string, MachineSet>();
     for (const set of plan.write) written.set(set.metadata.uid, await this.#access.sets.update(set, signal));
-    // The writes before this line prevent two faults: old sets cannot create machines, and the new set cannot delete
-    // machines with the label.
+    // The writes above prevent two faults. Old sets can no longer create machines, and the new set can no longer delete
+    // machines with its label.
     await this.#handOver(plan, signal);
     await this.#deselect(revised, plan.inPlace.leftovers ?? [], signal);
     if (creation?.kind !== 'failed') {
@@ -101,7 +104,7 @@ export class PlanExecution {
     else this.#refused.delete(key);
   }
 
-  /** Returns the message about a refused rollback, until the spec changes. */
+  /** Returns the message about a refused rollback. The message exists until the spec of the deployment changes. */
   refusedRollback(key: string, { metadata: { uid, generation = 0 } }: MachineDeployment): string | undefined {
     const refused = this.#refused.get(key);
     return refused?.uid === uid && refused.generation === generation ? refused.message : undefined;
@@ -113,8 +116,9 @@ export class PlanExecution {
   }
 
   /**
-   * Writes the pause and its reason in one request. Otherwise the same failure would pause a resumed rollout again. For an
-   * undo, it only writes the request, which the next reconcile executes like the request of a user.
+   * Writes the pause and its reason in one request. With two requests, a crash could make the same failure pause a resumed
+   * rollout again. For an undo, the method only writes the rollback request. The next reconcile executes this request like
+   * the request of a user.
    */
   async #pause(
     deployment: MachineDeployment,
@@ -154,9 +158,9 @@ export class PlanExecution {
   }
 
   /**
-   * Removes the update selection from nodes that have the current template. It first reads the deployment from the server:
-   * the user may have just changed the template and selected nodes for it. The cache can show the change of the node before
-   * the change of the deployment.
+   * Removes the update selection from nodes that have the current template. The method first reads the deployment from the
+   * server, because the cache can show a changed node before a changed deployment. A user may have just changed the
+   * template and selected nodes for it.
    */
   async #deselect(deployment: MachineDeployment, marks: readonly NodeMark[], signal: AbortSignal): Promise<void> {
     const { nodes, recorder } = this.#access.context;
@@ -191,7 +195,7 @@ export class PlanExecution {
   }
 
   /**
-   * A set of another template or owner has the name, so the next reconcile uses another name
+   * A set of another template or owner already has this name. The next reconcile uses another name
    * (docs/compatibility/rules-deployments.md §2.7).
    */
   async #collide(deployment: MachineDeployment, signal: AbortSignal): Promise<Outcome> {

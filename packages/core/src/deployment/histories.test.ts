@@ -61,7 +61,7 @@ type History = typeof history extends (acts: never) => fc.Arbitrary<infer H> ? H
 const terminating = (machine: Machine) => machine.metadata.deletionTimestamp !== undefined;
 const running = (machine: Machine) => machine.status?.currentStatus?.phase === 'Running' && !terminating(machine);
 
-/** Records the requests of the user until no controller can act on an older one. */
+/** Records the requests of the user. A request is kept until no controller can act on an older one. */
 class Wishes {
   /** Maximum age of a cache including retries, in milliseconds. */
   static readonly memoryMs = 15_000;
@@ -81,7 +81,7 @@ class Wishes {
   least = (now: Date): number => Math.min(...this.#recent(now));
 }
 
-/** Returns true if the set of a terminating machine has fewer machines than replicas, so it replaces the machine. */
+/** Returns true if the set of a terminating machine has fewer machines than replicas. Such a set replaces the machine. */
 function isRefilled(world: World, machine: Machine): boolean {
   const uid = controllerOf(machine)?.uid;
   const set = world.context.sets.store.list().find(({ metadata }) => metadata.uid === uid);
@@ -90,8 +90,8 @@ function isRefilled(world: World, machine: Machine): boolean {
 }
 
 /**
- * Counts the replicas without a machine. Failed machines that wait are not counted, because their replacement may be created
- * first.
+ * Counts the replicas without a machine. Failed machines that wait for a replacement do not count, because the replacement
+ * may be created first.
  */
 function openReplicas(world: World): number {
   const alive = world.truth.store.list().filter((one) => !terminating(one));
@@ -182,7 +182,7 @@ async function live(
   for (const [action, pauseMs] of acts) {
     await act(world, wishes, action);
     if (action.do === 'pause') await verifier.asked(action.paused);
-    // Starts a rollout that the pause then stops.
+    // Starts a rollout, so that the pause stops a rollout in progress.
     if (action.do === 'pause' && action.paused) await world.changeClass(random.next() < 0.5 ? 'large' : 'huge');
     if (action.do === 'scale') await verifier.asked();
     await world.pass(pauseMs / 1000);

@@ -32,7 +32,7 @@ const nodeLabels = (marks: readonly Mark[]): Record<string, string> => ({
 const oldSet = (name: string, replicas: number, age = 60): MachineSet =>
   set(name, replicas, { age, className: 'former', labels: { [Labels.ScaleUpDisabled]: 'true' } });
 
-/** Sets with their machines and nodes. */
+/** A deployment with its sets, machines and nodes, for one plan. */
 class Fleet {
   readonly nodes = new Map<string, Node>();
 
@@ -80,7 +80,7 @@ const updated: Given = {
   reason: 'UpdateSuccessful',
 };
 
-/** Returns the plan for three replicas without a surge, of which one may be unavailable. */
+/** Returns the plan for a deployment with three replicas, no surge, and `maxUnavailable` 1. */
 function plan(
   old: readonly [replicas: number, machines: readonly Given[]],
   current: readonly [replicas: number, machines: readonly Given[]],
@@ -246,7 +246,7 @@ describe('the current set', () => {
             blockOwnerDeletion: true,
           },
         ],
-        // Both selectors contain `app`. They do not contain `name` and `node`, so these labels stay.
+        // The selectors of both sets contain only `app`. The move therefore keeps the labels `name` and `node`.
         labels: { app: 'pool', 'machine-template-hash': 'NEW', [Labels.UpdateResult]: 'successful' },
       },
     });

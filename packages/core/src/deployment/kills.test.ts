@@ -5,8 +5,9 @@ import { beforeAll, expect, test } from 'vitest';
 import { World } from './testing/world.ts';
 
 /**
- * Kills the manager during a rollout of a hundred machines, as SIGKILL does. Requests in progress may have been executed,
- * and their answers are lost. Each run has two kills, and then a series of eight. `MCM_KILLS=200 MCM_SEED=<n>` runs more.
+ * Kills the manager during a rollout of a hundred machines, as SIGKILL does. The server may have executed requests in
+ * progress, and their answers are lost. One test kills the manager twice in each run, another eight times. `MCM_KILLS=200
+ * MCM_SEED=<n>` runs more kills.
  */
 const KILLS = Number(process.env.MCM_KILLS ?? thoroughly(2, 1));
 const SEED = Number(process.env.MCM_SEED ?? 1);
@@ -16,8 +17,8 @@ const SURGE = 10;
 const TIMEOUT = 600_000 + KILLS * 30_000;
 
 /**
- * A connection with a delay of up to 20 ms in each direction, which a test can interrupt. The server may or may not execute
- * requests in progress.
+ * A connection with a delay of up to 20 ms in each direction. A test can interrupt the connection. The server may or may
+ * not execute requests in progress.
  */
 class Wire {
   dead = false;

@@ -9,7 +9,10 @@ import { World } from './testing/world.ts';
 /** Maximum delay of a watch. Each watch has its own delay. */
 const LAG_MS = 300;
 const LATENCY_MS = 50;
-/** No controller can know events that are newer than this: the delay of a watch plus a request in progress. */
+/**
+ * No controller can have received an event that is newer than this. The value is the delay of a watch plus the duration of
+ * a request.
+ */
 const UNKNOWABLE_MS = 2 * (LAG_MS + LATENCY_MS);
 
 const act = fc.oneof(
@@ -83,7 +86,7 @@ async function live({ seed, replicas, strategy, surge, unavailable, acts }: Hist
     } else if (what === 'class') await world.changeClass(['small', 'large', 'huge'][which] ?? 'small');
     else if (name) {
       await world.setPhase(name, 'Failed');
-      // The machine recovers before all caches show its failure, or immediately afterwards.
+      // The machine recovers before all caches show its failure, or shortly after.
       if (what === 'blink') {
         await world.pass((100 + random.next() * 250) / 1_000);
         const still = world.truth.store.get(`test/${name}`);
@@ -96,7 +99,10 @@ async function live({ seed, replicas, strategy, surge, unavailable, acts }: Hist
   return broken;
 }
 
-/** A machine recovers during its deletion. This only happens if delete requests have no version as a precondition. */
+/**
+ * A machine recovers while the controller deletes it. The controller deletes a recovered machine only if delete requests
+ * have no version as a precondition.
+ */
 const RECOVERED: History = {
   seed: 1335431204,
   replicas: 4,

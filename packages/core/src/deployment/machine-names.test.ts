@@ -5,7 +5,7 @@ import { sampled } from '@mcm/kube/testing';
 import { describe, expect, test } from 'vitest';
 import { NAMESPACE, World } from './testing/world.ts';
 
-/** `World` verifies that a set never uses a name twice. These tests count the names. */
+/** `World` verifies that a set never uses a name twice. The tests in this file count the names. */
 
 const recorded = ({ metadata }: MachineSet): string | undefined =>
   metadata.annotations?.[Annotations.NextMachineNumbers];
@@ -78,7 +78,8 @@ describe('a rollback of spec.rollbackTo', () => {
     await world.until(() => world.complete(), 60);
     await world.changeClass('large');
     await world.until(() => world.complete(), 120);
-    // The original copies the annotations of a set to the deployment, and from there to the current set.
+    // The original copies the annotations of a set to the deployment. From the deployment, the annotations reach the
+    // current set.
     await world.change(numbers('20001'));
     const current = (await world.sets()).find(({ spec }) => spec.template.spec.class.name === 'large');
     const client = world.keeper.resource(machineSets, NAMESPACE);
@@ -96,7 +97,7 @@ describe('a rollback of spec.rollbackTo', () => {
   });
 });
 
-/** A connection that breaks at one request of the manager. The manager stops and gets no later answer. */
+/** A connection that fails at one request of the manager. The manager then stops and receives no further answer. */
 class Break {
   requests = 0;
   dead = false;
@@ -118,7 +119,9 @@ class Break {
   };
 }
 
-/** Creates machines with a manager that stops at its n-th request. Returns undefined if it needs fewer requests. */
+/**
+ * Creates machines with a manager that stops at its n-th request. Returns undefined if the manager needs fewer requests.
+ */
 async function dies(at: number, executed: boolean) {
   const broken = new Break(at, executed);
   await using world = await World.start(startControlPlane, { fault: broken.fault });
@@ -154,7 +157,7 @@ test.each(sampled([true, false], 2))(
 );
 
 /**
- * Loses answers to create requests. The server executes every second of these requests immediately, and the others some
+ * Loses the answers to create requests. The server executes every second request immediately, and the other requests some
  * seconds later.
  */
 function lossyCreations(seed: number) {

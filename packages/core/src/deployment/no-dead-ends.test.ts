@@ -20,12 +20,15 @@ import { type AnyState, anyState, FORMER_DEAD_ENDS, objectsOf } from './testing/
 
 const MINUTE = 60_000;
 /**
- * Machines become unreachable one by one, so no circuit breaker opens. An open one would keep machines until an operator
- * acts.
+ * Machines become unreachable one by one, so no circuit breaker opens. An open circuit breaker would keep machines until an
+ * operator acts.
  */
 const SAFEGUARDS = { ...SAFEGUARD_DEFAULTS, breaker: { ...BREAKER_DEFAULTS, minimumCount: 1_000 } };
 const DURATIONS = { join: () => MINUTE, gone: () => MINUTE, update: () => MINUTE };
-/** Number of rounds, in which users and the machine controller act, until the deployment must have reached its goal. */
+/**
+ * The deployment must reach its goal within this number of rounds. In each round, the users and the machine controller act
+ * once.
+ */
 const ROUNDS = 12;
 
 const withPhase = (machine: Machine, phase: string, reason?: string): Machine =>

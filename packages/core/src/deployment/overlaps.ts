@@ -6,7 +6,7 @@ import { semanticEqual } from '../values/semantic-equal.ts';
 interface Entry {
   readonly deployment: MachineDeployment;
   readonly matches: Matcher;
-  /** The index key of the selector: one of its required labels. It is {@link ANY} if the selector has only expressions. */
+  /** The index key of the selector: one of its required labels, or {@link ANY} if the selector has only expressions. */
   readonly place: string;
 }
 
@@ -19,8 +19,8 @@ const pairsOf = (labels: Readonly<Record<string, string>> = {}): string[] =>
 const templateLabels = ({ spec }: MachineDeployment) => spec.template?.metadata?.labels;
 
 /**
- * Index of deployments that select each other's machines. Each change of a selector or of template labels updates it, so a
- * look-up is cheap. An update compares only the deployments that share the rarest label of the selector.
+ * Index of deployments that select each other's machines. Each change of a selector or of template labels updates the
+ * index, so a look-up is fast. An update compares only deployments that share the rarest label of the selector.
  */
 export class SelectorOverlaps {
   readonly #entries = new Map<Key, Entry>();
@@ -33,7 +33,7 @@ export class SelectorOverlaps {
   constructor(deployments: Informer<MachineDeployment>, changed: (key: Key) => void) {
     deployments.onChange((change) => {
       const { key, object } = change;
-      // The selector of a malformed deployment is unknown, and the controller does not reconcile such a deployment.
+      // The cache has no valid selector of a malformed deployment, and the controller does not reconcile such a deployment.
       const gone = change.type === 'deleted' || object.metadata.deletionTimestamp !== undefined || isHeld(object);
       const known = this.#entries.get(key)?.deployment;
       if (known && !gone && sameSelection(known, object)) return;
@@ -47,7 +47,10 @@ export class SelectorOverlaps {
     });
   }
 
-  /** Keys of deployments that select machines of this deployment, or whose machines this deployment selects. */
+  /**
+   * Returns the keys of the deployments that overlap with this deployment. An overlap exists if one of the two deployments
+   * selects machines of the other.
+   */
   of(key: Key): readonly Key[] {
     return [...(this.#partners.get(key) ?? [])];
   }

@@ -41,9 +41,10 @@ import { type DeploymentSnapshot, rolling, type View, viewOf } from './state/vie
 import { setWrites } from './writes/set-writes.ts';
 
 /**
- * Decides the next step of a deployment. The function is pure and returns a plan for every snapshot. It refuses a plan that
- * would break a limit.
- * @throws PlanRefused if the planner has a defect. The caller must then write nothing.
+ * Decides the next step of a deployment. The function is pure, and returns a plan for every snapshot that does not break a
+ * limit.
+ * @throws PlanRefused if the plan would break a limit, which is a defect of the planner. The caller must then write
+ * nothing.
  */
 export function planRollout(snapshot: DeploymentSnapshot): RolloutPlan {
   const view = viewOf(snapshot);
@@ -81,7 +82,7 @@ export function planRollout(snapshot: DeploymentSnapshot): RolloutPlan {
 const earliest = (a: Date | undefined, b: Date | undefined): Date | undefined =>
   a === undefined || (b !== undefined && b < a) ? b : a;
 
-/** The step of a blocked deployment. The user can always scale it down. */
+/** The step of a deployment whose rollout is blocked. A user can still scale the deployment down. */
 function blockedStep(view: View): Step | undefined {
   const [older] = overlappedBy(view);
   if (older) {
@@ -103,7 +104,7 @@ function nextStep(view: View): Step {
   if (deployment.spec.rollbackTo) return rollbackStep(view, deployment.spec.rollbackTo.revision ?? 0);
   const scales = isScalingEvent(sizes, replicas) && !betweenSets(view);
   if (blocked && !(scales && mayScale)) return blocked;
-  // A failing template pauses the rollout before any step that would create more machines of it.
+  // A failed machine pauses the rollout of its template before any step that would create more machines of the template.
   const pause = blocked ? undefined : automaticPause(view);
   if (pause) return { pause, measureProgress: false, because: pause.message };
   const waits = blocked
@@ -139,7 +140,7 @@ function automaticPause({
   if (!rolling(counted.old) || !stopsOnFailure(care) || isReturn(deployment, split.current)) return undefined;
   const of = ({ set }: CountedSet) => machines.get(set.metadata.uid) ?? [];
   const failures = failuresOf(counted.current ? of(counted.current) : [], counted.old.flatMap(of));
-  // The controller does not request a rollback again that it has refused.
+  // If the controller has refused a rollback, it does not request the rollback again.
   const undoes = care.undoOnFailure && refusedRollback === undefined;
   const goodSet = undoes ? split.old.find(({ metadata }) => metadata.name === good) : undefined;
   return pauseOn(deployment, failures, (goodSet && revisionOf(goodSet)) || undefined);
@@ -152,8 +153,9 @@ const pauseIsOver = ({ deployment: { metadata, spec }, complete, counted }: View
   !rolling(counted.old);
 
 /**
- * The set to record as the last good set, for deployments with rollout annotations: the one that has all machines. If the
- * user added the annotations together with the new template, it is the set of the previous revision.
+ * Returns the set to record as the last good set, for deployments with rollout annotations. The last good set is the one
+ * that has all machines. If a user adds the annotations together with a new template, the set of the previous revision is
+ * recorded.
  */
 function lastGoodOf(view: View): string | undefined {
   const { deployment, care, complete, counted, replicas, split } = view;
@@ -184,7 +186,7 @@ const idleStep = ({ resize, inPlace = NO_WORK, create }: Step): boolean =>
 const whyFirst = ({ go, waiting }: RepairPlan): string =>
   `${listedNames([...go, ...waiting])} failed and are replaced first`;
 
-/** Adds to the step of a waiting rollout the reason, and the time of the next reconcile. */
+/** Adds the reason for waiting, and the time of the next reconcile, to the step of a waiting rollout. */
 function held(view: View, step: Step): Step {
   const { gate, replicas, sizes, repairs } = view;
   const unreachable = sum(sizes.old, (size) => size.held ?? 0);
@@ -211,7 +213,7 @@ function held(view: View, step: Step): Step {
   }
   const size = sizes.current?.replicas ?? 0;
   if (!gate || size < Math.min(gate.ceiling, replicas)) return step;
-  // The rollout waits for the soak time only if it would otherwise continue.
+  // The soak time is a reason for waiting only if the rollout would otherwise continue.
   const moves = () => !idleStep(strategyStep({ ...view, gate: undefined }));
   const isCause = gate.opensAt === undefined || !idleStep(step) || moves();
   if (!isCause) return { ...step, lookAgainAt: gate.opensAt };

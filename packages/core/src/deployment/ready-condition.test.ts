@@ -9,8 +9,8 @@ const MINUTE = 60_000;
 const { Ready, Stalled } = MachineDeploymentConditions;
 
 /**
- * The rules of the library kstatus for a kind that it does not know, as its documentation states them. A deletion has
- * the result `Terminating` and is not part of these tests.
+ * The rules of the library kstatus for a kind that kstatus does not know, as its documentation states them. These tests
+ * exclude objects that are being deleted, which have the result `Terminating`.
  */
 function kstatus({ metadata, status }: MachineDeployment): 'Current' | 'InProgress' | 'Failed' {
   const is = (type: string) => status?.conditions?.find((condition) => String(condition.type) === type)?.status;

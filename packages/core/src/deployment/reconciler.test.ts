@@ -80,10 +80,10 @@ describe('rolling update', () => {
     const { writes } = world;
     expect(writes.get('POST machines')).toBe(100);
     expect(writes.get('DELETE machines')).toBe(100);
-    // Old nodes get the taint and the annotations in one write. New nodes get the annotations in one write and lose them in
-    // another.
+    // An old node gets the taint and the annotations in one write. A new node gets the annotations in one write and loses
+    // them in another write.
     expect(writes.get('PATCH nodes')).toBe(300);
-    // For each batch of new machines, the set writes its numbers once.
+    // The controller writes the replicas of the set once for each batch of new machines.
     expect(world.totalWrites() - 500).toBeLessThanOrEqual(130);
     for (const node of await world.nodes()) {
       expect(node.metadata.annotations ?? {}).toEqual({});
@@ -252,7 +252,7 @@ describe('pause, rollback, scaling', () => {
     await world.pass(1_300);
     expect(await world.sizes()).toBe('large:1 small:3');
     await world.change({ spec: { replicas: 4 } });
-    // The canary has not proven the template, so the set with the former template grows.
+    // The canary is not available yet, so the set with the former template grows.
     await world.until(async () => (await world.sizes()) === 'large:1 small:4', 60);
   });
 

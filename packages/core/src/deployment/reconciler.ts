@@ -59,20 +59,23 @@ import { DeploymentAccess } from './writes/access.ts';
 import { SetClaims } from './writes/set-claims.ts';
 import { StatusWriter } from './writes/status-writer.ts';
 
-/** Many machines become unreachable or reachable at about the same time. This delay combines them into one reconcile. */
+/**
+ * Many machines become unreachable or reachable at about the same time. This delay combines their changes into one
+ * reconcile.
+ */
 const BREAKER_SWARM_MS = 1_000;
 
 const INVALID_SPEC = MachineDeploymentConditions.InvalidSpec;
 
 /** The reason why the controller does not reconcile a deployment. */
 type Refusal = Extract<ConditionChange, { type: 'InvalidSpec' | 'RolloutBlocked' }> & {
-  /** Reason of the event. Without it, the event has the type of the condition as its reason. */
+  /** Reason of the event. If absent, the type of the condition is the reason. */
   readonly event?: EventReason;
 };
 
 /**
- * The controller refuses a selector that matches everything: the deployment would adopt every machine of the namespace
- * (docs/compatibility/rules-deployments.md §1.4).
+ * The controller refuses a selector that matches everything, because the deployment would adopt every machine of the
+ * namespace (docs/compatibility/rules-deployments.md §1.4).
  */
 const SELECTS_ALL: Refusal = {
   type: INVALID_SPEC,
@@ -122,7 +125,7 @@ export class DeploymentReconciler {
       this.#execution.forget(key);
       return done;
     }
-    // The cache holds a repaired copy of a malformed spec, so no decision may use it.
+    // The cache contains a repaired copy of a malformed spec. No decision may use this copy.
     const fault = isHeld(stored) ? faultText(stored) : undefined;
     if (fault !== undefined)
       return this.#refuse(
@@ -165,7 +168,7 @@ export class DeploymentReconciler {
       now,
     };
     const { plan, entry } = await this.#plan(snapshot, signal);
-    // A set that this plan still has to write may delete the named machines afterwards.
+    // If the plan still has to write a set, this set may delete the named machines after the write.
     if (plan.write.length === 0) this.#requests.reportUnmet(key, scaled, sets);
     this.#listen(key, scaled, sets);
     try {
@@ -213,7 +216,7 @@ export class DeploymentReconciler {
     this.classes.put(key, spec.template.spec.class.name);
   }
 
-  /** Reports the problem once, as a condition and an event. It writes nothing else. */
+  /** Reports the problem once, as a condition and an event. The method writes nothing else to the deployment. */
   async #refuse(deployment: MachineDeployment, { event, ...change }: Refusal, signal: AbortSignal): Promise<Outcome> {
     const { recorder, clock } = this.#access.context;
     const old: readonly AnyCondition[] = deployment.status?.conditions ?? [];
@@ -227,7 +230,7 @@ export class DeploymentReconciler {
     return done;
   }
 
-  /** Records the disruptions of the plan, so that decisions about replacements count them. */
+  /** Records the disruptions of the plan. Decisions about replacements count these disruptions. */
   #note({ deployment, sets }: DeploymentSnapshot, { write, inPlace }: RolloutPlan): void {
     const { disruptions } = this.#access.context;
     const before = new Map(sets.map((set) => [set.metadata.uid, set.spec.replicas ?? 0]));
@@ -241,8 +244,8 @@ export class DeploymentReconciler {
   }
 
   /**
-   * Returns the plan. A plan that breaks a limit is a defect of mcm: the function reports it in a condition, and the retry
-   * has a back-off.
+   * Returns the plan. A plan that breaks a limit is a defect of mcm. The method then reports the defect in a condition, and
+   * retries with a back-off.
    */
   async #plan(
     snapshot: DeploymentSnapshot,
@@ -251,7 +254,7 @@ export class DeploymentReconciler {
     const { journal } = this.#access.context;
     try {
       const decided = journal ? decideRecorded(journal, snapshot, this.#decide) : { plan: this.#decide(snapshot) };
-      // This runs before the first `await`, so that the sets count the disruptions at once.
+      // The disruptions are recorded before the first `await`, so that the reconciles of sets count them at once.
       this.#note(snapshot, decided.plan);
       return decided;
     } catch (error) {
@@ -276,7 +279,7 @@ export class DeploymentReconciler {
   async #delete(key: string, deployment: MachineDeployment, signal: AbortSignal): Promise<Outcome> {
     const { uid, name, resourceVersion, finalizers = [] } = deployment.metadata;
     if (!finalizers.includes(Finalizers.MachineControllerManager) || isOrphaning(deployment)) return done;
-    // The garbage collector deletes what a deleted owner controls, so an invalid selector must not stop the deletion.
+    // The garbage collector deletes the objects of a deleted owner, so an invalid selector must not stop the deletion.
     const matches = matcherOf(deployment.spec.selector, true);
     const { owned } = claim({ uid, deleting: true }, matches, this.#access.setsOf(deployment));
     const warm = this.#warm.of(deployment);

@@ -9,7 +9,7 @@ import { PlanRefused } from './state/guard.ts';
 import type { RolloutPlan } from './state/step.ts';
 import type { DeploymentSnapshot } from './state/view.ts';
 
-/** The answers of {@link Guards} that a decision requested. */
+/** The results of calls to {@link Guards} during a decision. */
 interface GuardAnswers extends Omit<Guards, 'breakerOf' | 'hasClass' | 'classAnnotations'> {
   /** Open circuit breakers by the UID of the machine. */
   readonly breakers: ReadonlyMap<string, OpenBreaker | undefined>;
@@ -26,7 +26,7 @@ export interface DeploymentInput {
   readonly creating: ReadonlyMap<string, number>;
   /** UIDs of machines whose deletion was sent. */
   readonly leaving: ReadonlySet<string>;
-  /** The nodes that the decision requested. Absent if there is no target cluster, or if its nodes cannot be read. */
+  /** The nodes that the decision looked up. Absent if there is no target cluster, or if the nodes cannot be read. */
   readonly nodes?: ReadonlyMap<string, Node | undefined> | undefined;
   readonly nodesUnseen?: string | undefined;
   readonly guards?: GuardAnswers | undefined;
@@ -35,8 +35,8 @@ export interface DeploymentInput {
 }
 
 /**
- * Returns the snapshot with functions that record their answers. It also returns the input, which contains these answers
- * after the decision.
+ * Returns a snapshot whose functions record their results. The second result is the input for the journal. It contains the
+ * recorded results after the decision.
  */
 function recordedDeployment(seen: DeploymentSnapshot): {
   readonly seen: DeploymentSnapshot;
@@ -80,7 +80,7 @@ function recordedDeployment(seen: DeploymentSnapshot): {
   };
 }
 
-/** Returns the snapshot of a recorded decision. */
+/** Returns the snapshot of a recorded decision, for a replay. */
 export function deploymentSnapshot(input: DeploymentInput, now: Date): DeploymentSnapshot {
   const { creating, leaving, nodes, nodesUnseen, guards, overlaps = [], ...rest } = input;
   const disruptions = new DisruptionsUnderWay();
@@ -108,8 +108,8 @@ function snapshotGuards({ breakers, classes, classAnnotations, ...settings }: Gu
 }
 
 /**
- * Decides about a deployment, and records the decision or its refusal.
- * @throws PlanRefused if `decide` throws it
+ * Decides the next step of a deployment, and records the decision or its refusal.
+ * @throws PlanRefused if `decide` throws PlanRefused
  */
 export function decideRecorded(
   journal: Journal,

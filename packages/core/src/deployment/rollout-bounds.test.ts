@@ -42,11 +42,12 @@ test.each<[what: string, current: number, old: SetSize, ceiling: number | undefi
 test('a failed old machine uses the budget, unless its replica has no machine', () => {
   const old = size('old', 8, { available: 5, open: 1 });
   const current = size('new', 4);
-  // There are 12 replicas and 9 available machines. 3 machines may be deleted, and one replica has no machine.
+  // There are 12 replicas and 9 available machines. Three machines may be deleted, and one replica has no machine.
   expect(shrunk(current, [old], { free: 0, repairsFirst: true })).toEqual({ old: 7 });
   expect(shrunk(current, [old], { free: 1, repairsFirst: true })).toEqual({ old: 6 });
   expect(shrunk(current, [old], { repairsFirst: true })).toEqual({ old: 5 });
-  // There are more replicas without a machine than unavailable machines. No available machine is deleted because of them.
+  // More replicas have no machine than there are unavailable machines. This difference must not cause the deletion of an
+  // available machine.
   expect(shrunk(current, [{ ...old, available: 8, open: 3 }], { repairsFirst: true })).toEqual({});
 });
 
@@ -60,7 +61,8 @@ test('one machine stays until the current set was scaled, unless it is the last 
   const all = { unavailable: 10, surge: 0 };
   expect(shrunk(size('new', 0), [size('old', 10)], all)).toEqual({ old: 1 });
   expect(shrunk(size('new', 0), [size('old', 1)], { replicas: 1, surge: 0, unavailable: 1 })).toEqual({ old: 0 });
-  // There is one replica, and another machine that is still terminating. When it is deleted, a new machine may be created.
+  // The old set has one replica and a second machine that is terminating. After the second machine is gone, a new machine
+  // may be created.
   const leaving = size('old', 1, { actual: 2, leaving: 1 });
   expect(shrunk(size('new', 0), [leaving], { replicas: 1, surge: 0, unavailable: 1 })).toEqual({});
   expect(shrunk(size('new', 0), [size('old', 3)], { ...all, replicas: 0, unavailable: 0 })).toEqual({ old: 0 });
@@ -104,7 +106,7 @@ test('at its ceiling, a canary deletes no more old machines than it may still cr
   expect(stepOf(size('new', 1), [size('old', 9)], { unavailable: 3, surge: 0 })[0]).toEqual({ old: 6 });
   expect(stepOf(size('new', 1), [size('old', 11)], proven)[0]).toEqual({ old: 9 });
   expect(stepOf(size('new', 1), [size('old', 11)], { ...proven, ceiling: 3 })[0]).toEqual({ old: 7 });
-  // The sets request too many machines, so the surplus is still deleted.
+  // The sets request more machines than allowed, so the surplus is still deleted.
   expect(stepOf(size('new', 1), [size('old', 13)], proven)[0]).toEqual({ old: 6 });
 });
 
@@ -144,7 +146,7 @@ test('a single set with an unproven template grows to its ceiling, and the last 
   expect(scaled(size('new', 1, wanted(1, 1)), [size('old', 0)], proven)).toEqual([
     ...[{ new: 3, old: 9 }, ['old', 'new'], 'the newest template is not proven yet: the last good set old grows'],
   ]);
-  // A single old set, and a current set that shrinks, are not limited by the ceiling.
+  // The ceiling limits neither a single old set nor a current set that shrinks.
   expect(scaled(size('new', 0), [size('old', 4, wanted(4, 4))], proven)[0]).toEqual({ old: 10 });
   expect(scaled(size('new', 12, wanted(12, 12)), [], proven)[0]).toEqual({ new: 10 });
   expect(scaled(size('new', 1, wanted(1, 1)), [size('old', 0)])[0]).toEqual({ new: 10 });
@@ -169,7 +171,7 @@ test('growth that terminating machines delay stays requested during a pause or a
   expect(annotated({ paused: true })).toEqual([]);
   expect(annotated({ ceiling: 9 })).toEqual([]);
   expect(scaled(current, [old], { paused: true })[0]).toEqual({ new: 4 });
-  // There is no maximum.
+  // The sets have no maximum number of machines.
   expect(scaled(current, [size('old', 4, wanted(4, 6))], { paused: true })[1]).toEqual(['old', 'new']);
 });
 
@@ -237,7 +239,7 @@ test('a scale-down takes unavailable machines first, as far as enough stay avail
   const [sizes] = scaled(booting, [serving], all);
   expect(sizes).toEqual({ new: 2, old: 5 });
   expect(scaled(booting, [serving], { replicas: 5 })[0]).toEqual({ new: 3, old: 4 });
-  // The same with both sets available: they shrink in proportion.
+  // If both sets have available machines, the sets shrink in proportion.
   expect(scaled(size('new', 5, wanted(5, 10)), [serving], all)[0]).toEqual({ new: 3, old: 4 });
 });
 

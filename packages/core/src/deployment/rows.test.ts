@@ -72,7 +72,7 @@ describe('deployments', () => {
     const marked = (await world.machines()).filter(
       ({ metadata }) => metadata.annotations?.['machinepriority.machine.sapcloud.io'] === '1',
     );
-    // The machine stays until the replicas are reduced.
+    // The machine stays until a user reduces the replicas.
     expect(marked.map(({ metadata }) => metadata.name)).toEqual([name]);
     expect(await world.machines()).toHaveLength(2);
   });

@@ -61,7 +61,7 @@ describe.each(SCALER_FORMS)('the autoscaler names machines by %s', (form) => {
       const { world, budget, first } = await fleet(5, { fault: slow(ms) });
       await using _ = world;
       const scaler = scalerOf(world, form);
-      // The newest machines are named. Without names, the set would delete the oldest ones.
+      // The scale-in names the newest machines. Without names, the set would delete the oldest machines.
       const named = first.slice(1).reverse();
       for (let at = 0; at < named.length; at += step) {
         await scaler.scaleDown(named.slice(at, at + step));
@@ -72,8 +72,7 @@ describe.each(SCALER_FORMS)('the autoscaler names machines by %s', (form) => {
       expect(await names(world)).toEqual(first.slice(0, 1));
     });
 
-    // A priority without a time does not show that the replicas were raised again. So the next scale-down deletes the
-    // machine.
+    // A mark with a priority only does not show a later scale-up. So the next scale-down deletes the marked machine.
     const pauses = form === 'priority' ? [SETTLES_S] : [SETTLES_S, 0.5];
     test.each(pauses)('in and out in turn, %d s apart: exactly the requested machines are created', async (pause) => {
       const { world, budget, first } = await fleet(5, { fault: slow(ms) });
@@ -195,7 +194,7 @@ describe('names that wait for their fall of the count', () => {
   });
 });
 
-/** A connection that breaks at a write of the manager, before or after the write is executed. */
+/** A connection that fails at a write of the manager, before or after the server executes the write. */
 class Wire {
   broken = false;
   /** Number of writes until the connection breaks. */
@@ -215,7 +214,7 @@ class Wire {
   };
 }
 
-/** A manager that stops once, at its n-th write from now on. Then a new one starts. */
+/** A manager that stops once, at its n-th write from now on. A new manager then starts. */
 class CrashingManager {
   readonly #world: World;
   readonly #wire: Wire;
@@ -259,7 +258,7 @@ async function dyingAt(
 
 /** A plain run stops the manager at each third write. */
 const STEP = thoroughly(1, 6);
-/** More writes than any of these histories has. */
+/** A number of writes that is larger than in any of these histories. */
 const MANY_WRITES = 60;
 
 describe('the manager dies at any of its writes', () => {
@@ -392,8 +391,8 @@ describe.each(Object.keys(MARKS) as (keyof typeof MARKS)[])('every order of the 
           }
           await world.pass(SETTLES_S);
           const seen = { deadAfter, pause, deleted: budget.deleted.length, created: budget.created };
-          // A name that arrives after the scale-down is not known at that time. Its machine stays, because the scale-down
-          // has deleted another machine.
+          // At the time of the scale-down, the controller does not know a name that arrives later. The named machine stays,
+          // because the scale-down has deleted another machine.
           expect(seen).toEqual({ deadAfter, pause, deleted: 1, created: [] });
           if (isNamed(order)) expect(budget.deleted).toEqual([victim]);
         }

@@ -15,7 +15,7 @@ async function namesOf(world: World, className: string): Promise<string[]> {
   return (await world.machines()).filter(mine).map(({ metadata }) => metadata.name);
 }
 
-/** Starts a rollout of six machines, and stops it when two of them are new. */
+/** Starts a rollout of six machines, and stops the rollout when two machines have the new template. */
 async function midway(world: World, how: 'paused' | 'in place'): Promise<void> {
   await world.deploy(6, how === 'in place' ? strategy('Manual', 0, 2) : {});
   await world.until(() => world.complete(), 120);
@@ -34,7 +34,7 @@ async function midway(world: World, how: 'paused' | 'in place'): Promise<void> {
 
 type Form = 'list' | 'priority';
 
-/** Names machines, and reduces the replicas by their number. */
+/** Names machines for deletion, and reduces the replicas by the number of names. */
 async function scaleIn(world: World, form: Form, names: readonly string[]): Promise<void> {
   if (form === 'priority')
     for (const name of names)

@@ -8,9 +8,9 @@ import { rolling, Transcript } from './testing/transcript.ts';
 import { World, type WorldOptions } from './testing/world.ts';
 
 /**
- * Each rollout of three machines has a transcript in testdata: one line for each decision, with its reason. A change of
- * behavior appears as a difference of these files. `npx vitest run packages/core/src/deployment/transcripts.test.ts
- * --update` writes them again.
+ * Each rollout of three machines has a transcript in testdata, with one line for each decision and its reason. A change of
+ * behavior changes these files. `npx vitest run packages/core/src/deployment/transcripts.test.ts --update` writes the files
+ * again.
  */
 
 interface Story {
@@ -32,7 +32,7 @@ const rolls = async (world: World, transcript: Transcript): Promise<void> => {
   await complete(world);
 };
 
-/** Machines of the class `large` do not become Running until they are repaired. */
+/** Machines of the class `large` become Running only after a repair. */
 const failing: WorldOptions = {
   birthMs: ({ spec }) => (spec.class.name === 'large' ? undefined : 1_000),
 };

@@ -10,7 +10,7 @@ import { World, type WorldOptions } from './testing/world.ts';
 
 const UNDO = { [Annotations.RolloutUndoOnFailure]: 'true' };
 const CANARY = { ...UNDO, [Annotations.RolloutCanary]: '1', [Annotations.RolloutCanarySoak]: '30m' };
-/** Machines of the class `large` never run. */
+/** Machines of the class `large` never become Running. */
 const isGood = ({ spec }: Machine): boolean => spec.class.name !== 'large';
 const start = (options: WorldOptions = {}) =>
   World.start(startControlPlane, { birthMs: (machine) => (isGood(machine) ? 100 : undefined), ...options });
@@ -18,7 +18,7 @@ const start = (options: WorldOptions = {}) =>
 const failing = async (world: World): Promise<readonly Machine[]> =>
   (await world.machines()).filter((machine) => !isGood(machine));
 
-/** Starts a rollout to class `large`, and makes its first machines fail. */
+/** Starts a rollout to the class `large`, and makes its first machines fail. */
 async function fail(world: World): Promise<void> {
   await world.changeClass('large');
   await world.until(async () => (await failing(world)).length > 0, 60);
@@ -67,7 +67,7 @@ test('without a last good template the rollout pauses', async () => {
   await world.until(() => world.complete(), 60);
   await world.changeClass('large');
   await world.until(async () => (await failing(world)).length > 0, 60);
-  // The old set has no revision to which the rollout could return.
+  // Removes the revision of the old set, so that the rollout cannot return to it.
   const old = (await world.sets()).find(({ spec }) => spec.template.spec.class.name === 'small');
   const body = { metadata: { annotations: { [Annotations.Revision]: null } } };
   await world.keeper.resource(machineSets, world.namespace).patch(old?.metadata.name ?? '', { type: 'merge', body });

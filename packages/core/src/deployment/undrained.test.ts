@@ -6,18 +6,18 @@ import { planRollout } from './plan.ts';
 import { rounds, strategy } from './testing/in-place-agents.ts';
 import { World, type WorldOptions } from './testing/world.ts';
 
-/** Machines whose drain cannot end. The undrainable policy `Hold` or `Quarantine` keeps their VM. */
+/** Tests machines whose drain cannot end. The undrainable policy `Hold` or `Quarantine` keeps the VMs of these machines. */
 
 const DAYS_MS = 30 * 24 * 3_600_000;
 
-/** Creates a world in which the first `count` deleted machines are kept. */
+/** Creates a world in which the first `count` deleted machines stay because of the undrainable policy. */
 const start = (count: number, options: WorldOptions = {}) =>
   World.start(startControlPlane, { ...options, deathMs: (_, index) => (index < count ? DAYS_MS : 100) });
 
 const terminating = async (world: World): Promise<readonly Machine[]> =>
   (await world.machines()).filter(({ metadata }) => metadata.deletionTimestamp !== undefined);
 
-/** Writes what the machine controller writes at the end of the drain timeout. */
+/** Writes the same annotation as the machine controller at the end of the drain timeout. */
 async function setAside(world: World): Promise<void> {
   for (const { metadata } of await terminating(world)) {
     await world.patchMachine(metadata.name, { metadata: { annotations: { [Annotations.Undrained]: 'Hold' } } });

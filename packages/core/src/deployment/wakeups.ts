@@ -7,8 +7,8 @@ import { changedHands, setOf } from '../set/wakeups.ts';
 import { semanticEqual } from '../values/semantic-equal.ts';
 
 /**
- * Combines changes of machines within this time into one reconcile of the deployment. Each reconcile may write a set. If ten
- * machines join within this time, one write follows instead of ten.
+ * The controller combines all changes of machines within this time into one reconcile of the deployment. Each reconcile may
+ * write a set. For example, ten machines that join within this time cause one write instead of ten.
  */
 const SWARM_MS = 200;
 
@@ -26,8 +26,8 @@ function interested(set: MachineSet, context: ControllerContext): Key[] {
 }
 
 /**
- * Returns the keys of the deployments that a change of a set affects (docs/compatibility/rules-deployments.md §1.1). Changes
- * of counts in the status affect none.
+ * Returns the keys of the deployments that a change of a set affects (docs/compatibility/rules-deployments.md §1.1). A
+ * change of the counts in the status affects no deployment.
  */
 function deploymentsOfSetChange(change: Change<MachineSet>, context: ControllerContext): Key[] {
   const { object } = change;
@@ -35,7 +35,8 @@ function deploymentsOfSetChange(change: Change<MachineSet>, context: ControllerC
   if (change.type === 'added') return interested(object, context);
   const { old } = change;
   const conditionsChanged = !semanticEqual(old.status?.machineSetCondition, object.status?.machineSetCondition);
-  // A set without machines and with an up-to-date status can be deleted if the revision history is too long.
+  // When a set has no machines and an up-to-date status, the controller can delete it from a revision history that is too
+  // long.
   const emptied = (object.spec.replicas ?? 0) === 0 && (object.status?.replicas ?? 0) === 0;
   if (!changedBeyondStatus(old, object) && !conditionsChanged && !emptied) return [];
   return changedHands(old, object)
@@ -75,7 +76,10 @@ function deploymentOfMachine(machine: Machine, context: ControllerContext): Key[
   return deployment ? [keyOf(deployment)] : [];
 }
 
-/** Returns the keys of the deployments that a change of a machine affects: both deployments if its controller changed. */
+/**
+ * Returns the keys of the deployments that a change of a machine affects. If the controller of the machine changed, the
+ * result contains the old and the new deployment.
+ */
 function deploymentsOfMachineChange(change: Change<Machine>, context: ControllerContext): Key[] {
   const now = deploymentOfMachine(change.object, context);
   const moved = change.type === 'updated' && changedHands(change.old, change.object);
@@ -91,14 +95,15 @@ export function wakeDeployments(controller: Controller, context: ControllerConte
   controller.watch(context.deployments, (change) =>
     change.type === 'updated' && !changedBeyondStatus(change.old, change.object) ? [] : [change.key],
   );
-  // Most updates of sets are scalings by this controller. One reconcile handles their results together with the changes of
+  // Most updates of sets are scalings by this controller. One reconcile handles these updates together with the changes of
   // machines.
   controller.watch(context.sets, (change) => {
     const keys = deploymentsOfSetChange(change, context);
     return change.type === 'updated' ? soon(keys) : keys;
   });
   controller.watch(context.machines, (change) =>
-    // A failure is not delayed, so that the deployment controller sees it before the set replaces the machine.
+    // The event of a failed machine is not delayed, so that the deployment controller sees the failure before the set
+    // replaces the machine.
     change.type === 'updated' && !matters(change.old, change.object)
       ? []
       : (isFailed(change.object) ? (keys: readonly Key[]) => keys : soon)(deploymentsOfMachineChange(change, context)),

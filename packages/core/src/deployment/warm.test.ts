@@ -4,7 +4,7 @@ import { controllerOf } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { World } from './testing/world.ts';
 
-/** Warm machines from the view of the manager. The machine controller is simulated. */
+/** Tests of warm machines in the manager. The machine controller is simulated. */
 
 const KEEPS_ONE = { [Annotations.WarmMachines]: '1', [Annotations.WarmState]: 'Running' };
 

@@ -10,11 +10,11 @@ import { DECIDED_BY_DRAIN, schedulable } from './in-place-template.ts';
 const Reasons = InPlaceUpdateReasons;
 
 /**
- * Ends the in-place updates of a deployment whose strategy is no longer an in-place one.
+ * Ends the in-place updates of a deployment whose strategy changed to another one.
  *
- * - A moved machine loses its update marks. With them, its set could never delete it.
- * - A node whose update has ended becomes schedulable again. Otherwise its machine would never be available.
- * - An update that has not started is canceled. An update in progress runs to its end.
+ * - A moved machine loses its update marks. A set never deletes a machine with these marks.
+ * - A node whose update has ended becomes schedulable again. Otherwise its machine would never become available.
+ * - An update that has not started is canceled. An update in progress continues to its end.
  */
 export function endOfUpdates({
   deployment,

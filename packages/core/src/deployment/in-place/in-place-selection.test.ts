@@ -18,11 +18,11 @@ const UPDATED: UpdateState = {
   reason: 'UpdateSuccessful',
   phase: 'InPlaceUpdateSuccessful',
 };
-/** The node was drained for another template. */
+/** A node that was drained for an update to another template. */
 const EMPTIED: UpdateState = { marks: ['candidate'], template: 'other', reason: 'CandidateForUpdate' };
 const READY: UpdateState = {};
 
-/** Returns the plan for three replicas without a surge, of which one may be unavailable. */
+/** Returns the plan for a deployment with three replicas, no surge, and `maxUnavailable` 1. */
 function plan(
   old: SetStates,
   current: SetStates,

@@ -23,7 +23,7 @@ const withMachines = (name: string, replicas: number, machines: readonly Machine
 /** Creates `count` running machines of the set. */
 const full = (name: string, count: number, replicas = count, labels = {}): SetWithMachines =>
   withMachines(name, replicas, machinesOf(count, 'Running', name), labels);
-/** Creates `count` machines that were moved to a set and that its size does not include yet. */
+/** Creates `count` machines that were moved to a set. The size of the set does not include these machines yet. */
 const moved = (count: number, name = 'm'): Machine[] =>
   Array.from({ length: count }, (_, i) => machine(`${name}${i}`, { phase: 'Running', labels: MOVED }));
 
@@ -46,7 +46,7 @@ const plain = (resize: ReadonlyMap<string, number>) => Object.fromEntries(resize
 test('a moved machine reduces the size of its old set and increases that of the new one', () => {
   const old = full('old', 3, 4, NOT_REFILLED);
   expect(plain(sizesOfMoved(snapshot(withMachines('new', 0, moved(1)), [old])))).toEqual({ old: 3, new: 1 });
-  // The size of the set already includes the machine, or the machine is being deleted.
+  // No size changes if the set already counts the machine, or if the machine is being deleted.
   expect(plain(sizesOfMoved(snapshot(withMachines('new', 1, moved(1)), [full('old', 3, 3, NOT_REFILLED)])))).toEqual(
     {},
   );
@@ -85,7 +85,7 @@ test('machines that were moved back take their places from the current set', () 
   expect(plain(sizesOfMoved(snapshot(full('new', 1, 2), [old])))).toEqual({ new: 1, old: 3 });
   // Only the replicas of moved machines become free.
   expect(plain(sizesOfMoved(snapshot(full('new', 0, 2), [old])))).toEqual({ new: 1, old: 3 });
-  // The current set lacks fewer machines than were moved to other sets.
+  // The current set lacks one machine, and two machines were moved to other sets.
   const two = withMachines('old', 1, [...machinesOf(1, 'Running', 'o'), ...moved(2)], NOT_REFILLED);
   expect(plain(sizesOfMoved(snapshot(full('new', 2, 3), [two])))).toEqual({ new: 2, old: 2 });
 });

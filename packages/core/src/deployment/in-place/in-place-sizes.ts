@@ -11,18 +11,19 @@ import {
 } from '../state/in-place-snapshot.ts';
 import { type Resize, type SetSize, sizeOf } from '../state/size.ts';
 
-/** Number of machines that were moved to the set and that its `spec.replicas` does not include yet. */
+/** Number of machines that were moved to the set, minus those that `spec.replicas` of the set already includes. */
 function movedIn(one: SetWithMachines): number {
   const alive = one.machines.filter((machine) => !isTerminating(machine));
   return Math.max(Math.min(alive.filter(isBeingHandedOver).length, alive.length - replicasOf(one)), 0);
 }
 
 /**
- * Returns the sizes of the sets after machines moved between them.
+ * Returns the sizes of the sets after machines moved between sets.
  *
- * - A set that received machines gets its actual number of machines, even if its template has changed since.
+ * - A set that received machines gets its actual number of machines as its size, even if its template has changed since.
  * - The set that lost machines does not replace them.
- * - The total does not exceed the replicas and surge of the deployment. If it would, the set deletes the other machines.
+ * - The total does not exceed the replicas and surge of the deployment. If the moved machines would exceed this total, the
+ *   set deletes other machines.
  */
 export function sizesOfMoved(o: Bounds): Map<string, number> {
   const { current, old } = o;
@@ -44,10 +45,10 @@ export function sizesOfMoved(o: Bounds): Map<string, number> {
   return resize;
 }
 
-/** The sets, and the number of machines that they may have together. */
+/** The sets of a deployment, and the number of machines that all sets together may have. */
 type Bounds = Pick<InPlaceSnapshot, 'current' | 'old' | 'replicas' | 'surge'>;
 
-/** Number of machines that the deployment allows and that no set requests. */
+/** Number of machines that the deployment allows in addition to the replicas of its sets. */
 export const roomOf = ({ current, old, replicas, surge }: Bounds, resize: Resize = new Map()): number =>
   [...old, current].reduce(
     (room, one) => room - (resize.get(one.set.metadata.name) ?? replicasOf(one)),
@@ -74,8 +75,8 @@ export function repairSizes(o: InPlaceSnapshot): Map<string, number> {
 }
 
 /**
- * Prevents that the total size becomes zero. An old set can lose its machines during the update, and it may not create new
- * ones. The current set then creates them.
+ * Prevents a total size of zero. During an in-place update, an old set can lose its machines and may not create new ones.
+ * In this case, the current set creates the machines.
  */
 export function keptAboveZero({ current, old, replicas, ceiling = replicas }: InPlaceSnapshot, resize: Resize): Resize {
   const left = [...old, current].some((one) => (resize.get(one.set.metadata.name) ?? replicasOf(one)) > 0);
@@ -84,8 +85,8 @@ export function keptAboveZero({ current, old, replicas, ceiling = replicas }: In
 }
 
 /**
- * Returns the size of the current set when no machine has to move. After a scale-down of the deployment, it returns smaller
- * old sets (docs/compatibility/rules-deployments.md §5.4).
+ * Returns the size of the current set if no machine has to move. After a scale-down of the deployment, the function returns
+ * smaller old sets instead (docs/compatibility/rules-deployments.md §5.4).
  */
 export function resizeCurrent(o: InPlaceSnapshot): { resize: Resize; because: string } | undefined {
   const n = replicasOf(o.current);
@@ -104,8 +105,8 @@ export function resizeCurrent(o: InPlaceSnapshot): { resize: Resize; because: st
 }
 
 /**
- * Adds the surge to a current set that was created without it. This happens if the user returned to this set, or if a
- * scale-up used the surge. Without the surge, a deployment with maxUnavailable 0 would never select a machine.
+ * Adds the surge to a current set that was created without it. A set has no surge if the user returned to its template, or
+ * if a scale-up used the surge. Without the surge, a deployment with `maxUnavailable` 0 would never select a machine.
  */
 export function intoSurge(o: InPlaceSnapshot): Resize {
   const { current, old, replicas, surge } = o;
@@ -123,12 +124,12 @@ export function intoSurge(o: InPlaceSnapshot): Resize {
 const asSize = ({ set, machines }: SetWithMachines): SetSize =>
   sizeOf(set, { replicas: machines.length, available: machines.filter(isAvailable).length });
 
-/** Number of requested machines of a set that are available. */
+/** Number of available machines of a set, limited to its replicas. */
 const steadyOf = (one: SetWithMachines): number => Math.min(one.machines.filter(isAvailable).length, replicasOf(one));
 
 /**
- * Returns the sizes after a scale-down by the user. Machines are deleted in this order: old ones that are not available,
- * available old ones up to `maxUnavailable`, and new ones that are not available.
+ * Returns the sizes after a user reduced the replicas. Machines are deleted in three steps: unavailable old machines, then
+ * available old machines up to `maxUnavailable`, then unavailable new machines.
  */
 function scaledDown(o: InPlaceSnapshot, surplus: number): Resize {
   const { current, old, replicas, unavailable } = o;
@@ -148,7 +149,8 @@ function scaledDown(o: InPlaceSnapshot, surplus: number): Resize {
 }
 
 /**
- * Deletes surplus old machines, if enough machines are available. Machines that are not available are deleted in any case.
+ * Deletes surplus old machines. An available machine is deleted only if enough machines stay available. An unavailable
+ * machine is always deleted.
  */
 export function surplusGone(o: InPlaceSnapshot, left: readonly SetWithMachines[]): Map<string, number> {
   const available = [...left, o.current].reduce((total, one) => total + steadyOf(one), 0);

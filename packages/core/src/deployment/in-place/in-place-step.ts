@@ -21,7 +21,7 @@ export const NO_NODES = {
 /** The condition of a rollout that is blocked because the manager has no access to nodes. */
 type Blocked = ConditionChange & { readonly reason: 'NoTargetCluster' | 'NodesNotReadable' };
 
-/** The same condition, if the manager cannot read the nodes at present. */
+/** The condition if the manager cannot read the nodes at present. */
 const unseenNodes = (why: string): Blocked => ({
   ...NO_NODES,
   reason: 'NodesNotReadable',
@@ -36,7 +36,10 @@ function noNodesStep({ status }: MachineDeployment, condition: Blocked): Step {
 
 const MOST_NAMES = 3;
 
-/** Reports failed in-place updates until they are resolved. If they use up the budget, no further node is selected. */
+/**
+ * Reports failed in-place updates until they are resolved. While failed updates use the whole disruption budget, no further
+ * node is selected.
+ */
 function failedUpdates(
   machines: readonly Machine[],
   nodeOf: View['nodeOf'],
@@ -67,8 +70,8 @@ const withMachines = ({ machines }: View, { set }: CountedSet) => ({
 });
 
 /**
- * Returns the sizes of sets after machines moved between them, for a rollout that was then paused or scaled. The step
- * neither creates nor deletes machines.
+ * Returns the sizes of the sets after machines moved between them. The step serves a rollout that was paused or scaled
+ * after the move. It creates and deletes no machine.
  */
 export function movedStep(view: View): Step | undefined {
   const { deployment, counted, replicas, limits } = view;
@@ -100,7 +103,7 @@ export function inPlaceStep(view: View): Step {
     unavailable: limits.unavailable,
     ...shareOf(view),
     manual: deployment.spec.strategy?.inPlaceUpdate?.orchestrationType === 'Manual',
-    // Outside of its windows, an in-place update completes started machines and starts no others.
+    // Outside of a maintenance window, mcm completes started in-place updates and starts no further one.
     ...withoutUndefined({ repairsFirst: view.closed ? true : undefined }),
     nodeOf: nodeOf ?? (() => undefined),
     postponed: new Set(view.postponed.map(({ machine }) => machine)),

@@ -14,7 +14,7 @@ import {
 
 const CURRENT = set('new', 3);
 
-/** Changes of nodes, by their effect. */
+/** The changes of a node that this test expects, by their effect. */
 const CHANGES = {
   nothing: undefined,
   'select for the current template': selectedFor(CURRENT),

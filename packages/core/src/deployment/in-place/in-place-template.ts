@@ -17,16 +17,16 @@ const Reasons = InPlaceUpdateReasons;
 const hashOf = ({ metadata }: MachineSet): string | undefined => metadata.labels?.[Labels.TemplateHash];
 const templateOf = ({ metadata }: Node): string | undefined => metadata.annotations?.[Annotations.SelectedForTemplate];
 /**
- * Value of the template annotation if the last update of the node, to another template, has ended. The next selection of the
- * node then applies to the current template.
+ * Value of the template annotation after an update to another template has ended. The next selection of the node then
+ * applies to the current template.
  */
 const ENDED = '';
 
 const has = ({ metadata }: Node, key: string): boolean => metadata.labels?.[key] !== undefined;
 
 /**
- * Makes the node schedulable again. If the machine-config daemon keeps the node drained, the node stays cordoned and the
- * daemon uncordons it later.
+ * Makes the node schedulable again. If the machine-config daemon keeps the node drained, the node stays cordoned, and the
+ * daemon uncordons the node later.
  */
 export const schedulable = ({ metadata }: Node): { readonly unschedulable?: false } =>
   metadata.annotations?.[Annotations.ConfigDaemonDrain]?.startsWith('drain-') ? {} : { unschedulable: false };
@@ -45,8 +45,8 @@ export function selectedFor(current: MachineSet): Change {
 }
 
 /**
- * Returns true if the node was selected for an update to another template. A node without a record counts as selected for
- * the current template.
+ * Returns true if the node was selected for an update to another template. A node without a template annotation counts as
+ * selected for the current template.
  */
 export function isOutdated(node: Node, current: MachineSet): boolean {
   const template = templateOf(node);
@@ -65,19 +65,26 @@ export const beganFor = (node: Node, current: MachineSet): boolean =>
   has(node, Labels.CandidateForUpdate) && !has(node, Labels.SelectedForUpdate) && isElsewhere(node, current);
 
 /**
- * Returns true if the node was selected without a record of the template. It counts as selected for the current template.
+ * Returns true if the node was selected and has no template annotation. Such a node counts as selected for the current
+ * template.
  */
 const isUnnoted = (node: Node): boolean =>
   has(node, Labels.SelectedForUpdate) && !has(node, Labels.UpdateResult) && (templateOf(node) ?? ENDED) === ENDED;
 
-/** Returns true if the agent may have started the update. Until the update ends, its progress and template are unknown. */
+/**
+ * Returns true if the agent may have started the update. mcm knows the progress and the template of the update only after
+ * its end.
+ */
 const hasBegun = (machine: Machine): boolean => {
   const reason = updateReasonOf(machine);
   const waits = reason === undefined || reason === Reasons.CandidateForUpdate || reason === Reasons.SelectedForUpdate;
   return !waits || phaseOf(machine) !== 'Running';
 };
 
-/** Removes the selection and the result of an update to another template. It waits until the machine shows this result. */
+/**
+ * Removes the selection and the result of an update to another template. The function waits until the Machine object shows
+ * this result.
+ */
 function outdatedResult(machine: Machine): Change | undefined {
   const reason = updateReasonOf(machine);
   const reported = reason === Reasons.UpdateSuccessful || reason === Reasons.UpdateFailed;
@@ -99,8 +106,9 @@ export function startedFor(machine: Machine, node: Node, current: MachineSet): C
 }
 
 /**
- * Returns the change of a node whose machine belongs to the current set but was marked for an update to another template. An
- * update that has not started is canceled. After an update that has ended, the node is updated back to the current template.
+ * Returns the change of a node that was marked for an update to another template, if its machine belongs to the current
+ * set. An update that has not started is canceled. After an update that has ended, the node is updated back to the current
+ * template.
  */
 export function restarts(machine: Machine, node: Node, current: MachineSet): Change | undefined {
   if (!has(node, Labels.CandidateForUpdate)) return undefined;
@@ -123,8 +131,8 @@ export function restarts(machine: Machine, node: Node, current: MachineSet): Cha
 }
 
 /**
- * Removes the selection from a node that has the current template and is no candidate for an update. Otherwise the next
- * rollout would use this selection. If the agent may still work on the node, nothing changes.
+ * Removes the selection from a node that has the current template and is no candidate for an update. The next rollout would
+ * otherwise use this selection. The selection stays while the agent may still update the node.
  */
 export function leftoverOf(machine: Machine, node: Node): Change | undefined {
   if (!has(node, Labels.SelectedForUpdate) || has(node, Labels.CandidateForUpdate)) return undefined;

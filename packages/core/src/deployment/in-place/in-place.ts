@@ -44,9 +44,9 @@ export interface InPlaceStep {
 }
 
 /**
- * Returns the next step (docs/compatibility/rules-deployments.md §5.2 to 5.7). Each step depends only on the observed state,
- * so the next reconcile completes it after a crash. Sizes follow moved machines first, then machines move, then nodes are
- * selected.
+ * Returns the next step of an in-place update (docs/compatibility/rules-deployments.md §5.2 to 5.7). First the sizes of the
+ * sets follow the moved machines, then machines move, then nodes are selected. Each step depends only on the observed
+ * state, so a reconcile after a crash returns the same step.
  */
 export function planInPlaceUpdate(o: InPlaceSnapshot): InPlaceStep {
   const repair = repairSizes(o);
@@ -94,7 +94,7 @@ function reason(o: InPlaceSnapshot, left: readonly SetWithMachines[], selected: 
   return o.manual ? 'waiting: a user must select nodes' : 'waiting: no other machine may become unavailable now';
 }
 
-/** Changes of nodes whose update is or was to a former template, and of nodes that the user selected. */
+/** Returns the changes of nodes that were selected for a former template, and of nodes that a user selected. */
 function startAgain(o: InPlaceSnapshot): NodeMark[] {
   const { current, old } = o;
   const at = (machines: readonly Machine[], isOld: boolean) =>
@@ -126,7 +126,7 @@ const isUpdated = (machine: Machine, node: Node): boolean =>
 function handOver(o: InPlaceSnapshot): InPlaceWork['machines'] {
   const free = o.replicas - replicasOf(o.current);
   const moves = o.old.flatMap(({ set, machines }) => {
-    // Without the label, the set would replace a machine that moves to another set.
+    // If the set has no label that forbids new machines, the set would replace a machine that moves away.
     if (!mayNotRefill({ set, machines })) return [];
     return machines.flatMap((machine) => {
       const node = nodeOf(machine, o);
@@ -161,13 +161,14 @@ export function movePatch({ metadata }: Machine, from: MachineSet, to: MachineSe
 }
 
 /**
- * Moved machines whose sets already count them. Their nodes can take part in the next update, and their set may delete them.
+ * Moved machines that the replicas of their sets already include. The nodes of these machines can take part in the next
+ * update, and their sets may delete them.
  */
 const settledMoves = ({ machines }: SetWithMachines): readonly Machine[] =>
   machines.filter((machine) => !isTerminating(machine) && isBeingHandedOver(machine));
 
 /**
- * Removes the update marks of a machine when its set counts it, even if the set is an old one now
+ * Removes the update marks of a machine when the replicas of its set include the machine. This also applies to an old set
  * (docs/compatibility/rules-deployments.md §5.3). Machines without a Node are skipped.
  */
 function tidyUp(o: InPlaceSnapshot): InPlaceWork {
@@ -186,7 +187,7 @@ function tidyUp(o: InPlaceSnapshot): InPlaceWork {
   };
 }
 
-/** Makes the node schedulable once its critical components are ready, in one write. */
+/** Makes the node schedulable when its critical components are ready. One write contains all changes of the node. */
 export function cleaned(node: Node): NodeMark['change'] {
   const { PreferNoSchedule: prefer, CriticalComponentsNotReady: critical } = Taints;
   const others = (node.spec.taints ?? []).filter(
@@ -213,8 +214,8 @@ const wasEmptied = (machine: Machine, o: InPlaceSnapshot): boolean => {
 };
 
 /**
- * Selects nodes for the current template whose update to another template has ended. They come first: they are already
- * drained and cordoned, so they add no disruption.
+ * Selects nodes whose update to another template has ended, for an update to the current template. These nodes are selected
+ * first. They are already drained, so their update causes no additional disruption.
  */
 function selectedAgain(o: InPlaceSnapshot): NodeMark[] {
   const { current, old } = o;
@@ -231,8 +232,8 @@ function selectedAgain(o: InPlaceSnapshot): NodeMark[] {
 
 /**
  * Selects as many nodes as may still become unavailable (docs/compatibility/rules-deployments.md §5.6, 5.7). A machine that
- * is selected and no longer available counts once. The original counts it twice, so it updates fewer machines than its limit
- * allows.
+ * is both selected and unavailable counts once. The original counts such a machine twice and updates fewer machines than
+ * the limit allows.
  */
 function select(o: InPlaceSnapshot): NodeMark[] {
   const { replicas, unavailable, current, old } = o;
@@ -246,7 +247,7 @@ function select(o: InPlaceSnapshot): NodeMark[] {
   const minAvailable = replicas - unavailable;
   const newUnavailable = Math.max(0, n - current.machines.filter(isAvailable).length);
   if (replicasOfAll(old) + n - minAvailable - newUnavailable - undergoing <= 0) return [];
-  // Machines above the size of their set do not count, because the set deletes them.
+  // The set deletes the machines above its replicas, so these machines do not count.
   const steady = [current, ...old].reduce((total, one) => {
     const available = one.machines.filter((machine) => isAvailable(machine) && !began(machine));
     const taken = one === current ? 0 : available.filter(selected).length;

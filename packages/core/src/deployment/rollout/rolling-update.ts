@@ -17,11 +17,11 @@ export interface RolloutTarget extends GrowthRule {
   readonly surge: number;
   readonly unavailable: number;
   /**
-   * Number of disruptions that the rollout may still use. Rollouts and repairs share this disruption budget. If absent, only
-   * the bounds of the rollout apply.
+   * Number of machines that the rollout may still disrupt. Rollouts and replacements share this disruption budget. If
+   * absent, only the bounds of the rollout apply.
    */
   readonly free?: number;
-  /** True while failed machines wait for their replacement. In this time, the rollout deletes no available machine. */
+  /** True while failed machines wait for their replacement. While it is true, the rollout deletes no available machine. */
   readonly repairsFirst?: boolean;
 }
 
@@ -34,10 +34,10 @@ export interface RolloutStep {
 /**
  * Returns the replicas that the current set may have now (docs/compatibility/rules-deployments.md §3.2).
  *
- * - Each set counts with the larger number of its replicas and its machines. So terminating machines, and machines that do
- *   not exist yet, use up the surge.
- * - The original counts the status only. It gives a new set its surge twice (BUG-4 of
- *   docs/compatibility/rules-deployments.md), and it exceeds the surge when the status is outdated (incident 3).
+ * - Each set counts with the larger number of its replicas and its machines. So terminating machines, and replicas without
+ *   a machine, use up the surge.
+ * - The original counts only the status of the sets. It gives a new set its surge twice (BUG-4 of
+ *   docs/compatibility/rules-deployments.md), and exceeds the surge when the status is outdated (incident 3).
  */
 export function currentReplicas(sizes: Sizes, { replicas, surge, ceiling = replicas }: RolloutTarget): number {
   const have = sizes.current?.replicas ?? 0;
@@ -63,8 +63,8 @@ function reduce(
 
 /**
  * Returns the sizes to which the old sets may shrink (docs/compatibility/rules-deployments.md §3.4). Unhealthy machines are
- * deleted first, then as many available machines as the bound allows. Machines above the replicas of a set are already being
- * deleted. They count neither as available nor as unhealthy.
+ * deleted first, then as many available machines as the bound allows. Machines above the replicas of a set are already
+ * being deleted. These machines count neither as available nor as unhealthy.
  *
  * - The rollout does not delete unreachable machines while the circuit breaker keeps them. It also keeps available machines
  *   whose nodes postpone their disruption.
@@ -95,14 +95,14 @@ export function shrinkOld(
   const after = active.map((size) => ({ ...size, replicas: unhealthy.get(size.name) ?? size.replicas }));
   const left = budget - sum(active, (size) => size.replicas) + sum(after, (size) => size.replicas);
   const surplus = repairsFirst ? 0 : rolloutRoom(sum(all, steadyAvailable), replicas, unavailable);
-  // Sets with machines that the circuit breaker keeps do not shrink, because they would delete these machines first.
+  // If the circuit breaker keeps machines of a set, the set does not shrink. It would delete these machines first.
   const [healthy] = reduce(after, Math.min(surplus, left), ({ held, replicas, postponed = 0 }) =>
     held ? 0 : Math.max(replicas - postponed, 0),
   );
   return new Map([...unhealthy, ...healthy]);
 }
 
-/** Adds the replicas that the current set may not have to the last good set. */
+/** Gives the last good set the replicas that the current set may not have yet. */
 function addMissing(sizes: Sizes & { readonly current: SetSize }, target: RolloutTarget): Resize {
   const { replicas, surge, ceiling } = target;
   const missing = replicas - sum(allOf(sizes), (size) => size.replicas);
@@ -112,8 +112,8 @@ function addMissing(sizes: Sizes & { readonly current: SetSize }, target: Rollou
 }
 
 /**
- * Returns the next step of a rolling update. The current set grows first. If it cannot grow, the old sets shrink. A step
- * changes only one of the two, so each decision uses the result of the other.
+ * Returns the next step of a rolling update. The current set grows first. If the current set cannot grow, the old sets
+ * shrink. A step changes either the current set or the old sets, so each decision uses the result of the last one.
  */
 export function planRollingUpdate(sizes: Sizes & { readonly current: SetSize }, target: RolloutTarget): RolloutStep {
   const { current } = sizes;
@@ -127,8 +127,8 @@ export function planRollingUpdate(sizes: Sizes & { readonly current: SetSize }, 
   const missing = addMissing(sizes, target);
   if (missing.size > 0)
     return { resize: missing, because: 'the newest template is not proven yet: the last good set grows' };
-  // If the sets request too many machines, the current set may create none. The rollout then deletes no machine that it
-  // could not replace.
+  // If the sets request too many machines, the current set may create no machine. The rollout then deletes no available
+  // machine, because it could not replace the machine.
   const isOver = sum(allOf(sizes), (size) => size.replicas) > target.replicas + target.surge;
   const isFree = target.ceiling === undefined || isOver;
   const growth = isFree ? target.unavailable : Math.max((target.ceiling ?? 0) - current.replicas, 0);

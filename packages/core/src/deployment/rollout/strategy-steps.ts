@@ -41,14 +41,16 @@ export function createStep(view: View, size = initialReplicas(view)): Step {
   };
 }
 
-/** The rule for which set gets additional machines. */
+/** Returns the rule that decides which set gets additional machines. */
 export const growthOf = ({ replicas, gate, good }: Pick<View, 'replicas' | 'gate' | 'good'>): GrowthRule => ({
   replicas,
   ceiling: gate?.ceiling,
   good,
 });
 
-/** The part of the shared disruption budget that replacements of failed machines do not use. */
+/**
+ * Returns the part of the disruption budget that the rollout may use. Replacements of failed machines use the other part.
+ */
 export const shareOf = ({ repairs }: View): { readonly free: number; readonly repairsFirst: boolean } => ({
   free: repairs.budget.free,
   repairsFirst: hasFailures(repairs),
@@ -84,8 +86,8 @@ export function recreateStep(view: View): Step {
 
 /** Rolls back to a former template. */
 export function rollbackStep(view: View, revision: number): Step {
-  // The current template first gets a revision, so that a user can return to it. The new set gets no machines, because the
-  // rollback would delete them.
+  // A rollback first creates a set for the current template, so that the template gets a revision and a user can return to
+  // it. This set gets no machines, because the rollback would delete them.
   if (!view.split.current) return createStep(view, 0);
   const rollback = planRollback(view.deployment, view.split, revision, { vouches: isCareful(view.care) });
   const { target } = rollback;

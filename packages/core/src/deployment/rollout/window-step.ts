@@ -6,7 +6,9 @@ import type { Step } from '../state/step.ts';
 import type { View } from '../state/view.ts';
 import { growthOf } from './strategy-steps.ts';
 
-/** Returns sizes that replace the old machines which the rollout deleted before its window closed. */
+/**
+ * Returns the sizes after a window closes. The current set replaces the old machines that the rollout has already deleted.
+ */
 function completed({ sizes, limits, ...view }: View): Resize {
   const { replicas } = view;
   const missing = replicas - sum(allOf(sizes), (size) => size.replicas);
@@ -15,15 +17,16 @@ function completed({ sizes, limits, ...view }: View): Resize {
 }
 
 /**
- * Returns true if the deployment would have no machines without the next step. This happens when Recreate has deleted the
- * old ones.
+ * Returns true if the deployment would have no machines without the next step. This is the case after Recreate has deleted
+ * the old machines.
  */
 const mustContinue = ({ deployment, sizes }: View): boolean =>
   deployment.spec.strategy?.type === 'Recreate' && !sizes.old.some(isActive);
 
 /**
- * The step of a rollout outside of its windows. Sizes follow changes by the user, as during a pause, and missing replicas
- * are created. No machine is deleted or updated for the new template. Failed machines are still replaced.
+ * Returns the step of a rollout outside of its maintenance windows. As during a pause, the sets follow a change of the
+ * replicas by a user, and missing replicas are created. No machine is deleted or updated for the new template. Failed
+ * machines are still replaced.
  * @param inPlace Steps that complete an in-place update which has already started.
  * @returns undefined if the rollout may continue
  */
@@ -40,7 +43,7 @@ export function windowStep(
   };
   const moved = inPlace.moved();
   if (moved) return { ...moved, measureProgress: false };
-  // Without a current set, the rollout has not started.
+  // If there is no current set, the rollout has not started.
   if (sizes.current === undefined || isScalingEvent(sizes, replicas)) {
     const scaling = planScaling(sizes, {
       ...growthOf(view),

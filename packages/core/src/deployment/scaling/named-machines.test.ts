@@ -5,7 +5,7 @@ import { deployment, machine, set } from '../../set/test-objects.ts';
 import type { SetSize } from '../state/size.ts';
 import { planScaling, type ScaleTarget } from './scaling.ts';
 
-/** Six replicas were requested before the scale-in. */
+/** Returns a set of a deployment that had six replicas before the scale-in. */
 const size = (name: 'old' | 'new', replicas: number, named?: number): SetSize => ({
   name,
   createdAt: name === 'old' ? 1 : 2,

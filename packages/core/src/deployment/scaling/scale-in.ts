@@ -9,11 +9,13 @@ import type { PlannedEvent } from '../state/rollback.ts';
 export const ScaleInReasons = {
   Accepted: 'ScaleInAccepted',
   Refused: 'ScaleInRefused',
-  /** A machine is named for deletion, but nothing deletes it for now. */
+  /** A machine is named for deletion, but the controller does not delete the machine at present. */
   Pending: 'ScaleInPending',
 } as const;
 
-/** Number of outcomes that the deployment keeps. They identify repeated writes. */
+/**
+ * Number of scale-in results that the deployment keeps. With these results, the controller recognizes a repeated request.
+ */
 const REMEMBERED = 16;
 const MAX_ID_LENGTH = 128;
 
@@ -35,7 +37,7 @@ export interface ScaleInResult {
   readonly message: string;
 }
 
-/** A valid request, or the error of an invalid one as a sentence. */
+/** A valid request, or a sentence that describes the error of an invalid request. */
 export type ParsedScaleIn = { readonly request: ScaleIn } | { readonly problem: string; readonly requestID: string };
 
 const isCount = (value: unknown): value is number =>
@@ -43,7 +45,7 @@ const isCount = (value: unknown): value is number =>
 const isId = (value: unknown): value is string =>
   typeof value === 'string' && value !== '' && value.length <= MAX_ID_LENGTH;
 
-/** Parses the annotation. It never throws. */
+/** Parses the annotation `scale-in`. The function never throws. */
 export function parseScaleIn(text: string): ParsedScaleIn {
   const value = tryParseJson(text);
   const { requestID, machines, from, to }: Partial<Record<keyof ScaleIn, unknown>> =
@@ -88,7 +90,7 @@ export interface ScaleInPlan {
   readonly event: PlannedEvent | undefined;
 }
 
-/** Returns the replicas of the deployment before this request, as recorded when its sets were last scaled. */
+/** Returns the replicas of the deployment before this request. Its sets recorded this number when they were last scaled. */
 function replicasBefore({ deployment, sets }: ScaleInSnapshot): number | undefined {
   const { current } = splitSets(deployment, sets);
   return parseInteger(current?.metadata.annotations?.[Annotations.DesiredReplicas]);
@@ -107,7 +109,7 @@ function objection(request: ScaleIn, snapshot: ScaleInSnapshot): string | undefi
   return scaleInObjection(request, snapshot);
 }
 
-/** Returns the reason why the named machines cannot be removed now; undefined if they can. */
+/** Returns the reason why the named machines cannot be removed now. Returns undefined if the machines can be removed. */
 export function scaleInObjection(
   request: Pick<ScaleIn, 'machines' | 'from' | 'to'>,
   { deployment, sets, machinesOf, now }: ScaleInSnapshot,
@@ -128,8 +130,8 @@ export function scaleInObjection(
 }
 
 /**
- * Adds the named machines to the deletion list and sets the time of the scaler. Both decide which machines are marked and
- * deleted.
+ * Adds the named machines to the deletion list and sets the time of the last change by the autoscaler. The list and the
+ * time decide which machines are marked and deleted.
  */
 function named({ machines }: ScaleIn, deployment: MachineDeployment, now: Date): Record<string, string> {
   const annotations = deployment.metadata.annotations ?? {};
@@ -138,7 +140,8 @@ function named({ machines }: ScaleIn, deployment: MachineDeployment, now: Date):
   const last = annotations[Annotations.LastReplicaChangeByScaler];
   return {
     [Annotations.TriggerDeletion]: [...(list ? [list] : []), ...machines.map((name) => `${name}~${time}`)].join(','),
-    // The time never decreases. With an earlier time, machines that were named before would lose their marks.
+    // The time never decreases. With an earlier time, machines that a client named before this request would lose their
+    // marks.
     [Annotations.LastReplicaChangeByScaler]:
       (parseInstant(last) ?? 0) > now.getTime() && last !== undefined ? last : time,
   };
@@ -149,7 +152,10 @@ const record = (deployment: MachineDeployment, result: ScaleInResult): Record<st
   [Annotations.ScaleInResults]: JSON.stringify([result, ...scaleInResults(deployment)].slice(0, REMEMBERED)),
 });
 
-/** A refused write has no effect: the replicas are restored, unless they have changed since the request. */
+/**
+ * Returns the replicas to restore after a refused request. If another client has changed the replicas since the request,
+ * they stay.
+ */
 function restored(to: number | undefined, snapshot: ScaleInSnapshot): { replicas?: number } {
   const before = replicasBefore(snapshot);
   const present = snapshot.deployment.spec.replicas ?? 0;
@@ -157,11 +163,11 @@ function restored(to: number | undefined, snapshot: ScaleInSnapshot): { replicas
 }
 
 /**
- * Accepts or refuses the whole request in the annotation scale-in. Returns undefined if there is no request.
+ * Accepts or refuses the whole request in the annotation `scale-in`. Returns undefined if there is no request.
  *
- * - Either all named machines are added to the deletion list, or nothing of the request stays.
- * - The result is one write, so a crash leaves either the request or its outcome.
- * - A request whose ID is recorded is removed without evaluation.
+ * - If the request is accepted, all named machines are added to the deletion list. If it is refused, none is added.
+ * - The result is one write, so after a crash the deployment has either the request or its outcome.
+ * - A request whose ID is already recorded is removed without evaluation.
  */
 export function planScaleIn(snapshot: ScaleInSnapshot): ScaleInPlan | undefined {
   const { deployment, now } = snapshot;

@@ -7,8 +7,8 @@ const running = (name: string, options: Parameters<typeof machine>[1] = {}): Mac
   machine(name, { phase: 'Running', ...options });
 
 /**
- * Creates scale requests whose writes are only recorded. The cache contains machines of other deployments with the names in
- * `others`.
+ * Creates scale requests that only record their writes. The names in `others` are machines of other deployments in the
+ * cache.
  */
 function start(machines: readonly Machine[], others: readonly string[] = []) {
   const called: unknown[][] = [];
@@ -139,7 +139,10 @@ test('a deployment without a set drops the names of machines that are gone', asy
   expect(called).toEqual([['list', { [Annotations.TriggerDeletion]: null }]]);
 });
 
-/** Returns a deployment of two replicas. Since its last status, a user has scaled it down for machine a and up again. */
+/**
+ * Returns a deployment with two replicas. Since the last status, a user has reduced its replicas for machine `a` and raised
+ * them again.
+ */
 const undone = () => {
   const annotations = {
     [Annotations.TriggerDeletion]: `a~${minutes(-1)}`,

@@ -11,7 +11,7 @@ export class ScaleRequests {
   readonly #access: DeploymentAccess;
   /**
    * UIDs of machines that are marked for deletion but not deleted, by deployment. The map is empty after a restart, so the
-   * events are repeated.
+   * manager sends the events again.
    */
   readonly #unmet = new Map<string, ReadonlySet<string>>();
 
@@ -50,10 +50,10 @@ export class ScaleRequests {
 
   /**
    * Marks the machines that the cluster autoscaler named, and removes obsolete names from its list
-   * (docs/compatibility/rules-deployments.md §9.2). It writes the list first: each name gets its time before its machine is
-   * marked with this time.
+   * (docs/compatibility/rules-deployments.md §9.2). The method writes the list first. So each name has a time before its
+   * machine is marked with this time.
    *
-   * @returns The current deployment. Undefined if this call wrote the current set; the caller must then read everything
+   * @returns The current deployment. Undefined if this call wrote the current set. The caller must then read all objects
    * again.
    */
   async applyTriggers(
@@ -101,9 +101,9 @@ export class ScaleRequests {
   }
 
   /**
-   * Covers a reduction of the replicas that the set did not see. Between two reconciles, a client may reduce the replicas
-   * for named machines and then raise them again. This function then writes the time of the reduction to the set. It does
-   * this before the machines are marked, because an unmarked name is the only evidence of the reduction.
+   * Handles a reduction of the replicas that the set did not see. Between two reconciles, a client may reduce the replicas
+   * for named machines and then raise the replicas again. The method then writes the time of the reduction to the set. The
+   * machines are marked after this write, because an unmarked name is the only evidence of the reduction.
    *
    * @returns Whether the set was written.
    */
@@ -111,7 +111,7 @@ export class ScaleRequests {
     const now = this.#access.context.clock.now();
     const input = { deployment, set, machines: this.#access.machinesOf(set), now };
     const { withFall } = scalerTimes({ ...input, undone: true });
-    // A reduction that is still to come covers all names, so nothing has to be written.
+    // If a reduction is still to come, its write covers all names, so this method has nothing to write.
     if (withFall === undefined || withFall === scalerTimes({ ...input, undone: false }).withFall) return false;
     const { uid, resourceVersion } = set.metadata;
     const annotations = { [Annotations.LastReplicaChangeByScaler]: withFall };

@@ -16,15 +16,15 @@ import {
 export interface ScaleTarget extends GrowthRule {
   readonly limits: Limits;
   readonly strategy: string | undefined;
-  /** `status.replicas` of the deployment. It is used for sets without the max-replicas annotation. */
+  /** `status.replicas` of the deployment. It applies to sets without the annotation max-replicas. */
   readonly statusReplicas: number;
-  /** True if the rollout is paused. Then only the user's changes of replicas resize the sets. */
+  /** True if the rollout is paused. During a pause, sets change their size only when the user changes the replicas. */
   readonly paused?: boolean;
 }
 
 /**
- * New sizes, and the sets that need new desired- and max-replicas annotations. The annotations are written even if the size
- * stays the same.
+ * New sizes, and the sets that need new desired-replicas and max-replicas annotations. These annotations are written even
+ * if the size of the set stays the same.
  */
 export interface Scaling {
   readonly resize: Resize;
@@ -53,11 +53,11 @@ export const isSaturated = (current: SetSize | undefined, replicas: number): boo
 
 const newestFirst = (a: SetSize, b: SetSize): number => oldestSizeFirst(b, a);
 
-/** Rounds to the nearest integer, and halves up. The value is never negative. */
+/** Rounds to the nearest integer. A half is rounded up. `value` is never negative. */
 const round = (value: number): number => Math.floor(value + 0.5);
 
 /**
- * Returns true if the replicas of the deployment changed. This variant is for a paused rollout, which may have no current
+ * Returns true if the replicas of the deployment changed. This function is for a paused rollout, which may have no current
  * set.
  */
 const isRescaled = (active: readonly SetSize[], replicas: number): boolean =>
@@ -69,7 +69,7 @@ const isRescaled = (active: readonly SetSize[], replicas: number): boolean =>
  * - A single active set gets all replicas.
  * - If the current set has all replicas, the others are scaled to 0.
  * - During a rollout, a scale-up goes to the current set, or to the last good set while the current template is not proven.
- *   A scale-down reduces the sets of named machines first. All sets share the rest of it.
+ *   A scale-down reduces the sets of named machines first. All sets share the remaining reduction.
  * - During a pause, sizes change only when the user changes the replicas or limits. The original fills the surge during a
  *   pause. It then creates machines of a template that was paused because its machines fail.
  */
@@ -81,7 +81,7 @@ export function planScaling(sizes: Sizes, target: ScaleTarget): Scaling {
   const paused = target.paused === true;
   const rolls = target.strategy === 'RollingUpdate';
   const stands = paused && !isRescaled(active, replicas);
-  // A lower surge reduces the sets only with the strategy RollingUpdate. In-place updates use their surge themselves.
+  // The surge reduces the sets only with the strategy RollingUpdate. In-place updates handle the surge in their own steps.
   if (stands && (!rolls || sum(active, (size) => size.replicas) <= replicas + limits.annotatedSurge)) {
     return { resize: new Map(), annotate, because: 'the rollout is paused: the sets keep their sizes' };
   }
@@ -90,8 +90,9 @@ export function planScaling(sizes: Sizes, target: ScaleTarget): Scaling {
     return { resize, annotate: [], because: 'all replicas belong to the current set' };
   }
   const named = withoutNamed(sizes, replicas);
-  // Without new annotations, every later reconcile would see the scaling event again and the rollout would make no progress
-  // (BUG-5). During a pause, no strategy resizes the sets, so this function distributes the replicas.
+  // This function writes new annotations. Without them, every later reconcile would detect the same scaling event, and the
+  // rollout would make no progress (BUG-5). During a pause, no strategy resizes the sets, so this function distributes the
+  // replicas.
   if (!rolls && !paused) {
     return { resize: named, annotate, because: 'the strategy of the rollout sets the sizes of the sets' };
   }
@@ -105,15 +106,15 @@ export function planScaling(sizes: Sizes, target: ScaleTarget): Scaling {
   const inactive = sizes.current === undefined || !isActive(sizes.current);
   if (inactive && !paused && target.ceiling === undefined)
     return { resize: new Map(), annotate, because: 'in proportion' };
-  // During a pause, a template without machines gets none.
+  // During a pause, a template without machines gets no replicas.
   const growing = inactive && target.ceiling === undefined ? { current: undefined, old: sizes.old } : sizes;
   return addTo(growing, toAdd, roomFor(sizes, target), target);
 }
 
 /**
- * Reduces the sets of named machines, up to the number by which the replicas of the deployment fall. Otherwise another set
- * deletes an unnamed machine, and the set of the named one replaces it. The current set comes first, because only it deletes
- * a named machine without a reduction (`coveredByScaler`).
+ * Reduces the sets of named machines, up to the number by which the replicas of the deployment decrease. Otherwise another
+ * set would delete a machine that is not named, and the set of a named machine would replace the deleted one. The current
+ * set comes first, because only the current set deletes a named machine without a reduction (`coveredByScaler`).
  */
 function withoutNamed(sizes: Sizes, replicas: number): Map<string, number> {
   const active = allOf(sizes).filter(isActive);
@@ -148,9 +149,9 @@ function scaleOnly(sizes: Sizes, active: SetSize | undefined, target: ScaleTarge
 }
 
 /**
- * Adds machines up to the limit. Terminating machines can delay some of them. During a pause or with a ceiling, the rollout
- * would not add the delayed machines later. So the annotations stay unchanged, and the scaling event continues until they
- * are added.
+ * Adds machines up to the limit. Terminating machines can delay some of the added machines. During a pause or with a
+ * ceiling, the rollout would not add the delayed machines later. So the annotations stay unchanged, and the scaling event
+ * continues until all machines are added.
  */
 function addTo(sizes: Sizes, count: number, room: number, target: ScaleTarget): Scaling {
   const resize = grown(sizes, Math.min(count, room), target);
@@ -164,12 +165,12 @@ function addTo(sizes: Sizes, count: number, room: number, target: ScaleTarget): 
   return { resize, annotate: stays ? [] : names.map(({ name }) => name), because };
 }
 
-/** Machines that all sets together may have. */
+/** Number of machines that all sets together may have. */
 const allowedOf = ({ replicas, limits }: ScaleTarget): number => (replicas > 0 ? replicas + limits.annotatedSurge : 0);
 
 /**
- * Number of machines that may be added now. Terminating machines count, including those whose deletion was just requested.
- * The rollout adds the remaining machines after these deletions.
+ * Number of machines that may be added now. Terminating machines use up this number, including machines whose deletion was
+ * just requested. The rollout adds the remaining machines after these deletions.
  */
 const roomFor = (sizes: Sizes, { replicas, limits }: ScaleTarget): number =>
   Math.max(replicas + limits.surge - sum(allOf(sizes), footprint), 0);
@@ -197,9 +198,9 @@ const basis = (size: SetSize, { statusReplicas, replicas, limits }: ScaleTarget)
   size.max || statusReplicas || replicas + limits.annotatedSurge;
 
 /**
- * Changes a proportional reduction so that enough machines stay available. Sets with available machines lose fewer, and sets
- * with unavailable machines lose more. Without this, a reduction drains working machines while the new ones still boot
- * (incident 9).
+ * Changes a proportional reduction so that enough machines stay available. Sets with available machines lose fewer
+ * machines, and sets with unavailable machines lose more. A proportional reduction can drain working machines while the new
+ * machines still boot (incident 9).
  */
 function keepAvailable(active: readonly SetSize[], proportional: Resize, minAvailable: number): Resize {
   const resize = new Map(proportional);
@@ -208,7 +209,7 @@ function keepAvailable(active: readonly SetSize[], proportional: Resize, minAvai
   const goal = Math.min(minAvailable, sum(active, steadyAvailable));
   let lacking = Math.max(goal - sum(active, staying), 0);
   for (const taker of active) {
-    // A set that lacks available machines has no spare ones, so this loop never moves machines from a set to itself.
+    // A set never passes a reduction to itself, because a set that lacks available machines has no spare ones.
     for (const giver of active) {
       const wanted = Math.min(steadyAvailable(taker) - staying(taker), lacking);
       const spare = now(giver) - staying(giver);

@@ -35,7 +35,7 @@ export const normaliseTriggers = (text: string, present: string): TimedTrigger[]
 const printTriggers = (triggers: readonly TimedTrigger[]): string =>
   triggers.map(({ name, time }) => `${name}~${time}`).join(',');
 
-/** Returns `now`, or the first second after `time` if that is later. */
+/** Returns `now`, or the first second after `time` if this second is later. */
 const after = (time: number | undefined, now: Date): string =>
   formatTime(time === undefined ? now : new Date(Math.max(now.getTime(), time + SECOND_MS)));
 
@@ -44,8 +44,8 @@ interface MarkTimes {
   /** Time of the machine's entry in the deletion list. */
   readonly entry: string;
   /**
-   * An earlier scale-down covers names up to this time. Undefined if the scale-down for this name is in progress or still to
-   * come.
+   * An earlier scale-down has already counted all names up to this time. Undefined if the scale-down for this name is in
+   * progress or still to come.
    */
   readonly covered: number | undefined;
   readonly now: Date;
@@ -53,8 +53,8 @@ interface MarkTimes {
 
 /**
  * Returns the missing annotations of a marked machine: priority 1 and the time of the decision. Returns an empty object if
- * the machine has both. A time that an earlier scale-down covers is replaced, because the set would delete the machine
- * before the scale-down for it.
+ * the machine has both annotations. A time that an earlier scale-down has already counted is replaced. With such a time,
+ * the set would delete the machine before the scale-down for it.
  */
 function marksOf(machine: Machine, { entry, covered, now }: MarkTimes): Readonly<Record<string, string>> {
   const { [Annotations.Priority]: priority, [Annotations.MarkedForDeletionTime]: marked } =
@@ -147,9 +147,9 @@ export interface UnmetTrigger {
 }
 
 /**
- * Machines with priority 1 that the set does not delete. The set has its desired replicas, and the mark belongs to no change
- * by the scaler. The original does not report them. A mark alone deletes no machine, because operators use priority 1 to
- * choose machines for the next scale-down.
+ * Returns the machines with priority 1 that the set does not delete. The set has its desired replicas, and the mark belongs
+ * to no change by the autoscaler. The original does not report these machines. A mark alone deletes no machine, because
+ * operators use priority 1 to choose machines for the next scale-down.
  */
 export function unmetTriggers(set: MachineSet, machines: readonly Machine[]): UnmetTrigger[] {
   const named = machines.filter(

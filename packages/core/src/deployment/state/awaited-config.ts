@@ -2,8 +2,8 @@ import { Annotations, type Machine, type MachineDeployment } from '@mcm/api';
 import { isAvailable, isUnconfigured } from '../../objects/machines.ts';
 
 /**
- * Returns true if the rollout must not count the machine as available yet, because its pool waits for the machine's
- * configuration.
+ * Returns true if the rollout must not count the machine as available yet. This is the case while the machine waits for the
+ * configuration of its pool.
  */
 export const awaitsConfig = (deployment: MachineDeployment, machine: Machine): boolean =>
   deployment.metadata.annotations?.[Annotations.ConfigAwaitedByPool] !== undefined &&
@@ -12,7 +12,9 @@ export const awaitsConfig = (deployment: MachineDeployment, machine: Machine): b
 
 const MOST_NAMES = 3;
 
-/** Returns why a rollout waits for these machines, with the pool whose configuration they need. */
+/**
+ * Returns the reason why a rollout waits for these machines. The text names the pool whose configuration the machines need.
+ */
 export function whyAwaited(deployment: MachineDeployment, machines: readonly Machine[]): string {
   const names = machines.map(({ metadata }) => metadata.name).toSorted();
   const more = names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : '';

@@ -4,24 +4,24 @@ import { isActive, oldestSizeFirst, type SetSize, type Sizes, steadyAvailable, s
 export interface GrowthRule {
   /** `spec.replicas` of the deployment. */
   readonly replicas: number;
-  /** The limit of the current set while its template is not proven; absent: no limit. */
+  /** The highest number of replicas of the current set while its template is not proven. If absent, there is no limit. */
   readonly ceiling?: number | undefined;
-  /** The last good set, which gets the replicas that the current set may not have; absent if it does not exist. */
+  /** The last good set. It gets the replicas that the current set may not have. Absent if no such set exists. */
   readonly good?: string | undefined;
 }
 
 /** The data that {@link lastGood} needs in addition to the sizes of the sets. */
 export interface Repute {
-  /** The set that last had all machines of the deployment. */
+  /** The name of the set that the deployment records as its last good set. */
   readonly named: string | undefined;
   /** Returns true if a failed machine of the set paused the rollout. */
   readonly hasFailed: (set: string) => boolean;
 }
 
 /**
- * Returns the old set that gets new machines while the current template is not proven. It is the set that last had all
- * machines of the deployment. If no such set is recorded, it is the one with the most available machines. Sets without
- * replicas come last.
+ * Returns the old set that gets new machines while the current template is not proven. This is the set that last had all
+ * machines of the deployment. If no such set is recorded, the function returns the set with the most available machines.
+ * Sets without replicas come last.
  */
 export function lastGood(old: readonly SetSize[], { named, hasFailed }: Repute): string | undefined {
   const active = old.filter(isActive);
@@ -36,8 +36,8 @@ export function lastGood(old: readonly SetSize[], { named, hasFailed }: Repute):
 
 /**
  * Returns the sizes after at most `count` machines are added. All code that adds machines to a deployment calls this
- * function, so none of it exceeds the ceiling. The current set never gets more than `spec.replicas`. The last good set grows
- * until it and the available machines of the other old sets reach `spec.replicas`.
+ * function, so the current set never exceeds the ceiling or `spec.replicas`. The last good set grows until `spec.replicas`
+ * equals its machines plus the available machines of the other old sets.
  */
 export function grown({ current, old }: Sizes, count: number, rule: GrowthRule): Map<string, number> {
   const { replicas, ceiling = replicas, good } = rule;

@@ -1,6 +1,6 @@
 import { allOf, type Resize, type Sizes, sum } from './size.ts';
 
-/** A plan that must not be executed, because a planner has a defect. The object stays unchanged. */
+/** A plan that must not be executed, because the planner has a defect. The controller leaves the deployment unchanged. */
 export class PlanRefused extends Error {
   override readonly name = 'PlanRefused';
 }
@@ -14,9 +14,9 @@ export interface PlanBounds {
 }
 
 /**
- * Verifies sizes before they are written. Sizes are non-negative integers, and their sum does not exceed replicas + surge. A
- * deployment with replicas is never scaled to 0 (incident 10), with two exceptions: Recreate, and the last machine if all
- * may be unavailable.
+ * Verifies sizes before they are written. Sizes are non-negative integers, and their sum does not exceed replicas + surge.
+ * A deployment with replicas is never scaled to 0 (incident 10). There are two exceptions: the strategy Recreate, and the
+ * last machine if all machines may be unavailable.
  * @throws PlanRefused with the bound that the plan breaks
  */
 export function checkPlan(sizes: Sizes, resize: Resize, { replicas, surge, unavailable, strategy }: PlanBounds): void {

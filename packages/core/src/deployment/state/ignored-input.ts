@@ -37,7 +37,8 @@ export function ignoredAnnotations(deployment: Annotated): string[] {
 }
 
 /**
- * With so few replicas, both limits round to 0 and the rollout could make no progress. One machine may then be unavailable.
+ * With few replicas, `maxSurge` and `maxUnavailable` can both round to 0, and the rollout could make no progress. One
+ * machine may then be unavailable.
  */
 function noLimits({ spec }: MachineDeployment): string | undefined {
   const { type, rollingUpdate, inPlaceUpdate } = spec.strategy ?? {};
@@ -47,7 +48,7 @@ function noLimits({ spec }: MachineDeployment): string | undefined {
   if (type === 'Recreate' || limits === undefined || replicas === 0) return undefined;
   const manual = type === 'InPlaceUpdate' && inPlaceUpdate?.orchestrationType === 'Manual';
   const surge = manual ? 0 : limits.maxSurge;
-  // Shows whether the minimum of one was applied. If one more may be unavailable, the surge is 0 only if its value is 0.
+  // Detects that both limits round to 0. When `maxUnavailable` is one higher, the surge is 0 only if its value is 0.
   const { surge: more, unavailable } = fenceposts(surge, limits.maxUnavailable, replicas);
   const given = fenceposts(1, limits.maxUnavailable, replicas).unavailable;
   if (more !== 0 || unavailable !== 1 || given !== 0) return undefined;
@@ -55,7 +56,10 @@ function noLimits({ spec }: MachineDeployment): string | undefined {
   return `spec.strategy.${field}: ${texts} allow 0 of ${replicas} machines, which blocks every update. mcm lets one machine be unavailable. Set maxUnavailable: 1, or maxSurge to at least 1`;
 }
 
-/** Returns the settings of a deployment that have no effect; undefined if all have their effect. */
+/**
+ * Returns sentences about the settings of a deployment that have no effect. Returns undefined if all settings have an
+ * effect.
+ */
 export function ignoredInput(
   deployment: MachineDeployment,
 ): Extract<ConditionChange, { type: typeof TYPE }> | undefined {

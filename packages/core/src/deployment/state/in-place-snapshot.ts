@@ -12,31 +12,31 @@ export interface SetWithMachines {
 /** The observed state that decides about an in-place update. */
 export interface InPlaceSnapshot extends GrowthRule {
   readonly current: SetWithMachines;
-  /** Oldest first. */
+  /** The old sets, the oldest first. */
   readonly old: readonly SetWithMachines[];
   readonly surge: number;
   readonly unavailable: number;
   /**
-   * Number of disruptions that the rollout may still use. Rollouts and repairs share this disruption budget. If absent, only
-   * the bounds of the rollout apply.
+   * Number of machines that the rollout may still disrupt. Rollouts and replacements share this disruption budget. If
+   * absent, only the bounds of the rollout apply.
    */
   readonly free?: number;
-  /** True while failed machines wait for their replacement. In this time, no node is selected. */
+  /** True while failed machines wait for their replacement. While it is true, no node is selected. */
   readonly repairsFirst?: boolean;
   /** True if users select the machines. */
   readonly manual: boolean;
   readonly nodeOf: (name: string) => Node | undefined;
-  /** Old machines whose nodes postpone their update. Absent: none. */
+  /** Old machines whose nodes postpone their update. If absent, no node postpones it. */
   readonly postponed?: ReadonlySet<Machine>;
 }
 
-/** Writes to machines and nodes. All of them are idempotent. */
+/** Writes to machines and nodes. All these writes are idempotent. */
 export interface InPlaceWork {
   readonly machines: readonly { readonly machine: Machine; readonly body: object }[];
   readonly nodes: readonly NodeMark[];
   /**
-   * Nodes that are selected but have the current template. They are written only after a live read, because the server may
-   * already have a newer template.
+   * Nodes that are selected but have the current template. The controller changes them only after it reads the deployment
+   * from the server, which may already have a newer template.
    */
   readonly leftovers?: readonly NodeMark[];
 }
@@ -49,7 +49,7 @@ export const replicasOf = ({ set }: SetWithMachines): number => set.spec.replica
 export const replicasOfAll = (sets: readonly SetWithMachines[]): number =>
   sets.reduce((total, set) => total + replicasOf(set), 0);
 
-/** The node of a machine, if the cache has it. */
+/** Returns the node of a machine, if the cache contains the node. */
 export const nodeOf = (machine: Machine, o: InPlaceSnapshot): Node | undefined => {
   const name = machine.metadata.labels?.[Labels.Node];
   return name ? o.nodeOf(name) : undefined;

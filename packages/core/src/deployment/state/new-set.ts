@@ -17,7 +17,7 @@ import { setName, templateHash } from '../../rollout/template-hash.ts';
 import { semanticEqual } from '../../values/semantic-equal.ts';
 
 /**
- * Number of former revisions that a set records. The list of the original grows without limit (BUG-2 of
+ * Number of former revisions that a set records. In the original, this list grows without limit (BUG-2 of
  * docs/compatibility/rules-deployments.md).
  */
 const HISTORY_LENGTH = 20;
@@ -29,9 +29,9 @@ const copiedAnnotations = (deployment: MachineDeployment): Record<string, string
   );
 
 /**
- * The annotations of a new set. For in-place updates, machines keep their deletion marks in the new set. While named
- * machines wait for their deletion, the new set gets no scaler time. With it, the set would delete these machines before the
- * replicas are reduced.
+ * Returns the annotations of a new set. For in-place updates, machines keep their deletion marks in the new set. While
+ * named machines wait for their deletion, the new set gets no scaler time. With a scaler time, the set would delete these
+ * machines before the replicas are reduced.
  */
 function initialAnnotations(deployment: MachineDeployment): Record<string, string> {
   const { [Annotations.LastReplicaChangeByScaler]: time, ...annotations } = copiedAnnotations(deployment);
@@ -85,7 +85,7 @@ export function newSet(
 
 function withRevision(annotations: Record<string, string>, set: MachineSet, revision: number): Record<string, string> {
   const before = revisionOf(set);
-  // A revision that another client wrote and that is not an integer stays.
+  // If another client wrote a revision that is not an integer, the revision stays.
   if (before === undefined || before >= revision) return annotations;
   const next = { ...annotations, [Annotations.Revision]: String(revision) };
   if (set.metadata.annotations?.[Annotations.Revision] === undefined) return next;
@@ -93,7 +93,7 @@ function withRevision(annotations: Record<string, string>, set: MachineSet, revi
   return { ...next, [Annotations.RevisionHistory]: [...history, String(before)].slice(-HISTORY_LENGTH).join(',') };
 }
 
-/** The template of the set with the fields of the deployment that can change without a rollout. */
+/** Returns the template of the set, with the fields of the deployment that change without a rollout. */
 function syncedTemplate(deployment: MachineDeployment, set: MachineSet): MachineSet['spec']['template'] {
   const mine = set.spec.template;
   const theirs = deployment.spec.template.spec;
@@ -114,12 +114,12 @@ function syncedTemplate(deployment: MachineDeployment, set: MachineSet): Machine
 }
 
 /**
- * Returns the current set with its own size. Annotations, revision, node template, configuration and class kind are those of
- * the deployment (docs/compatibility/rules-deployments.md §2.3). Returns the same object if nothing differs. The history of
- * revisions grows only when the revision changes.
+ * Returns the current set with its own size. The current set gets the annotations, revision, node template, configuration
+ * and class kind of the deployment (docs/compatibility/rules-deployments.md §2.3). Returns the same object if nothing
+ * differs. The history of revisions grows only when the revision changes.
  *
  * @param revision One more than the highest revision of the old sets.
- * @param scalerTime Time of the last change by the scaler, RFC 3339. Undefined if the set keeps its own.
+ * @param scalerTime Time of the last change by the scaler, RFC 3339. Undefined if the set keeps its time.
  */
 export function syncedSet(
   deployment: MachineDeployment,

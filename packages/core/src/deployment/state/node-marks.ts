@@ -3,7 +3,7 @@ import type { Node, Taint } from '@mcm/kube';
 import type { NodeChange } from '../../node/patch.ts';
 import { isTerminating } from '../../objects/machines.ts';
 
-/** The sets whose nodes get or lose the marks of a rollout. */
+/** The sets whose nodes get or lose the marks of a rollout: a taint, a label and annotations. */
 export interface NodeMarks {
   /** Add the PreferNoSchedule taint. */
   readonly taint: readonly MachineSet[];
@@ -33,7 +33,7 @@ export interface NodeMark {
 const OURS = Taints.PreferNoSchedule;
 const isOurs = (taint: Taint): boolean => taint.key === OURS.key && taint.effect === OURS.effect;
 
-/** Returns the taints to write; undefined: no change. A taint with another value is replaced. */
+/** Returns the taints to write. Returns undefined if no taint changes. A taint with another value is replaced. */
 function taintsFor(node: Node, wanted: boolean): Taint[] | null | undefined {
   const taints = node.spec.taints ?? [];
   const found = taints.find(isOurs);
@@ -43,7 +43,10 @@ function taintsFor(node: Node, wanted: boolean): Taint[] | null | undefined {
   return next.length > 0 ? next : null;
 }
 
-/** Returns the annotations to write; undefined: no change. A protection that another client added stays. */
+/**
+ * Returns the annotations to write. Returns undefined if no annotation changes. A protection that another client added
+ * stays.
+ */
 function annotationsFor(node: Node, wanted: boolean): Record<string, string | null> | undefined {
   const { [Annotations.ScaleDownDisabled]: disabled, [Annotations.ScaleDownDisabledByMCM]: byUs } =
     node.metadata.annotations ?? {};
@@ -74,9 +77,9 @@ function markOf(node: Node, { taint, protect, candidate }: Wanted): NodeMark | u
 }
 
 /**
- * Returns one change for each node whose marks differ from the wanted ones. Machines without a Node in the cache are skipped
- * until it appears. Machines that are being deleted are always skipped. The machine controller protects the nodes of
- * preserved machines, so their protection stays.
+ * Returns one change for each node whose marks differ from the wanted ones. Machines without a Node in the cache are
+ * skipped until the Node appears. Machines that are being deleted are always skipped. The protection of preserved machines
+ * stays, because the machine controller added it.
  *
  * @param protection Whether nodes are protected from the autoscaler (`--autoscaler-scaledown-annotation-during-rollout`).
  */

@@ -10,7 +10,7 @@ import { overlappedBy } from './problems.ts';
 
 const start = (options: WorldOptions = {}) => World.start(startControlPlane, options);
 
-/** Starts a server without validation rules. The controllers validate too. */
+/** Starts a server without validation rules, because the controllers validate objects too. */
 const startBare = () =>
   World.start(({ crds: _strict, ...options }) => startControlPlane({ ...options, crds: crdsWithoutRules() }));
 
@@ -27,7 +27,7 @@ const WELL = ['Available', 'Progressing'];
 const types = async (world: World, name = 'pool') =>
   ((await get(world, name)).status?.conditions ?? []).map(({ type }) => type).sort();
 
-/** Creates another deployment, one minute later, that selects by `labels` of its template. */
+/** Creates another deployment, one minute later. `labels` are the labels of its template, and its selector. */
 async function another(world: World, labels: Record<string, string>, replicas = 2): Promise<void> {
   await world.pass(60);
   await world.keeper.resource(machineDeployments, NAMESPACE).create({

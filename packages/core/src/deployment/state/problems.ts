@@ -27,7 +27,9 @@ export interface Problems {
   readonly events: readonly PlannedEvent[];
 }
 
-/** The part of a step that is reported: the condition that blocks the rollout, or that the rollout waits. */
+/**
+ * The part of a step that is reported: the condition that blocks the rollout, or the reason for which the rollout waits.
+ */
 interface Outcome {
   readonly condition?: ConditionChange | undefined;
   readonly waits?: { readonly reason: 'NodePostponed' };
@@ -77,9 +79,9 @@ const hasRolledOut = ({ metadata }: MachineDeployment): boolean =>
   metadata.annotations?.[Annotations.Revision] !== undefined;
 
 /**
- * Returns true if deployment `a` is older than `b`. Creation times have a resolution of one second. If they are equal, a
- * deployment that has already created a set counts as older, so a new deployment never stops a running one. If both have
- * sets, because a selector changed later, or neither has one, the smaller UID decides.
+ * Returns true if deployment `a` is older than `b`. Creation times have a resolution of one second. With equal times, a
+ * deployment that has already created a set counts as older, so a new deployment never stops a running one. If both
+ * deployments have sets, or neither has one, the smaller UID decides.
  */
 function isOlder(a: MachineDeployment, b: MachineDeployment): boolean {
   const [first, second] = [a.metadata.creationTimestamp, b.metadata.creationTimestamp];
@@ -88,7 +90,9 @@ function isOlder(a: MachineDeployment, b: MachineDeployment): boolean {
   return a.metadata.uid < b.metadata.uid;
 }
 
-/** Older deployments that select the same machines. They continue, and this deployment waits. */
+/**
+ * Returns the older deployments that select the same machines. The older deployments continue, and this deployment waits.
+ */
 export const overlappedBy = ({
   deployment,
   overlaps = [],
@@ -110,8 +114,8 @@ function selectorsOverlap(view: View): Reported | undefined {
 const NO_REVISION = 'RollbackRevisionNotFound';
 
 /**
- * The condition of a refused rollback to a missing revision. The controller removes the request at once and keeps the
- * condition until the spec changes.
+ * The condition of a refused rollback to a missing revision. The controller removes the rollback request at once. The
+ * condition stays until the spec changes.
  */
 function rollbackRefused({ deployment, refusedRollback }: View): ConditionChange | undefined {
   const { generation = 0 } = deployment.metadata;
@@ -121,10 +125,10 @@ function rollbackRefused({ deployment, refusedRollback }: View): ConditionChange
   return message === undefined ? undefined : { type: RolloutBlocked, status: 'True', reason: NO_REVISION, message };
 }
 
-/** Returns the current problems, with events for the new ones. */
+/** Returns the current problems, with events for problems that have started since the last status. */
 export function problemsOf(view: View, step: Outcome): Problems {
   const { deployment } = view;
-  // The step may already have the condition that blocks the rollout.
+  // The step may already contain the condition that blocks the rollout.
   const blocked = step.condition?.type === RolloutBlocked;
   const refused = blocked ? undefined : rollbackRefused(view);
   const invalid = selectorsOverlap(view) ?? classNotFound(view);
@@ -141,7 +145,7 @@ export function problemsOf(view: View, step: Outcome): Problems {
   if (waiting && said(deployment, RolloutWaiting)?.reason !== waiting.reason) {
     events.push({ type: 'Normal', reason: waiting.type, message: waiting.message });
   }
-  // The event of a refused rollback was sent when the request was removed.
+  // The controller already sent the event of a refused rollback when it removed the request.
   const more = [waiting, refused].filter((one) => one !== undefined);
   return { conditions: [...conditions, ...more], events };
 }

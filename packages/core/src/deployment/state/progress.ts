@@ -29,7 +29,7 @@ export function hasProgressed(stored: MachineDeploymentStatus | undefined, now: 
   );
 }
 
-/** The time of the progress deadline, in milliseconds since 1970; undefined: there is none. */
+/** Returns the time of the progress deadline, in milliseconds since 1970. Returns undefined if there is no deadline. */
 export function progressDeadline(
   deployment: MachineDeployment,
   conditions: readonly AnyCondition[],
@@ -51,7 +51,8 @@ function isTimedOut(deployment: MachineDeployment, conditions: readonly AnyCondi
 }
 
 /**
- * Copies `ReplicaFailure` from the current set, or else from the first set that has it. Removes it if no set has it.
+ * Copies the condition `ReplicaFailure` from the current set, or else from the first set that has the condition. Removes
+ * the condition if no set has it.
  */
 function withReplicaFailure(conditions: readonly AnyCondition[], { current, old }: CountedSets): AnyCondition[] {
   const type = MachineSetConditions.ReplicaFailure;
@@ -78,9 +79,9 @@ export function withProgress(
 }
 
 /**
- * The stored counts, for comparison with the current set. If the current set was just created, the stored number of updated
- * machines belongs to another set and counts as zero. The original writes this 0 to the status before the first machine of
- * the new set exists, and mcm does not.
+ * Returns the stored counts, for comparison with the current set. If the current set was just created, the stored number of
+ * updated machines belongs to another set and counts as zero. The original writes this 0 to the status before the first
+ * machine of the new set exists. mcm does not write the 0.
  */
 function storedCounts(
   stored: MachineDeploymentStatus | undefined,
@@ -101,8 +102,8 @@ function progressConditions(
   const { conditions } = status;
   const stored = findCondition(deployment.status?.conditions ?? [], PROGRESSING);
   const settled = ({ replicas = 0, updatedReplicas = 0 }: MachineDeploymentStatus) => replicas === updatedReplicas;
-  // The stored status must be complete too. Otherwise a rollout could be missed if old machines disappear and new ones
-  // appear between two reconciles. The cluster autoscaler reads this reason as the end of a rollout
+  // The rollout is complete only if the stored status is complete too. Otherwise a rollout could be missed if old machines
+  // disappear and new ones appear between two reconciles. The cluster autoscaler reads this reason as the end of a rollout
   // (docs/compatibility/rules-deployments.md §9.4).
   const done =
     settled(status) && settled(deployment.status ?? {}) && stored?.reason === ConditionReasons.NewMachineSetAvailable;
@@ -137,8 +138,9 @@ function progressConditions(
 }
 
 /**
- * The condition `Progressing` of a paused or resumed deployment (docs/compatibility/rules-deployments.md §1.8); undefined if
- * it does not change. A deployment that missed its progress deadline keeps that reason.
+ * Returns the condition `Progressing` of a paused or resumed deployment (docs/compatibility/rules-deployments.md §1.8).
+ * Returns undefined if the condition does not change. A deployment that missed its progress deadline keeps the reason
+ * `ProgressDeadlineExceeded`.
  */
 export function pauseCondition(deployment: MachineDeployment, now: Date): AnyCondition[] | undefined {
   const conditions = deployment.status?.conditions ?? [];

@@ -17,7 +17,7 @@ export interface PlannedEvent {
   readonly message: string;
 }
 
-/** The result of a rollback request: the deployment to write, without the request, and the event. */
+/** The result of a rollback request. It contains the deployment to write, without the request, and the event. */
 export interface Rollback {
   readonly deployment: MachineDeployment;
   /** The target set. Its nodes lose the PreferNoSchedule taint. */
@@ -31,8 +31,8 @@ function withoutRequest(deployment: MachineDeployment): MachineDeployment {
 }
 
 /**
- * Returns the annotations of the deployment after a rollback. The ones that the controller maintains on the deployment stay.
- * All others come from the set.
+ * Returns the annotations of the deployment after a rollback. The annotations that the controller maintains on the
+ * deployment stay. All other annotations come from the set.
  */
 function restoredAnnotations(deployment: MachineDeployment, set: MachineSet): Record<string, string> {
   const kept = Object.entries(deployment.metadata.annotations ?? {}).filter(([key]) => ANNOTATIONS_NOT_COPIED.has(key));
@@ -53,10 +53,10 @@ function noRevision(to: number, sets: readonly MachineSet[]): string {
  * Plans `spec.rollbackTo` (docs/compatibility/rules-deployments.md §1.9). Afterwards the target set is the current one and
  * gets the next revision.
  *
- * A rollback removes the recorded reason of a pause, because it concerns the abandoned template. With `vouches`, the target
- * is recorded as the last good set, so no canary delays it.
+ * A rollback removes the recorded reason of a pause, because this reason concerns the abandoned template. With `vouches`,
+ * the target is recorded as the last good set, so no canary delays the rollback.
  *
- * @param to The revision to return to. 0 means the one before the current revision.
+ * @param to The revision to return to. 0 means the revision before the current one.
  */
 export function planRollback(
   deployment: MachineDeployment,

@@ -3,18 +3,21 @@ import { isFailed, isTerminating, markTimeOf } from '../../objects/machines.ts';
 import { coveredUntil, fallOf, readTriggers } from '../../objects/scaler.ts';
 import { parseInstant } from '../../values/integers.ts';
 
-/** The observed state that decides which scaler time the current set gets. */
+/**
+ * The observed state that decides which scaler time the current set gets. A scaler time is the time of the last change by
+ * the autoscaler.
+ */
 export interface ScalerTimeInput {
   readonly deployment: MachineDeployment;
   readonly set: MachineSet;
   /** Machines of the set. */
   readonly machines: readonly Machine[];
-  /** The replicas were reduced and raised again before the controller saw it, see {@link isUndone}. */
+  /** True if the replicas were reduced and raised again before the controller saw the reduction, see {@link isUndone}. */
   readonly undone: boolean;
   readonly now: Date;
 }
 
-/** Values of the set's annotation, RFC 3339. Undefined if the annotation stays unchanged. */
+/** Values for the annotation of the set, RFC 3339. Undefined if the annotation stays unchanged. */
 export interface ScalerTimes {
   /** The value for any write of the set. */
   readonly always: string | undefined;
@@ -23,10 +26,10 @@ export interface ScalerTimes {
 }
 
 /**
- * Returns the time of the last change by the scaler that the current set may have. The set deletes machines that were named
- * up to this time, even if its replicas are not reduced. The time may therefore pass the name of an existing machine only in
- * the write that reduces the replicas. Otherwise the set would first replace this machine. The later reduction would then
- * delete another machine, which is not named.
+ * Returns the scaler time that the current set may have. The set deletes machines that were named up to this time, even if
+ * its replicas are not reduced. The time may therefore pass the name of an existing machine only in the write that reduces
+ * the replicas. Otherwise the set would first replace this machine, and the later reduction would delete a machine that is
+ * not named.
  */
 export function scalerTimes(input: ScalerTimeInput): ScalerTimes {
   const { deployment, set, now } = input;
@@ -34,7 +37,7 @@ export function scalerTimes(input: ScalerTimeInput): ScalerTimes {
   const time = parseInstant(text);
   const before = coveredUntil(set);
   const open = openNames(input);
-  // The time never decreases. With an earlier time, names that a reduction has covered would wait again.
+  // The time never decreases. With an earlier time, names that an earlier reduction has counted would wait again.
   const newer = time === undefined || before === undefined || time > before ? text : undefined;
   if (open.length === 0) return { always: newer, withFall: newer };
   const all = Math.max(time ?? Number.NEGATIVE_INFINITY, ...open.filter((at) => at <= now.getTime()));
@@ -43,13 +46,13 @@ export function scalerTimes(input: ScalerTimeInput): ScalerTimes {
   return { always: undefined, withFall: rises ? printed(covered, text) : undefined };
 }
 
-/** Keeps the text that the autoscaler wrote if it is the same time. */
+/** If the time is the same, the text of the autoscaler stays unchanged. */
 const printed = (time: number, text: string | undefined): string =>
   text !== undefined && parseInstant(text) === time ? text : formatTime(new Date(time));
 
 /**
- * Returns the times of the open names in ascending order. A name is open if its machine exists and no reduction has covered
- * it yet.
+ * Returns the times of the open names in ascending order. A name is open if its machine exists and no earlier reduction has
+ * counted the name.
  */
 function openNames({ deployment, set, machines }: Pick<ScalerTimeInput, 'deployment' | 'set' | 'machines'>): number[] {
   const before = coveredUntil(set) ?? Number.NEGATIVE_INFINITY;
@@ -63,11 +66,11 @@ function openNames({ deployment, set, machines }: Pick<ScalerTimeInput, 'deploym
 }
 
 /**
- * Returns the latest time that covers at most `fall` names. The other names wait for a later reduction.
+ * Returns the latest time for which at most `fall` names are counted. The other names wait for a later reduction.
  *
  * @param open Times of the open names, in ascending order.
  * @param fall Number by which the replicas are reduced.
- * @param all The time that covers all open names.
+ * @param all The time for which all open names are counted.
  */
 function coverOf(open: readonly number[], fall: number, all: number): number | undefined {
   if (fall <= 0) return undefined;
@@ -77,9 +80,9 @@ function coverOf(open: readonly number[], fall: number, all: number): number | u
 }
 
 /**
- * Returns true if the replicas were reduced and raised again before the controller saw it. The evidence: the spec has
- * changed at least twice since the last status, and the deployment names machines that are not marked yet. The original uses
- * only the names, and deletes the machines without a reduction of the replicas.
+ * Returns true if the replicas were reduced and raised again before the controller saw the reduction. The spec has then
+ * changed at least twice since the last status, and the deployment names machines that are not marked yet. The original
+ * uses only the names, and deletes the machines without a reduction of the replicas.
  *
  * @param machines Machines of the current set.
  */

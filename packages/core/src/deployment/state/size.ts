@@ -5,31 +5,40 @@ import { compareText, parseInteger } from '../../values/integers.ts';
 /** The numbers of a set that rollouts use. */
 export interface SetSize {
   readonly name: string;
-  /** Milliseconds since 1970. */
+  /** Creation time of the set, in milliseconds since 1970. */
   readonly createdAt: number;
-  /** `spec.replicas`. */
+  /** `spec.replicas` of the set. */
   readonly replicas: number;
   /** Number of existing machines, including those that are being deleted. */
   readonly actual: number;
   readonly available: number;
   /**
-   * Machines that are being deleted and count in addition to the replicas. If absent, they count only up to the replicas.
+   * Number of terminating machines that count in addition to the replicas. If absent, terminating machines count only up to
+   * the replicas.
    */
   readonly leaving?: number | undefined;
   /**
-   * Replicas for which no machine exists or is being created. Machines that are being deleted do not count as existing.
-   * Absent if there are none.
+   * Number of replicas without a machine. Terminating machines do not count as existing, and machines whose creation was
+   * sent do. Absent if the number is 0.
    */
   readonly open?: number | undefined;
-  /** Unreachable machines that a circuit breaker keeps. A rollout must not delete them as failed machines. */
+  /**
+   * Number of unreachable machines that a circuit breaker keeps. A rollout must not delete these machines as failed
+   * machines.
+   */
   readonly held?: number | undefined;
-  /** Available machines whose nodes postpone their replacement. A rollout does not delete them. Absent if there are none. */
+  /**
+   * Number of available machines whose nodes postpone their replacement. A rollout does not delete these machines. Absent
+   * if the number is 0.
+   */
   readonly postponed?: number | undefined;
-  /** Machines within the replicas that are named for deletion, see {@link countNamed}. Absent if there are none. */
+  /**
+   * Number of machines within the replicas that are named for deletion, see {@link countNamed}. Absent if the number is 0.
+   */
   readonly named?: number | undefined;
-  /** Annotation desired-replicas. */
+  /** Value of the annotation desired-replicas. */
   readonly desired: number | undefined;
-  /** Annotation max-replicas. */
+  /** Value of the annotation max-replicas. */
   readonly max: number | undefined;
 }
 
@@ -74,7 +83,7 @@ export const isActive = (size: SetSize): boolean => size.replicas > 0;
 export const footprint = ({ replicas, actual, leaving = 0 }: SetSize): number =>
   Math.max(replicas, actual - leaving) + leaving;
 
-/** Available machines within the replicas. The set is about to delete those above its replicas. */
+/** Number of available machines within the replicas. The set is about to delete the machines above its replicas. */
 export const steadyAvailable = (size: SetSize): number => Math.min(size.available, size.replicas);
 
 export const sum = <T>(items: readonly T[], value: (item: T) => number): number =>
@@ -83,5 +92,5 @@ export const sum = <T>(items: readonly T[], value: (item: T) => number): number 
 export const oldestSizeFirst = (a: SetSize, b: SetSize): number =>
   a.createdAt - b.createdAt || compareText(a.name, b.name);
 
-/** New sizes by set name. Other sets keep their size. */
+/** New sizes by set name. Sets without an entry keep their size. */
 export type Resize = ReadonlyMap<string, number>;

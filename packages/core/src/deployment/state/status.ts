@@ -25,7 +25,10 @@ export interface CountedSets {
 
 export type Conditions = NonNullable<MachineDeploymentStatus['conditions']>;
 
-/** The condition `Available`: whether enough machines are available. Preserved failed machines do not count as missing. */
+/**
+ * Returns the condition `Available`, which says whether enough machines are available. Preserved failed machines do not
+ * count as missing.
+ */
 function availability(
   deployment: MachineDeployment,
   available: number,
@@ -50,8 +53,8 @@ function availability(
 }
 
 /**
- * The status of a deployment without its progress (docs/compatibility/rules-deployments.md §6.1). It is computed from the
- * machines, because the statuses of the sets may be outdated.
+ * Returns the status of a deployment without the progress of its rollout (docs/compatibility/rules-deployments.md §6.1).
+ * The counts come from the machines, because the statuses of the sets may be outdated.
  */
 export function deploymentStatus(
   deployment: MachineDeployment,

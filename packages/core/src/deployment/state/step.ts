@@ -10,7 +10,7 @@ import type { PlannedEvent, Rollback } from './rollback.ts';
 import type { Resize } from './size.ts';
 import type { CountedSets } from './status.ts';
 
-/** The actions to execute for a deployment now. All of them are idempotent. */
+/** The actions to execute for a deployment now. All actions are idempotent. */
 export interface RolloutPlan {
   readonly sets: CountedSets;
   /** Sets to write, with their new content. */
@@ -18,29 +18,33 @@ export interface RolloutPlan {
   readonly create: Draft<MachineSet> | undefined;
   readonly remove: readonly MachineSet[];
   readonly rollback: Rollback | undefined;
-  /** The revision that the deployment should have. */
+  /** The revision number that the deployment should have. */
   readonly revision: number | undefined;
   readonly nodes: NodeMarks;
-  /** Actions of an in-place update, in addition to new sizes. */
+  /** Writes of an in-place update, in addition to the new sizes. */
   readonly inPlace: InPlaceWork;
   /** A condition that this step sets. */
   readonly condition: ConditionChange | undefined;
   readonly events: readonly PlannedEvent[];
   /**
-   * Conditions of mcm for the problems of the deployment, and their events. A condition stays as long as its problem exists.
+   * Conditions that only mcm uses, for the problems of the deployment, and their events. A condition stays as long as its
+   * problem exists.
    */
   readonly problems: Problems;
   /** The failed machines to replace now, and the used part of the disruption budget. */
   readonly repairs: RepairPlan;
-  /** Whether the progress deadline applies. It does not while the rollout is paused or the deployment is scaled. */
+  /**
+   * True if the progress deadline applies. The deadline does not apply while the rollout is paused or the deployment is
+   * scaled.
+   */
   readonly measureProgress: boolean;
   /** Time of the next reconcile if no event causes one earlier. */
   readonly lookAgainAt: Date | undefined;
-  /** True if the recorded reason of a former pause must be removed. */
+  /** True if the recorded reason of a former pause must be removed from the deployment. */
   readonly forgetPause: boolean;
-  /** The set to record as the last good one; undefined: no change. */
+  /** The set to record as the last good set. Undefined if the record does not change. */
   readonly lastGood: string | undefined;
-  /** The automatic pause of the rollout; undefined if it continues. */
+  /** The automatic pause of the rollout. Undefined if the rollout continues. */
   readonly pause: AutomaticPause | undefined;
   /** The reason for this step, as a sentence. */
   readonly because: string;
@@ -69,7 +73,7 @@ export type Step = Pick<RolloutPlan, 'because'> &
     >
   > & {
     readonly resize?: Resize;
-    /** The rollout waits although there is no problem. A condition reports it. */
+    /** The rollout waits, although the deployment has no problem. A condition reports the reason. */
     readonly waits?: { readonly reason: 'NodePostponed' };
     /** Names of sets whose scale annotations are written even if their size stays the same. */
     readonly annotate?: readonly string[];

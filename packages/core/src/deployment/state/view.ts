@@ -38,22 +38,22 @@ export interface DeploymentSnapshot {
   readonly sets: readonly MachineSet[];
   /** Machines by the UID of the set that controls them. */
   readonly machines: ReadonlyMap<string, readonly Machine[]>;
-  /** Number of machines that a set is creating and that are not in the cache yet, by the UID of the set. */
+  /** Number of machines that a set is creating and that the cache does not contain yet, by the UID of the set. */
   readonly creating: (setUid: string) => number;
   /** Returns a node of the target cluster, if the cache contains it. */
   readonly nodeOf?: ((name: string) => Node | undefined) | undefined;
   /**
-   * The reason why the manager cannot read the nodes of the target cluster, as a clause of a sentence. Absent if it can read
-   * them or there is no target cluster.
+   * The reason why the manager cannot read the nodes of the target cluster, as a clause of a sentence. Absent if the
+   * manager can read the nodes, or if there is no target cluster.
    */
   readonly nodesUnseen?: string | undefined;
-  /** Limits on the replacement of failed machines. If absent, the defaults apply without a circuit breaker. */
+  /** Limits on the replacement of failed machines. If absent, the default limits apply without a circuit breaker. */
   readonly guards?: Guards | undefined;
-  /** Other deployments that select the same machines; absent: none. */
+  /** Other deployments that select the same machines. If absent, there is no such deployment. */
   readonly overlaps?: readonly MachineDeployment[];
-  /** Actions of other controllers of this process that the caches do not show yet; absent: none. */
+  /** Disruptions by other controllers of this process that the caches do not show yet. If absent, there are none. */
   readonly disruptions?: DisruptionsUnderWay;
-  /** The message about a refused rollback whose request was removed. */
+  /** The message about a refused rollback. The controller has already removed the rollback request. */
   readonly refusedRollback?: string | undefined;
   readonly now: Date;
 }
@@ -67,7 +67,7 @@ const DEFAULT_GUARDS: Guards = {
 /** The snapshot with counts and the updated current set. The steps of a rollout read it. */
 export interface View extends DeploymentSnapshot {
   /**
-   * Machines that count as replicas, by the UID of their set. Machines whose drain cannot end are excluded, see
+   * Machines that count as replicas, by the UID of their set. Machines whose drain cannot end do not count, see
    * `isReplicaOf`.
    */
   readonly machines: DeploymentSnapshot['machines'];
@@ -87,21 +87,28 @@ export interface View extends DeploymentSnapshot {
   readonly hasClass: Guards['hasClass'];
   /** The settings of the rollout annotations. */
   readonly care: RolloutCare;
-  /** Delays the rollout, for example until canaries are available. Undefined if nothing delays it. */
+  /**
+   * The reason that delays the rollout, for example canaries that are not available yet. Undefined if nothing delays the
+   * rollout.
+   */
   readonly gate: Gate | undefined;
   /**
-   * The closed windows and active freezes that forbid the rollout to continue. Undefined if there are none, or no rollout.
+   * The closed windows and active freezes that forbid the rollout to continue. Undefined if no window or freeze forbids it,
+   * or if there is no rollout.
    */
   readonly closed: ClosedWindow | undefined;
   /** Old machines whose nodes postpone their replacement or update. */
   readonly postponed: readonly PostponedMachine[];
-  /** Running machines whose Node has not applied its machine configuration yet. They do not count as available. */
+  /**
+   * Running machines whose Nodes have not applied their machine configuration yet. These machines do not count as
+   * available.
+   */
   readonly awaited: readonly Machine[];
-  /** The old set that gets the machines which the current set may not have. Undefined if there is no old set. */
+  /** The old set that gets the machines which the current set may not have yet. Undefined if there is no old set. */
   readonly good: string | undefined;
 }
 
-/** Counts a snapshot and updates its current set. */
+/** Counts the machines of a snapshot and updates its current set. */
 export function viewOf(seen: DeploymentSnapshot): View {
   const { deployment, sets, now, guards = DEFAULT_GUARDS } = seen;
   const isReplica = isReplicaOf(deployment, guards);

@@ -48,7 +48,7 @@ const anyMachine = fc.record({
   phase: often<MachinePhase | 'gone'>('Running', fc.constantFrom(...PHASES)),
   deleting: often(false, fc.boolean()),
   stage: often<UpdateStage>('none', fc.constantFrom(...STAGES)),
-  /** The template for which its node was selected: the current one, another one, or no recorded template. */
+  /** The template for which the node was selected: the current one, another one, or none that is recorded. */
   selectedFor: fc.constantFrom('current' as const, 'other' as const, undefined),
   priority: often<string | undefined>(undefined, fc.constantFrom('1', '2', '5')),
   preserved: often(false, fc.boolean()),

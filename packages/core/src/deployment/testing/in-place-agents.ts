@@ -14,12 +14,13 @@ export const strategy = (orchestrationType: 'Auto' | 'Manual', maxSurge: number,
 const condition = (reason: string) => ({ conditions: [{ type: 'InPlaceUpdate', status: 'True', reason }] });
 
 /**
- * Returns true if the machine shows the end of its last update. After the result is removed, its node is a candidate again.
+ * Returns true if the machine shows the end of its last update. When the result is removed, the node of the machine becomes
+ * a candidate again.
  */
 const hasEnded = ({ status }: Machine): boolean =>
   status?.conditions?.some(({ reason }) => reason === 'UpdateSuccessful' || reason === 'UpdateFailed') === true;
 
-/** Sets a label of a node; null removes it. */
+/** Sets a label of a node. The value null removes the label. */
 export async function label(world: World, name: string, value: string | null, key: string = Labels.SelectedForUpdate) {
   const body = { metadata: { labels: { [key]: value } } };
   await world.keeper.resource(nodes).patch(name, { type: 'merge', body });
@@ -57,7 +58,7 @@ export async function play(world: World, verdict: (machine: Machine) => Verdict 
   }
 }
 
-/** Runs several rounds: in each, the manager, the machine controller and the agents act one after the other. */
+/** Runs several rounds. In each round, the manager, the machine controller and the agents act one after the other. */
 export async function rounds(world: World, count: number, verdict?: (machine: Machine) => Verdict): Promise<void> {
   for (let i = 0; i < count; i++) {
     await world.pass(1);
@@ -68,7 +69,7 @@ export async function rounds(world: World, count: number, verdict?: (machine: Ma
 
 export const uids = async (world: World) => (await world.machines()).map(({ metadata }) => metadata.uid).sort();
 
-/** Expects that no node and no machine has any mark of an update. */
+/** Verifies that no node and no machine has a mark of an in-place update. */
 export async function expectClean(world: World): Promise<void> {
   for (const { metadata, spec } of await world.nodes()) {
     expect(Object.keys(metadata.labels ?? {}).filter((key) => key.startsWith('node.machine.sapcloud.io/'))).toEqual([]);

@@ -1,11 +1,14 @@
 import { Labels, type Machine, machines } from '@mcm/api';
 import { ignoreNotFound, type KubeClient, nodes, type VirtualClock } from '@mcm/kube';
 
-/** Lifetimes of the machines in a world. */
+/** Times after which simulated machines become Running, and after which deleted machines disappear. */
 export interface MachineLives {
-  /** Time from creation to Running, in milliseconds, or a function of the machine; undefined if it never runs. */
+  /**
+   * Returns the time from creation to Running, in milliseconds. The result is undefined if the machine never becomes
+   * Running.
+   */
   readonly birthMs?: (machine: Machine, index: number) => number | undefined;
-  /** Time from the deletion request until the machine is removed, in milliseconds. */
+  /** Returns the time from the deletion request until the machine disappears, in milliseconds. */
   readonly deathMs?: (machine: Machine, index: number) => number;
 }
 
@@ -14,14 +17,13 @@ export interface KeptWorld {
   readonly namespace: string;
   readonly clock: VirtualClock;
   readonly keeper: KubeClient;
-  /** Collects errors. */
+  /** Collects the errors of the simulation. */
   readonly problems: unknown[];
   setPhase(name: string, phase: string): Promise<void>;
 }
 
 /**
- * Simulates a machine controller with delays only: machines run after some time, and disappear some time after their
- * deletion.
+ * Simulates a machine controller. Each machine becomes Running after a delay, and disappears some time after its deletion.
  */
 export class MachineKeeper {
   readonly #world: KeptWorld;

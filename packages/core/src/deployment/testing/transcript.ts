@@ -39,7 +39,7 @@ export class Transcript {
     this.#monotonic = monotonic;
   }
 
-  /** Wraps the planner. Pass it as `decide` to the deployment controller. */
+  /** Wraps the planner. Tests pass this function as `decide` to the deployment controller. */
   readonly decide = (snapshot: DeploymentSnapshot): RolloutPlan => {
     const plan = planRollout(snapshot);
     for (const set of [...snapshot.sets, ...(plan.create ? [plan.create] : [])]) {
@@ -66,7 +66,7 @@ export class Transcript {
     this.#note('user', text);
   }
 
-  /** Gives a machine its name in the transcript: the class and a number in the order of creation. */
+  /** Gives a machine its name in the transcript: the class, and a number in the order of creation. */
   machine(name: string, className: string): void {
     if (this.#names.has(name)) return;
     const earlier = [...this.#names.values()].filter((known) => known.startsWith(`${className}-`)).length;
@@ -77,7 +77,7 @@ export class Transcript {
     this.#lines.push({ ms: this.#monotonic(), of, text });
   }
 
-  /** Returns all lines. A decision that repeats the last one about the same object is omitted. */
+  /** Returns all lines. A decision is omitted if it equals the last decision about the same object. */
   print(): string {
     const start = this.#lines[0]?.ms ?? 0;
     const names = [...this.#names].sort(([a], [b]) => b.length - a.length);

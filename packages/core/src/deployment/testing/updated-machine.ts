@@ -8,7 +8,7 @@ type UpdateMark = 'candidate' | 'selected' | 'successful' | 'failed';
 /** A machine and its node in some state of an in-place update. */
 export interface UpdateState {
   readonly marks?: readonly UpdateMark[];
-  /** The template for which the node was selected. Undefined if the node has no such annotation. */
+  /** The template for which the node was selected. Undefined if the node has no template annotation. */
   readonly template?: string | undefined;
   /** Value of the drain annotation of the machine-config daemon. */
   readonly daemonDrain?: string;

@@ -45,8 +45,8 @@ export const NAMESPACE = 'test';
 const FINALIZER = 'machine.sapcloud.io/machine-controller-manager';
 
 /**
- * The functions of the embedded control plane that a world uses. The test passes them in, because core must not depend on
- * that package.
+ * The functions of the embedded control plane that a world uses. Tests pass these functions to the world, because the
+ * package core must not depend on the control plane.
  */
 export interface Plane {
   fetch(request: Request): Promise<Response>;
@@ -74,8 +74,8 @@ export interface WorldOptions extends MachineLives {
   /** Wraps the logger of the controllers. */
   readonly wrapLog?: (log: Logger) => Logger;
   /**
-   * Removes the validation rules from the CRDs. Stored objects may then be invalid, like objects from before these rules
-   * existed.
+   * If true, the CRDs have no validation rules. Stored objects may then be invalid, like objects that are older than the
+   * rules.
    */
   readonly lax?: boolean;
   /** Changes an answer of the server to the controllers, or throws an error instead. */
@@ -89,7 +89,7 @@ export interface WorldOptions extends MachineLives {
 export class World implements AsyncDisposable {
   readonly clock = new VirtualClock({ start: new Date('2026-01-01T12:00:00Z') });
   readonly log = createMemoryLogger();
-  /** Errors of the world itself. */
+  /** Errors of the test environment itself. */
   readonly problems: unknown[] = [];
   /** Number of writes of the controllers by kind: `POST machines`, `PUT machinesets/status`, …. */
   readonly writes = new Map<string, number>();
@@ -97,7 +97,7 @@ export class World implements AsyncDisposable {
   readonly bound = watchBoundWrites(['machines', 'machinesets']);
   readonly keeper: KubeClient;
   context: ControllerContext;
-  /** All machines on the server, without the delay of the controllers' caches. */
+  /** All machines on the server. Unlike the caches of the controllers, this informer has no delay. */
   readonly truth: Informer<Machine>;
   readonly namespace = NAMESPACE;
   readonly #plane: Promise<Plane>;
@@ -105,7 +105,7 @@ export class World implements AsyncDisposable {
   readonly #stop = new AbortController();
   #stopManager = new AbortController();
   /**
-   * Keeps watch requests from being garbage-collected. Node.js stops forwarding the signal of a collected Request, so its
+   * Prevents the garbage collection of watch requests. Node.js stops forwarding the signal of a collected Request, so its
    * watch would never end.
    */
   readonly #watches: Request[] = [];
@@ -220,8 +220,8 @@ export class World implements AsyncDisposable {
   }
 
   /**
-   * Stops the manager at any point and starts a new one with empty caches. As with a real Lease, the new one starts only
-   * after all requests of the first have arrived.
+   * Stops the manager at any point and starts a new manager with empty caches. The new manager starts after all requests of
+   * the first have reached the server, as with a real Lease.
    */
   async restart(): Promise<void> {
     await this.stop();
@@ -386,6 +386,6 @@ export class World implements AsyncDisposable {
     return [...this.writes.values()].reduce((a, b) => a + b, 0);
   }
 
-  /** With this finalizer, machines exist until the keeper removes them. */
+  /** Machines with this finalizer exist until the {@link MachineKeeper} removes them. */
   readonly finalizer = FINALIZER;
 }

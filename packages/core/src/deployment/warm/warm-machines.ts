@@ -25,8 +25,9 @@ const PARALLEL = 32;
 const NAMES_IN_EVENT = 10;
 
 /**
- * Returns a new warm machine of a set. The deployment owns it, and it has no labels of the template. So no MachineSet counts
- * or replaces it, neither those of mcm nor those of the original, and no autoscaler sees it in a node group.
+ * Returns a new warm machine of a set. The deployment owns the machine, and the machine has no labels of the template. So
+ * no MachineSet of mcm or of the original counts or replaces the machine. The autoscaler does not see the machine in a node
+ * group.
  */
 function warmMachine(
   deployment: MachineDeployment,
@@ -72,7 +73,7 @@ export class WarmMachines {
       .filter((machine) => warmStateOf(machine) !== undefined);
   }
 
-  /** Returns true if the deployment has the setting or warm machines. */
+  /** Returns true if the deployment has the setting for warm machines, or has warm machines. */
   concern(deployment: MachineDeployment): boolean {
     return warmSettingOf(deployment) !== undefined || this.of(deployment).length > 0;
   }
@@ -122,8 +123,9 @@ export class WarmMachines {
   }
 
   /**
-   * Returns names for new machines. Names of creations without an answer come first, so that such a creation never makes an
-   * additional machine. Other names are random, because a machine must not have the name of an earlier one.
+   * Returns names for new machines. Names of creations without an answer come first, so that a repeated creation never
+   * makes an additional machine. All other names are random, because a machine must not have the name of an earlier
+   * machine.
    */
   #namesFor(deployment: MachineDeployment, { metadata: { name } }: MachineSet, count: number): readonly string[] {
     const open = this.#unansweredOf(deployment);
@@ -132,7 +134,10 @@ export class WarmMachines {
     return [...open, ...fresh].slice(0, count);
   }
 
-  /** If a machine has the name, the answer to an earlier request was lost, or the cache does not contain the machine yet. */
+  /**
+   * If a machine with this name exists, the answer to an earlier request was lost, or the cache does not contain the
+   * machine yet.
+   */
   async #createOne(name: string, draft: Draft<Machine>, signal: AbortSignal): Promise<Machine> {
     try {
       return await this.#client.create(draft, { signal });
@@ -145,8 +150,8 @@ export class WarmMachines {
   }
 
   /**
-   * Deletes warm machines. Each request has the observed version as a precondition, so a machine that a set has taken stays.
-   * The next reconcile decides about it again.
+   * Deletes warm machines. Each request has the observed version as a precondition, so a machine that a set has taken
+   * stays. The next reconcile decides about a refused deletion again.
    */
   async delete(deployment: MachineDeployment, toDelete: readonly Machine[], signal: AbortSignal): Promise<void> {
     const gone: string[] = [];

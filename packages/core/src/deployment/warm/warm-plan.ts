@@ -29,7 +29,7 @@ export interface WarmPlan {
 
 const NOTHING: WarmPlan = { create: 0, remove: [], state: 'Stopped', because: 'no change' };
 
-/** Machines that are not usable come first, then the newest ones. */
+/** Machines that are not usable come first. Among the other machines, the newest come first. */
 const leastUseful =
   (hash: string | undefined) =>
   (a: Machine, b: Machine): number =>
@@ -38,11 +38,11 @@ const leastUseful =
     compareText(a.metadata.name, b.metadata.name);
 
 /**
- * Decides which warm machines a deployment creates and deletes. There are never more than the setting says.
+ * Decides which warm machines a deployment creates and deletes. The number of warm machines never exceeds the setting.
  *
- * - During a rollout, they stay, because a failed rollout may be undone. When the old sets have no replicas, those of an
- *   older template are replaced.
- * - Replicas come first: nothing is created while the current set lacks machines.
+ * - During a rollout, warm machines stay, because a failed rollout may be undone. When the old sets have no replicas, warm
+ *   machines of an older template are replaced.
+ * - Replicas come first. No warm machine is created while the current set lacks machines.
  * - A machine that a set is taking does not count, and is never deleted.
  */
 export function planWarmPool(snapshot: WarmSnapshot): WarmPlan {

@@ -11,8 +11,8 @@ export type HashStep =
  * program created the set, so it selects by the labels of the deployment and would claim the machines of the other sets.
  *
  * 1. The template gets the hash, so new machines have it.
- * 2. All machines get it.
- * 3. The selector gets it. The set loses no machine, because all have the hash.
+ * 2. All machines of the set get the hash.
+ * 3. The selector gets the hash. The set loses no machine, because all machines have the hash.
  *
  * Each reconcile determines the step from the objects. The original blocks a worker for up to two minutes here.
  *

@@ -18,7 +18,7 @@ const { InvalidSpec, Progressing, Ready, RolloutBlocked, Stalled } = MachineDepl
 
 type Status = MachineDeploymentStatus & { conditions: Conditions };
 
-/** The cause for which the deployment does not become ready by itself, as the condition that reports it. */
+/** Returns the condition that reports why the deployment cannot become ready by itself. */
 function stalledBy(conditions: readonly AnyCondition[]): Extract<ConditionChange, { type: 'Stalled' }> | undefined {
   for (const type of [InvalidSpec, RolloutBlocked] as const) {
     const cause = findCondition(conditions, type);
@@ -43,22 +43,23 @@ function readiness(deployment: MachineDeployment, status: Status, isStalled: boo
 }
 
 /**
- * Returns the status with the conditions `Ready` and `Stalled`. With them, `kubectl wait` and the library kstatus recognize
- * whether a rollout is in progress, complete or failed. Both tools also compare `status.observedGeneration`.
+ * Returns the status with the conditions `Ready` and `Stalled`. With these conditions, `kubectl wait` and the library
+ * kstatus recognize whether a rollout is in progress, complete or failed. Both tools also compare
+ * `status.observedGeneration`.
  */
 export function withReadiness(deployment: MachineDeployment, status: Status, now: Date): Status {
   const stall = stalledBy(status.conditions);
   const rest = stall === undefined ? withoutCondition(status.conditions, Stalled) : status.conditions;
   const changes = [...(stall ? [stall] : []), readiness(deployment, status, stall !== undefined)];
   const conditions = changes.reduce<readonly AnyCondition[]>((all, change) => {
-    // The message has counts, so it is updated with them.
+    // The message contains counts, so a change of the counts updates the message.
     const refresh = findCondition(all, change.type)?.message !== change.message;
     return setDeploymentCondition(all, change, now, { refresh });
   }, rest);
   return { ...status, conditions: [...conditions] };
 }
 
-/** The status without these conditions, after the flag was removed. */
+/** Returns the status without the conditions `Ready` and `Stalled`, for a process without the flag. */
 export const withoutReadiness = (status: Status): Status => {
   const isOurs = ({ type }: AnyCondition): boolean => type === Ready || type === Stalled;
   return status.conditions.some(isOurs)

@@ -16,8 +16,8 @@ export class SetClaims {
 
   /**
    * Adopts and releases sets. Returns the sets that the deployment controls afterwards.
-   * @param alone True if no other deployment selects the same sets. Otherwise the owner of a set without a controller is
-   * ambiguous.
+   * @param alone True if no other deployment selects the same sets. If other deployments select them, the owner of a set
+   * without a controller is ambiguous.
    */
   async claim(deployment: MachineDeployment, alone: boolean, signal: AbortSignal): Promise<readonly MachineSet[]> {
     const matches = compileSelector(deployment.spec.selector);
@@ -27,8 +27,8 @@ export class SetClaims {
     const { owned, adopt, release } = claim({ uid, deleting: false }, matches, candidates);
     if (adopt.length + release.length === 0) return owned;
     if (adopt.length > 0) {
-      // A live read of the deployment. It may be deleted by now, or replaced by another one of the same name. The garbage
-      // collector would then delete the sets that it adopts.
+      // Reads the deployment from the server. It may be deleted by now, or replaced by another deployment of the same name.
+      // The garbage collector would then delete the adopted sets.
       const live = await this.#access.client.get(name, { signal });
       if (live.metadata.uid !== uid || live.metadata.deletionTimestamp !== undefined) {
         const wanted = adopt.map((set) => set.metadata.name).join(', ');

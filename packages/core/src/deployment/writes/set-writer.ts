@@ -16,7 +16,7 @@ import { sameTemplate } from '../../rollout/template-hash.ts';
 /** The outcome of creating a set. */
 export type SetCreation =
   | { readonly kind: 'created'; readonly set: MachineSet }
-  /** A set of another template or owner has the name, so another hash is needed. */
+  /** A set of another template or owner already has the name, so the caller must use another hash. */
   | { readonly kind: 'collision' }
   | { readonly kind: 'failed'; readonly error: unknown; readonly namespaceTerminating: boolean };
 
@@ -36,7 +36,7 @@ export class SetWriter {
   }
 
   /**
-   * Creates a set, or finds the one from an earlier attempt.
+   * Creates a set, or finds the set that an earlier attempt created.
    * @throws KubeError if there is no answer and the set does not exist. The next reconcile retries.
    */
   async create(deployment: MachineDeployment, draft: Draft<MachineSet>, signal: AbortSignal): Promise<SetCreation> {
@@ -45,7 +45,8 @@ export class SetWriter {
     } catch (error) {
       if (isAlreadyExists(error)) return this.#existing(deployment, draft, signal);
       if (mayHaveHappened(error)) {
-        // The request may have been executed although it failed. A live read shows this before a failure is reported.
+        // The server may have executed a request whose answer is an error. Before the method reports a failure, it reads
+        // the set from the server.
         const found = await this.#lookAfter(draft.metadata.name ?? '', error, signal);
         if (found !== undefined && this.#isUsable(deployment, found)) return { kind: 'created', set: found };
         throw error;
@@ -56,7 +57,8 @@ export class SetWriter {
   }
 
   async #existing(deployment: MachineDeployment, draft: Draft<MachineSet>, signal: AbortSignal): Promise<SetCreation> {
-    // A live read, because the result decides whether another set with machines is created.
+    // The read goes to the server instead of the cache, because the result decides whether another set with machines is
+    // created.
     const existing = await this.#client.get(draft.metadata.name ?? '', { signal });
     return this.#isUsable(deployment, existing) ? this.#made(existing) : { kind: 'collision' };
   }
@@ -89,8 +91,8 @@ export class SetWriter {
   }
 
   /**
-   * Reads a set from the server after a write without an answer, so that the next decision knows its size. If the set is
-   * larger than the cache shows, the deployment could get too many machines.
+   * Reads a set from the server after a write without an answer, so that the next decision knows the size of the set. If
+   * the set is larger than in the cache, the deployment could get too many machines.
    */
   async #lookAfter(name: string, error: unknown, signal: AbortSignal): Promise<MachineSet | undefined> {
     if (!mayHaveHappened(error)) return undefined;

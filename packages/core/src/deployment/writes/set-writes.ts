@@ -9,7 +9,7 @@ import type { View } from '../state/view.ts';
 
 /**
  * Combines all changes of a step into one write for each set, and skips unchanged sets. Sets that shrink are written first.
- * After a crash between two writes, a machine may then be missing, and the next reconcile creates it. There is never a
+ * After a crash between two writes, a machine may be missing, and the next reconcile creates it. This order never causes a
  * surplus machine.
  */
 export function setWrites(view: View, step: Step, stored: readonly MachineSet[]): MachineSet[] {
@@ -34,8 +34,8 @@ export function setWrites(view: View, step: Step, stored: readonly MachineSet[])
 }
 
 /**
- * Returns the labels of a set. While machines move to another set, an old set has a label that forbids it to replace them.
- * The original never removes this label, so a set that becomes current again cannot grow (BUG-7 of
+ * Returns the labels of a set. While machines move to another set, an old set has a label that forbids it to create
+ * replacements. The original never removes this label, so a set that becomes current again cannot grow (BUG-7 of
  * docs/compatibility/rules-deployments.md).
  */
 function refillLabels(view: View, set: MachineSet, size: number): Record<string, string> | undefined {
@@ -50,16 +50,16 @@ function refillLabels(view: View, set: MachineSet, size: number): Record<string,
 }
 
 /**
- * Returns true during a pause in which no machine moves between sets. An old set then replaces a failed machine. The
- * original does not replace it until the pause ends. A later move must write the label first.
+ * Returns true during a pause in which no machine moves between sets. During such a pause, an old set replaces a failed
+ * machine. The original replaces the machine only after the pause. A later move must write the label first.
  */
 const rests = ({ deployment, machines }: View): boolean =>
   deployment.spec.paused === true && ![...machines.values()].some((own) => own.some(isBeingHandedOver));
 
 /**
- * Returns true while an old set creates machines that the current set may not have yet. This lasts from the write that
- * enlarges the set until its machines exist. No machine moves out of the set in this time, so the set must create missing
- * machines.
+ * Returns true while an old set creates machines that the current set may not have yet. This state lasts from the write
+ * that enlarges the set until the new machines exist. During this state no machine moves out of the set, and the set must
+ * create missing machines.
  */
 function fills({ gate, split, machines, creating }: View, set: MachineSet, size: number): boolean {
   if (gate === undefined || set === split.current) return false;
@@ -74,7 +74,8 @@ function folded(view: View, step: Step, set: MachineSet): MachineSet {
   const size = step.resize?.get(name);
   const labels = refillLabels(view, set, size ?? set.spec.replicas ?? 0);
   const scaled = (size !== undefined && size !== (set.spec.replicas ?? 0)) || step.annotate?.includes(name) === true;
-  // One write changes the time and the replicas, so the set deletes exactly the machines that were named for this reduction.
+  // One write changes both the time and the replicas. So the set deletes exactly the machines that were named for this
+  // reduction.
   const falls = scaled && set === view.split.current && fallOf(set, deployment) > 0;
   const time =
     falls && view.scalerTime !== undefined ? { [Annotations.LastReplicaChangeByScaler]: view.scalerTime } : {};

@@ -28,7 +28,7 @@ import { messageOf, type SetCreation } from './set-writer.ts';
 /** Minimum interval between writes of a status in which only counts changed. */
 const STATUS_INTERVAL_MS = 1_000;
 
-/** Condition types that only mcm writes and that exist only while there is a problem. */
+/** Condition types that only mcm writes. Each condition exists only while its problem exists. */
 const OURS: readonly MachineDeploymentConditionType[] = [
   MachineDeploymentConditions.InvalidSpec,
   MachineDeploymentConditions.RolloutBlocked,
@@ -130,7 +130,7 @@ function ownConditions(
   const stands = (type: MachineDeploymentConditionType) => changes.some((one) => one.type === type);
   const cleared = stored.filter(({ type }) => !OURS.includes(type) || stands(type));
   return changes.reduce((conditions, one) => {
-    // The messages of these conditions contain names and counts, so each change of them is written.
+    // The messages of these conditions contain names and counts, so each change of a message is written.
     const refresh = OURS.includes(one.type) && findCondition(conditions, one.type)?.message !== one.message;
     return setDeploymentCondition(conditions, one, now, { refresh });
   }, cleared);
