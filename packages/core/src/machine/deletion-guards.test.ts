@@ -25,7 +25,7 @@ import {
 } from './test-dying.ts';
 import { at, condition, hc, machine, NOON, node } from './testing.ts';
 
-/** Conditions that prevent a wrong step of a deletion. Each test fails without its condition. */
+/** Tests conditions that prevent a wrong step of a deletion. Each test fails if its condition is removed from the code. */
 
 const FORCED = { 'force-deletion': 'True' };
 const later = (ms: number): Date => new Date(NOON.getTime() + ms);
@@ -269,8 +269,8 @@ test.each([
 });
 
 /**
- * The class is invalid, so the cloud gets no request. The annotation shows that the machine has no VM. Without it, this is
- * unknown.
+ * The class is invalid, so mcm sends no request to the cloud. The annotation shows that the machine has no VM. Without the
+ * annotation, mcm does not know whether a VM exists.
  */
 const NEVER_MADE = { annotations: { [Annotations.NoCreateCall]: 'true' } };
 test.each<[what: string, m: Machine, calls: CallMemory, actions: string[]]>([

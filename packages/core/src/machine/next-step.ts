@@ -21,17 +21,20 @@ import { withReadyCondition } from './model/ready-condition.ts';
 import { planPreservation } from './preservation/preservation.ts';
 import { planWarm } from './warm/warm.ts';
 
-/** Decides the next actions for a machine, and the time of the next reconcile. It reads only the observation and `now`. */
+/**
+ * Decides the next actions for a machine, and the time of the next reconcile. The function reads only the observation and
+ * `now`.
+ */
 export const nextStep = (o: MachineObservation, now: Date): Plan => {
   const plan = keepEvidenceFirst(o, decide(o, now), now);
   return o.readyCondition ? withReadyCondition(plan, o, now) : plan;
 };
 
-/** The input of all concerns of a machine. */
+/** The input of all concerns of a machine. A concern is one reason to act. */
 interface Look {
   readonly o: MachineObservation;
   readonly now: Date;
-  /** Returns the plan for the Node and the health of the machine. It is computed once. */
+  /** Returns the plan for the Node and the health of the machine. The plan is computed once. */
   readonly upkeep: () => Plan;
 }
 
@@ -49,8 +52,8 @@ const decides = (plan: Concern['plan']): Concern => ({ plan, decides: true });
 const acts = (plan: Concern['plan']): Concern => ({ plan, decides: false });
 
 /**
- * All concerns in the order in which they are evaluated. The first one that has actions or that `decides` ends the decision.
- * If none does, the machine waits for a change of its health.
+ * All concerns, in the order of their evaluation. The first concern with actions, or with `decides`, ends the decision. If
+ * no concern ends the decision, the machine waits for a change of its health.
  */
 const CONCERNS: readonly Concern[] = [
   decides(({ o, now }) => planNodeNotice(o, now)),
@@ -141,7 +144,8 @@ function creation({ o, now }: Look): Plan | undefined {
 }
 
 /**
- * The plan if mcm cannot read Nodes. It still creates VMs, but it does not know whether a machine has joined or is healthy.
+ * Returns the plan if mcm cannot read Nodes. mcm still creates VMs, but it does not know whether a machine has joined or is
+ * healthy.
  */
 function withoutNodes(o: MachineObservation, unseen: string, now: Date): Plan {
   const token = planToken(o, now);
@@ -150,7 +154,7 @@ function withoutNodes(o: MachineObservation, unseen: string, now: Date): Plan {
   return plan ?? wait(`its Node cannot be read: ${unseen}`);
 }
 
-/** Returns the plan with the next reconcile no later than that of `other`. */
+/** Returns the plan, with the next reconcile no later than the next reconcile of `other`. */
 function withWait(plan: Plan, other: Plan): Plan {
   if (plan.next.kind === 'continue' || other.next.kind !== 'waitUntil') return plan;
   const own = plan.next.kind === 'waitUntil' ? plan.next.instant : undefined;
@@ -165,8 +169,8 @@ const isOwnNodeDeleting = ({ machine, node }: MachineObservation): boolean =>
   node?.metadata.deletionTimestamp !== undefined && isNodeOf(machine, node);
 
 /**
- * Extends the bootstrap token if the creation timeout was raised before the machine joined (incident 25). The expiry of an
- * earlier process's token is unknown, so it is read once.
+ * Extends the bootstrap token if the creation timeout was raised before the machine joined (incident 25). If an earlier
+ * process created the token, its expiry is unknown, so mcm reads the expiry once.
  */
 function planToken({ machine, hasTarget, asksForToken, tokenLivesUntil, settings }: MachineObservation, now: Date) {
   if (!hasTarget || !asksForToken || machine.status?.currentStatus?.phase !== 'Pending') return undefined;
@@ -184,7 +188,7 @@ function planUpkeep(o: MachineObservation, now: Date): Plan {
   const patch = node && isNodeOf(machine, node) ? planNodeSync(machine, o.machineClass, node) : undefined;
   const actions: Action[] = [];
   if (patch) actions.push({ do: 'syncNode', patch });
-  // The token is deleted before the status becomes Running. Afterwards, no later step would delete it.
+  // The token is deleted before the status becomes Running. Afterwards, no later step would delete the token.
   if (health.joined && o.asksForToken) actions.push({ do: 'deleteToken' });
   if (health.ask) actions.push({ do: 'call', call: 'status' });
   if (health.read) actions.push({ do: 'readNode' });

@@ -35,7 +35,7 @@ export interface ObserveOptions {
   readonly frozen: () => boolean;
   /** Returns true if the machine existed when this process became the leader. */
   readonly inherited: (uid: string) => boolean;
-  /** Returns why mcm does not check health now; undefined if it does. */
+  /** Returns why mcm does not check health now. Returns undefined if mcm checks health. */
   readonly doubt: () => Doubt | undefined;
   /** Number of other machines of the group that are being marked as Failed. */
   readonly reserved: (group: string, uid: string) => number;
@@ -49,7 +49,7 @@ export interface ObserveOptions {
   readonly readyCondition: boolean;
 }
 
-/** Reads the observation of a machine. It reads only caches. */
+/** Reads the observation of a machine from the caches only. */
 export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptions, now: Date): MachineObservation {
   const { caches, invoker, calls } = o;
   const inputs = invoker.inputsOf(machine);
@@ -60,7 +60,7 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
   const node = nodeOf(machine, memory, caches);
   const machineClass = invoker.classOf(machine);
   const interruption = o.interruptions ? interruptionOf(machine) : undefined;
-  // The cloud ends the VM, so no policy can keep it.
+  // The cloud ends the VM, so no undrainable policy can keep the VM.
   const choice = settings.undrainablePolicy && !interruption ? policyOf(machine, machineClass, caches) : FORCED;
   const tokenLivesUntil = o.tokens?.livesUntil(machine);
   const created = callMemory.created?.nodeName;
@@ -154,7 +154,10 @@ function withMissingPermissionsIgnored(drain: DrainObservation, { running, last 
   return rest;
 }
 
-/** The errors in the alternatives of a deployment, until the machine has a VM. Those of the class are reported on the class. */
+/**
+ * Returns the errors in the alternatives of a deployment, until the machine has a VM. The MachineClass reports errors in
+ * its own alternatives.
+ */
 function alternativeWarnings(
   { metadata, spec }: Machine,
   machineClass: MachineClass | undefined,
@@ -235,7 +238,7 @@ function nodeOf(machine: Machine, memory: MachineMemory, caches: Caches): Node |
   );
 }
 
-/** Finds a stale Node: it has the name in the machine's label, but belongs to a VM that no machine has. */
+/** Finds a stale Node. It has the name in the label of the machine, but belongs to a VM that no machine has. */
 function conflictingNodeOf(
   machine: Machine,
   memory: MachineMemory,
@@ -279,8 +282,8 @@ function isMine(machine: Machine, node: Node, named: boolean, caches: Caches): b
 }
 
 /**
- * Returns the machine to which a Node belongs if several machines have its name in their label. This is the machine with the
- * Node's VM, else the machine in the Node's label, else the oldest one.
+ * Returns the machine to which a Node belongs, if several machines have its name in their label. The first choice is the
+ * machine with the VM of the Node. The second is the machine in the label of the Node, and the last is the oldest machine.
  */
 function bestClaim(claims: readonly Machine[], node: Node): Machine {
   const ranked = claims.toSorted((a, b) => (a.metadata.creationTimestamp < b.metadata.creationTimestamp ? -1 : 1));

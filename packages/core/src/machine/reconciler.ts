@@ -26,14 +26,14 @@ export interface MachineReconcilerOptions extends Omit<ObserveOptions, 'reserved
 }
 
 /**
- * Many machines become unreachable or reachable at about the same time. This delay reconciles the machines that the circuit
- * breaker stopped together.
+ * Many machines become unreachable or reachable at about the same time. After this delay, one pass reconciles all machines
+ * that the circuit breaker stopped together.
  */
 const BREAKER_SWARM_MS = 5_000;
 
 /**
- * Maximum number of steps in one reconcile. A plan that always has another action continues through the queue, so it cannot
- * block a worker.
+ * Maximum number of steps in one reconcile. If a plan always has another action, the queue continues the machine later, so
+ * that the machine does not block a worker.
  */
 const MAX_ROUNDS = 12;
 
@@ -43,7 +43,7 @@ const nameOf = (action: Action): string => {
   return action.call === 'status' ? 'look for VM' : `${action.call} VM`;
 };
 
-/** Observes, decides and executes actions until there is nothing left to do now. It never sleeps. */
+/** Observes a machine, decides, and executes actions until no action is left. The reconciler never sleeps. */
 export class MachineReconciler {
   readonly #options: MachineReconcilerOptions;
   readonly #observeOptions: ObserveOptions;
@@ -73,8 +73,8 @@ export class MachineReconciler {
     const { clock, memories, log, waitFor } = this.#options;
     const now = clock.now();
     const memory = memories.of(machine.metadata.uid);
-    // The write that removes the last finalizer deletes the object without a new version. The cache contains it until the
-    // watch reports the deletion.
+    // The write that removes the last finalizer deletes the object without a new version. The cache contains the object
+    // until the watch reports the deletion.
     if (memory.finishedVersion === machine.metadata.resourceVersion) return done;
     const o = observe(machine, memory, this.#observeOptions, now);
     const plan = nextStep(o, now);
@@ -112,7 +112,7 @@ export class MachineReconciler {
     if (plan.actions.some((action) => action.do === 'removeFinalizer')) return done;
     if (plan.next.kind === 'continue') return undefined;
     if (plan.next.kind === 'wait') return done;
-    // One millisecond is added, because a deadline passes only after its time.
+    // A deadline passes only after its time, so one millisecond is added.
     return again(Math.max(plan.next.instant.getTime() - clock.now().getTime(), 0) + 1);
   }
 

@@ -8,7 +8,7 @@ import type { CallMemory, MachineObservation } from './model/observation.ts';
 import type { Action } from './model/plan.ts';
 import { at, condition, hc, machine, NOON, node } from './testing.ts';
 
-/** Terminating machines for the tests of deletion. */
+/** Terminating machines for tests of deletions. */
 
 export const T1 = 'Set machine status to termination. Now, getting VM Status';
 export const T2 = 'Initiate node drain';
@@ -39,7 +39,7 @@ export const cordoned = (change: Partial<Node['metadata']> = {}, ...taints: Tain
 /** The pod `a`, running and ready. */
 export const pod = (change: Partial<DrainPod> = {}): DrainPod => podOf('a', change);
 
-/** A drain of a node without pods. It waits one millisecond for volumes. */
+/** A drain of a node without pods, which waits one millisecond for volumes. */
 export const emptyDrain: DrainObservation = look([], { detachTimeoutMs: 1, reattachTimeoutMs: 1 });
 
 export const see = (m: Machine, change: Partial<MachineObservation> = {}): MachineObservation => ({

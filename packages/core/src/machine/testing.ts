@@ -59,7 +59,7 @@ export const node = ({
   status: { conditions, ...status },
 });
 
-/** The five conditions of a Node: Ready with this status, and all others healthy. */
+/** The five conditions of a Node. `Ready` has this status, and all other conditions are healthy. */
 export const hc = (ready: Condition['status'], since = at(0)): Condition[] => [
   condition('Ready', ready, since),
   ...['KernelDeadlock', 'ReadonlyFilesystem', 'DiskPressure', 'NetworkUnavailable'].map((type) =>

@@ -8,7 +8,7 @@ import type { MachineObservation } from './model/observation.ts';
 import { nextStep } from './next-step.ts';
 import { at, machine, NOON, node } from './testing.ts';
 
-/** Decisions without permission to read Nodes, or the pods on them. */
+/** Tests decisions without permission to read Nodes, or without permission to read the pods on the Nodes. */
 
 const UNSEEN = 'this process does not have the permission to list nodes';
 

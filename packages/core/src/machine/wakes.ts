@@ -36,8 +36,8 @@ export class Wakes {
   }
 
   /**
-   * Returns the machine itself. If it no longer blocks its group, it also returns the group's unhealthy machines.
-   * Interrupted machines that wait for a replacement are returned too.
+   * Returns the machine itself. If the machine no longer blocks its group, the result also contains the unhealthy machines
+   * of the group. Interrupted machines that wait for a replacement are also returned.
    */
   readonly machine = (change: Change<Machine>): readonly Key[] => {
     if (change.type === 'deleted') this.waitFor(change.key, [], []);
@@ -55,7 +55,8 @@ export class Wakes {
     if (change.type === 'updated' && !nodeMatters(change.old, change.object)) return [];
     const { name, labels } = change.object.metadata;
     const named = this.#caches.machines.store.byIndex('node', name);
-    // After a restore of the API server, a missing Node was not deleted. Its kubelet may still run pods.
+    // After a restore of the API server, a Node that is missing in the cache counts as existing. Its kubelet may still run
+    // pods.
     const isLost = this.#caches.target?.nodes.doubted ?? false;
     if (change.type === 'deleted' && !isLost) this.#noteVanished(named, change.object);
     const back = labels?.[Labels.MachineName];
@@ -91,14 +92,14 @@ export class Wakes {
     return machines.filter(mayDrain).map(keyOf);
   }
 
-  /** Returns as many waiting machines as the budget allows evictions. The API server would refuse further ones. */
+  /** Returns as many waiting machines as the budget allows evictions. The API server would refuse further evictions. */
   readonly budget = (change: Change<PodDisruptionBudget>): readonly Key[] => {
     const waiting = this.#byBudget.waitingFor(change.key);
     if (waiting.length === 0) return [];
     const { status } = change.object;
     if (change.type === 'deleted') return waiting;
-    // Until the disruption controller has processed the new spec, the API server refuses every eviction under this budget.
-    // The result arrives as another change.
+    // The API server refuses every eviction under this budget until the disruption controller has processed the new spec.
+    // The processed spec arrives as another change.
     if (status?.observedGeneration !== change.object.metadata.generation) return [];
     return this.#byBudget.takeTurns(change.key, Math.max(status?.disruptionsAllowed ?? 0, 0));
   };
@@ -126,7 +127,7 @@ const mayDrain = ({ metadata, status }: Machine): boolean =>
     ({ type, reason }) => type === NodeConditions.InPlaceUpdate && reason === InPlaceUpdateReasons.SelectedForUpdate,
   ) === true;
 
-/** Returns true if a change of a Node affects a decision. A heartbeat does not. */
+/** Returns true if a change of a Node can change a decision. A heartbeat changes no decision. */
 const nodeMatters = (before: Node, after: Node): boolean =>
   before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp ||
   before.spec.providerID !== after.spec.providerID ||
@@ -138,5 +139,5 @@ const nodeMatters = (before: Node, after: Node): boolean =>
   !jsonEquals(before.spec.taints, after.spec.taints) ||
   !jsonEquals(before.status?.capacity, after.status?.capacity) ||
   !jsonEquals(before.status?.volumesAttached, after.status?.volumesAttached) ||
-  // Volumes in use are read only during a drain of the node.
+  // mcm reads the volumes in use only during a drain of the node.
   (after.spec.unschedulable === true && !jsonEquals(before.status?.volumesInUse, after.status?.volumesInUse));

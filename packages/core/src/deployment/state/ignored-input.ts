@@ -48,7 +48,8 @@ function noLimits({ spec }: MachineDeployment): string | undefined {
   if (type === 'Recreate' || limits === undefined || replicas === 0) return undefined;
   const manual = type === 'InPlaceUpdate' && inPlaceUpdate?.orchestrationType === 'Manual';
   const surge = manual ? 0 : limits.maxSurge;
-  // Detects that both limits round to 0. When `maxUnavailable` is one higher, the surge is 0 only if its value is 0.
+  // Both limits round to 0 if `unavailable` is 1 only because of the minimum of one. With a surge of 1, this minimum does
+  // not apply.
   const { surge: more, unavailable } = fenceposts(surge, limits.maxUnavailable, replicas);
   const given = fenceposts(1, limits.maxUnavailable, replicas).unavailable;
   if (more !== 0 || unavailable !== 1 || given !== 0) return undefined;

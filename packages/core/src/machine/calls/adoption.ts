@@ -14,9 +14,9 @@ export interface AdoptionOptions {
 }
 
 /**
- * Looks for the VM of a machine whose VM is not recorded. Another controller may have created the VM and stopped before it
- * recorded it. Or the Machine object may have been deleted and created again with the same name. A VM that is recorded for
- * another machine, or that is kept for investigation, is not adopted.
+ * Looks for the VM of a machine without a recorded VM. Another controller may have created the VM and stopped before it
+ * recorded the VM. Or the Machine object may have been deleted and created again with the same name. A VM that is recorded
+ * for another machine, or that is kept for investigation, is not adopted.
  * @throws MachineError `NotFound`: no VM exists; `Aborted`: a VM exists but is being deleted; otherwise the error of the
  * driver
  */
@@ -65,7 +65,7 @@ async function adoptable(
   );
 }
 
-/** Returns the VM whose Node has joined, otherwise the oldest VM. The others are orphans when this one is recorded. */
+/** Returns the VM whose Node has joined, otherwise the oldest VM. When this VM is recorded, the other VMs are orphans. */
 function preferred(found: readonly FoundInstance[], { target }: Caches): FoundInstance | undefined {
   const joined = ({ providerId }: FoundInstance): boolean =>
     target?.nodes.store

@@ -25,19 +25,19 @@ export interface CallsOptions {
   readonly limit?: number;
   /** Called when a call starts, when it ends, and when it ignores its abort signal. */
   readonly observer?: CallObserver;
-  /** Called once after {@link FAULT_AFTER_FAILURES} consecutive failures with an unexpected error. */
+  /** Called once when {@link FAULT_AFTER_FAILURES} consecutive calls failed with an unexpected error. */
   readonly onFault?: (machine: Machine, kind: CallKind, error: MachineError) => void;
 }
 
 const DEFAULT_LIMIT = 500;
 
 /**
- * A single unexpected error may be temporary. After this many consecutive ones, the driver has a bug, and a retry does not
- * help.
+ * A single unexpected error may be temporary. After this many consecutive unexpected errors, the driver has a bug, and a
+ * retry does not help.
  */
 export const FAULT_AFTER_FAILURES = 5;
 
-/** If the clocks differ by more, the system clock was set. A smaller difference is drift. */
+/** If the two clocks differ by more than this, the system clock was set. A smaller difference is drift. */
 const JUMP_MS = 2_000;
 
 const NOTHING: CallMemory = {};
@@ -47,7 +47,8 @@ const NOTHING: CallMemory = {};
  *
  * - No reconcile waits for a call. When a call ends, its machine is reconciled, so a slow cloud delays no other machine.
  * - Each machine UID has one call at a time, so `create` and `delete` of one machine never overlap.
- * - A call that ignores its abort signal blocks only its own machine. It no longer counts for the limit of all machines.
+ * - A call that ignores its abort signal blocks only its own machine. Such a call no longer counts for the limit of all
+ *   machines.
  */
 export class DriverCalls {
   readonly #options: CallsOptions;
@@ -72,7 +73,8 @@ export class DriverCalls {
     const { clock } = this.#options;
     const at = new Date(clock.now().getTime() - (clock.monotonic() - settledAt));
     if (Math.abs(at.getTime() - memory.last.at.getTime()) < JUMP_MS) return memory;
-    // The system clock was set. The recorded time is shifted by the same difference, so that waits keep their length.
+    // The system clock was set. The recorded time is shifted by the same difference, so that the waiting times keep their
+    // length.
     const rebased = { ...memory, last: { ...memory.last, at } };
     this.#memory.set(uid, rebased);
     return rebased;
@@ -150,7 +152,7 @@ export class DriverCalls {
     else this.#memory.delete(uid);
   }
 
-  /** Forgets all calls, because the machines may have changed since. */
+  /** Forgets all calls. After a restore of the API server, the machines may have changed. */
   startOver(): void {
     for (const uid of [...this.#memory.keys()]) this.forget(uid);
   }
@@ -185,7 +187,7 @@ export class DriverCalls {
       return;
     }
     const fields = { machine, call, code: outcome.error.code, error: outcome.error.message, failures };
-    // `NotFound` is a valid result of `status`, not a failure.
+    // A `NotFound` error of `status` is a valid result of the lookup.
     const answers = call === 'status' && outcome.error.code === 'NotFound';
     if (failures === 1 && !answers) log.warn('Driver call failed', fields);
     else log.debug('Driver call still fails', fields);

@@ -14,8 +14,8 @@ export interface CapacityOptions {
   /** Reconciles machines that waited for capacity. */
   readonly wake: (key: Key) => void;
   /**
-   * Returns the offerings of a machine. Absent or undefined if it has no alternatives, so the shortage of its class and zone
-   * applies.
+   * Returns the offerings of a machine. If it has no alternatives, the function is absent or returns undefined, and the
+   * shortage of its class and zone applies.
    */
   readonly choicesOf?: (machine: Machine) => readonly Choice[] | undefined;
 }
@@ -23,8 +23,8 @@ export interface CapacityOptions {
 /** The wait doubles after each failed probe, up to this multiple of the first wait. */
 const LONGEST_IN_FIRSTS = 3;
 /**
- * Each wait except the first is extended by a random part of at most this fraction. It spreads the probes of classes that
- * ran out of capacity at the same time.
+ * Each wait except the first is extended by a random part of at most this fraction. Classes that ran out of capacity at the
+ * same time then probe at different times.
  */
 const JITTER = 0.2;
 /** A shortage ends when this many creations may run at the same time, or when no machine waits. */
@@ -32,7 +32,8 @@ const OPEN_FROM = 64;
 /** A shortage that had no probe for this time is removed. */
 const FORGET_AFTER_MS = 86_400_000;
 /**
- * Time after which an announced `create` is no longer expected: the machine was deleted, or it could not write its record.
+ * After this time, an announced `create` is no longer expected. The machine was deleted, or its record could not be
+ * written.
  */
 const INTENT_MS = 30_000;
 /** The recorded text of the first choice. */
@@ -51,8 +52,8 @@ export interface OfferingShortage {
 interface Place {
   readonly key: string;
   /**
-   * Versions of the class and Secrets. A shortage applies only to the same versions. Shortages of offerings apply to all
-   * classes, so their value is the same.
+   * Versions of the class and its Secrets. A shortage applies only to these versions. A shortage of an offering applies to
+   * all classes, so its value is always the same.
    */
   readonly inputs: string;
   /** The offering. Absent if the shortage is about a class in a zone. */
@@ -64,7 +65,7 @@ interface Entry extends Place {
   failures: number;
   /** Time of the next probe, by the monotonic clock. */
   retryAt: number;
-  /** Number of creations that may run at the same time: one probe first, and twice as many after each success. */
+  /** Number of creations that may run at the same time. It starts with one probe and doubles after each success. */
   allowed: number;
   readonly probing: Set<string>;
   readonly waiting: Set<Key>;
@@ -80,10 +81,10 @@ const keyFor = (machine: Machine): string =>
   JSON.stringify([machine.metadata.namespace, machine.spec.class.name, zoneOf(machine), 'ResourceExhausted']);
 
 /**
- * Applies an error `ResourceExhausted` to all machines of the same class and zone. For machines with alternatives, it
- * applies to all machines with the same offering, also of other classes.
+ * Applies an error `ResourceExhausted` to all machines of the same class and zone. For machines with alternatives, the
+ * error applies to all machines with the same offering, also of other classes.
  *
- * - After one refusal, all of them wait. One machine at a time retries, with growing waits.
+ * - After one refusal, all these machines wait. One machine at a time retries, with growing waits.
  * - Each success doubles the number of machines that may call `create` at the same time.
  * - A change of the class or its Secret ends the shortage.
  * - A new process starts without this state. Machines with the error in their status start with one probe.
@@ -93,7 +94,7 @@ export class CapacityGate {
   readonly #backoff: Backoff;
   readonly #entries = new Map<string, Entry>();
   readonly #firstCalls: FirstCalls;
-  /** Machines that will call `create` for an offering, as soon as their record is written. */
+  /** Machines that will call `create` for an offering when their record is written. */
   readonly #intents = new Map<string, { readonly key: string; readonly until: number }>();
 
   constructor(options: CapacityOptions) {
@@ -103,7 +104,9 @@ export class CapacityGate {
     this.#firstCalls = new FirstCalls(options);
   }
 
-  /** Returns the offerings of a machine with their known shortages; undefined if it has no alternatives. */
+  /**
+   * Returns the offerings of a machine with their known shortages. Returns undefined if the machine has no alternatives.
+   */
   offeringsOf(machine: Machine): readonly ObservedOffering[] | undefined {
     const { uid } = machine.metadata;
     return this.#options.choicesOf?.(machine)?.map((choice) => {
@@ -145,7 +148,7 @@ export class CapacityGate {
     return { error, retryAt: this.#instant(retryAt), free: busy < allowed };
   }
 
-  /** Converts a time to the system clock, with which the planner compares it. */
+  /** Converts a monotonic time to the system clock. The planner compares it with the current time. */
   #instant(monotonic: number): Date {
     const { clock } = this.#options;
     return new Date(clock.now().getTime() + monotonic - clock.monotonic());
@@ -165,7 +168,7 @@ export class CapacityGate {
     return count;
   }
 
-  /** Records that the machine waits. It is reconciled when it may retry. */
+  /** Records that the machine waits for capacity. The gate reconciles the machine when it may retry. */
   waits(machine: Machine, inputs: string): void {
     const choices = this.#options.choicesOf?.(machine);
     if (!choices) this.#find(machine, inputs)?.waiting.add(keyOf(machine));
@@ -222,8 +225,8 @@ export class CapacityGate {
   }
 
   /**
-   * Records a refusal. If a shortage is known, only a refused probe changes it. Other calls started before the first
-   * refusal.
+   * Records a refusal. If a shortage is known, only a refused probe changes the shortage. Other refused calls started
+   * before the first refusal.
    */
   #refused(place: Place, error: MachineError, known: Entry | undefined, probed: boolean): void {
     if (known && !probed) return;
@@ -256,7 +259,7 @@ export class CapacityGate {
     return entry;
   }
 
-  /** Reconciles all waiting machines. Up to the limit they call `create`, and the others wait again. */
+  /** Reconciles all waiting machines. As many machines as allowed call `create`, and the other machines wait again. */
   #wakeAll(waiting: Set<Key>): void {
     const keys = [...waiting];
     waiting.clear();

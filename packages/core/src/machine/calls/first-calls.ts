@@ -2,7 +2,7 @@ import type { Clock, Key } from '@mcm/kube';
 
 /** Maximum time for which other machines wait for the result of the first call. */
 const WAIT_MS = 120_000;
-/** A success proves capacity for this time. Afterwards, one machine makes a first call again. */
+/** A success proves the capacity of an offering for this time. After this time, one machine makes a first call again. */
 const PROVEN_MS = 600_000;
 
 interface FirstCall {
@@ -15,8 +15,8 @@ interface FirstCall {
 const NONE: ReadonlySet<Key> = new Set();
 
 /**
- * Coordinates the first calls for offerings without a recent result. One machine calls, and the others wait for its result.
- * So an offering without capacity causes one refused call, not one for each machine.
+ * Coordinates the first calls for offerings without a recent result. One machine calls the cloud, and the other machines
+ * wait for the result. So an offering without capacity causes one refused call instead of one call for each machine.
  */
 export class FirstCalls {
   readonly #clock: Clock;
@@ -27,7 +27,10 @@ export class FirstCalls {
     this.#clock = clock;
   }
 
-  /** Returns until when a machine waits for the result of another machine's first call; undefined if it may call now. */
+  /**
+   * Returns the time until which a machine waits for the first call of another machine. Returns undefined if the machine
+   * may call now.
+   */
   awaited(key: string, uid: string): Date | undefined {
     const call = this.#calls.get(key);
     if (!call || call.uid === uid || this.#isProven(key)) return undefined;
@@ -57,7 +60,7 @@ export class FirstCalls {
     return call.waiting;
   }
 
-  /** Records that the machine waits. It is reconciled after the first call has ended. */
+  /** Records that the machine waits. The machine is reconciled after the first call has ended. */
   waits(key: string, machine: Key): void {
     this.#calls.get(key)?.waiting.add(machine);
   }

@@ -5,7 +5,7 @@ import { machine } from '../testing.ts';
 import type { CallResult } from './calls.ts';
 import { MachineCalls } from './machine-calls.ts';
 
-/** The driver calls for a machine: their inputs, and which of their results are used. */
+/** Tests the driver calls for a machine: the inputs of each call, and the results that mcm uses. */
 
 const VM = { providerId: 'id', nodeName: 'n' };
 const onOverdue = (): void => undefined;

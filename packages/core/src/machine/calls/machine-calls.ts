@@ -15,7 +15,7 @@ export interface MachineCallsOptions extends AdoptionOptions {
   readonly tokens: BootstrapTokenIssuer | undefined;
 }
 
-/** Makes the driver's calls for machines: it derives the input from the machine and checks the result. */
+/** Makes the driver calls for machines. It derives the input of each call from the machine and checks the result. */
 export class MachineCalls {
   readonly #options: MachineCallsOptions;
 
@@ -83,7 +83,7 @@ export class MachineCalls {
   }
 }
 
-/** A VM without an ID, or a Node without a name, could never be found again. Such a result is a bug of the driver. */
+/** mcm could never find a VM without an ID, or a Node without a name. Such a result is a bug of the driver. */
 function requireNames({ machine, hasTarget }: MachineObservation, { nodeName, providerId }: Instance): void {
   if (providerId && (nodeName || !hasTarget)) return;
   throw new MachineError(
@@ -92,7 +92,7 @@ function requireNames({ machine, hasTarget }: MachineObservation, { nodeName, pr
   );
 }
 
-/** Adds the ID of a VM that was created but not recorded, so that the VM can be deleted. */
+/** Adds the ID of a VM that was created but not recorded, so that `delete` finds the VM. */
 const withProviderId = (machine: Machine, created: Instance | undefined): Machine =>
   machine.spec.providerID || !created
     ? machine

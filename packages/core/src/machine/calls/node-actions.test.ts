@@ -5,7 +5,7 @@ import { refusal, startNodeActions } from '../../run/testing/actions.ts';
 import { machine } from '../testing.ts';
 import { NodeActions } from './node-actions.ts';
 
-/** Actions on Nodes and attachments against a control plane. In some tests, another client has changed these objects. */
+/** Tests actions on Nodes and attachments with a control plane. In some tests, another client has changed these objects. */
 
 const FOREIGN = 'example.com/backup';
 
@@ -17,7 +17,7 @@ const present = async (admin: KubeClient): Promise<Node | undefined> =>
   (await admin.resource(nodes).list()).items.find(({ metadata }) => metadata.name === 'n');
 const relabel = (admin: KubeClient): Promise<Node> =>
   admin.resource(nodes).patch('n', { type: 'merge', body: { metadata: { labels: { reports: 'again' } } } });
-/** The Node was deleted and another one has its name. */
+/** Replaces the Node by a new Node of the same name. Returns both. */
 async function replaced(admin: KubeClient): Promise<[before: Node, after: Node]> {
   const before = await makeNode(admin);
   await admin.resource(nodes).delete('n');

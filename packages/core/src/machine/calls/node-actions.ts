@@ -32,7 +32,7 @@ export interface CordonScope extends Pick<Scope, 'now' | 'signal'> {
   readonly memory: Pick<Scope['memory'], 'drain'>;
 }
 
-/** Counts live reads of Nodes. They happen for machines whose health changes often. */
+/** Counts live reads of Nodes. A live read happens for a machine whose health changes often. */
 export interface Rechecks {
   readonly all: number;
   /** Number of reads that returned another version than the cache. */
@@ -92,7 +92,7 @@ export class NodeActions {
     this.#options.caches.target?.nodes.recordWrite(node);
   }
 
-  /** Cordons the Node and adds a condition with the reason. The changes of spec and status are two writes. */
+  /** Cordons the Node and adds a condition with the reason. Two requests write the spec and the status. */
   async cordon(scope: CordonScope, { reason, tolerant, release }: Extract<Action, { do: 'cordon' }>): Promise<void> {
     const { node } = scope.o;
     if (!node) return;
@@ -135,8 +135,8 @@ export class NodeActions {
   }
 
   /**
-   * Sends one delete request for each attachment, even if the API server refuses it. Only after a temporary error it
-   * retries, with the back-off of the queue. An attached volume prevents that its pod starts on another node.
+   * Sends one delete request for each attachment, even if the API server refuses one of the requests. After a temporary
+   * error, the queue retries with its back-off. While a volume is attached, its pod cannot start on another node.
    */
   async deleteAttachments(
     scope: Scope,
@@ -144,8 +144,8 @@ export class NodeActions {
   ): Promise<void> {
     const client = this.client.resource(volumeAttachments);
     const { signal } = scope;
-    // A later attachment to a Node of this name has the same name and is in use. With the UID as a precondition it is not
-    // deleted.
+    // A later attachment to a Node of this name has the same name and is in use. The precondition with the UID prevents the
+    // deletion of this later attachment.
     const results = await Promise.allSettled(
       attachments.map(({ name, uid }) => ignoreNotFound(client.delete(name, { preconditions: { uid }, signal }))),
     );
@@ -163,7 +163,7 @@ export class NodeActions {
   }
 
   /**
-   * Deletes the Node and records its UID. An outdated cache may still show the Node, and this must not cause a second
+   * Deletes the Node and records its UID. An outdated cache may still contain the Node. The recorded UID prevents a second
    * request.
    */
   async release(node: Node | undefined, { memory, signal }: Scope): Promise<void> {
@@ -174,12 +174,12 @@ export class NodeActions {
 
   /**
    * Deletes a Node of another VM whose kubelet does not report. The observed version is a precondition. If the kubelet has
-   * reported since, the request fails with a conflict, and the next reconcile decides on the new version.
+   * reported since, the request fails with a conflict, and the next reconcile decides about the new version.
    */
   async releaseStale({ o: { conflictingNode }, memory, signal }: Scope): Promise<void> {
     if (!conflictingNode) return;
     const { name, uid, resourceVersion = '', finalizers } = conflictingNode.metadata;
-    // The answer contains the current Node. The next reconcile decides on it.
+    // The answer contains the current Node. The next reconcile decides about this version.
     if (finalizers?.includes(Finalizers.Node)) return this.#withoutFinalizer(conflictingNode, signal);
     try {
       await ignoreNotFound(this.#nodes().delete(name, { preconditions: { uid, resourceVersion }, signal }));
@@ -191,7 +191,9 @@ export class NodeActions {
     }
   }
 
-  /** Deletes the Node of a deleted VM. With the UID as a precondition, a new Node of the same name is not deleted. */
+  /**
+   * Deletes the Node of a deleted VM. The precondition with the UID prevents the deletion of a new Node of the same name.
+   */
   async #delete(node: Node, signal: AbortSignal): Promise<void> {
     const { name, uid, finalizers, deletionTimestamp } = node.metadata;
     if (finalizers?.includes(Finalizers.Node)) await this.#withoutFinalizer(node, signal);
@@ -204,9 +206,9 @@ export class NodeActions {
   }
 
   /**
-   * Reads a Node that was registered during the deletion of its VM and that the watch has not reported yet. After the
-   * Machine is deleted, no controller would own this Node. The read happens once for each machine, and only if no Node of it
-   * was deleted.
+   * Reads a Node that was registered during the deletion of its VM, before the watch reports it. After the Machine is
+   * deleted, no controller would own this Node. The read happens once for each machine, and only if mcm deleted no Node of
+   * the machine.
    */
   async findsLate({ o, memory, signal }: Scope): Promise<boolean> {
     const name = o.machine.metadata.labels?.[Labels.Node];
@@ -220,7 +222,7 @@ export class NodeActions {
   /**
    * Reads a Node that is not in the cache, before the VM is deleted. After an outage, the watch of Nodes may continue later
    * than the watch of Machines. Without this live read, the VM would be deleted without a drain. The read happens once for
-   * each deletion, and only without a Node.
+   * each deletion, and only if the cache contains no Node.
    */
   async findsMissed({ o, now, signal }: Scope): Promise<boolean> {
     const { machine, settings } = o;

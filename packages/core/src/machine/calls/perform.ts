@@ -32,19 +32,21 @@ export interface PerformerOptions extends NodeActionsOptions, MachineCallsOption
   readonly evictions: EvictionApi;
 }
 
-/** The actions on Nodes and volumes whose VM does not exist anymore. */
+/** Actions on Nodes and volumes after their VM was deleted. */
 type Rest = Extract<
   Action,
   { readonly do: 'markOutOfService' | 'deleteAttachments' | 'releaseNode' | 'deleteStaleNode' }
 >;
 
-/** Executes planned actions. Answers are added to the caches at once, so the next reconcile sees its own writes. */
+/**
+ * Executes planned actions. Answers are added to the caches at once, so the next reconcile sees the writes of this process.
+ */
 export class Performer {
   readonly #options: PerformerOptions;
   readonly #nodes: NodeActions;
   readonly #calls: MachineCalls;
 
-  /** Counts the live reads of Nodes whose health changes often, and how often the cache was outdated. */
+  /** Counts the live reads of Nodes whose health changes often, and the reads that found an outdated cache. */
   get rechecks(): Rechecks {
     return this.#nodes.rechecks;
   }
@@ -158,7 +160,10 @@ export class Performer {
     this.#options.caches.machines.recordWrite(answer);
   }
 
-  /** A merge patch replaces the whole list, so the request contains the version from which the list was computed. */
+  /**
+   * A merge patch replaces the whole list of finalizers. So the request contains the version from which the list was
+   * computed.
+   */
   #setFinalizers(scope: Scope, finalizers: readonly string[]): Promise<void> {
     const { resourceVersion } = scope.o.machine.metadata;
     return this.#patchMachine(scope, { metadata: { finalizers, resourceVersion } });
@@ -166,7 +171,7 @@ export class Performer {
 
   async #finish(scope: Scope): Promise<void> {
     const { machine, asksForToken } = scope.o;
-    // The token of a machine is deleted when the machine joins. If the machine never joined, an earlier process may have
+    // The token of a machine is deleted when the machine joins. If the machine has not joined, an earlier process may have
     // created a token.
     const neverJoined = asksForToken && !machine.status?.conditions?.length;
     if (neverJoined || this.#options.tokens?.issued(machine)) await this.#options.tokens?.remove(machine);
@@ -236,12 +241,12 @@ export class Performer {
 
   async #deleteObject(scope: Scope): Promise<void> {
     const { name, uid, resourceVersion = '' } = scope.o.machine.metadata;
-    // The label of the Machine contains the name of its Node, and an annotation contains its interruption. If they have
-    // changed, the decision to delete is no longer valid.
+    // The label of the Machine contains the name of its Node, and an annotation contains its interruption. If either has
+    // changed, the decision to delete the Machine is no longer valid.
     const options = { preconditions: { uid, resourceVersion }, signal: scope.signal };
     const answer = await ignoreNotFound(this.#machines(scope).delete(name, options));
-    // The answer is added to the cache. Otherwise the next reconcile could send the request again before the watch delivers
-    // the change.
+    // The answer is added to the cache. Otherwise the next reconcile could repeat the request before the watch delivers the
+    // change.
     if (answer?.metadata.deletionTimestamp !== undefined) this.#options.caches.machines.recordWrite(answer);
   }
 
@@ -260,7 +265,7 @@ export class Performer {
     this.#options.recorder.event(scope.o.machine, 'Warning', 'NodeDeleted', message);
   }
 
-  /** Without an eviction API, the budgets cannot be respected. An event lists the pods. */
+  /** Without an eviction API, mcm cannot respect the disruption budgets. An event lists the deleted pods. */
   async #evictPods(scope: Scope, pods: readonly PodRef[]): Promise<void> {
     const { evictions } = this.#options;
     const { uid } = scope.o.machine.metadata;

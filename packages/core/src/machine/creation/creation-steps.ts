@@ -19,7 +19,7 @@ export interface CreationStep {
   readonly status: 'True' | 'False' | 'Unknown';
   /** One word: an error code, or the missing object. */
   readonly reason: string;
-  /** A time from the stored objects. Absent if it is unknown. */
+  /** The start of the stage, from the stored objects. Absent if the time is unknown. */
   readonly since?: string;
 }
 
@@ -28,8 +28,8 @@ type Finding = Omit<CreationStep, 'type'>;
 const since = (time: string | null | undefined): Pick<CreationStep, 'since'> => (time ? { since: time } : {});
 
 /**
- * Returns the stages of a creation as they are now. They show whether the VM cannot be created, cannot be initialized, or
- * does not join (incident 26). They are computed on request and never stored, so they are always up to date.
+ * Returns the current stages of a creation. The stages show whether the VM cannot be created, cannot be initialized, or
+ * does not join (incident 26). The stages are computed on request and never stored, so they are always up to date.
  */
 export function creationSteps(machine: Machine, node: Node | undefined): readonly CreationStep[] {
   const found = [created, initialized, registered, ready, components, readiness].map((look) => look(machine, node));
@@ -83,8 +83,8 @@ const components = (_machine: Machine, node: Node | undefined): Finding =>
     : { status: 'True', reason: 'NoTaint' };
 
 /**
- * The state of the readiness taints. The node readiness controller removes them when the rules of the node are fulfilled.
- * This stage starts when the Node is Ready.
+ * Returns the state of the readiness taints. The node readiness controller removes these taints when the rules of the node
+ * are fulfilled. This stage starts when the Node is Ready.
  */
 function readiness(_machine: Machine, node: Node | undefined): Finding {
   const [key] = node ? readinessTaints(node) : [];

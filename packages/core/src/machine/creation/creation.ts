@@ -20,23 +20,24 @@ export function isBeingCreated({ machine }: Pick<MachineObservation, 'machine'>)
 }
 
 /**
- * Plans the next step of a creation. Before the first `create`, the process looks up a VM of the machine's name, because
- * another controller may have created it. `create` finds the VM of an earlier call, even if the lookup does not show this VM
- * yet. So nothing is lost after a crash, and no status write is needed before `create`. Source: machine-controller-manager,
- * pkg/util/provider/machinecontroller/machine.go, triggerCreationFlow.
+ * Plans the next step of a creation. Before the first `create`, the process looks up a VM with the name of the machine,
+ * because another controller may have created it. `create` also finds the VM of an earlier call that the lookup does not
+ * show yet. So no VM is lost after a crash, and no status write is needed before `create`. Source:
+ * machine-controller-manager, pkg/util/provider/machinecontroller/machine.go, triggerCreationFlow.
  */
 export function planCreation(o: MachineObservation, now: Date): Plan {
   const { running } = o.calls;
   if (running) return running.overdue ? planOverdue(o, running.overdue) : planUnderway(o, running, now);
   if (o.machine.spec.providerID) return planCompletion(o, now);
   const plan = planVm(o, now);
-  // A plan with `create` removes the note. If the note were written again here, the call would be delayed forever.
+  // A plan with `create` first removes the note that the machine has no VM. If this code wrote the note again, the call
+  // would be delayed forever.
   return isCreation(plan) ? withoutNote(o, plan) : (planNote(o) ?? plan);
 }
 
 /**
  * The description of the last operation contains the reason why a first creation takes long. The phase stays empty, as in
- * the original: its orphan collection thereby distinguishes a VM in creation from an orphan.
+ * the original. From the empty phase, the orphan collection of the original knows that a VM is in creation.
  */
 function planUnderway({ machine }: MachineObservation, { kind, waitsFor }: RunningCall, now: Date): Plan {
   const because = `the driver's ${kind} call is in progress`;
@@ -48,7 +49,7 @@ function planUnderway({ machine }: MachineObservation, { kind, waitsFor }: Runni
   return act(because, { do: 'writeStatus', status });
 }
 
-/** The driver ignores its abort signal. The status reports this, and the creation continues when the call ends. */
+/** The driver ignores its abort signal. The status reports this fact, and the creation continues when the call ends. */
 function planOverdue(o: MachineObservation, call: FailedCall): Plan {
   const describe = call.kind === 'initialize' ? initializationFailed : creationFailed;
   const { error } = call.outcome;
@@ -60,7 +61,7 @@ function planOverdue(o: MachineObservation, call: FailedCall): Plan {
 /** Plans the creation or adoption of the VM, for a machine without a recorded VM. */
 function planVm(o: MachineObservation, now: Date): Plan {
   const failed = o.machine.status?.currentStatus?.phase === 'Failed';
-  // The owner will replace this machine, so a new VM would be deleted at once. The original creates one.
+  // The owner will replace this machine and delete a new VM at once, so mcm creates no VM. The original creates a VM.
   if (failed && controllerOf(o.machine)) return wait('a Failed machine gets no VM');
   const { last, created } = o.calls;
   if (last?.kind === 'delete' && created) return planDiscard(o, last, created, now);
@@ -106,7 +107,9 @@ function planCreateHooks(o: MachineObservation, now: Date): Plan | undefined {
   return { ...plan, next: nextAt(known, now <= timeout ? timeout : undefined) };
 }
 
-/** Adopts an existing VM. Returns undefined if the driver cannot look up VMs, or found none with the machine's name. */
+/**
+ * Adopts an existing VM. Returns undefined if the driver cannot look up VMs, or found no VM with the name of the machine.
+ */
 function planAdoption(o: MachineObservation, failed: boolean, now: Date): Plan | undefined {
   const { last } = o.calls;
   if (!o.driver.status) return undefined;
@@ -118,20 +121,20 @@ function planAdoption(o: MachineObservation, failed: boolean, now: Date): Plan |
     return act('a VM already exists', { do: 'record', instance: outcome.instance });
   }
   const { error } = outcome;
-  // If the lookup does not find the VM, `create` finds it.
+  // If the lookup does not find the VM, `create` returns the existing VM.
   if (['NotFound', 'Unimplemented', 'Uninitialized'].includes(error.code)) return undefined;
   return planRetry(o, last, error, createBackoff(o, error), creationFailed, now);
 }
 
-/** A Failed machine without an owner has a VM. Its creation continues, so that it can join. */
+/** A Failed machine without an owner has a VM. The creation continues, so that the machine can join. */
 function creationRestarted({ machine }: MachineObservation, now: Date): Action {
   const status = withPhase(machine.status, { phase: 'CrashLoopBackOff' }, CREATING, now);
   return { do: 'writeStatus', status };
 }
 
 /**
- * Returns true if the Node with the new VM's name belongs to an earlier VM. A Node that refers to the machine, or was
- * created after it, may belong to the new VM. It may have joined before the driver's answer arrived.
+ * Returns true if the Node with the name of the new VM belongs to an earlier VM. A Node that refers to the machine, or is
+ * newer than the machine, may belong to the new VM. Such a Node may have joined before the answer of the driver arrived.
  */
 function isStale(node: Node | undefined, created: Instance, { machine }: MachineObservation): boolean {
   if (!node || created.nodeName === machine.metadata.name || pointsTo(node, machine)) return false;
@@ -164,8 +167,8 @@ function planDiscard(o: MachineObservation, last: SettledCall, { nodeName }: Ins
 }
 
 /**
- * Completes the creation of a machine with a provider ID. It initializes the VM if the driver supports this, then waits for
- * the Node.
+ * Completes the creation of a machine with a provider ID. The plan initializes the VM if the driver supports this, then
+ * waits for the Node.
  */
 function planCompletion(o: MachineObservation, now: Date): Plan {
   const { last } = o.calls;
@@ -214,8 +217,8 @@ function planLookup(o: MachineObservation, last: SettledCall, initialize: Plan, 
   if (last.outcome.ok) return last.outcome.incomplete ? initialize : act('initialised', pending(o, now));
   const { error } = last.outcome;
   if (error.code === 'Uninitialized') return initialize;
-  // The VM may be gone. The machine never gets a second VM. Either its Node joins, or the creation timeout ends the
-  // creation.
+  // The VM may be gone. The machine never gets a second VM. The creation ends when the Node of the machine joins, or at the
+  // creation timeout.
   if (error.code === 'NotFound' || error.code === 'Unimplemented')
     return act('the cloud does not initialize the VM', pending(o, now));
   return planRetry(o, last, error, createBackoff(o, error), creationFailed, now);
@@ -237,18 +240,22 @@ function planCapacity(o: MachineObservation, now: Date): Plan | undefined {
   return { ...wait('another machine tests whether the offering has capacity', until), awaitsCapacity: true };
 }
 
-/** Plans the next `create` after a refusal, without a wait: it uses another offering, or it is the probe of its offering. */
+/**
+ * Plans the next `create` immediately after a refusal. The machine uses another offering, or makes the probe call for its
+ * offering.
+ */
 function planElsewhere(o: MachineObservation, error: MachineError, now: Date): Plan {
   const because = creationFailed(error);
-  // This is the same time as in `planShortage`. With different times, the two would overwrite each other's status.
+  // The time equals the time in `planShortage`. With different times, the two functions would overwrite each other's
+  // status.
   const said = sayFailed(o, error, now, because);
   if (said.length > 0) return act(because, ...said);
   return planCapacity(o, now) ?? act('an offering has capacity', { do: 'call', call: 'create' });
 }
 
 /**
- * Waits for capacity together with the other machines of its class and zone. Each of them reports the cloud's error, because
- * clients read the error code of every machine. The creation timeout still applies.
+ * Waits for capacity together with the other machines of its class and zone. Each machine reports the error of the cloud,
+ * because clients read the error code of every machine. The creation timeout still applies.
  */
 function planShortage(o: MachineObservation, now: Date): Plan | undefined {
   const { shortage, calls, machine, settings } = o;
@@ -302,7 +309,8 @@ function failed(o: MachineObservation, { code }: MachineError, at: Date, descrip
 }
 
 /**
- * Adds a missing label or priority to a machine with a provider ID. Another controller may have written only some of them.
+ * Adds a missing label or priority to a machine with a provider ID. Another controller may have written only one of these
+ * fields.
  */
 function missingMetadata({ machine, calls, hasTarget }: MachineObservation): Action | undefined {
   const missesPriority = !machine.metadata.annotations?.[Annotations.Priority];
@@ -337,7 +345,7 @@ function available(o: MachineObservation, now: Date): MachineStatus {
   return { ...status, addresses: mergeAddresses(o.machine.status?.addresses ?? [], instance) };
 }
 
-/** Merges addresses, sorted by type and address. Former addresses stay, and the node's name is added. */
+/** Merges addresses, sorted by type and address. Former addresses stay, and the name of the node is added. */
 export function mergeAddresses(known: readonly NodeAddress[], instance: Instance | undefined): NodeAddress[] {
   const hostname: Address[] = instance?.nodeName ? [{ type: 'Hostname', address: instance.nodeName }] : [];
   const all = new Map<string, NodeAddress>();

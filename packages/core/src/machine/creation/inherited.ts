@@ -2,8 +2,8 @@ import type { Machine } from '@mcm/api';
 import type { Informer } from '@mcm/kube';
 
 /**
- * UIDs of the machines that existed when this process became the leader. Another process may have sent calls for them. For
- * machines created later, this process knows every call.
+ * UIDs of the machines that existed when this process became the leader. Another process may have sent calls for these
+ * machines. For each machine that is created later, this process knows every call.
  */
 export class InheritedMachines {
   readonly #uids = new Set<string>();
@@ -17,14 +17,14 @@ export class InheritedMachines {
   }
 
   /**
-   * Adds machines after the API server was restored from a backup. No process may remember the calls that were sent for
-   * them.
+   * Adds machines after the API server was restored from a backup. An earlier call for such a machine may be unknown to
+   * every process.
    */
   takeAll(uids: Iterable<string>): void {
     for (const uid of uids) this.#uids.add(uid);
   }
 
-  /** Records that this process is now the leader, so other processes send no further calls. */
+  /** Records that this process is now the leader. Other processes then send no further calls. */
   lead(): void {
     this.#leads = true;
   }

@@ -5,9 +5,9 @@ import { act, type Plan } from '../model/plan.ts';
 const isNoted = ({ metadata }: Machine): boolean => metadata.annotations?.[Annotations.NoCreateCall] === TRUE_LOWER;
 
 /**
- * Returns true if no call to create the machine's VM was ever sent. Either the Machine has an annotation that says so. Or
- * the Machine was created while this process was the leader, and this process sent no call. A machine of an earlier process
- * or of the original may have a VM.
+ * Returns true if no process ever sent a call to create the VM of the machine. This is known in two cases: the Machine has
+ * an annotation that says so, or it was created while this process was the leader. A machine of an earlier process or of
+ * the original may have a VM.
  */
 export function wasNeverCreated(o: MachineObservation): boolean {
   const { machine, calls } = o;
@@ -24,8 +24,8 @@ export const lastCallWasRefused = ({ calls: { last } }: MachineObservation): boo
   last !== undefined && !last.outcome.ok && last.outcome.error.credentialsRefused;
 
 /**
- * Adds an annotation to a machine whose class is invalid or has refused credentials: it has no VM. A later process can then
- * delete the machine without its class.
+ * Adds an annotation that the machine has no VM, if its class is invalid or has refused credentials. A later process can
+ * then delete the machine without its class.
  */
 export function planNote(o: MachineObservation): Plan | undefined {
   if (!(lastCallWasNotSent(o) || lastCallWasRefused(o)) || isNoted(o.machine) || !wasNeverCreated(o)) return undefined;
@@ -38,8 +38,8 @@ export const isCreation = ({ actions }: Plan): boolean =>
   actions.some((action) => action.do === 'call' && action.call === 'create');
 
 /**
- * Removes the annotation before the first call that may create a VM. After a crash between the two, it is unknown whether a
- * VM exists.
+ * Removes the annotation before the first call that may create a VM. After a crash between the write and the call, it is
+ * unknown whether a VM exists.
  */
 export function withoutNote(o: MachineObservation, plan: Plan): Plan {
   if (!isCreation(plan) || !isNoted(o.machine)) return plan;

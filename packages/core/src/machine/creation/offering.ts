@@ -12,8 +12,9 @@ export const refusedCapacity = ({ calls: { last } }: Pick<MachineObservation, 'c
   last?.kind === 'create' && !last.outcome.ok && last.outcome.error.code === 'ResourceExhausted';
 
 /**
- * Returns true if the results of all `create` calls for the machine are known. Only then it may have another offering,
- * because a call without an answer may have created a VM. If an earlier process wrote a record, it may have sent a call.
+ * Returns true if the results of all `create` calls for the machine are known. Only then the machine may use another
+ * offering, because a call without an answer may have created a VM. If an earlier process wrote a record, that process may
+ * have sent a call.
  */
 function isFree(o: MachineObservation, record: string | undefined): boolean {
   if (refusedCapacity(o)) return true;
@@ -24,8 +25,8 @@ const isShort = ({ shortage }: ObservedOffering, now: Date): boolean =>
   shortage !== undefined && !(shortage.free && now >= shortage.retryAt);
 
 /**
- * Chooses the first offering without a known shortage, and records it on the Machine. The record is written before the call,
- * so every later process repeats the call with the same offering. Returns undefined if the machine may call `create`.
+ * Chooses the first offering without a known shortage, and records it on the Machine. mcm writes the record before the
+ * call, so every later process repeats the call with the same offering. Returns undefined if the machine may call `create`.
  */
 export function planOffering(
   o: MachineObservation,
@@ -35,7 +36,7 @@ export function planOffering(
   const record = o.machine.metadata.annotations?.[Annotations.CapacityOffering];
   const [first] = offerings;
   if (!isFree(o, record)) {
-    // The call was sent before the class had alternatives.
+    // The call was sent before the class got alternatives.
     if (record === undefined && first) return choose(o, first, 'the call was sent for the first choice');
     return waitFor(
       offerings.filter((each) => each.record === record),
@@ -49,7 +50,7 @@ export function planOffering(
   return choose(o, best, 'the first offering with capacity', best === first ? undefined : first);
 }
 
-/** Waits until one of the offerings may be tried again. Returns undefined if one may be tried now. */
+/** Returns a wait until one of the offerings may be tried again. Returns undefined if an offering may be tried now. */
 function waitFor(offerings: readonly ObservedOffering[], now: Date): Waiting | undefined {
   const short = offerings.flatMap(({ shortage }) => (shortage ? [shortage] : []));
   if (short.length === 0 || offerings.some((each) => !isShort(each, now))) return undefined;

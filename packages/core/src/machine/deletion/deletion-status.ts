@@ -11,7 +11,7 @@ export const operation = (description: string, state: MachineState = 'Processing
   type: 'Delete',
 });
 
-/** Returns a description: the note, then the text of the step. */
+/** Returns a description that consists of the note and the text of the step. */
 export const at = (step: DeletionStep, note = ''): string => (note ? `${note} ${STEP_TEXTS[step]}` : STEP_TEXTS[step]);
 
 /** Returns a status write, or nothing if the status is up to date. */

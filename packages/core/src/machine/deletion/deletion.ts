@@ -33,8 +33,9 @@ const GO_ON: ReadonlySet<string> = new Set(['NotFound', 'Unimplemented', 'Uninit
 
 /**
  * Plans the next step of a deletion from the observed Node, pods and VM. While a machine waits, its status contains a text
- * of the original. This text shows which steps are complete, so mcm and the original can continue each other's deletions.
- * Source: machine-controller-manager, pkg/util/provider/machinecontroller, triggerDeletionFlow.
+ * that the original also writes. This text shows which steps are complete, so mcm can continue a deletion by the original,
+ * and the original a deletion by mcm. Source: machine-controller-manager, pkg/util/provider/machinecontroller,
+ * triggerDeletionFlow.
  */
 export function planDeletion(o: MachineObservation, now: Date): Plan {
   const { machine, calls } = o;
@@ -59,8 +60,9 @@ export function planDeletion(o: MachineObservation, now: Date): Plan {
 }
 
 /**
- * Stops the deletion of a Failed machine before its VM is deleted, while the circuit breaker is open. The machines may only
- * be unreachable, and their drain and deletion would be harmful (incident 13). With `force-deletion` the deletion continues.
+ * Stops the deletion of a Failed machine while the circuit breaker is open, before the VM of the machine is deleted. The
+ * machine may only be unreachable, and a drain and deletion would be harmful (incident 13). With `force-deletion` the
+ * deletion continues.
  */
 function planHeld(o: MachineObservation, now: Date): Plan | undefined {
   const { machine, breaker, deletedForHealth } = o;
@@ -76,7 +78,10 @@ function planHeld(o: MachineObservation, now: Date): Plan | undefined {
   };
 }
 
-/** An earlier call has not ended. If it takes long, the status reports it, because the user waits for the deletion. */
+/**
+ * Plans while an earlier call runs. If the call takes long, the status reports the call, because the user waits for the
+ * deletion.
+ */
 function planDuringCall(o: MachineObservation, { kind, since }: RunningCall, now: Date): Plan {
   const because = `the driver's ${kind} call is in progress; a deletion at the same time could miss the VM`;
   const announceAt = new Date(since.getTime() + ANNOUNCED_AFTER_MS);
@@ -89,8 +94,8 @@ function planDuringCall(o: MachineObservation, { kind, since }: RunningCall, now
 }
 
 /**
- * The driver ignores its abort signal. A second call during the first one might not see a later effect of the first. So the
- * machine waits until the first call ends, and the status reports it.
+ * The driver ignores its abort signal, so its call continues. A second call could miss a later effect of the first one. So
+ * the machine waits until the first call ends, and the status reports the wait.
  */
 function planOverdue(o: MachineObservation, { kind, at: since, outcome }: FailedCall): Plan {
   const because = `the driver's ${kind} call does not end`;
@@ -117,7 +122,8 @@ function begin(o: MachineObservation, now: Date): Plan {
 }
 
 /**
- * If mcm cannot read the Node, it does not know the pods on the VM, so it waits. A machine without a VM and Node continues.
+ * If mcm cannot read the Node, it does not know the pods on the VM. The deletion then waits. For a machine without a VM and
+ * a Node, the deletion continues.
  */
 function planUnseen(o: MachineObservation, now: Date): Plan | undefined {
   const { machine, calls, nodesUnseen } = o;
@@ -131,7 +137,10 @@ function planUnseen(o: MachineObservation, now: Date): Plan | undefined {
   return { actions: say(o, operation(at(step, text), 'Failed'), now), next: { kind: 'wait' }, because };
 }
 
-/** Without a node label, the driver looks up the name of the Node. Otherwise the drain would not find the pods. */
+/**
+ * If the machine has no node label, the driver looks up the name of the Node. Without the name, the drain would not find
+ * the pods.
+ */
 function planLookup(o: MachineObservation, now: Date): Plan | undefined {
   const { machine, calls } = o;
   if (
@@ -158,7 +167,7 @@ function planLookup(o: MachineObservation, now: Date): Plan | undefined {
   return planRetry(o, calls.last, error, LOOKUP_RETRY[error.code], `${unknown}${lookupFailed(error)}`, now);
 }
 
-/** The lookup of the node name has not ended. If it takes long, the status reports it. */
+/** The lookup of the node name has not ended. If the lookup takes long, the status reports it. */
 function planDuringLookup(o: MachineObservation, { since }: RunningCall, now: Date): Plan {
   const because = "the driver's status call, which returns the name of the Node, is in progress";
   const announceAt = new Date(since.getTime() + ANNOUNCED_AFTER_MS);
@@ -171,14 +180,14 @@ function planDuringLookup(o: MachineObservation, { since }: RunningCall, now: Da
 }
 
 /**
- * Returns true if the deletion can end although the class cannot be used, or the cloud refuses its credentials. Either the
- * machine has no VM, or `force-deletion` skips this check.
+ * Returns true if the deletion can end although the class cannot be used, or the cloud refuses its credentials. This is the
+ * case if the machine has no VM, or if `force-deletion` skips the check.
  */
 const endsWithoutClass = (o: MachineObservation): boolean =>
   (lastCallWasNotSent(o) || lastCallWasRefused(o)) &&
   (wasNeverCreated(o) || (isForceDeletion(o.machine) && !o.machine.spec.providerID));
 
-/** The hint if it is unknown whether the machine has a VM. */
+/** The hint for a machine that may or may not have a VM. */
 const UNKNOWN_VM =
   'It is unknown whether the machine has a VM. Correct the class or Secret, or set the label force-deletion=true.';
 
@@ -265,12 +274,12 @@ function planNodeDrain(o: MachineObservation, now: Date): Plan | undefined {
 /**
  * Returns true if the write that cordons the Node may also remove our finalizer.
  *
- * - The finalizer keeps the Node until its pods are evicted. Without the Node, they would be deleted, and their budgets
- *   would have no effect.
- * - It also keeps the Node until its volumes are detached. An empty Node needs neither.
+ * - The finalizer keeps the Node until its pods are evicted. Without the Node, Kubernetes would delete the pods, and their
+ *   budgets would have no effect.
+ * - The finalizer also keeps the Node until its volumes are detached. An empty Node needs no finalizer.
  * - A pod that was bound before the cordon is still drained, because the drain depends on pods and not on the finalizer.
- * - A Node that is being deleted keeps the finalizer until its VM is deleted. Otherwise a running kubelet would register it
- *   again.
+ * - A Node that is being deleted keeps the finalizer until its VM is deleted. Otherwise a running kubelet would register
+ *   the Node again.
  */
 const isEmpty = (node: Node, drain: DrainObservation): boolean =>
   drain.unseen === undefined &&
@@ -284,7 +293,7 @@ const becauseOf = ({ blockers, leaving, awaitsWatch }: DrainPlan): string =>
     ? 'the cache shows no pods, but the watch of pods is interrupted'
     : (blockers[0]?.text ?? `${leaving.length} pods are terminating`);
 
-/** Why the machine is deleted, from its last conditions: a scale-down deletes healthy machines. (O-5) */
+/** Returns why the machine is deleted, from its last conditions. A scale-down deletes healthy machines. (O-5) */
 function terminationReason(o: MachineObservation): 'ScaleDown' | 'Unhealthy' {
   return isHealthy(o.machine.status?.conditions ?? [], o.settings.unhealthyConditionTypes) ? 'ScaleDown' : 'Unhealthy';
 }
@@ -335,14 +344,14 @@ const vmNote = (o: MachineObservation): string =>
 /**
  * Detaches volumes that are still attached after the VM was deleted, because the drain was forced or pods stayed.
  *
- * The VM can no longer write to them. With the taint `out-of-service`, Kubernetes detaches them at once instead of after six
- * minutes. mcm deletes their VolumeAttachments. The Node exists until then, because the taint is on it. The original
- * detaches volumes while the VM still runs.
+ * The deleted VM can no longer write to these volumes. With the taint `out-of-service` on the Node, Kubernetes detaches the
+ * volumes at once instead of after six minutes. mcm deletes the VolumeAttachments. The Node exists until the volumes are
+ * detached, because the Node has the taint. The original detaches volumes while the VM still runs.
  */
 function planVolumes(o: MachineObservation, now: Date): Plan | undefined {
   const { node, drain, calls, machine, settings } = o;
   if (!o.hasTarget || !node || !drain) return undefined;
-  // The kubelet reported these volumes as in use. They no longer are, because the VM is deleted.
+  // The kubelet reported these volumes as in use. They are no longer in use, because the VM is deleted.
   const attachments = drain.attachments.filter(({ inUse }) => !inUse);
   if (attachments.length === 0) return undefined;
   const goneAt = calls.last?.kind === 'delete' ? calls.last.at : millis(machine.status?.lastOperation?.lastUpdateTime);
@@ -364,8 +373,8 @@ function planVolumes(o: MachineObservation, now: Date): Plan | undefined {
 }
 
 /**
- * After the VM, this deletes the Node and then the machine. In another order, a running kubelet would register the Node
- * again. The Node of a kept VM stays cordoned. The orphan collection deletes it after the VM is deleted.
+ * Deletes the Node and then the Machine, after the deletion of the VM. In another order, a running kubelet would register
+ * the Node again. The Node of a kept VM stays cordoned. The orphan collection deletes this Node after the VM is deleted.
  */
 function planEnd(o: MachineObservation): Plan {
   if (isVmKept(o.machine)) return act('its VM is kept for an investigation', { do: 'removeFinalizer' });

@@ -11,10 +11,10 @@ import { at, operation, say } from './deletion-status.ts';
 /** Minimum time between two status writes about the blockers of a drain. */
 const REPORT_DRAIN_EVERY_MS = 5_000;
 
-/** If the remaining pods end within this time, the status is not written again when they are no longer blocked. */
+/** If the pods on the Node end within this time after the last blocker is gone, mcm does not write the status again. */
 const PASSES_MS = 10_000;
 
-/** A status write, or the time at which the next one may follow. */
+/** A status write, or the earliest time of the next status write. */
 export interface Description {
   readonly actions: readonly Action[];
   readonly at?: Date;
@@ -24,15 +24,15 @@ export interface Description {
 export const evicting = (pods: readonly PodRef[]): string => at('drain', `Evicting ${listed(pods.map(nameOf))}.`);
 
 /**
- * Writes what blocks the drain to the status. Terminating pods cause no write, unless the status still contains a former
- * blocker.
+ * Writes the reason why the drain is blocked to the status. Terminating pods cause no write, unless the status still
+ * contains a former blocker.
  */
 export function describeDrain(o: MachineObservation, drain: DrainObservation, plan: DrainPlan, now: Date): Description {
   const { wanted, from } =
     plan.blockers.length > 0 ? { wanted: blocked(plan.blockers), from: now } : freed(o, drain, plan);
   if (!wanted) return { actions: [] };
-  // There is no event for the status, because it changes with every pod. The events of a drain report causes, see
-  // `blockerEvents`.
+  // A write of this status sends no event, because the status changes with every pod. The events of a drain report causes,
+  // see `blockerEvents`.
   const actions = say(o, wanted, now, namesTheSame).flatMap((action): Action[] =>
     action.do === 'writeStatus' ? [{ do: 'writeStatus', status: action.status, reportsDrain: true }] : [],
   );
@@ -66,8 +66,8 @@ function freed(
 }
 
 /**
- * Returns true if two texts contain the same pods, budgets and volumes. A comparison by similarity would not notice a
- * different name in a long text.
+ * Returns true if two texts contain the same pods, budgets and volumes. A comparison by similarity would miss a different
+ * name in a long text.
  */
 function namesTheSame(a: string, b: string): boolean {
   const names = (text: string): string => [...new Set(text.match(/[\w.-]+\/[\w.-]+/g))].sort().join(' ');
@@ -76,8 +76,8 @@ function namesTheSame(a: string, b: string): boolean {
 
 /**
  * Returns the next time at which the blockers may be written. After a lost Lease, two processes may drain the same machine
- * for a while, each with its own memory. Without this delay, each would overwrite the status of the other as fast as the API
- * server answers.
+ * for a while, each with its own memory. Without this delay, the two processes would overwrite the status as fast as the
+ * API server answers.
  */
 function reportDrainAgainAt({ reportedAt }: DrainMemory, now: Date): Date | undefined {
   if (!reportedAt || now < reportedAt) return undefined;

@@ -13,8 +13,9 @@ interface News {
 }
 
 /**
- * Returns the events of a drain: one for each new cause. All blockers of the same kind in a pass share one event. The status
- * shows long waits, while an event asks a user to act. It is sent once, not again for further pods of the same budget.
+ * Returns the events of a drain: one event for each new cause. All blockers of the same kind in one reconcile share one
+ * event. An event asks a user to act, so mcm sends it once, and not for further pods of the same budget. The status shows
+ * how long the drain waits.
  */
 export function blockerEvents(
   { memory, forcedBy }: DrainObservation,

@@ -12,13 +12,14 @@ export const RECORD_BOUND_MS = 30_000;
 const KEPT = 'is kept for an investigation until';
 
 /**
- * Returns true if the status says that the VM is kept after the deletion of its machine. Its Node then stays too, cordoned.
+ * Returns true if the status says that the VM is kept after the deletion of its machine. The Node of a kept VM also stays,
+ * cordoned.
  */
 export const isVmKept = ({ status }: Machine): boolean => status?.lastOperation?.description?.includes(KEPT) ?? false;
 
 /**
- * Keeps the VM of a Failed machine: records the VM as kept, then continues the deletion without deleting the VM (incident
- * 30). The record is created first. Otherwise a crash between the two would leave an orphan.
+ * Keeps the VM of a Failed machine. mcm records the VM as kept, then continues the deletion without deleting the VM
+ * (incident 30). The record comes first. Otherwise a crash could leave an orphan.
  */
 export function planKeeping(o: MachineObservation, now: Date): Plan | undefined {
   if (!o.keepsVms || !mayBeKept(o, now)) return undefined;
@@ -35,8 +36,8 @@ export function planKeeping(o: MachineObservation, now: Date): Plan | undefined 
 }
 
 /**
- * Returns true if no pod of the VM may already run on another node. Pods that were deleted with grace period 0 may still run
- * on a VM whose kubelet does not report. The same applies to the pods of a deleted Node. Such a VM is not kept.
+ * Returns true if no pod of the VM may already run on another node. Pods that were deleted with grace period 0 may still
+ * run on a VM whose kubelet does not report. Pods of a deleted Node may also still run. A VM with such pods is not kept.
  */
 function mayBeKept(o: MachineObservation, now: Date): boolean {
   const { machine, machineClass, node, drain } = o;

@@ -6,8 +6,9 @@ import { type Action, act, type Plan, wait } from '../model/plan.ts';
 export const EVIDENCE_BOUND_MS = 30_000;
 
 /**
- * Stores evidence before a machine with a VM is marked as Failed, because its set then deletes it. After a crash, this step
- * runs again and finds the stored evidence by its name. It delays the machine by at most {@link EVIDENCE_BOUND_MS}.
+ * Stores evidence before a machine with a VM is marked as Failed, because the set then deletes the machine. After a crash,
+ * this step runs again and finds the stored evidence by its name. The step delays the machine by at most {@link
+ * EVIDENCE_BOUND_MS}.
  */
 export function keepEvidenceFirst(o: MachineObservation, plan: Plan, now: Date): Plan {
   if (!o.keepsEvidence || !o.machine.spec.providerID) return plan;

@@ -170,7 +170,7 @@ test('a join reports its duration; a recovery does not', () => {
     type: 'Create',
     state: 'Successful',
   });
-  // A retry a moment later has the same reason.
+  // A retry one millisecond later has the same reason.
   expect(joined.because).toBe('Machine machine-0 successfully joined the cluster');
   const back = planHealth(observe(given({ phase: 'Unknown', conditions: sick }), node()), NOON);
   expect(back.joined).toBe(false);
@@ -213,7 +213,8 @@ const other = (phase: MachinePhase | undefined, name = 'd1', expiry?: string): M
   });
 
 /**
- * Returns the same machine, owned by this MachineSet. The machines of the table belong to `set-1`, like the tested machine.
+ * Returns the same machine with another owner. The machines of the table belong to the MachineSet `set-1`, like the tested
+ * machine.
  */
 const ownedBy = (uid: string, m: Machine): Machine => ({
   ...m,

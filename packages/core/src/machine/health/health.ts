@@ -69,8 +69,8 @@ export function planHealth(o: MachineObservation, now: Date): HealthPlan {
 function undamped(o: MachineObservation, now: Date): HealthPlan {
   const mirrorChange = o.node && conditionsDiffer(o.machine.status?.conditions ?? [], o.node.status?.conditions ?? []);
   const base = mirrorChange && o.node ? withMirror(o.machine, o.node) : o.machine.status;
-  // An outage can only make a healthy machine look unhealthy. So a Node that the cache shows as Ready counts as Ready, even
-  // if the data is old.
+  // An outage can make a healthy machine look unhealthy, but never an unhealthy machine healthy. So a Node that the cache
+  // shows as Ready counts as Ready, even if the data is old.
   if (o.doubt) {
     const doubted = { deadline: o.doubt.until, because: `${o.doubt.because}: health is not checked` };
     return checkHealthyMachine(o, base, now) ?? doubted;
@@ -141,15 +141,16 @@ function checkHealth(o: MachineObservation, base: MachineStatus | undefined, now
   if (isUpdating(phase)) return undefined;
   if (!o.node) return phase === 'Running' ? lost(o, base, now) : undefined;
   if (isWell(o)) return checkHealthyMachine(o, base, now);
-  // After a successful update, the Node may still become unhealthy. The original would stay in this phase forever.
+  // After a successful update, the Node may still become unhealthy. In the original, the machine would stay in this phase
+  // forever.
   if (phase === 'Running' || phase === 'InPlaceUpdateSuccessful') return sick(o, base, now);
   return undefined;
 }
 
 /**
  * Returns true if the machine is Failed because its in-place update did not end. A healthy Node then does not mean that the
- * machine has recovered. In the original, the next health check may make the machine Running although it is still selected
- * and cordoned.
+ * machine has recovered. In the original, the next health check may set such a machine to Running while its node is
+ * selected and cordoned.
  */
 function failedInPlace({ machine, node }: MachineObservation): boolean {
   const labels = node?.metadata.labels;
@@ -179,7 +180,7 @@ function recovered(o: MachineObservation, base: MachineStatus | undefined, now: 
       };
   const { description: message } = operation;
   const event = joined ? {} : { event: { type: 'Normal', reason: 'NodeHealthy', message } as const };
-  // The text contains no duration, so that a retry has the same reason.
+  // The text contains no duration, so that a retry writes the same text.
   const because = joined ? `Machine ${nameOf(o)} successfully joined the cluster` : message;
   return { status: withPhase(base, to(o, 'Running'), operation, now), joined, because, ...event };
 }
@@ -210,7 +211,10 @@ function contradiction({ machine, conflictingNode, nodeOfOther }: MachineObserva
     : '';
 }
 
-/** The same as a separate sentence. If the Node belongs to no other VM, the sentence says that the Node is missing. */
+/**
+ * Returns the contradiction as a separate sentence. If the Node belongs to no other VM, the sentence says that the Node is
+ * missing.
+ */
 const missing = (o: MachineObservation): string =>
   contradiction(o).replace(/^\. /, 'The machine has no Node. ') ||
   `Node ${o.machine.metadata.labels?.[Labels.Node] ?? ''} went missing`;
@@ -228,8 +232,8 @@ const sick = (o: MachineObservation, base: MachineStatus | undefined, now: Date)
   );
 
 /**
- * Returns the unhealthy conditions of the Node as text. Users read events, so the event omits the other conditions that the
- * description contains.
+ * Returns the unhealthy conditions of the Node as text. The event omits the other conditions, because users read events.
+ * The description contains all conditions.
  */
 const unhealthyText = (
   { settings }: MachineObservation,
@@ -339,8 +343,8 @@ function updateTimedOut(o: MachineObservation, now: Date): HealthPlan {
 }
 
 /**
- * The replacements of a deployment at the same time are limited. If the limit is reached, the machine waits, and changes of
- * the other machines start the next check.
+ * Marks the machine as Failed if the limit of simultaneous replacements in its deployment allows it. Otherwise the machine
+ * waits, and changes of the other machines start the next check.
  */
 function markFailed(o: MachineObservation, now: Date): HealthPlan {
   if (o.breaker && isHeld(o, now)) {
@@ -367,7 +371,9 @@ function markFailed(o: MachineObservation, now: Date): HealthPlan {
   return toFailed(o, now, description, { reason: 'HealthTimeout', message });
 }
 
-/** If an in-place update failed, the node may otherwise be healthy. So the message contains this failure too. */
+/**
+ * If an in-place update failed, the other conditions of the node may be healthy. So the message contains this failure too.
+ */
 function lastingConditions(o: MachineObservation): string {
   if (!o.node) return missing(o);
   const { currentStatus, conditions, lastOperation } = o.machine.status ?? {};
@@ -378,8 +384,9 @@ function lastingConditions(o: MachineObservation): string {
 const WAITS = 'Waiting: other machines are getting replaced (--max-unhealthy-replacements). ';
 
 /**
- * Puts the reason of the wait before the last description, once. The original only logs the reason. The text omits the names
- * and the number of the other machines. Otherwise each of their changes would cause a write for each waiting machine.
+ * Puts the reason of the wait before the last description, once. The original only logs the reason. The text omits the
+ * names and the number of the other machines. With them, each change of one machine would cause a write for each waiting
+ * machine.
  */
 function sayWaits({ machine: { status } }: MachineObservation, now: Date): Pick<HealthPlan, 'status'> {
   const { description = '', state = 'Processing', type = 'HealthCheck' } = status?.lastOperation ?? {};
@@ -402,7 +409,8 @@ function toFailed(
 }
 
 /**
- * Returns the status after an outage of the API servers. It restarts the health timeout, so that the outage does not count.
+ * Returns the status after an outage of the API servers. The health timeout starts again, so that the outage does not
+ * count.
  */
 export const afterOutage = (machine: Machine, now: Date): MachineStatus => {
   const description = 'Machine Health Timeout was reset due to APIServer being unreachable';

@@ -6,8 +6,8 @@ import { act, type Plan, wait } from '../model/plan.ts';
 import { CREATE_RETRY, retryAfter } from '../model/retry.ts';
 
 /**
- * A new Node stays for this time if its VM is unknown or an earlier Node of the name was deleted. A running kubelet would
- * register the Node again.
+ * A new Node stays for this time if its VM is unknown, or if an earlier Node of the name was deleted. If mcm deleted the
+ * Node at once, a running kubelet would register it again.
  */
 const LET_BE_MS = 60_000;
 
@@ -18,12 +18,12 @@ const LET_BE_MS = 60_000;
  * - A Node that is older than the machine is stale, although the kubelet of the machine's VM may report on it.
  * - A Node whose kubelet does not report is stale too.
  * - A newer Node that is Ready may be the machine's own Node, if a user edited the machine's provider ID.
- * - A newer Node may also come from a VM of a lost `create` call that is deleted by now. The kubelet of the machine's VM
- *   then uses this Node, so the machine would never join.
+ * - A newer Node may also come from a deleted VM whose `create` call had no answer. The kubelet of the machine's VM then
+ *   uses this Node, so the machine would never join.
  *
- * One lookup in the cloud for each Node distinguishes the last two cases, because it returns the VM of the machine. Before
- * the join, the lookup runs at once, because the VM may still boot. A kubelet without a Node registers one. A kubelet that
- * already uses a Node does not register again after the Node is deleted.
+ * One lookup in the cloud for each Node distinguishes the last two cases, because the lookup returns the VM of the machine.
+ * Before the join, the lookup runs at once, because the VM may still boot. A kubelet without a Node registers one. A
+ * kubelet that already uses a Node does not register again after the Node is deleted.
  * @returns undefined without a conflict
  */
 export function planNameConflict(o: MachineObservation, now: Date): Plan | undefined {

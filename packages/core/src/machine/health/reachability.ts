@@ -23,10 +23,10 @@ import { afterOutage } from './health.ts';
 
 /** Time settings of the check, in milliseconds. */
 export interface ReachabilityTimings {
-  /** Time between two checks while the controller is frozen: `--machine-safety-apiserver-statuscheck-period`. */
+  /** Time between two checks while the controller is frozen. Flag: `--machine-safety-apiserver-statuscheck-period`. */
   readonly periodMs: number;
   /**
-   * If an API server is unreachable for longer than this, the controller freezes:
+   * If an API server is unreachable for longer than this, the controller freezes. Flag:
    * `--machine-safety-apiserver-statuscheck-timeout`.
    */
   readonly timeoutMs: number;
@@ -35,7 +35,7 @@ export interface ReachabilityTimings {
 /** Default timings of the check. */
 export const REACHABILITY_DEFAULTS: ReachabilityTimings = { periodMs: 60_000, timeoutMs: 30_000 };
 
-/** Minimum time between two probes. It limits their load if the timeout is very short. */
+/** Minimum time between two probes. It limits the load of the probes if the timeout is very short. */
 const MIN_PROBE_INTERVAL_MS = 1_000;
 const PROBE_TIMEOUT_MS = 10_000;
 /** Minimum time limit of the last probe before the freeze. */
@@ -48,7 +48,7 @@ const PROBE_NAME = 'dummy-name';
 export const probeIntervalMs = ({ timeoutMs }: Pick<ReachabilityTimings, 'timeoutMs'>): number =>
   Math.max(timeoutMs / 5, MIN_PROBE_INTERVAL_MS);
 
-/** mcm checks no health with data that is older than this. Even with a very short timeout, there is time for a probe. */
+/** Returns the maximum age of the data for health checks. The age allows for one probe, even with a very short timeout. */
 const staleAfterMs = (timings: ReachabilityTimings): number =>
   Math.max(timings.timeoutMs, 2 * probeIntervalMs(timings));
 
@@ -72,9 +72,10 @@ export const isFrozen = ({ frozen, downSince }: Reachability, now: number, timeo
   frozen || (downSince !== undefined && now - downSince > timeoutMs);
 
 /**
- * Freezes the controller if an API server was unreachable for longer than the timeout. Healthy nodes then look unhealthy,
- * and mcm would replace all machines. Every successful check resets the time. In the original, a single failed check long
- * after the previous one causes a freeze. Source: machine_safety.go, reconcileClusterMachineSafetyAPIServer.
+ * Freezes the controller if an API server was unreachable for longer than the timeout. During such an outage, healthy nodes
+ * look unhealthy, and mcm would replace all machines. Every successful check resets the time. In the original, a single
+ * failed check long after the previous one causes a freeze. Source: machine_safety.go,
+ * reconcileClusterMachineSafetyAPIServer.
  * @param failingSince The start of the outage according to this check; undefined if both servers answered.
  */
 export function stepReachability(
@@ -150,8 +151,8 @@ export class ReachabilityCheck {
   };
 
   /**
-   * Returns why mcm does not check health now: its data is older than the timeout, or a freeze has just ended. Undefined if
-   * it checks.
+   * Returns why mcm does not check health now: its data is older than the timeout, or a freeze has just ended. Returns
+   * undefined if mcm checks health.
    */
   readonly doubt = (): Doubt | undefined => {
     const { clock, target, timings } = this.#options;
@@ -174,8 +175,8 @@ export class ReachabilityCheck {
     const failed = failures.length > 0;
     const step = stepReachability(this.#state, failed ? startedAt : undefined, now, timings);
     if (step.thaw) {
-      // The controller stays frozen until the health timeouts are reset. So if the reset fails, it is retried before any
-      // health check.
+      // The controller stays frozen until the health timeouts are reset. If the reset fails, the controller retries it
+      // before any health check.
       this.#state = { ...this.#state, frozen: true };
       await thaw(this.#options);
       this.#settle();
@@ -220,8 +221,8 @@ export class ReachabilityCheck {
   }
 
   /**
-   * Returns the milliseconds since a cache lost its watch. Its data becomes outdated even if the server answers. Nodes
-   * without read permission do not count, because mcm then checks no health.
+   * Returns the milliseconds since a cache lost its watch. The data becomes outdated even if the server answers. Nodes
+   * without read permission do not count, because mcm checks no health without them.
    */
   #behindForMs(): number {
     const { machines: own, target } = this.#options.caches;
@@ -230,7 +231,7 @@ export class ReachabilityCheck {
   }
 }
 
-/** Sends a probe. Returns undefined if the server answers; `NotFound` and `Forbidden` are answers too. */
+/** Sends a probe. Returns undefined if the server answers. `NotFound` and `Forbidden` count as answers. */
 async function probe(
   cluster: 'control' | 'target',
   { clock, log }: ReachabilityOptions,

@@ -43,7 +43,10 @@ const tainted = (...rules: readonly string[]): Node =>
     },
   });
 
-/** The annotation that the next step writes; `null` if it removes the annotation, `unchanged` if it writes none. */
+/**
+ * Returns the annotation that the next step writes: `null` if the step removes the annotation, `unchanged` if it writes no
+ * annotation.
+ */
 function written(m: Machine, n: Node | undefined): string | null | 'unchanged' {
   const action = nextStep(observe(m, n), LATER).actions.find((each) => each.do === 'annotate');
   return action?.do === 'annotate' ? (action.annotations[KEY] ?? null) : 'unchanged';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Reservations } from './reservations.ts';
 
-/** The rows for the permits of the original. They are applied to reservations, which replace the permits in mcm. */
+/** Tests the rows of the rule tables about the permits of the original. In mcm, reservations replace these permits. */
 
 test('a reservation counts for the other machines of its group only [S-PM1]', () => {
   const all = new Reservations();

@@ -1,7 +1,8 @@
 /**
- * Machines that are being marked as Failed, by the group that shares a limit of replacements. Caches show them only after
- * the write is answered, and until then no other machine of the group may be marked. The original has permits for this
- * (pkg/util/permits), which block workers. Here, a machine that finds a reservation waits for a change of the other machine.
+ * Machines that are being marked as Failed. The machines of a group share a limit of replacements. The caches show the mark
+ * only after the write is answered, and until then no other machine of the group may be marked. The original has permits
+ * for this purpose (pkg/util/permits), which block workers. In mcm, a machine that finds a reservation waits for a change
+ * of the other machine.
  */
 export class Reservations {
   readonly #byGroup = new Map<string, Set<string>>();

@@ -6,7 +6,8 @@ import type { CallMemory, SettledCall } from '../model/observation.ts';
 import { LOOKUP_RETRY, retryAfter } from '../model/retry.ts';
 
 /**
- * The conclusion from the cloud's answer about an unreachable machine, if the cluster is too small for a circuit breaker.
+ * The decision about an unreachable machine after the answer of the cloud, in a cluster that is too small for a circuit
+ * breaker.
  */
 export type Confirmation =
   /**
@@ -16,11 +17,11 @@ export type Confirmation =
   | { readonly held: OpenBreaker; readonly answer: string }
   /** The driver must look up the VM. */
   | { readonly ask: true }
-  /** The lookup is running, or runs again at this time. */
+  /** The lookup is running, or the next lookup starts at this time. */
   | { readonly waitUntil: Date | undefined }
   /**
-   * mcm replaces the machine. `answer` is a sentence about its VM. It is absent if the driver gave no answer in time or has
-   * no lookup.
+   * mcm replaces the machine. `answer` is a sentence about its VM. `answer` is absent if the driver gave no answer in time
+   * or has no lookup.
    */
   | { readonly replace: true; readonly answer?: string };
 
@@ -41,8 +42,8 @@ export interface ConfirmationInput {
  *
  * - If all machines are unreachable and the cloud does not answer, the lookup is retried for one more health timeout. Then
  *   mcm replaces the machine.
- * - If other machines are reachable, the machine itself is the likely cause. mcm replaces it after any answer, because it
- *   would not recover by itself.
+ * - If other machines are reachable, the machine itself is the likely cause. mcm replaces the machine after any answer,
+ *   because the machine would not recover by itself.
  */
 export function confirm({ machine, settings, calls, canLookUp, peers }: ConfirmationInput, now: Date): Confirmation {
   if (!canLookUp) return { replace: true };

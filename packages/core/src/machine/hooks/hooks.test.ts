@@ -7,7 +7,7 @@ import type { MachineObservation } from '../model/observation.ts';
 import { described, dying, nodeless, see, T1, T2, T3, T4, terminating, verbs } from '../test-dying.ts';
 import { at, machine, NOON } from '../testing.ts';
 
-/** Hooks of a machine that is being deleted. */
+/** Tests the hooks of a machine that is being deleted. */
 
 const waitingFor = (stage: HookStage) => ({
   annotations: {

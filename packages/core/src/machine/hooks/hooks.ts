@@ -7,8 +7,8 @@ import type { MachineObservation } from '../model/observation.ts';
 import { type Action, act, nextAt, type Plan, type PlannedEvent } from '../model/plan.ts';
 
 /**
- * Returns actions that write the reason of the wait to the status, unless the status already contains it. `event` is sent
- * with the write.
+ * Returns actions that write the reason of the wait to the status, unless the status already contains the reason. `event`
+ * is sent with the write.
  */
 type Report = (because: string, event: PlannedEvent | undefined) => readonly Action[];
 

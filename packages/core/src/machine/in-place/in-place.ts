@@ -23,8 +23,8 @@ export const inPlaceCondition = (node: Node | undefined): Condition | undefined 
   node?.status?.conditions?.find(({ type }) => type === NodeConditions.InPlaceUpdate);
 
 /**
- * Phases in which the node of a machine may be drained for an update. In other phases, the machine is being created, deleted
- * or replaced.
+ * Phases in which mcm may drain the node of a machine for an update. In all other phases, the machine is being created,
+ * deleted or replaced.
  */
 const MAY_DRAIN: ReadonlySet<string> = new Set([
   'Running',
@@ -49,11 +49,12 @@ interface Wanted {
 const CANDIDATE: Wanted = { reason: Reasons.CandidateForUpdate, message: 'Node is a candidate for in-place update' };
 
 /**
- * Returns the condition that the labels of the node require; undefined if it does not change. Source:
+ * Returns the condition that the labels of the node require. Returns undefined if the condition does not change. Source:
  * machine-controller-manager, updateNodeConditionBasedOnLabel.
  *
  * - A node cannot become selected before it is a candidate.
- * - A failed update can start again after its result and selection were removed. The original blocks it forever.
+ * - A failed update can start again after its result and selection were removed. The original blocks a failed update
+ *   forever.
  */
 export function conditionFromLabels(node: Node): Wanted | undefined {
   const { labels = {}, annotations } = node.metadata;
@@ -87,8 +88,8 @@ const setCondition = ({ reason, message }: Wanted, now: Date): Action => {
 };
 
 /**
- * Plans the actions of the machine controller in an in-place update. It copies labels to the condition of the node, drains a
- * selected node, and then allows the agent to start. Undefined if there is nothing to do.
+ * Plans the actions of the machine controller in an in-place update. The plan copies labels to the condition of the node,
+ * drains a selected node, and then allows the agent to start. Returns undefined if there is no action.
  */
 export function planInPlace(o: MachineObservation, now: Date): Plan | undefined {
   const { machine, node } = o;
@@ -117,8 +118,8 @@ function emptyNode(o: MachineObservation, node: Node, now: Date): Plan | undefin
 }
 
 /**
- * The phase is written first. After a crash between the writes, the next reconcile finds the drained node and completes the
- * step.
+ * The plan writes the phase first. After a crash between the writes, the next reconcile finds the drained node and
+ * completes the step.
  */
 function drained({ machine }: MachineObservation, now: Date): Plan {
   const description = `Machine ${machine.metadata.name} is undergoing an in-place update`;
@@ -129,7 +130,7 @@ function drained({ machine }: MachineObservation, now: Date): Plan {
   return act(description, { do: 'writeStatus', status }, condition);
 }
 
-/** Reports what blocks the drain, once for each reason, and waits. */
+/** Reports the reason why the drain is blocked, once for each reason, and waits. */
 function blocked({ machine }: MachineObservation, plan: ReturnType<typeof planDrain>, now: Date): Plan {
   const failed = plan.blockers.find((blocker) => blocker.failed);
   const budgets = plan.blockers.flatMap(({ budgets: keys = [] }) => keys);

@@ -22,7 +22,10 @@ const isDue = ({ machine, settings, deletedForHealth }: MachineObservation, now:
 /** Returns true if the machine waits for a change of the circuit breaker's counts. */
 export const awaitsBreaker = (o: MachineObservation, now: Date): boolean => isHeld(o, now) && isDue(o, now);
 
-/** Plans one event when the circuit breaker starts to prevent the replacement, and one when it no longer does. */
+/**
+ * Plans one event when the circuit breaker starts to prevent the replacement, and one event when the circuit breaker allows
+ * it again.
+ */
 export function reportHeld(o: MachineObservation, now: Date): Action | undefined {
   const held = awaitsBreaker(o, now);
   if (held === (o.held === true)) return undefined;

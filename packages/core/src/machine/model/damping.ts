@@ -10,27 +10,28 @@ export interface HealthWrites {
   readonly readAt?: Date;
 }
 
-/** A write that makes the machine `Unknown`, or one that copies the Node's conditions in the same phase. */
+/** A write that sets the machine to `Unknown`, or a write that copies the conditions of the Node in the same phase. */
 export type HealthWrite = 'unknown' | 'mirrored';
 
-/** Older writes do not count as flapping. */
+/** A write that is older than this does not count as flapping. */
 export const FLAPPING_WINDOW_MS = 10 * 60_000;
 /** Number of writes within the window that are not delayed. When a Node joins, its conditions are copied several times. */
 const FREE: Readonly<Record<HealthWrite, number>> = { unknown: 1, mirrored: 10 };
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
-/** A read of the Node is recent for this time. It is longer than a request takes. */
+/** A read of the Node counts as recent for this time. A request takes less time. */
 const FRESH_MS = 60_000;
 
-/** What must happen before a write: a delay until a time, or a read of the Node. */
+/** The requirement before a write: a delay until a time, or a read of the Node. */
 export type Damping = { readonly until: Date } | 'read';
 
 /**
- * Returns what must happen before the next write about a machine's health. Undefined if it may be written now.
+ * Returns what must happen before the next write about a machine's health. Returns undefined if the status may be written
+ * now.
  *
- * If one of two processes has an outdated cache of Nodes, they contradict each other: each write causes a write of the
- * other. After too many writes in ten minutes, the next one needs a live read of the Node. It also needs a delay, which
- * doubles up to one minute. The recovery of a machine is written without delay.
+ * If one of two processes has an outdated cache of Nodes, the two processes overwrite each other's status. After too many
+ * writes in ten minutes, the next write needs a live read of the Node. The write also needs a delay, which doubles up to
+ * one minute. The recovery of a machine is written without delay.
  */
 export function dampingOf(writes: HealthWrites | undefined, kind: HealthWrite, now: Date): Damping | undefined {
   if (!writes || isOver(writes, now) || writes[kind] < FREE[kind]) return undefined;

@@ -16,10 +16,13 @@ export interface KeepingState {
   readonly kept?: KeptVm | undefined;
 }
 
-/** State of one machine in the memory of this process. A restart loses it. This costs time, but it never loses a VM. */
+/**
+ * State of one machine in the memory of this process. A restart loses this state. The loss costs time, but never loses a
+ * VM.
+ */
 export interface MachineMemory {
   drain: DrainMemory;
-  /** UID of the Node that was deleted. An outdated cache may still contain it, and mcm must not use it again. */
+  /** UID of the Node that was deleted. An outdated cache may still contain this Node, and mcm must not use it again. */
   releasedNode?: string;
   /** Resource version of the machine after mcm removed its finalizer. An outdated cache may still contain the machine. */
   finishedVersion?: string;
@@ -51,7 +54,7 @@ export class MachineMemories {
     return fresh;
   }
 
-  /** Forgets all machines, because they may have changed since. */
+  /** Forgets all machines. After a restore of the API server, the machines may have changed. */
   startOver(): void {
     this.#byUid.clear();
   }

@@ -18,7 +18,7 @@ export interface Shortage {
   readonly free: boolean;
 }
 
-/** An offering that a machine may have, and what is known about its capacity. */
+/** An offering that a machine may use, and the known state of its capacity. */
 export interface ObservedOffering {
   /** The text that is recorded on the Machine. */
   readonly record: string;
@@ -32,7 +32,7 @@ export interface ObservedOffering {
   readonly awaitsFirstCall?: Date;
 }
 
-/** Why mcm does not check health now, and when it checks again. */
+/** The reason why mcm does not check health now, and the time when mcm checks health again. */
 export interface Doubt {
   readonly because: string;
   readonly until: Date;
@@ -47,7 +47,9 @@ export type CallOutcome =
       readonly ok: true;
       readonly instance?: Instance;
       readonly lastKnownState?: string | undefined;
-      /** Set if a lookup found a VM that does not run and will not start by itself: the reason as a predicate. */
+      /**
+       * Set if a lookup found a VM that does not run and will not start by itself. The text is the reason, as a predicate.
+       */
       readonly ending?: string | undefined;
       /** Set if a lookup found the VM but could not confirm that it is initialized. */
       readonly incomplete?: true | undefined;
@@ -58,11 +60,11 @@ export type CallOutcome =
 export interface RunningCall {
   readonly kind: CallKind;
   readonly since: Date;
-  /** Why the call takes long, as reported by the driver. */
+  /** The reason why the call takes long, as reported by the driver. */
   readonly waitsFor?: string;
   /**
-   * Set if the call ignores its abort signal: its deadline and grace period have passed. No other call starts before it
-   * ends.
+   * Set if the call ignores its abort signal. Its deadline and grace period have passed. No other call starts before this
+   * call ends.
    */
   readonly overdue?: FailedCall;
 }
@@ -72,9 +74,9 @@ export interface SettledCall {
   readonly kind: CallKind;
   readonly at: Date;
   readonly outcome: CallOutcome;
-  /** Number of consecutive failures of this kind of call, including this one; 0 after a success. */
+  /** Number of consecutive failures of this kind of call, including this call. The number is 0 after a success. */
   readonly failures: number;
-  /** Versions of the class and Secrets that the call used. After a change, the next attempt does not wait. */
+  /** Versions of the class and Secrets that the call used. If the versions change, the next attempt does not wait. */
   readonly inputs: string;
 }
 
@@ -83,7 +85,7 @@ export interface FailedCall extends SettledCall {
   readonly outcome: Extract<CallOutcome, { ok: false }>;
 }
 
-/** The calls of this process for one machine. After a restart, it is empty. */
+/** The calls of this process for one machine. The record is empty after a restart. */
 export interface CallMemory {
   readonly running?: RunningCall;
   readonly last?: SettledCall;
@@ -93,11 +95,11 @@ export interface CallMemory {
   readonly createSent?: true | undefined;
 }
 
-/** The observed state that decides about one machine, from one snapshot of the caches. */
+/** The observed state from which mcm decides about one machine. All parts come from one snapshot of the caches. */
 export interface MachineObservation {
   readonly machine: Machine;
   readonly settings: MachineSettings;
-  /** The class. Absent if the cache does not contain it. */
+  /** The class. Absent if the cache does not contain the class. */
   readonly machineClass?: MachineClass | undefined;
   /** Versions of the class and its Secrets, see {@link SettledCall.inputs}. */
   readonly inputs: string;
@@ -107,28 +109,31 @@ export interface MachineObservation {
   readonly tokenLivesUntil?: Date | undefined;
   /** True if the machine existed when this process became the leader. Another process may have sent calls for it. */
   readonly inherited?: boolean;
-  /** False with `--target-kubeconfig=none`: there are no nodes and no drains. */
+  /** False with `--target-kubeconfig=none`. mcm then knows no nodes and does no drains. */
   readonly hasTarget: boolean;
-  /** Why mcm cannot read the Nodes of the target cluster, as a clause. Absent if it can read them. */
+  /** The reason why mcm cannot read the Nodes of the target cluster, as a clause. Absent if mcm can read the Nodes. */
   readonly nodesUnseen?: string;
-  /** The machine's Node. Either the machine's label contains its name, or the Node's label contains the machine's name. */
+  /**
+   * The Node of the machine. The label of the machine contains the name of this Node, or the label of the Node contains the
+   * name of the machine.
+   */
   readonly node?: Node | undefined;
   /** The Node with the name of the VM that was just created. It may belong to another machine. */
   readonly nodeOfCreated?: Node | undefined;
-  /** A stale Node: it has the name of the machine's Node and belongs to an earlier VM that no machine has. */
+  /** A stale Node. It has the name of the machine's Node and belongs to an earlier VM that no machine has. */
   readonly conflictingNode?: Node;
   /** Set if this process has already deleted a Node of that name. */
   readonly conflictCameBack?: true | undefined;
   /**
-   * Set if the Node in the machine's label belongs to another machine. `own` is the Node whose label contains this machine,
-   * if there is one.
+   * Set if the Node in the label of the machine belongs to another machine. `own` is the Node whose label contains this
+   * machine, if such a Node exists.
    */
   readonly nodeOfOther?: { readonly node: string; readonly ownedBy: string; readonly own?: string | undefined };
   /** True if the Node was deleted while this process was watching. */
   readonly nodeWasDeleted?: boolean | undefined;
   /** True if the API servers were unreachable for too long. mcm then checks no health, and only deletions continue. */
   readonly frozen: boolean;
-  /** Why mcm does not check health now, apart from a freeze. */
+  /** The reason why mcm does not check health now, other than a freeze. */
   readonly doubt?: Doubt | undefined;
   /** Recent status writes of this process about the machine's health. */
   readonly healthWrites?: HealthWrites | undefined;
@@ -146,9 +151,9 @@ export interface MachineObservation {
   };
   /** Number of machines of the same deployment that are being replaced, see {@link countReplacements}. */
   readonly replacementsInProgress: number;
-  /** Maximum number of replacements at the same time, including this machine. If absent, one. */
+  /** Maximum number of replacements at the same time, including this machine. If absent, the maximum is one. */
   readonly replacementsAllowed?: number;
-  /** Set if too many machines became unreachable together with this one, so a replacement would not help. */
+  /** Set if too many machines became unreachable together with this machine. A replacement would not help then. */
   readonly breaker?: OpenBreaker | undefined;
   /** Set if the machine is unreachable in a small cluster and the cloud has not confirmed its VM yet. */
   readonly unconfirmed?: { readonly ask: true } | { readonly waitUntil: Date | undefined };
@@ -158,7 +163,7 @@ export interface MachineObservation {
   readonly held?: boolean | undefined;
   /** Settings of the machine that have no effect. */
   readonly warnings?: readonly string[];
-  /** The last report about these settings. */
+  /** The last report about settings that have no effect. */
   readonly warned?: string | undefined;
   /** True if this process stores evidence of failures. */
   readonly keepsEvidence?: boolean;
@@ -170,10 +175,10 @@ export interface MachineObservation {
   readonly deletedForHealth?: boolean | undefined;
   /** True if mcm reacts to interruptions. */
   readonly interruptions?: boolean;
-  /** Whether a machine without a Node has the condition `Ready`. */
+  /** True if a machine without a Node gets the condition `Ready`. */
   readonly readyCondition?: boolean | undefined;
-  /** Set for an interrupted machine of a set that is being deleted: whether its replacement is Running. */
+  /** Set for an interrupted machine of a set that is being deleted. The value says whether its replacement is Running. */
   readonly successor?: 'running' | 'awaited' | undefined;
-  /** The observed state of the drain. Set only for a machine that is being drained and has a Node. */
+  /** The observed state of the drain. Set only for a machine with a Node that is being drained. */
   readonly drain?: DrainObservation | undefined;
 }

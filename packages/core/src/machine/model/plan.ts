@@ -36,9 +36,9 @@ export type Action =
     }
   /** Records and reports whether the circuit breaker prevents the replacement of the machine. */
   | { readonly do: 'reportHeld'; readonly held: boolean; readonly event: PlannedEvent }
-  /** Reports the problems of a drain, and records their causes. */
+  /** Reports the problems of a drain, and records the reported causes. */
   | { readonly do: 'reportDrain'; readonly causes: readonly string[]; readonly event: PlannedEvent }
-  /** Reports the settings of the machine that have no effect. With an empty list, the former report is forgotten. */
+  /** Reports the settings of the machine that have no effect. With an empty list, mcm forgets the former report. */
   | { readonly do: 'warn'; readonly warnings: readonly string[] }
   | { readonly do: 'syncNode'; readonly patch: NodePatch }
   | { readonly do: 'setNodeCondition'; readonly condition: Condition }
@@ -46,18 +46,21 @@ export type Action =
   | { readonly do: 'annotate'; readonly annotations: Readonly<Record<string, string | null>> }
   /** Records the interruption from the Node on the Machine. */
   | { readonly do: 'recordInterruption'; readonly annotation: string; readonly event: PlannedEvent }
-  /** Deletes the Machine object, because the cloud will end its VM. */
+  /** Deletes the Machine object, because the cloud will end the VM of the machine. */
   | { readonly do: 'deleteInterrupted' }
-  /** Deletes the Machine object, because its VM cannot be stopped or started. */
+  /** Deletes the Machine object, because the VM of the machine cannot be stopped or started. */
   | { readonly do: 'deleteUnstarted'; readonly event: PlannedEvent }
   /** Sends an event of the Machine. */
   | { readonly do: 'say'; readonly event: PlannedEvent }
   /**
-   * Collects and stores the evidence of a failure. This continues after the reconcile. When it ends, the machine is
-   * reconciled.
+   * Collects and stores the evidence of a failure. This action continues after the reconcile. When the action ends, the
+   * machine is reconciled.
    */
   | { readonly do: 'keepEvidence'; readonly failure: Failure }
-  /** Creates the record that the VM is kept. This continues after the reconcile. When it ends, the machine is reconciled. */
+  /**
+   * Creates the record that the VM is kept. This action continues after the reconcile. When the action ends, the machine is
+   * reconciled.
+   */
   | { readonly do: 'keepVm' }
   /** Extends the machine's bootstrap token at least to this time. */
   | { readonly do: 'extendToken'; readonly until: Date }
@@ -65,8 +68,8 @@ export type Action =
   /** Deletes the Machine object, because its Node is being deleted. */
   | { readonly do: 'deleteMachine' }
   /**
-   * Cordons the Node. With `tolerant`, an error is recorded and not thrown. With `release`, the same write removes our
-   * finalizer from the Node.
+   * Cordons the Node. With `tolerant`, an error is recorded and not thrown. With `release`, the same write removes the
+   * finalizer of mcm from the Node.
    */
   | {
       readonly do: 'cordon';
@@ -77,19 +80,19 @@ export type Action =
   /** Reads the machine's Node from the API server, because the cache may be outdated. */
   | { readonly do: 'readNode' }
   | { readonly do: 'evict'; readonly pods: readonly PodRef[] }
-  /** Deletes pods with grace period 0, and reports this. An error is recorded and not thrown. */
+  /** Deletes pods with grace period 0, and reports the deletion. An error is recorded and not thrown. */
   | { readonly do: 'deletePods'; readonly pods: readonly PodRef[]; readonly because: string }
-  /** Adds the taint `out-of-service` to the Node, because its VM no longer exists. */
+  /** Adds the taint `out-of-service` to the Node, because the VM of the Node no longer exists. */
   | { readonly do: 'markOutOfService' }
   | {
       readonly do: 'deleteAttachments';
       readonly attachments: readonly { readonly name: string; readonly uid: string }[];
     }
-  /** Removes our finalizer from the Node and deletes the Node. */
+  /** Removes the finalizer of mcm from the Node and deletes the Node. */
   | { readonly do: 'releaseNode' }
   /**
-   * Removes our finalizer from a stale Node and deletes it. This Node has the name of the machine's Node and belongs to an
-   * earlier VM.
+   * Removes the finalizer of mcm from a stale Node and deletes this Node. A stale Node has the name of the machine's Node
+   * and belongs to an earlier VM.
    */
   | { readonly do: 'deleteStaleNode' };
 
@@ -99,7 +102,7 @@ export interface PlannedEvent {
   readonly message: string;
 }
 
-/** When the next reconcile runs: immediately after a change, or at the next event, or at the latest at a given time. */
+/** The time of the next reconcile: immediately after a change, at the next event, or at the latest at a given time. */
 export type Next =
   | { readonly kind: 'continue' }
   | { readonly kind: 'wait' }

@@ -8,8 +8,8 @@ const hasRequests = ({ machine }: MachineObservation): boolean =>
   machine.metadata.annotations?.[Annotations.EvictionRequests] !== undefined;
 
 /**
- * Plans the actions of a drain on pods: evictions, deletions and EvictionRequests. Undefined if there are none now. An
- * annotation is written before the first request, so that another process can withdraw the requests.
+ * Plans the actions of a drain on pods: evictions, deletions and EvictionRequests. Returns undefined if there is no action
+ * now. mcm writes an annotation before the first request, so that another process can withdraw the requests.
  */
 export function planPods(o: MachineObservation, plan: DrainPlan, because: string, now: Date): Plan | undefined {
   const stops = o.drain !== undefined && stopsRequests(o.drain, now);

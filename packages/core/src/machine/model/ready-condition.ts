@@ -3,8 +3,9 @@ import type { MachineObservation } from './observation.ts';
 import type { Action, Plan } from './plan.ts';
 
 /**
- * The status with the condition `Ready` of a machine without conditions of a Node. The library kstatus would report such
- * a machine as current. The Node's own condition replaces it when the machine joins.
+ * Returns the status with the condition `Ready`, for a machine that has no conditions of a Node. Without this condition,
+ * the library kstatus would report such a machine as current. The condition of the Node replaces this one when the machine
+ * joins.
  */
 function withReady(status: MachineStatus, now: Date): MachineStatus {
   const { currentStatus, lastOperation, conditions = [] } = status;
@@ -22,7 +23,9 @@ function withReady(status: MachineStatus, now: Date): MachineStatus {
   return { ...status, conditions: [ready] };
 }
 
-/** The plan whose statuses have the condition `Ready`, see `--ready-condition`. It adds no write. */
+/**
+ * Returns the plan whose statuses have the condition `Ready`, see `--ready-condition`. The plan has no additional write.
+ */
 export const withReadyCondition = (plan: Plan, { machine, node }: MachineObservation, now: Date): Plan =>
   node === undefined && machine.metadata.deletionTimestamp === undefined
     ? { ...plan, actions: plan.actions.map((action): Action => readyStatus(action, now)) }

@@ -1,6 +1,6 @@
 import type { MachineCode, MachineError } from '../../driver/contract/errors.ts';
 
-/** Wait before the next attempt, in milliseconds. It doubles with each attempt up to `maxMs`. */
+/** Wait before the next attempt, in milliseconds. The wait doubles with each attempt up to `maxMs`. */
 export interface Backoff {
   readonly firstMs: number;
   readonly maxMs: number;
@@ -41,9 +41,12 @@ const table = (others: Backoff, changed: Partial<Record<MachineCode, Backoff>> =
   ...changed,
 });
 
-/** Waits after a failed `create`, and after a failed lookup before it. For `ResourceExhausted`, the caller sets the time. */
+/**
+ * Waits after a failed `create`, and after a failed lookup before a `create`. For `ResourceExhausted`, the caller sets the
+ * time.
+ */
 export const CREATE_RETRY: RetryTable = table(medium, { ResourceExhausted: long });
-/** Waits after a failed `initialize`. Every code is retried soon. */
+/** Waits after a failed `initialize`. mcm retries soon after every error code. */
 export const INITIALIZE_RETRY: RetryTable = table(transient);
 /** Waits after a failed lookup during a deletion. */
 export const LOOKUP_RETRY: RetryTable = table(medium);

@@ -76,13 +76,13 @@ export function hasReached(status: MachineStatus | undefined, step: DeletionStep
   return reached !== undefined && DELETION_STEPS.indexOf(reached) >= DELETION_STEPS.indexOf(step);
 }
 
-/** A failure of the same kind is written again after this time, so that the stored time stays recent. */
+/** A failure of the same kind is written again after this time, so that the time in the status stays recent. */
 const REFRESH_MS = 30 * 60_000;
 
-/** Texts with at least this similarity are treated as equal. They differ only in request IDs and similar parts. */
+/** Texts with at least this similarity are treated as equal. Such texts differ only in request IDs and similar parts. */
 const SIMILAR = 0.75;
 
-/** Only this many characters of longer texts are compared. */
+/** If a text is longer than this, only this many characters are compared. */
 const COMPARED_LENGTH = 1_000;
 
 /**

@@ -29,7 +29,7 @@ interface Given {
   readonly own?: string;
   readonly last?: string;
   readonly phase?: MachinePhase;
-  /** Minutes after NOON. */
+  /** Expiry of the preservation, in minutes after NOON. */
   readonly expiry?: number;
   readonly tainted?: boolean;
   readonly condition?: Partial<Condition>;
@@ -110,7 +110,7 @@ interface Settled {
   readonly events: readonly PlannedEvent[];
 }
 
-/** Executes plans on the objects until there is nothing left to do. */
+/** Executes plans on the objects until a plan has no actions. */
 function settle(first: MachineObservation): Settled {
   let o = first;
   const steps: string[] = [];

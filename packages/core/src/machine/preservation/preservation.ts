@@ -23,24 +23,24 @@ import { planPods } from '../model/pod-actions.ts';
 const VALUES: ReadonlySet<string> = new Set(Object.values(PreserveValues));
 
 /**
- * An invalid value of the annotation counts as absent, on the Node and on the Machine. It never prevents that a preservation
- * ends.
+ * An invalid value of the annotation counts as absent, on the Node and on the Machine. An invalid value never prevents the
+ * end of a preservation.
  */
 const requestOf = (object: Machine | Node | undefined): string => {
   const value = object?.metadata.annotations?.[Annotations.Preserve] ?? '';
   return VALUES.has(value) ? value : '';
 };
 
-/** The last value of the Node's annotation that was recorded on the Machine. It may be empty. */
+/** The last value of the Node's annotation that mcm recorded on the Machine. The value may be empty. */
 const lastAppliedOf = (machine: Machine): string =>
   machine.metadata.annotations?.[Annotations.LastAppliedNodePreserve] ?? '';
 
 const expiryOf = ({ status }: Machine): string | undefined => status?.currentStatus?.preserveExpiryTime ?? undefined;
 
 /**
- * Returns the effective value of the annotation. The value of the Node is used if the Node has the annotation, or had it
- * before. Without a Node, the Machine's own value is used, or else the last recorded value of the Node. In the original, the
- * request on a Node is lost when the Node is deleted. Source: getEffectivePreservationAnnotations.
+ * Returns the effective value of the annotation. The value of the Node applies if the Node has the annotation, or had it
+ * before. If there is no Node, the value of the Machine applies, or else the last recorded value of the Node. In the
+ * original, the request on a Node is lost when the Node is deleted. Source: getEffectivePreservationAnnotations.
  */
 export function effectiveValue(machine: Machine, node: Node | undefined): string {
   const own = requestOf(machine);
@@ -62,8 +62,8 @@ export const wantsPreservationDrain = (machine: Machine, node: Node | undefined)
   !preservedCondition(node)?.message?.includes(PreservedMessages.Drained);
 
 /**
- * Starts, continues or ends a preservation, which keeps a machine for a limited time. Undefined if there is nothing to do. A
- * machine in creation cannot be preserved, because each of its status writes would remove the expiry. Source:
+ * Starts, continues or ends a preservation, which keeps a machine for a limited time. Returns undefined if there is no
+ * action. A machine in creation cannot be preserved, because each of its status writes would remove the expiry. Source:
  * machine-controller-manager, machine_util.go, manageMachinePreservation.
  */
 export function planPreservation(o: MachineObservation, now: Date): Plan | undefined {
@@ -169,8 +169,8 @@ function wait(o: MachineObservation, { expiry }: Terms, now: Date): Plan {
 }
 
 /**
- * Returns the condition to write; undefined if it is up to date.
- * @param recovered True if the machine runs again, so the drain in the condition is over. If the machine fails again, its
+ * Returns the condition to write. Returns undefined if the condition is up to date.
+ * @param recovered True if the machine runs again. The drain in the condition is then over. If the machine fails again, its
  * node is drained again.
  */
 export function buildCondition(
@@ -185,7 +185,7 @@ export function buildCondition(
   const reason = value === PreserveValues.AutoPreserved ? PreservedReasons.ByMCM : PreservedReasons.ByUser;
   const over = recovered && existing?.message?.includes(PreservedMessages.Drained) === true;
   const same = note ? existing?.message?.includes(note) : existing?.status === 'True' && !over;
-  // The current requester may differ from the first one.
+  // The current requester may differ from the first requester.
   if (same && !OTHER_REASONS.has(`${existing?.reason} ${reason}`)) return undefined;
   if (same && existing) return { ...existing, reason };
   const time = formatTime(now);
@@ -204,7 +204,7 @@ const OTHER_REASONS: ReadonlySet<string> = new Set([
   `${PreservedReasons.ByUser} ${PreservedReasons.ByMCM}`,
 ]);
 
-/** Ends a preservation. The expiry is removed last, so that an interrupted end continues. */
+/** Ends a preservation. The expiry is removed last, so that the next reconcile continues an interrupted end. */
 function stop(o: MachineObservation, remove: boolean, now: Date): Plan | undefined {
   const { machine, node } = o;
   if (!expiryOf(machine)) return remove ? removeRequests(machine) : recordNodeValue(o);
@@ -232,7 +232,7 @@ function endOf(o: MachineObservation, now: Date): string {
   if (value === PreserveValues.False)
     return `The preservation of the machine ended because of ${requestText(o, value)}`;
   if (phaseOf(o.machine) === 'Failed') return 'The preservation of the machine ended: its annotation was removed';
-  // A request for Failed machines only may have been removed because the machine recovered.
+  // A request that applies only to Failed machines may have been removed because the machine recovered.
   const gone = value === '' ? ', or its annotation was removed' : '';
   return `The preservation of the machine ended: it is not Failed${gone}`;
 }
@@ -265,7 +265,10 @@ function recordNodeValue({ machine, node }: MachineObservation): Plan | undefine
 
 type Changes = Record<string, string | null>;
 
-/** A scale-down protection by the machine-config-controller ends with its update, so the preservation adds its own. */
+/**
+ * A scale-down protection by the machine-config controller ends with its update, so the preservation adds another
+ * protection.
+ */
 const protection = ({ metadata: { annotations = {} } }: Node): Changes =>
   annotations[Annotations.ScaleDownDisabled] === TRUE_LOWER &&
   (annotations[Annotations.ScaleDownDisabledByMCC] === undefined ||

@@ -28,8 +28,8 @@ const annotatePower = (power: string | null): Action => ({
 });
 
 /**
- * Plans for a machine that waits for a scale-up, and for the start of its VM afterwards. The power state is recorded before
- * each call. So a later process repeats the call, and never takes a stopped VM for an unhealthy one.
+ * Plans for a warm machine that waits for a scale-up, and for the later start of its VM. mcm records the power state before
+ * each call. So a later process repeats the call, and does not treat a stopped VM as an unhealthy one.
  */
 export function planWarm(o: MachineObservation, now: Date): Plan | undefined {
   const state = warmStateOf(o.machine);
@@ -44,7 +44,7 @@ export function planWarm(o: MachineObservation, now: Date): Plan | undefined {
   return state === 'Running' && power === undefined ? undefined : planStop(o, power, now);
 }
 
-/** Returns why the machine cannot wait in this state. */
+/** Returns the reason why the machine cannot wait in this power state. Returns undefined if it can. */
 function refusalOf({ driver, hasTarget }: MachineObservation, state: WarmState): string | undefined {
   if (state === 'Running') return undefined;
   if (!driver.stop) return 'the driver cannot stop VMs; use the state Running';
@@ -52,14 +52,14 @@ function refusalOf({ driver, hasTarget }: MachineObservation, state: WarmState):
   return hasTarget ? undefined : 'without a target cluster, a VM is never stopped; use the state Running';
 }
 
-/** Returns true if the last call has the kind, and was made for this change of the power state and not for an earlier one. */
+/** Returns true if the last call has this kind and was made for the current change of the power state. */
 const isCurrent = (
   last: SettledCall | undefined,
   kind: 'stop' | 'start',
   { since }: Extract<Power, { since: Date }>,
 ): last is SettledCall => last?.kind === kind && last.at >= since;
 
-/** Refuses the setting before the cloud is called, so that no VM runs in another state than the operator chose. */
+/** Refuses the setting before any call to the cloud, so that no VM runs in another state than the operator chose. */
 function refuse(o: MachineObservation, because: string, now: Date): Plan {
   const description = `Warm machine gets no VM: ${because}`;
   if (o.machine.status?.lastOperation?.description === description) return wait(description);
@@ -83,15 +83,17 @@ function planStop(o: MachineObservation, power: Power | undefined, now: Date): P
   if (running) return wait('the VM of the warm machine is being stopped');
   if (!isCurrent(last, 'stop', power)) return act('stopping the VM of the warm machine', { do: 'call', call: 'stop' });
   if (!last.outcome.ok) return planAgain(o, last, 'Stopping the VM of the warm machine failed', now);
-  // The kubelet sends no further requests, so the Node does not come back. A Node that is not Ready would look like an
-  // outage to other programs.
+  // The kubelet of a stopped VM sends no requests, so the deleted Node does not come back. Other programs would treat a
+  // Node that is not Ready as an outage.
   const release: Action[] = o.node && isNodeOf(o.machine, o.node) ? [{ do: 'releaseNode' }] : [];
   const message = 'The VM of the warm machine is stopped until a scale-up';
   const event: PlannedEvent = { type: 'Normal', reason: 'WarmMachineStopped', message };
   return act('the VM has stopped', ...release, annotatePower('Stopped'), { do: 'say', event });
 }
 
-/** Keeps the VM stopped. A lookup from time to time verifies that the VM still exists, because no Node shows its end. */
+/**
+ * Keeps the VM stopped. A periodic lookup verifies that the VM still exists, because no Node shows the end of a stopped VM.
+ */
 function planStopped(o: MachineObservation, now: Date): Plan {
   if (o.node && isNodeOf(o.machine, o.node)) {
     return act('the Node of the stopped VM has registered again', annotatePower(powerText('Stopping', now)));
