@@ -8,7 +8,7 @@ export interface SlowResource {
 }
 
 const PAGE = 5;
-/** Maximum duration of a creation or deletion, in milliseconds. */
+/** The longest duration of a creation or deletion, in milliseconds. */
 const LONGEST_MS = 60_000;
 const PATH = /^\/(servers|disks)(?:\/([^/]+)\/([^/]+))?$/;
 

@@ -36,9 +36,7 @@ const Refusal = z.object({ error: z.object({ code: z.string(), message: z.string
 const Resource = z.object({ name: z.string(), state: z.string() });
 const Page = z.object({ items: z.array(Resource), next: z.number().optional() });
 
-/**
- * Disks and servers of the cloud. The calls wait until a creation or deletion is complete, with the clock of the context.
- */
+/** Creates, checks and deletes disks and servers. Each call waits until the cloud has completed the creation or deletion. */
 function createResources({ clock, connect }: DriverContext) {
   const cloud = connect(ENDPOINT);
 
@@ -65,7 +63,7 @@ function createResources({ clock, connect }: DriverContext) {
   const state = (request: OnMachine, kind: string): Promise<string | undefined> =>
     call(request, Resource, 'GET', pathOf(kind, request)).then((found) => found.state, except('NotFound', undefined));
 
-  /** Checks the state until it is the wanted one, and reports the reason for the wait. */
+  /** Polls the resource until it has the wanted state, and reports why the call still waits. */
   async function until(request: OnMachine, kind: string, wanted: string | undefined): Promise<void> {
     for (;;) {
       const found = await state(request, kind);
@@ -145,7 +143,7 @@ export function createDriver(context: DriverContext) {
   });
 }
 
-/** Returns a value for an error with this code, and throws other errors again. */
+/** Returns a value if the cloud answers with this error code, and throws all other errors again. */
 const except =
   <T>(code: MachineCode, instead: T) =>
   (error: unknown): T => {
@@ -157,9 +155,9 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // The schemas refuse an answer without these fields.
+    return undefined; // Without a parsed body, the schemas of the answers report the missing fields.
   }
 }
 
-/** Exists only for clouds in this process. Without it, the requests go over the network. */
+/** Only a cloud in this process needs this export. Without this export, the requests go over the network. */
 export const openCloud = () => openSlowCloud();

@@ -26,7 +26,7 @@ type Credentials = z.infer<typeof Credentials>;
 
 const sizeOf = (text: string | undefined) => Spec.shape.size.safeParse(text).data;
 
-/** A class may list other sizes for times without capacity. */
+/** If the cloud has no capacity for the first size, the controller tries the other sizes of the class. */
 const alternatives: AlternativeRules<Spec> = {
   fields: ['machineType'],
   apply: (spec, { machineType }) => ({ ...spec, size: sizeOf(machineType) ?? spec.size }),
@@ -37,7 +37,7 @@ const alternatives: AlternativeRules<Spec> = {
 
 const ENDPOINT = 'https://api.toy.example';
 const PREFIX = 'toy:///';
-/** The cloud has no long poll for notices. */
+/** The toy cloud cannot hold a request until there is a notice, so the driver polls at this interval. */
 const NOTICES_EVERY_MS = 5_000;
 
 /** The error codes of the cloud and their machine codes, which determine the retry delays. */
@@ -56,7 +56,7 @@ const Notices = z.object({
 });
 const Page = z.object({ servers: z.array(Server), next: z.number().optional() });
 
-/** Sends a request of a call, and reads the answer or the error of the cloud. */
+/** Sends one request, and returns the answer. An error of the cloud becomes a MachineError. */
 async function send<T>(
   cloud: ReturnType<DriverContext['connect']>,
   { credentials, signal }: DriverRequest<Spec, Credentials>,
@@ -73,7 +73,7 @@ async function send<T>(
   const answer = parseJson(await response.text());
   const parsed = schema.safeParse(answer);
   if (response.status < 300 && parsed.success) return parsed.data;
-  // A 404 without the error format of the cloud comes from a proxy. It does not mean that the server does not exist.
+  // A 404 without the error format of the cloud comes from a proxy, so the server may still exist.
   const refused = Refusal.safeParse(answer).data?.error;
   const code = CODES[refused?.code ?? ''] ?? 'Unavailable';
   const seconds = Number(response.headers.get('retry-after') ?? 0);
@@ -92,7 +92,7 @@ async function setPower(
   await send(cloud, request, Server, 'PUT', `/servers/${id}`, { stopped });
 }
 
-/** Reports all notices. Each is removed after mcm has recorded it. */
+/** Reports all notices. A notice is removed after mcm has recorded it. */
 async function reportNotices(
   cloud: ReturnType<DriverContext['connect']>,
   clock: DriverContext['clock'],
@@ -135,8 +135,8 @@ export function createDriver({ clock, connect }: DriverContext) {
   }
 
   /**
-   * Finds the server with the UID of this Machine, so that a repeated call finds the server of the first call. If there is
-   * none, finds a server by name, which another controller may have created.
+   * Finds the server with the UID of this Machine, so that a repeated call finds the server of the first call. Without such
+   * a server, it finds a server by name, which another controller may have created.
    */
   const find = async (request: MachineRequest<Spec, Credentials>) => {
     const { name, uid } = request.machine.metadata;
@@ -167,7 +167,7 @@ export function createDriver({ clock, connect }: DriverContext) {
       return server.stopped ? { ...tell(server), ending: 'stopped' } : tell(server);
     },
 
-    // Optional: the cloud can stop a server, which then costs less. `mcm` uses this for warm machines.
+    // Optional method. A stopped server costs less, so `mcm` stops warm machines.
     stop: (request) => power(request, true),
     start: (request) => power(request, false),
 
@@ -182,7 +182,7 @@ export function createDriver({ clock, connect }: DriverContext) {
       return undefined;
     },
 
-    // Optional: the cloud announces that it will end a server.
+    // Optional method. It reports that the cloud will end a server.
     watchInterruptions: (request) => reportNotices(cloud, clock, request),
 
     list: async (request) =>
@@ -194,9 +194,9 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // not JSON, so it does not match the schemas of the answers
+    return undefined; // If the body is not JSON, the schemas of the answers report the missing fields.
   }
 }
 
-/** Exists only for clouds in this process. Without it, the requests go over the network. */
+/** Only a cloud in this process needs this export. Without this export, the requests go over the network. */
 export const openCloud = openToyCloud;

@@ -11,8 +11,8 @@ const example = (name: string): string => fileURLToPath(new URL(`../examples/${n
 const WRONG = 'wrong.yaml';
 
 /**
- * A clock that advances by a quarter of a second each time it is read. The clocks of clouds do not, so the report shows
- * which clock was used.
+ * A clock that advances by a quarter of a second at each reading. The clocks of the clouds stand still, so the report shows
+ * which clock measured a duration.
  */
 function stopwatch(): Clock {
   let ms = 0;

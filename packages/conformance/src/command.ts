@@ -8,9 +8,9 @@ import type { ConformanceTarget, World } from './stage/target.ts';
 
 /** The parts of the process that the command uses. */
 export interface CommandHost {
-  /** The clock for a target that has no cloud in this process. */
+  /** The clock of drivers whose cloud is not in this process. */
   readonly clock: Clock;
-  /** Measures the real duration of each scenario. The clock of the cloud may be a virtual one. */
+  /** Measures the real duration of each scenario, because the clock of the cloud may be virtual. */
   readonly stopwatch: Clock;
   readonly write: (text: string) => void;
   readonly readFile: (path: string) => Promise<string>;
@@ -51,7 +51,7 @@ export async function playConformance(options: ConformanceFlags, host: CommandHo
   }
 }
 
-/** Adds the name of the flag to an error. */
+/** Runs a function, and puts the name of the flag before the message of its error. */
 async function named<T>(flag: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -72,8 +72,8 @@ async function targetOf(
 }
 
 /**
- * Returns one connection for each origin, which all drivers of the run share. Otherwise the handshakes of each driver would
- * take most of the time.
+ * Opens one connection for each origin, and shares it between all drivers of the run. Without sharing, the handshakes of
+ * each driver would take most of the time.
  */
 function once(connect: CommandHost['connect']): CommandHost['connect'] {
   const known = new Map<string, Transport>();

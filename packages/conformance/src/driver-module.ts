@@ -17,7 +17,7 @@ export type DriverModule = z.infer<typeof driverModule>;
 /**
  * Imports the module of a driver.
  * @param path relative to the working directory
- * @throws Error that names the file, and the export that is missing or wrong
+ * @throws Error that names the file, and the missing or wrong export
  */
 export async function loadDriverModule(path: string): Promise<DriverModule> {
   const module = driverModule.safeParse(await import(pathToFileURL(resolve(path)).href));

@@ -20,8 +20,8 @@ function wholeNumber(text: string): number {
 }
 
 /**
- * The parser does not know that `--driver` and `--config` are required. Otherwise it would report a missing flag instead of
- * a misspelled one.
+ * Declares `--driver` and `--config` as optional, although both are required. If the parser knew, it would report a missing
+ * flag instead of a misspelled flag.
  */
 function flagsOf(command: Command): ConformanceFlags {
   const { driver, config, ...others } = command.opts<

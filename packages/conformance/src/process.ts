@@ -13,7 +13,7 @@ async function played(): Promise<number> {
   return playFromFiles(flags, write);
 }
 
-// Timers of the clock do not keep the process alive. This timer does, while a driver only waits.
+// The timers of the clock do not keep the process alive while a driver only waits. This timer does.
 const alive = setInterval(() => undefined, 60_000);
 process.exitCode = await played();
 clearInterval(alive);

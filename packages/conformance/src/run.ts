@@ -26,7 +26,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ...callBehavior,
 ];
 
-/** The scenario with this name. If there is none, all scenarios whose name contains the text. */
+/** Returns the scenario with this name. If no scenario has this name, returns all scenarios whose name contains the text. */
 export function scenariosOf(only: string): readonly Scenario[] {
   const exact = SCENARIOS.filter(({ name }) => name === only);
   return exact.length > 0 ? exact : SCENARIOS.filter(({ name }) => name.includes(only));
@@ -51,11 +51,11 @@ export interface Report {
 
 /** The selection of scenarios, and callbacks for results. */
 export interface RunOptions {
-  /** The scenario with this name, or else all scenarios whose name contains this text. Default: all. */
+  /** The name of one scenario, or a part of the names of several scenarios. Default: all scenarios. */
   readonly only?: string | undefined;
   /** Seed for the names of machines; default 1. */
   readonly seed?: number | undefined;
-  /** Measures the duration of each scenario. Default: the clock of the cloud, which may be a virtual one. */
+  /** Measures the duration of each scenario. Default: the clock of the cloud, which may be virtual. */
   readonly stopwatch?: Clock | undefined;
   readonly onOutcome?: (outcome: Outcome) => void;
 }
@@ -72,7 +72,7 @@ export async function runConformance(target: ConformanceTarget, options: RunOpti
   return { target: target.name, outcomes, failed: outcomes.filter(({ state }) => state === 'failed').length };
 }
 
-/** The environment of a target that has no cloud in this process. */
+/** Returns the world of a target that has no cloud in this process: the network and the real clock. */
 function overTheNetwork(): World {
   const opened = new Map<string, ReturnType<typeof undiciTransport>>();
   const connect = (origin: string): Transport => {
@@ -105,6 +105,7 @@ async function play(
       thrown instanceof Failure ? thrown.message : `the driver threw an unexpected error: ${errorText(thrown)}`;
     return { scenario, state: 'failed', why, ms: took() };
   } finally {
-    await stage.close().catch(() => undefined); // A scenario fails if its resources cannot be deleted.
+    // Errors of the clean-up are ignored here, because the scenarios in `deletion.ts` test deletions.
+    await stage.close().catch(() => undefined);
   }
 }

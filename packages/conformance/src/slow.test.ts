@@ -5,7 +5,7 @@ import { createDriver } from '../examples/slow-driver.ts';
 import { runConformance } from './run.ts';
 import type { ConformanceTarget, CreateDriver, World } from './stage/target.ts';
 
-/** The example of an asynchronous cloud, whose creations and deletions take random times. */
+/** An error response of the slow cloud, which is the example of an asynchronous cloud. */
 
 const refusal = (status: number, code: string) => ({
   status,
@@ -28,7 +28,7 @@ const target = (openCloud: () => World, make: CreateDriver = createDriver as Cre
   volumes: [],
 });
 
-/** More runs find no more differences, and each run takes seconds. */
+/** The number of runs with different seeds. More runs find no more errors, and each run takes seconds. */
 const RUNS = 3;
 const SKIPPED = [
   'alternatives',
@@ -57,8 +57,8 @@ test.each(Array.from({ length: RUNS }, (_, run) => run))(
 );
 
 /**
- * The driver of the example with an error: it assumes that the cloud deletes disks with their servers, so it does not list
- * disks.
+ * The driver of the example with a deliberate error. It assumes that the cloud deletes disks with their servers, so it does
+ * not list disks.
  */
 const leaking = ((context: DriverContext) => {
   const gone = new Set<string>();

@@ -7,7 +7,7 @@ import { serveCloud } from './over-http.ts';
 /** The time between two steps of a virtual clock that follows the real one. */
 const STEP_MS = 50;
 
-/** Advances the clock of a cloud at the speed of the real clock. */
+/** Advances the virtual clock of a cloud at the speed of the real clock. */
 function follow(clock: VirtualClock): void {
   let before = realClock.monotonic();
   let busy = false;
@@ -43,7 +43,7 @@ async function main(): Promise<void> {
   process.once('SIGINT', end);
   if (process.channel) process.once('disconnect', end);
   const { port } = server.address() as AddressInfo;
-  // Without a cloud in this process, the requests of the driver go over the network.
+  // The path `/none` means that no cloud runs in this process, so the requests of the driver go over the network.
   process.stdout.write(`ready http://127.0.0.1:${port}${cloud === undefined ? '/none' : ''}\n`);
 }
 

@@ -2,9 +2,9 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { errorText, foreignRefusal, type Transport, type TransportResponse } from '@mcm/kube';
 import type { World } from '../stage/target.ts';
 
-/** The header with the origin that a driver connects to. */
+/** The header with the origin to which the driver sends its request. */
 const ORIGIN = 'x-mcm-cloud-origin';
-/** Headers of the connection between the two programs. They are not part of the request of the driver. */
+/** Headers of the connection between the two programs. The request of the driver does not contain them. */
 const OWN_HEADERS: ReadonlySet<string> = new Set([
   ORIGIN,
   'host',
@@ -41,8 +41,8 @@ function headersOf(request: IncomingMessage): Readonly<Record<string, string>> {
 const RESOURCES = '/_emulator/resources';
 
 /**
- * Serves a cloud in this process on 127.0.0.1. Requests of web pages are refused. A cloud that throws closes the connection, as an unreachable cloud
- * does.
+ * Serves a cloud of this process on 127.0.0.1, and refuses the requests of web pages. If the cloud throws an error, the
+ * server closes the connection, as an unreachable cloud does.
  */
 export function serveCloud(
   { connect, inventory = () => [] }: Pick<World, 'connect' | 'inventory'>,

@@ -12,7 +12,7 @@ import { requestsOfCreation } from './creation.ts';
 const wrong = (value: unknown): unknown =>
   typeof value === 'object' && value !== null ? 'nonsense' : { nonsense: [true] };
 
-/** A part of a secret with at least this length must stay secret too. */
+/** The driver must also remove a part of a secret from its errors if the part has at least this length. */
 const PART = 24;
 
 /** Ways in which clouds, gateways and proxies repeat the request in a refusal. */
@@ -24,7 +24,7 @@ const ECHOES: readonly ((request: SeenRequest, secrets: readonly string[]) => st
   ({ body }) => `cannot take …${body.slice(Math.floor(body.length * 0.4))}`,
 ];
 
-/** The fields of a form body as a gateway prints them; any other body unchanged. */
+/** Returns the fields of a form body as a gateway prints them. Other bodies are unchanged. */
 const decoded = (body: string): string => {
   try {
     return decodeURIComponent(body.replaceAll('+', ' '));
@@ -33,25 +33,28 @@ const decoded = (body: string): string => {
   }
 };
 
-/** Overlapping parts of a secret. Each longer part of the secret contains one of them. */
+/** Returns overlapping parts of a secret. Every text that contains a longer part also contains one of these parts. */
 const partsOf = (secret: string): readonly string[] =>
   secret.length <= PART
     ? [secret]
     : Array.from({ length: Math.ceil((secret.length - PART) / 8) }, (_, i) => secret.slice(i * 8, i * 8 + PART));
 
-/** A text that must stay secret, with its source for the report. */
+/** A text that must not appear in an error, and the source of the text for the report. */
 interface Guarded {
   readonly text: string;
   readonly source: string;
 }
 
-/** Values of the Secret that the controller removes from texts. Shorter values are common words, so they are not removed. */
+/**
+ * Returns the values of the Secret that the controller removes from texts. Short values are common words, so the controller
+ * does not remove them.
+ */
 const valuesOf = ({ target }: Stage): readonly Guarded[] =>
   Object.entries(target.secret)
     .filter(([key, value]) => value.trim().length >= shortestSecret(key))
     .map(([key, text]) => ({ text, source: `secret.${key}` }));
 
-/** The values as they are, and in their encodings in a request. */
+/** Returns the values in plain text, and in the encodings that a request uses. */
 const onTheWire = (values: readonly Guarded[]): readonly Guarded[] =>
   values.flatMap(({ text, source }) =>
     [text, encodeURIComponent(text), ...partsOf(Buffer.from(text).toString('base64'))].map((each) => ({
@@ -60,7 +63,7 @@ const onTheWire = (values: readonly Guarded[]): readonly Guarded[] =>
     })),
   );
 
-/** The credentials of a request: values of its authentication headers. */
+/** Returns the credentials of a request, which are the values of its authentication headers. */
 const lettingIn = ({ headers }: SeenRequest): readonly Guarded[] =>
   Object.entries(headers)
     .filter(([name]) => /^(proxy-)?authorization$|^cookie$|-token$/i.test(name))
@@ -73,8 +76,8 @@ const lettingIn = ({ headers }: SeenRequest): readonly Guarded[] =>
     );
 
 /**
- * Calls the driver, and the cloud answers with an echo of the request. Returns the error, and the values that it must not
- * contain.
+ * Calls the driver against a cloud that repeats the request in its answer. Returns the error of the driver, and the values
+ * that the error must not contain.
  */
 async function saidOf(stage: Stage, process: Process, call: () => Promise<unknown>, secrets: readonly Guarded[]) {
   const before = process.wire.seen.length;
@@ -98,7 +101,8 @@ export const callBehavior: readonly Scenario[] = [
         };
         const call = stage.create(process, stage.machine(`told-${at}`));
         call.then(tell, tell);
-        // A creation that polls the state of its VM may send fewer requests than the first creation.
+        // A creation that polls the state of its VM may send fewer requests than the first creation. Then this fault has no
+        // request.
         if (!(await stage.passUntil(() => process.wire.seen.length > at || over)) || over) continue;
         const { clock } = stage.world;
         const since = clock.monotonic();
@@ -213,8 +217,8 @@ export const callBehavior: readonly Scenario[] = [
 ];
 
 /**
- * Creates a machine with an invalid class, and verifies that the cloud gets no request. Returns the error; undefined if the
- * class is accepted.
+ * Creates a machine with an invalid class, and verifies that the cloud gets no request. Returns the error of the driver, or
+ * undefined if the driver accepts the class.
  */
 async function refusal(stage: Stage, spec: Readonly<Record<string, unknown>>): Promise<string | undefined> {
   const process = stage.process({ spec });

@@ -2,7 +2,7 @@ import { expect, Skip } from '../stage/outcome.ts';
 import type { Scenario } from '../stage/scenario.ts';
 import type { Process, Stage } from '../stage/stage.ts';
 
-/** The requests of one creation without faults. */
+/** Returns the number of requests of one creation without faults. */
 async function requestsOfCreation(stage: Stage): Promise<Process['wire']['seen']> {
   const process = stage.process();
   const machine = stage.machine('baseline');
@@ -15,7 +15,10 @@ async function requestsOfCreation(stage: Stage): Promise<Process['wire']['seen']
   return made;
 }
 
-/** Verifies that another call after a failure results in exactly one VM, which `create`, `status` and `list` return. */
+/**
+ * Verifies that a repeated call after a failure results in exactly one VM. `create`, `status` and `list` must all return
+ * this VM.
+ */
 async function endsWithOneVm(
   stage: Stage,
   process: Process,
@@ -36,7 +39,7 @@ async function endsWithOneVm(
   await stage.retry('deletion', () => stage.delete(process, known));
 }
 
-/** Bytes that are not valid text: the header of gzip, and all 256 values. */
+/** Bytes that are not valid UTF-8: the header of gzip, and all 256 byte values. */
 const NO_TEXT = Buffer.from([0x1f, 0x8b, ...Array.from({ length: 256 }, (_, i) => i)]);
 
 /** Whether a request contains the bytes, in one of the usual encodings of bytes in text. */
@@ -109,7 +112,8 @@ export const creation: readonly Scenario[] = [
         };
         const lost = stage.create(dies, machine).then(tell, tell);
         await stage.passUntil(() => reached || over);
-        // A creation that polls the state of its VM may send fewer requests than the first creation.
+        // A creation that polls the state of its VM may send fewer requests than the first creation. Then this fault has no
+        // request.
         expect(reached || over, `creation does not reach request ${at} within ten minutes`);
         dies.stop.abort(new Error('killed'));
         if (stage.world.runUntil === undefined) await lost;

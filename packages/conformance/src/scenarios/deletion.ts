@@ -8,7 +8,7 @@ const withId = (machine: ReturnType<Stage['machine']>, providerID: string) => ({
   spec: { ...machine.spec, providerID },
 });
 
-/** Verifies the result of deleting a missing VM. The driver may return NotFound or succeed. */
+/** Verifies the answer of the driver to the deletion of a missing VM, which is NotFound or a success. */
 async function isGone(stage: Stage, what: string, call: Promise<unknown>): Promise<void> {
   const ended = await stage.end(call);
   expect(
@@ -76,7 +76,8 @@ export const deletion: readonly Scenario[] = [
     name: 'lost answers of a deletion',
     impact: 'a broken connection leaves a VM behind, or a machine that can never be deleted',
     run: async (stage) => {
-      await requestsOfCreation(stage); // Skips the scenario if the kit sees no request of the driver.
+      // Skips the scenario if the driver sends its requests without the connection of the kit.
+      await requestsOfCreation(stage);
       for (let at = 0; at < 3; at++) {
         const process = stage.process();
         const machine = stage.machine(`lost-${at}`);

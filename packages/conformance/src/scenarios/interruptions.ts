@@ -3,12 +3,17 @@ import { expect, Skip } from '../stage/outcome.ts';
 import type { Scenario } from '../stage/scenario.ts';
 import type { Process, Stage } from '../stage/stage.ts';
 
-/** The time before the end of a spot VM at which most clouds send the notice. */
+/** Most clouds send the notice this long before the end of a spot VM. */
 const NOTICE_MS = 120_000;
-/** Time limit of a call that waits for notices. The controller aborts a call after a minute. */
+/**
+ * The time limit of a call that waits for notices. It is shorter than the minute after which the controller aborts the call.
+ */
 const LONGEST_WAIT_MS = 50_000;
 
-/** The function that interrupts a VM of the cloud. @throws Skip if the driver or its cloud has no interruptions */
+/**
+ * Returns the function of the cloud that interrupts a VM.
+ * @throws Skip if the driver or its cloud does not support interruptions
+ */
 function switchOf(stage: Stage, process: Process): NonNullable<Stage['world']['interrupt']> {
   if (!process.invoker.can.interruptions) throw new Skip('the driver has no watchInterruptions');
   const { interrupt } = stage.world;
@@ -16,7 +21,7 @@ function switchOf(stage: Stage, process: Process): NonNullable<Stage['world']['i
   return interrupt;
 }
 
-/** Waits until there is a notice for a VM. The number of calls is limited. */
+/** Calls the driver until it reports a notice for a VM. The number of calls is limited. */
 async function heard(
   stage: Stage,
   process: Process,
@@ -58,7 +63,7 @@ export const interruptions: readonly Scenario[] = [
           `deadline of a notice is no time: ${deadline}`,
         );
       }
-      // The process ended before it could record the notice.
+      // Simulates a process that dies before it can record the notice.
       process.stop.abort(new Error('killed'));
       const next = stage.process();
       const again = await heard(stage, next, () => 'done', 5);

@@ -6,10 +6,10 @@ import { isSoon, type Process, type Stage } from '../stage/stage.ts';
 import type { HttpAnswer } from '../stage/target.ts';
 import { requestsOfCreation } from './creation.ts';
 
-/** Timers of real clocks may end this much too early. */
+/** A timer of a real clock may fire early by at most this time. */
 const EARLY_MS = 20;
 
-/** Each request of a creation is throttled once. The creation must still succeed soon. */
+/** Throttles each request of a creation once. The creation must still succeed soon. */
 async function throttled(stage: Stage, answer: HttpAnswer, seconds: number): Promise<void> {
   const requests = await requestsOfCreation(stage);
   for (let at = 0; at < requests.length; at++) {
@@ -34,7 +34,7 @@ async function throttled(stage: Stage, answer: HttpAnswer, seconds: number): Pro
         `${when}, it fails with ${error.code}, which mcm does not retry soon`,
       );
     await stage.retry(`creation ${when}`, () => stage.create(process, machine), onError);
-    // A creation that polls may send fewer requests than the first creation. Then no request was refused.
+    // A creation that polls may send fewer requests than the first creation. Then the cloud refused no request.
     const waited = refusedAt === undefined ? undefined : (nextAt ?? now()) - refusedAt;
     expect(
       waited === undefined || waited >= seconds * 1_000 - EARLY_MS,
@@ -46,7 +46,7 @@ async function throttled(stage: Stage, answer: HttpAnswer, seconds: number): Pro
   }
 }
 
-/** The cloud refuses every write of a creation. The driver must report ResourceExhausted, because the class is correct. */
+/** Refuses every write of a creation. The driver must report ResourceExhausted, because the class is correct. */
 async function exhausted(stage: Stage, answer: HttpAnswer): Promise<void> {
   const requests = await requestsOfCreation(stage);
   const writes = requests.flatMap((request, at) => (stage.isWrite(request) ? [at] : []));
@@ -66,8 +66,8 @@ async function exhausted(stage: Stage, answer: HttpAnswer): Promise<void> {
 }
 
 /**
- * Refuses all requests of a creation from a given request on. `then` gets the remaining resources, which must be deleted
- * afterwards.
+ * Refuses all requests of a creation, starting with the given request. `then` checks the resources that remain, which must
+ * be deleted afterwards.
  */
 async function halfWay(
   stage: Stage,
@@ -86,7 +86,7 @@ async function halfWay(
       return stage.target.dialect.exhausted;
     };
     const ended = await stage.end(stage.create(process, machine));
-    // A creation that polls may send fewer requests than the first creation. Then no request was refused.
+    // A creation that polls may send fewer requests than the first creation. Then the cloud refused no request.
     expect(
       !ended.ok || !refused,
       `creation succeeds although the cloud refuses all requests from request ${at + 1} on`,

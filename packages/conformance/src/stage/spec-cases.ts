@@ -3,14 +3,14 @@ import { isRecord } from '@mcm/kube';
 
 /** A provider spec with one error. */
 export interface SpecCase {
-  /** Path of the error, in the form of error messages: `blockDevices[0].ebs.volumeSize`. */
+  /** The path of the wrong value, in the form of error messages: `blockDevices[0].ebs.volumeSize`. */
   readonly path: string;
-  /** Name of the field. */
+  /** The name of the field with the wrong value. */
   readonly field: string;
   readonly spec: Readonly<Record<string, unknown>>;
 }
 
-/** A provider spec with an unknown field; `meant` is the intended field. */
+/** A provider spec with an unknown field. `meant` is the field whose name is misspelled. */
 export interface UnknownFieldCase extends SpecCase {
   readonly meant: string;
 }
@@ -28,10 +28,10 @@ const text = (path: Path): string =>
     .join('')
     .replace(/^\./, '');
 
-/** The key for an entry of a map. Schemas do not name the keys. */
+/** The key of the map entry that the test adds. Schemas do not contain the keys of maps. */
 const ENTRY = 'of-the-kit';
 
-/** All fields of a schema, including the fields of list and map entries, with a path to the first entry. */
+/** Returns the path of each field of a schema. In lists and maps, the path leads to the first entry. */
 function fieldsOf(schema: JsonSchema, path: Path = []): Field[] {
   const { properties = {}, items, additionalProperties: entry } = schema;
   const below = ([...Object.entries(properties)] as (readonly [string | number, JsonSchema])[]).concat(
@@ -44,7 +44,7 @@ function fieldsOf(schema: JsonSchema, path: Path = []): Field[] {
   });
 }
 
-/** A value of a type that the schema does not allow; undefined if the schema allows every type. */
+/** Returns a value of a type that the schema does not allow, or undefined if the schema allows every type. */
 function wrongFor({ type, enum: values, anyOf }: JsonSchema): unknown {
   if (values) return 'no-such-value-of-the-kit';
   if (type === 'string') return 7;
@@ -54,7 +54,7 @@ function wrongFor({ type, enum: values, anyOf }: JsonSchema): unknown {
   return anyOf?.every((each) => each.type === 'string') ? 7 : undefined;
 }
 
-/** A copy of the value with a new value at a path. Missing parents are created. */
+/** Returns a copy of the value with a new value at a path. Missing parents are created. */
 function put(value: unknown, [first, ...rest]: Path, leaf: unknown): unknown {
   if (first === undefined) return leaf;
   if (typeof first === 'number') {
@@ -68,7 +68,10 @@ function put(value: unknown, [first, ...rest]: Path, leaf: unknown): unknown {
 const nameOf = (path: Path): string =>
   String(path.findLast((part) => typeof part === 'string' && part !== ENTRY) ?? '');
 
-/** One case for each field at any depth. The field has a value of a type that its schema does not allow. */
+/**
+ * Returns one case for each field at any depth. In each case, the field has a value of a type that its schema does not
+ * allow.
+ */
 export const wrongTypes = (schema: JsonSchema, spec: Readonly<Record<string, unknown>>): readonly SpecCase[] =>
   fieldsOf(schema).flatMap(({ path, schema: field }) => {
     const wrong = wrongFor(field);
@@ -76,7 +79,7 @@ export const wrongTypes = (schema: JsonSchema, spec: Readonly<Record<string, unk
     return [{ path: text(path), field: nameOf(path), spec: put(spec, path, wrong) as SpecCase['spec'] }];
   });
 
-/** One case for each field at any depth. The spec has an additional field whose name is a misspelled field name. */
+/** Returns one case for each field at any depth. In each case, the spec has an additional field with a misspelled name. */
 export const unknownFieldCases = (
   schema: JsonSchema,
   spec: Readonly<Record<string, unknown>>,

@@ -13,29 +13,29 @@ import { Failure } from './outcome.ts';
 import type { ConformanceTarget, World } from './target.ts';
 import { type SeenRequest, Wire } from './wire.ts';
 
-/** A simulated process of a machine controller: one driver and one connection, running or killed. */
+/** A simulated process of a machine controller. It has one driver and one connection, and a scenario can kill it. */
 export interface Process {
   readonly wire: Wire;
   readonly invoker: DriverInvoker;
   readonly driver: DriverDefinition<unknown, unknown>;
-  /** Aborts the calls of the process, as its end would do. */
+  /** Aborts all calls of the process, as the end of a real process does. */
   readonly stop: AbortController;
 }
 
-/** The result of a call. */
+/** The value or the error of a driver call. */
 export type Ended<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: MachineError };
 
-/** Error codes after which a machine controller retries within seconds. */
+/** After these error codes, a machine controller retries within seconds. */
 const SOON: readonly string[] = ['Unknown', 'DeadlineExceeded', 'Aborted', 'Unavailable', 'Canceled'];
 export const isSoon = ({ code }: MachineError): boolean => SOON.includes(code);
 
 const NAMESPACE = 'conformance';
 const LONGEST_MS = 3_600_000;
 const TRIES = 6;
-/** Maximum time for which {@link Stage.passUntil} waits. */
+/** The longest wait of {@link Stage.passUntil}. */
 const PATIENCE_MS = 600_000;
 
-/** How long the kit waits. Virtual time costs nothing, so its waits are longer than those in real time. */
+/** The wait times of the kit. Waits in virtual time cost nothing, so they are longer than waits in real time. */
 export interface Pace {
   /** Delay before a failed call is retried. */
   readonly pauseMs: number;
@@ -44,8 +44,8 @@ export interface Pace {
   /** The delay in the Retry-After header of a throttled answer, in seconds. */
   readonly retryAfterS: number;
   /**
-   * Time limit for the end of a call after its signal aborted. It is shorter than the 30 seconds after which the controller
-   * abandons the call.
+   * The time limit for the end of a call after its signal aborted. The controller abandons the call after 30 seconds, so
+   * this limit is shorter.
    */
   readonly endWithinMs: number;
   /** The time limits of calls. */
@@ -87,15 +87,15 @@ export class Stage {
     return this.world.runUntil ? BY_HAND : IN_REAL_TIME;
   }
 
-  /** Starts a process. `change` replaces the usual provider spec, Secret, time limits or owner. */
+  /** Starts a process. `change` replaces the default provider spec, Secret, time limits or owner. */
   process(
     change: {
       readonly spec?: Readonly<Record<string, unknown>>;
       readonly secret?: Readonly<Record<string, string | Uint8Array>>;
       readonly timeouts?: DriverTimeouts;
-      /** The identity of the process's control cluster; absent: the process does not know it. */
+      /** The identity of the control cluster of the process. Absent if the process does not know it. */
       readonly owner?: string;
-      /** The alternatives of the class. */
+      /** The alternatives of the class of the process. */
       readonly alternatives?: readonly object[];
     } = {},
   ): Process {
@@ -122,7 +122,7 @@ export class Stage {
     return classOf(this.target, undefined);
   }
 
-  /** The class with alternatives. */
+  /** Returns the class with these alternatives. */
   classWith(alternatives: readonly object[]): MachineClass {
     const { metadata, ...machineClass } = this.machineClass;
     const annotations = { [Annotations.CapacityAlternatives]: JSON.stringify(alternatives) };
@@ -142,7 +142,7 @@ export class Stage {
     return machine;
   }
 
-  /** Another Machine with the same name and a new UID, as if a user had created a lost Machine again. */
+  /** Returns a Machine with the same name and a new UID, as if a user had created a deleted Machine again. */
   again(machine: Machine): Machine {
     const { name } = machine.metadata;
     const other = { ...machine, metadata: { ...machine.metadata, name, uid: this.#uid() } };
@@ -154,7 +154,7 @@ export class Stage {
     return [8, 4, 4, 4, 12].map((length) => this.#hex(length)).join('-');
   }
 
-  /** A Machine as the orphan collection creates it for a VM without a Machine. No other Machine has its UID. */
+  /** Returns a Machine as the orphan collection creates it for a VM without a Machine. No other Machine has the same UID. */
   madeUp(machineName: string, providerID: string): Machine {
     return {
       apiVersion: 'machine.sapcloud.io/v1alpha1',
@@ -172,7 +172,10 @@ export class Stage {
     return process.invoker.create(machine, async (userData) => userData);
   }
 
-  /** The steps of the controller for a machine without a provider ID: it looks for a VM, and creates one if none exists. */
+  /**
+   * Runs the steps of the controller for a machine without a provider ID. The driver looks for a VM, and otherwise creates a
+   * VM.
+   */
   async obtain(process: Process, machine: Machine): Promise<Instance> {
     if (!process.invoker.can.status) return this.create(process, machine);
     try {
@@ -195,7 +198,7 @@ export class Stage {
     });
   }
 
-  /** Waits until a call ends. Throws a Failure if the call takes more than an hour of the clock. */
+  /** Waits until a call ends. @throws Failure if the call takes more than an hour of the clock */
   async end<T>(call: Promise<T>, maxMs = LONGEST_MS): Promise<Ended<T>> {
     let ended: Ended<T> | undefined;
     const watched = call.then(
@@ -217,14 +220,14 @@ export class Stage {
     return ended;
   }
 
-  /** Returns the value of a call. If the call fails, throws a Failure that names the call. */
+  /** Returns the value of a call. @throws Failure that names the call, if the call fails */
   async must<T>(what: string, call: Promise<T>): Promise<T> {
     const ended = await this.end(call);
     if (ended.ok) return ended.value;
     throw new Failure(`${what} failed with ${ended.error.code}: ${ended.error.message}`);
   }
 
-  /** Repeats a call as the controller does, until it succeeds. Passes each error to `onError`. */
+  /** Repeats a call as the controller does, until the call succeeds. Passes each error to `onError`. */
   async retry<T>(
     what: string,
     call: () => Promise<T>,
@@ -242,7 +245,7 @@ export class Stage {
     }
   }
 
-  /** Waits until a condition holds, for at most ten minutes. Returns whether it holds. */
+  /** Waits until a condition is true, for at most ten minutes. Returns whether the condition is true. */
   async passUntil(done: () => boolean): Promise<boolean> {
     const { clock } = this.world;
     const until = clock.monotonic() + PATIENCE_MS;
@@ -250,7 +253,7 @@ export class Stage {
     return done();
   }
 
-  /** Waits. A virtual clock is advanced. */
+  /** Waits for a time. Advances the clock if it is virtual. */
   async pass(ms: number): Promise<void> {
     const { runUntil, clock } = this.world;
     if (!runUntil) return sleep(clock, ms);
@@ -261,7 +264,7 @@ export class Stage {
     await runUntil(() => over, { maxMs: ms + 1 });
   }
 
-  /** The resources of the cluster in the cloud, read by a separate process. */
+  /** Lists the resources of the cluster in the cloud. A separate process reads them. */
   async inventory(): Promise<readonly string[]> {
     const { world, target } = this;
     if (world.inventory) return world.inventory();
@@ -275,7 +278,7 @@ export class Stage {
     return (await this.must('list', invoker.list(this.machineClass))).map(({ providerId }) => providerId);
   }
 
-  /** VMs as the driver lists them: provider ID and machine name. */
+  /** Lists the provider IDs and machine names of the VMs that the driver lists. */
   async listed(process: Process = this.process()): Promise<readonly { providerId: string; machineName: string }[]> {
     return this.must('list', process.invoker.list(this.machineClass));
   }

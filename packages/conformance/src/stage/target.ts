@@ -1,7 +1,7 @@
 import type { Alternative, DriverContext, DriverDefinition, VolumeSource } from '@mcm/core';
 import type { Clock, Transport } from '@mcm/kube';
 
-/** Creates a driver. A process does this when it starts. */
+/** Creates a driver. Each process of a controller does this once, at its start. */
 export type CreateDriver = (context: DriverContext) => DriverDefinition<unknown, unknown>;
 
 /** The context in which {@link Inventory} reads the resources of a cloud. */
@@ -10,7 +10,7 @@ export interface InventoryContext extends DriverContext {
   readonly providerSpec: Readonly<Record<string, unknown>>;
 }
 
-/** Lists the names of all VMs, disks and network interfaces in the cluster of the class. */
+/** Lists the names of all VMs, disks and network interfaces of the cluster to which the class belongs. */
 export type Inventory = (context: InventoryContext) => readonly string[] | Promise<readonly string[]>;
 
 /** A cloud against which the kit tests a driver. */
@@ -18,17 +18,17 @@ export interface World {
   readonly clock: Clock;
   readonly connect: (origin: string) => Transport;
   /**
-   * Names of all resources that the machines of a class can leave behind: VMs, disks, network interfaces. Absent: the
-   * driver's `list` is used.
+   * Lists the names of all resources that the machines of a class can leave behind: VMs, disks, network interfaces. If
+   * absent, the kit uses `list` of the driver.
    */
   readonly inventory?: () => readonly string[] | Promise<readonly string[]>;
   /**
-   * Lets the cloud announce that it ends the VM of a machine in `noticeMs`. Absent: the scenarios of interruptions are
-   * skipped.
+   * Makes the cloud announce that it ends the VM of a machine after `noticeMs`. If absent, the kit skips the scenarios of
+   * interruptions.
    */
   readonly interrupt?: (machineName: string, noticeMs: number) => void | Promise<void>;
   /**
-   * Advances a virtual clock until `done` returns true. Absent: the clock is the real one.
+   * Advances a virtual clock until `done` returns true. If absent, the clock is real.
    * @throws if `done` is still false after `maxMs` of the clock's time
    */
   readonly runUntil?: (done: () => boolean, options: { readonly maxMs: number }) => Promise<unknown>;
@@ -39,20 +39,20 @@ export interface World {
 export interface HttpAnswer {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** The kit replaces `{message}` in the body by a text. */
+  /** The body of the answer. The kit replaces `{message}` in it with a text. */
   readonly body?: string | undefined;
 }
 
-/** The form of the requests and errors of a cloud, which the kit simulates. */
+/** The formats of requests and errors of a cloud, which the kit needs for its simulated errors. */
 export interface Dialect {
   /**
-   * Regular expression that finds requests that change something, in the text `METHOD /path\nbody`. Default: the methods
-   * POST, PUT, PATCH and DELETE.
+   * Regular expression that matches requests that change something. The kit matches it against the text
+   * `METHOD /path\nbody`. Default: the methods POST, PUT, PATCH and DELETE.
    */
   readonly writes?: string | undefined;
   /** Answer for too many requests. */
   readonly throttled: HttpAnswer;
-  /** Answer if the cloud has no capacity for a VM. */
+  /** Answer if the cloud lacks capacity for a VM. */
   readonly exhausted: HttpAnswer;
   /** Answer if the quota does not allow another VM. */
   readonly quota?: HttpAnswer | undefined;
@@ -65,13 +65,13 @@ export interface ConformanceTarget {
   readonly name: string;
   readonly createDriver: CreateDriver;
   /**
-   * Opens a cloud for each scenario: a new one, or the same one each time. Absent: the network and the clock of this
-   * machine.
+   * Opens a cloud for each scenario, which may be a new cloud or a shared cloud. If absent, the driver uses the network and
+   * the clock of this machine.
    */
   readonly openCloud?: (() => World | Promise<World>) | undefined;
   /**
-   * Names of all resources that the machines of a class can leave behind, for a cloud on the network. An inventory of {@link
-   * World} takes precedence.
+   * Lists the names of all resources that the machines of a class can leave behind, for a cloud on the network. An
+   * `inventory` of {@link World} takes precedence.
    */
   readonly inventory?: Inventory | undefined;
   /** `provider` and `providerSpec` of a valid MachineClass. */
@@ -82,16 +82,16 @@ export interface ConformanceTarget {
   /** The keys and values of the Secret, including `userData`. */
   readonly secret: Readonly<Record<string, string>>;
   readonly dialect: Dialect;
-  /** An alternative of the class that works in the cloud. Absent: the scenario is skipped. */
+  /** An alternative of the class that works in the cloud. If absent, the kit skips the scenario. */
   readonly alternative?: Alternative | undefined;
-  /** Provider spec of another cluster in the same account. Absent: the scenario is skipped. */
+  /** The provider spec of another cluster in the same account. If absent, the kit skips the scenario. */
   readonly otherCluster?: Readonly<Record<string, unknown>> | undefined;
-  /** Volumes with their IDs in the cloud. The ID is null for a volume that does not belong to this cloud. */
+  /** Volumes and their IDs in the cloud. The ID is null if the volume belongs to another cloud. */
   readonly volumes?: readonly { readonly source: VolumeSource; readonly id: string | null }[] | undefined;
   /** Fields of the provider spec that the driver does not validate. */
   readonly ignoredFields?: readonly string[] | undefined;
   /** Number of machines that are created in parallel; default 12. */
   readonly machines?: number | undefined;
-  /** Number of machines that the cloud lists on more than one page; default 12. */
+  /** Number of machines for the test of listings, so that the cloud returns more than one page. Default: 12. */
   readonly listed?: number | undefined;
 }

@@ -1,14 +1,14 @@
 import type { Transport, TransportRequest, TransportResponse } from '@mcm/kube';
 import type { HttpAnswer } from './target.ts';
 
-/** What happens to a request between a driver and its cloud. */
+/** The outcome of a request between a driver and its cloud. */
 export type Fate =
   | 'passes'
   /** The connection breaks before the cloud gets the request. */
   | 'breaks'
   /** The cloud executes the request, but its answer is lost. */
   | 'answer lost'
-  /** The cloud does not get the request, and there is no answer. This also happens if the process dies. */
+  /** The cloud does not get the request, and the driver gets no answer. The end of the process has the same effect. */
   | 'hangs'
   | HttpAnswer;
 
@@ -20,7 +20,7 @@ export interface SeenRequest {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Decides the fate of a request. `index` is its number, from 0. */
+/** Chooses the outcome of a request. `index` is the number of the request, from 0. */
 export type Judge = (request: SeenRequest, index: number) => Fate;
 
 /** The connection between the driver of one process and its cloud. It records requests and injects faults. */
