@@ -3,7 +3,7 @@ import { realClock, undiciTransport, withoutUndefined } from '@mcm/kube';
 import { createLocalDriver, type LocalDriverOptions } from './driver/driver.ts';
 import { localFlags, localSettings } from './settings.ts';
 
-/** Each long poll needs its own connection, so the number of connections is not limited. */
+/** The maximum number of connections. It is high, because each long poll needs its own connection. */
 const CONNECTIONS = 512;
 
 const environment: LocalDriverOptions = {

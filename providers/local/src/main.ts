@@ -5,14 +5,14 @@ const V8_FLAGS = [
   // Without this flag, short-lived objects of the start keep the heap large until the process ends.
   '--semi-space-growth-factor=1',
   '--optimize-for-size',
-  // TurboFan uses 3 to 6 MB. Without it, the CPU time for 150 machines is the same, and a listing of 10,000 VMs needs 15 %
-  // more.
+  // TurboFan uses 3 to 6 MB of memory. Without TurboFan, the CPU time for 150 machines is the same, and a listing of 10,000
+  // VMs needs 15 % more.
   '--no-turbofan',
-  // Maglev uses 8 to 10 MB, mostly for its compiler. Without it, the CPU time for 150 machines is the same, and 400 machines
-  // need 3 % more.
+  // Maglev uses 8 to 10 MB of memory, mostly for its compiler. Without Maglev, the CPU time for 150 machines is the same,
+  // and 400 machines need 3 % more.
   '--no-maglev',
-  // The HTTP parser is the only WebAssembly. A second, optimizing compilation would use 14 MB of memory. A flag that is set at run
-  // time does not set the flags that it implies, so each flag is listed.
+  // The HTTP parser is the only WebAssembly of the process, and its optimizing compilation would use 14 MB. A flag that is
+  // set at run time does not set the flags that it implies, so each flag is listed.
   ...['--liftoff-only', '--no-wasm-tier-up', '--no-wasm-dynamic-tiering'],
 ];
 

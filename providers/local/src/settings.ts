@@ -3,14 +3,17 @@ import { ConfigError, type FlagValues, textFlag } from '@mcm/kube';
 
 const BACKENDS = ['cloud', 'pod'] as const;
 
-/** The settings of the operator for Secrets without their own values. */
+/** The settings of the operator, for Secrets that lack these values. */
 export interface LocalSettings {
   readonly backend?: (typeof BACKENDS)[number] | undefined;
   /** Default address of the local cloud. */
   readonly endpoint?: string | undefined;
 }
 
-/** Flags of the provider, in addition to the flags of every machine controller. Each takes precedence over its variable. */
+/**
+ * The flags of this provider, in addition to the flags of every machine controller. Each flag takes precedence over its
+ * environment variable.
+ */
 export const localFlags = {
   backend: textFlag({
     placeholder: '<cloud|pod>',

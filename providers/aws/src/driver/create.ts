@@ -8,7 +8,7 @@ import { fromLaunch, isExhausted } from './errors.ts';
 import { findById, findByTags, tagsOf } from './lookup.ts';
 import { runInstancesInput } from './run-instances.ts';
 
-/** The clock for the wait until a new VM is visible. */
+/** The clock, for the wait until a new VM is visible. */
 export interface CreateOptions {
   readonly clock: Clock;
   readonly random: Random;
@@ -17,14 +17,12 @@ export interface CreateOptions {
 
 type Create = CreateRequest<AwsProviderSpec, AwsCredentials>;
 
-/** The backoff of the original, which uses the defaults of cenkalti/backoff. */
+/** The retry delays of the original, which uses the defaults of cenkalti/backoff. */
 const FIRST_MS = 500;
 const FACTOR = 1.5;
 const LONGEST_MS = 60_000;
 
-/**
- * VMs that no longer exist may have used the first tokens. After this number of tokens, the driver does not check for that.
- */
+/** The first tokens may belong to VMs that no longer exist. The driver checks at most this number of tokens. */
 const TOKENS = 5;
 
 const DEAD = new Set(['shutting-down', 'terminated']);
@@ -64,8 +62,8 @@ export async function createInstance(
 }
 
 /**
- * The error for a VM that EC2 accepted and then terminated, for example without access to the key of a disk or without
- * capacity. The next call uses the next token.
+ * The error for a VM that EC2 accepted and then terminated. Causes are a lack of capacity, or no access to the key of a
+ * disk. The next call uses the next token.
  */
 function endedAtOnce(providerId: string, { StateReason, State }: Instance): MachineError {
   const { Code = '', Message = '' } = StateReason ?? {};
@@ -84,9 +82,9 @@ async function rootDeviceOf(ec2: Ec2, ami: string, signal: AbortSignal): Promise
 }
 
 /**
- * Calls RunInstances with a token that is derived from the UID of the Machine. For a repeated request, EC2 returns the first
- * VM. A token is used up if its VM was terminated, or if the class changed and its VM no longer exists. Then the next token
- * is used.
+ * Calls RunInstances with a token that is derived from the UID of the Machine. If the request is repeated, EC2 returns the
+ * VM of the first request. A token is used up if its VM was terminated. It is also used up if the class changed and its VM
+ * no longer exists. In both cases, the driver uses the next token.
  */
 async function launch(ec2: Ec2, request: Create, rootDevice: string | undefined): Promise<Instance> {
   const { machine, spec, userData, signal } = request;

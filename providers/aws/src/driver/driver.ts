@@ -34,10 +34,10 @@ import { volumeIdOf } from './volumes.ts';
 export interface AwsDriverOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** Returns the transport to an origin. The driver calls it once for each origin. */
+  /** Returns the connection to an origin. The driver calls this function once for each origin. */
   readonly connect: (origin: string) => Transport;
   readonly environment: Environment;
-  /** The AWS endpoints. If absent, the environment and the shared files determine them. */
+  /** The AWS endpoints. If absent, the environment variables and the shared files determine the endpoints. */
   readonly settings?: AwsSettings;
   /** The longest wait until DescribeInstances returns a new VM; default 5 minutes. */
   readonly visibilityBudgetMs?: number | undefined;
@@ -183,7 +183,7 @@ function connector(options: AwsDriverOptions) {
   };
 }
 
-/** Converts the error for a VM that was not found to the error of `initialize`. Other errors are unchanged. */
+/** Converts the error for a missing VM to the error of `initialize`. Other errors are unchanged. */
 const uninitialized = (error: MachineError): MachineError =>
   error.code === 'NotFound'
     ? new MachineError('Uninitialized', `machine codes error: code = [${error.code}] message = [${error.message}]`)
@@ -227,8 +227,8 @@ const describeFound = (request: Request, instance: Instance): FoundInstance => (
 });
 
 /**
- * A stopped VM cannot run its Machine, so it is reported as ending. A stopped VM that no Machine has recorded is still
- * adopted.
+ * A stopped VM cannot run its Machine, so the driver reports the VM as ending. If no Machine has recorded the stopped VM, a
+ * Machine can still adopt the VM.
  */
 function stopped({ machine }: OnMachine, { State }: Instance): Pick<FoundInstance, 'ending'> {
   const state = State?.Name ?? '';
@@ -241,7 +241,8 @@ const describe = ({ spec }: Request, { InstanceId: id = '', PrivateDnsName: node
 });
 
 /**
- * With a provider ID, only its VM. Otherwise every VM with the name of the machine, except VMs of other control clusters.
+ * Returns the IDs of the VMs to delete. With a provider ID, this is the ID of its VM. Without a provider ID, these are all
+ * VMs with the name of the machine, except VMs of other control clusters.
  */
 async function idsToDelete(
   request: OnMachine,
@@ -260,7 +261,10 @@ async function idsToDelete(
   }
 }
 
-/** EC2 does not cancel a termination, so the VM counts as deleted once it has begun. A missing VM is not an error. */
+/**
+ * Terminates a VM. EC2 does not cancel a termination, so the VM counts as deleted when the termination begins. A missing VM
+ * is a success.
+ */
 async function terminate(ec2: Ec2, id: string, signal: AbortSignal): Promise<void> {
   try {
     await ec2.terminate(id, signal);

@@ -4,7 +4,7 @@ import type { Clock } from '@mcm/kube';
 const REMEMBERED_MS = 60 * 60_000;
 
 /**
- * Instances that this process has terminated. For some seconds, EC2 still shows such an instance as running. A new machine
+ * The instances that this process has terminated. EC2 shows such an instance as running for some seconds, and a new machine
  * with the same name must not adopt it.
  */
 export class EndedInstances {

@@ -39,12 +39,14 @@ export function fromCloud(thrown: unknown, signal: AbortSignal, otherwise: Machi
   return new MachineError(otherwise, message, { cause: thrown, credentialsRefused: isRefusedCredentials(thrown) });
 }
 
-/** The service that provides keys cannot answer now. The keys may be valid, and the driver sent no request to EC2. */
+/**
+ * Whether the service that provides keys cannot answer now. The keys may be valid, and the driver sent no request to EC2.
+ */
 const isLoginDown = (thrown: unknown): boolean =>
   thrown instanceof TokenUnavailable ||
   (thrown instanceof Refusal && thrown.action.startsWith('AssumeRole') && thrown.status >= 500);
 
-/** Invalid keys, or no keys. */
+/** Whether the keys are invalid or missing. */
 const isRefusedCredentials = (thrown: unknown): boolean =>
   thrown instanceof Refusal
     ? CREDENTIALS_REFUSED.has(thrown.code)

@@ -9,7 +9,8 @@ import type { OnMachine } from './lookup.ts';
 const CONSOLE_BYTES = 65_536;
 
 /**
- * Reports the state and the console output of the VM of a machine. If EC2 refuses the console, only the state is reported.
+ * Reports the state and the console output of the VM of a machine. If EC2 refuses the request for the console, the driver
+ * reports only the state.
  * @throws the error of EC2 for the state
  */
 export async function reportEvidence(
@@ -51,7 +52,7 @@ function describe(id: string, { State, StateReason, StateTransitionReason, Launc
   return `instance ${id} of zone ${Placement?.AvailabilityZone ?? '?'}${made} is ${State?.Name ?? 'in no known state'}${because}`;
 }
 
-/** For types without Nitro, EC2 returns only the console output of the last start or stop. */
+/** Instances without the Nitro system have only the console output of their last start or stop. */
 async function consoleOf(ec2: Ec2, id: string, signal: AbortSignal): Promise<string> {
   try {
     return await ec2.console(id, true, signal);

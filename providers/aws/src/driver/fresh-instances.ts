@@ -2,12 +2,12 @@ import type { Machine } from '@mcm/api';
 import type { Clock } from '@mcm/kube';
 import type { Instance } from '../ec2/client.ts';
 
-/** Older results are not used, because the VM may have changed. */
+/** After this time, the driver reads an instance again, because the VM may have changed. */
 const FRESH_MS = 60_000;
 
 /**
- * Instances that the creation of a machine has read. The initialization that follows uses them, so that it does not read
- * them again. Each is used once, and a retry reads the VM again.
+ * The instances that the creation of a machine has read, for the initialization that follows. Each entry is used once, and a
+ * retry reads the VM again.
  */
 export class FreshInstances {
   readonly #clock: Clock;
@@ -19,7 +19,7 @@ export class FreshInstances {
 
   put(machine: Machine, instance: Instance): void {
     const now = this.#clock.now().getTime();
-    // Entries expire in the order of insertion.
+    // The loop ends at the first valid entry, because entries expire in the order of insertion.
     for (const [uid, { until }] of this.#seen) {
       if (until > now) break;
       this.#seen.delete(uid);

@@ -12,15 +12,16 @@ const isEfa = ({ InterfaceType: type }: Interface): boolean => type === 'efa' ||
 /** An interface without the IPv6 prefixes of the provider spec. */
 interface PrefixGap {
   readonly networkInterface: Interface;
-  /** Position in the provider spec's list. */
+  /** The position of the interface in the list of the provider spec. */
   readonly index: number;
   readonly wanted: number;
   readonly present: number;
 }
 
 /**
- * The position of an interface in the provider spec's list, by device index and network card. If they are absent, the list's
- * order determines them. The original uses only the device index, which is ambiguous with several cards.
+ * Returns the position of an interface in the list of the provider spec. The device index and the network card determine the
+ * position, or else the order of the list. The original uses only the device index, which is ambiguous if an instance has
+ * several network cards.
  */
 function positionOf({ networkInterfaces = [] }: AwsProviderSpec, { Attachment }: Interface): number {
   const { DeviceIndex, NetworkCardIndex = 0 } = Attachment ?? {};
@@ -31,7 +32,10 @@ function positionOf({ networkInterfaces = [] }: AwsProviderSpec, { Attachment }:
   );
 }
 
-/** Additional prefixes do not count as a gap. Assigning cannot remove them, and they do not delay the machine. */
+/**
+ * Returns the interfaces that have fewer prefixes than the provider spec requires. Additional prefixes are accepted: they do
+ * not delay the machine, and an assign request cannot remove them.
+ */
 function prefixGaps(spec: AwsProviderSpec, instance: Instance): PrefixGap[] {
   return (instance.NetworkInterfaces ?? []).flatMap((networkInterface) => {
     const index = positionOf(spec, networkInterface);
@@ -45,7 +49,10 @@ function prefixGaps(spec: AwsProviderSpec, instance: Instance): PrefixGap[] {
 /** Whether the source/destination check of an interface is on. */
 const isChecked = (each: Interface): boolean => !isEfa(each) && each.SourceDestCheck === true;
 
-/** @param found The VM that the error contains. @throws `Uninitialized` if the VM is not fully initialized */
+/**
+ * @param found the VM that the error contains
+ * @throws `Uninitialized` if the VM is not fully initialized
+ */
 export function requireInitialized({ spec, machine }: OnMachine, instance: Instance, found: FoundInstance): void {
   const vm = `VM "${instance.InstanceId ?? ''}" associated with machine "${machine.metadata.name}"`;
   const checked = (instance.NetworkInterfaces ?? []).some(isChecked);
@@ -66,7 +73,7 @@ export function requireInitialized({ spec, machine }: OnMachine, instance: Insta
 
 /**
  * Disables the source/destination check and assigns IPv6 prefixes, as the provider spec requires.
- * @param fresh The state of the instance if it was read recently; then the driver does not read it again.
+ * @param fresh the state of the instance, if the driver has read it recently
  * @throws `Uninitialized`
  */
 export async function initializeInstance(
@@ -78,7 +85,7 @@ export async function initializeInstance(
 ): Promise<void> {
   const { spec, signal } = request;
   try {
-    // `SourceDestCheck` of the instance is only the value of its first interface. So the code also checks the other
+    // `SourceDestCheck` of the instance is only the value of its first interface, so the driver also checks the other
     // interfaces.
     const checked = instance.SourceDestCheck !== false || (instance.NetworkInterfaces ?? []).some(isChecked);
     if (spec.srcAndDstChecksEnabled === false && checked)
@@ -93,8 +100,8 @@ export async function initializeInstance(
 }
 
 /**
- * Disables the check on all interfaces, and throws the last error at the end. @param fresh The instance as read before, if
- * known.
+ * Disables the check on all interfaces. If requests fail, throws the last error after the last interface.
+ * @param fresh the state of the instance, if the driver has read it
  */
 async function disableChecks(ec2: Ec2, id: string, signal: AbortSignal, fresh?: Instance): Promise<void> {
   const instance = fresh ?? (await findById(ec2, id, signal));

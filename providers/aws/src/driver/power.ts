@@ -6,7 +6,7 @@ import { instanceIdOf } from '../spec/provider-id.ts';
 import { fromLaunch, isAbsentInstance } from './errors.ts';
 import { findById, type OnMachine } from './lookup.ts';
 
-/** Pause between two looks at the state of an instance. */
+/** The interval between two requests for the state of an instance. */
 const LOOK_MS = 3_000;
 const ENDED: readonly string[] = ['shutting-down', 'terminated'];
 
@@ -26,8 +26,8 @@ export const startInstance = (change: Change): Promise<void> =>
   reach(change, 'running', 'instance_start', (id, signal) => change.ec2.start(id, signal));
 
 /**
- * Requests the state until EC2 accepts the request, then waits for the state. EC2 refuses the request while an earlier change
- * is in progress.
+ * Sends the request until EC2 accepts it, and then waits until the instance has the state. EC2 refuses the request while an
+ * earlier change is in progress.
  */
 async function reach(
   { ec2, request, clock, timed }: Change,

@@ -4,18 +4,18 @@ import type { Reach } from './reach.ts';
 import type { createRequestHandler } from './request-handler.ts';
 import type { Section } from './shared-config.ts';
 
-/** The access to STS. */
+/** The settings of a client for STS. */
 export interface StsOptions {
   readonly region: string;
   readonly clock: Clock;
   readonly requestHandler: ReturnType<typeof createRequestHandler>;
-  /** The address of STS, if the operator sets it. */
+  /** The endpoint of STS, if the operator has set one. */
   readonly reach: Reach;
 }
 
 /**
- * Requests the keys of the role of a profile in the shared configuration. @param own Keys with the permission to assume the
- * role
+ * Requests the keys of the role of a profile in the shared configuration.
+ * @param own the keys with the permission to assume the role
  */
 export async function assumedKeys(
   own: Keys,

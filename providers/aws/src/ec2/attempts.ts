@@ -3,8 +3,8 @@ import { type Clock, type Random, sleep } from '@mcm/kube';
 import { NoAnswer, Refusal } from './refusal.ts';
 
 /**
- * Codes of throttled requests. They are the throttling codes of the Go SDK v2 (aws/retry, DefaultThrottleErrorCodes) and of
- * HTTP.
+ * Error codes for throttled requests: the throttling codes of the Go SDK v2 (aws/retry, DefaultThrottleErrorCodes), and
+ * codes of HTTP.
  */
 const THROTTLES = new Set([
   'BandwidthLimitExceeded',
@@ -22,7 +22,7 @@ const THROTTLES = new Set([
   'TooManyRequestsException',
   'TransactionInProgressException',
 ]);
-/** Codes for keys that are wrong or have expired. EC2 returns `RequestExpired` for an expired session token. */
+/** Error codes for wrong or expired keys. EC2 returns `RequestExpired` for an expired session token. */
 const KEYS_REFUSED = new Set([
   ...['AuthFailure', 'ExpiredToken', 'ExpiredTokenException', 'InvalidClientTokenId', 'RequestExpired'],
 ]);
@@ -31,12 +31,15 @@ const areKeysRefused = (error: unknown): boolean => error instanceof Refusal && 
 const TIMEOUTS = new Set(['RequestTimeout', 'RequestTimeoutException']);
 const TRANSIENT_STATUS = new Set([500, 502, 503, 504]);
 
-/** Whether EC2 throttles requests. */
+/** Whether the error means that EC2 throttles the request. */
 export const isThrottle = (error: unknown): boolean =>
   error instanceof Refusal && (THROTTLES.has(error.code) || error.status === 429);
 
 const ATTEMPTS = 3;
-/** A throttled call had no effect, so it is safe to repeat. It has more attempts than other calls, at the learned rate. */
+/**
+ * A throttled call had no effect, so the driver can repeat it safely. The driver therefore allows more attempts than for
+ * other calls, at the learned rate.
+ */
 const THROTTLED_ATTEMPTS = 10;
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 20_000;
@@ -44,9 +47,9 @@ const LONGEST_PAUSE_MS = 20_000;
 export interface AttemptsOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** Attempts of each call. Absent: 3, and 10 for throttled calls. */
+  /** The maximum number of attempts of each call. If absent, it is 3, and 10 for throttled calls. */
   readonly maxAttempts: number | undefined;
-  /** Whether an immediate retry is useless for an error code. */
+  /** Whether the driver must not retry immediately after this error code. */
   readonly isFinal: (code: string) => boolean;
   /** Called when EC2 refuses the keys of a request. */
   readonly onKeysRefused?: (() => void) | undefined;
@@ -110,7 +113,10 @@ export class Attempts {
   }
 }
 
-/** The SDK fetches keys without the signal of the call. A login without an answer must not last longer than the call. */
+/**
+ * Ends a call when the signal aborts. The SDK requests keys without the signal of the call, so a login without an answer
+ * would outlast the call.
+ */
 async function endedBy<T>(signal: AbortSignal, call: Promise<T>): Promise<T> {
   const ended = Promise.withResolvers<never>();
   const leave = (): void => ended.reject(signal.reason);

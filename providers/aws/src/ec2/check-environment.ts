@@ -5,7 +5,8 @@ import { readSharedConfig } from './shared-config.ts';
 const MODES = ['standard', 'adaptive', 'legacy'];
 
 /**
- * Pairs of variables that only work together. If one is missing, the SDK ignores the other and searches for keys elsewhere.
+ * Pairs of variables that have an effect only together. If one of them is missing, the SDK ignores the other one and
+ * searches for keys elsewhere.
  */
 const PAIRS = [
   ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'],
@@ -25,7 +26,7 @@ function checkMetadataService(variables: Environment['variables']): void {
 }
 
 /**
- * Checks settings that the SDK would ignore, or report only at the first call.
+ * Checks settings that the SDK would ignore or report only at the first call.
  * @returns warnings about values that are valid but probably wrong, one sentence each
  * @throws ConfigError with the name of the variable and the fix
  */

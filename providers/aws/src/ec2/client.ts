@@ -29,13 +29,10 @@ export interface Ec2Options extends RequestHandlerOptions {
   readonly userAgent: string;
 }
 
-/**
- * If an image was deleted in the meantime, the launch detects it. So the time must only be short compared to the lifetime of
- * a class.
- */
+/** Images rarely change. If an image was deleted, the launch fails, so a long cache time is safe. */
 const IMAGE_KEPT_MS = 3_600_000;
 
-/** The keys, the region and the transport that clients of other AWS services share with the EC2 client. */
+/** The keys, the region and the connection. Clients of other AWS services share them with the EC2 client. */
 export interface Ec2Session {
   readonly region: string;
   readonly keys: Keys | (() => Promise<Keys>);
@@ -46,7 +43,7 @@ export interface Ec2Session {
 
 type Ec2Sdk = Awaited<ReturnType<typeof loadEc2>>;
 
-/** Imports the commands by name, so that the bundler can leave out the other commands of EC2, which are over 700. */
+/** Imports only the used commands by name, so that the bundler leaves out the other 700 commands of EC2. */
 async function loadEc2() {
   const { EC2Client, AssignIpv6AddressesCommand, DescribeImagesCommand } = await import('@aws-sdk/client-ec2');
   const { DescribeInstancesCommand, GetConsoleOutputCommand } = await import('@aws-sdk/client-ec2');
@@ -68,7 +65,8 @@ async function loadEc2() {
 }
 
 /**
- * The part of EC2 that the driver uses, in one region with one set of keys. Its methods throw the errors of `Attempts.send`.
+ * The operations of EC2 that the driver uses, in one region with one set of keys. The methods throw the errors of
+ * `Attempts.send`.
  */
 export class Ec2 {
   readonly #client: EC2Client;
@@ -88,12 +86,15 @@ export class Ec2 {
     this.#client = client;
     this.#attempts = attempts;
     this.#clock = clock;
-    // Images are read one at a time, because an unknown image would fail the request for the other images.
+    // Each request reads one image, because an unknown image would fail the request for the other images.
     const ask = (ids: readonly string[], signal: AbortSignal) => this.#describeImages(ids, signal);
     this.#imagesAsked = new SharedLookup(ask, ({ ImageId }) => ImageId, clock, 1);
   }
 
-  /** An image. The result is cached, because the fields that the driver reads never change. Concurrent calls share one request. */
+  /**
+   * Reads an image. The result is cached, because the fields that the driver reads never change. Concurrent calls share one
+   * request.
+   */
   async image(id: string, signal: AbortSignal): Promise<Image | undefined> {
     const now = this.#clock.now().getTime();
     const known = this.#images.get(id);
@@ -110,7 +111,7 @@ export class Ec2 {
     return (await this.#attempts.send('DescribeImages', true, signal, send)).Images ?? [];
   }
 
-  /** The look-ups of one kind, which are combined into shared requests. The parameters are those of `SharedLookup`. */
+  /** Creates a look-up that combines requests of one kind. The parameters are those of `SharedLookup`. */
   sharedLookup(
     kind: string,
     ask: (values: readonly string[], signal: AbortSignal) => Promise<readonly Instance[]>,
@@ -123,13 +124,13 @@ export class Ec2 {
     return made;
   }
 
-  /** Safe to repeat because of its client token. */
+  /** Launches an instance. The client token makes a repeated call safe. */
   async run(input: RunInstancesCommandInput, signal: AbortSignal): Promise<RunInstancesCommandOutput> {
     const command = new this.#sdk.RunInstancesCommand(input);
     return this.#attempts.send('RunInstances', true, signal, () => this.#client.send(command, { abortSignal: signal }));
   }
 
-  /** All matching instances of all pages. If EC2 repeats a page token, the listing ends, as in the original. */
+  /** Reads all matching instances on all pages. If EC2 repeats a page token, the listing ends, as in the original. */
   async instances(input: DescribeInstancesCommandInput, signal: AbortSignal): Promise<readonly Instance[]> {
     const found: Instance[] = [];
     let token: string | undefined;
@@ -166,7 +167,10 @@ export class Ec2 {
     );
   }
 
-  /** The newest 64 KiB of the console output of the VM. `latest` requests the current output, which not all types support. */
+  /**
+   * Returns the newest 64 KiB of the console output of the VM. `latest` requests the current output, which some instance
+   * types do not support.
+   */
   async console(id: string, latest: boolean, signal: AbortSignal): Promise<string> {
     const command = new this.#sdk.GetConsoleOutputCommand({ InstanceId: id, Latest: latest ? true : undefined });
     const send = () => this.#client.send(command, { abortSignal: signal });
@@ -185,8 +189,8 @@ export class Ec2 {
   }
 
   /**
-   * Not repeated if its answer is lost, because a second call would assign more prefixes. The caller reads the current state
-   * again.
+   * Assigns IPv6 prefixes. If the answer is lost, the client does not repeat the call, because a second call would assign
+   * more prefixes. The caller reads the current state again.
    */
   async assignPrefixes(networkInterfaceId: string | undefined, count: number, signal: AbortSignal): Promise<void> {
     const command = new this.#sdk.AssignIpv6AddressesCommand({
@@ -199,7 +203,7 @@ export class Ec2 {
   }
 }
 
-/** Maximum number of cached clients. Beyond it, the least recently used client is dropped. */
+/** The maximum number of cached clients. If there are more, the least recently used client is removed. */
 const KEPT = 64;
 
 /**
@@ -214,7 +218,7 @@ export function ec2Clients(options: Ec2Options): (region: string, credentials: A
     const key = JSON.stringify([region, source]);
     const known = clients.get(key);
     clients.delete(key);
-    // Drops the current keys if they have an expiry, because they may have expired early. The next call requests new ones.
+    // Drops keys that have an expiry, because they may have become invalid before it. The next call requests new keys.
     const forget = (): void => {
       if (clients.get(key) === client) clients.delete(key);
     };
@@ -230,11 +234,11 @@ export function ec2Clients(options: Ec2Options): (region: string, credentials: A
 /** Loads the SDK before the first call. Loading takes a third of a second, and no reconcile should wait for it. */
 export async function loadSdk(): Promise<void> {
   await loadEc2();
-  // Any class may use a workload identity, and the STS client is small.
+  // Any class may use a workload identity, and the STS client is small, so the driver always loads it.
   await import('@aws-sdk/client-sts');
 }
 
-/** Makes a client. The first one loads the SDK. */
+/** Creates a client. The first call loads the SDK. */
 async function connect(
   options: Ec2Options,
   region: string,
@@ -259,7 +263,7 @@ async function connect(
     region,
     requestHandler,
     ...reachOf(settings, settings.ec2Endpoint),
-    // One attempt in the SDK, because only this driver counts and repeats attempts.
+    // The SDK makes only one attempt, because the driver itself counts and repeats attempts.
     maxAttempts: 1,
     retryMode: 'standard',
     customUserAgent: userAgent,

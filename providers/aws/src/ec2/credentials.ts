@@ -24,8 +24,8 @@ export type KeySource =
   | { readonly from: 'environment' };
 
 /**
- * The first key of the Secret that exists counts, even if it is empty. If it is blank, the driver uses the keys of the
- * environment, as in the original.
+ * Returns the source of the keys of a class. The driver uses the first key name that the Secret contains, even if its value
+ * is empty. If the value is blank, the driver uses the keys of the environment, as the original does.
  */
 export function keySourceOf(secret: AwsCredentials): KeySource {
   const { workloadIdentityTokenFile, roleARN = '' } = secret;
@@ -37,10 +37,13 @@ export function keySourceOf(secret: AwsCredentials): KeySource {
   return { from: 'secret', keys: { accessKeyId, secretAccessKey } };
 }
 
-/** Timeout of a request to STS. */
+/** The time limit of a request to STS. */
 const LONGEST_LOGIN_MS = 30_000;
 
-/** Callers share one request for keys. Without a timeout, a request without an answer would block all of them forever. */
+/**
+ * Limits the duration of a request for keys. Callers share one request, so a request without an answer would block all
+ * callers forever.
+ */
 export async function within<T>(clock: Clock, action: string, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const over = new AbortController();
   const why = `no answer within ${LONGEST_LOGIN_MS / 1_000} s`;
@@ -48,14 +51,15 @@ export async function within<T>(clock: Clock, action: string, ask: (signal: Abor
   try {
     return await ask(over.signal);
   } catch (thrown) {
-    over.signal.throwIfAborted(); // The SDK reports only that the call was aborted.
+    // The SDK reports only that the call was aborted. The reason of the signal is more specific.
+    over.signal.throwIfAborted();
     throw thrown;
   } finally {
     timer.cancel();
   }
 }
 
-/** The credentials from STS. */
+/** The credentials in an answer of STS. */
 interface StsKeys {
   readonly AccessKeyId?: string | undefined;
   readonly SecretAccessKey?: string | undefined;
@@ -63,7 +67,7 @@ interface StsKeys {
   readonly Expiration?: Date | undefined;
 }
 
-/** @throws Refusal for an answer without keys */
+/** Reads the keys from an answer of STS. @throws Refusal for an answer without keys */
 export function keysOf(action: string, given: StsKeys = {}): Keys {
   const { AccessKeyId, SecretAccessKey, SessionToken, Expiration } = given;
   if (!AccessKeyId || !SecretAccessKey)

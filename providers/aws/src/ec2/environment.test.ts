@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { checkEnvironment } from './check-environment.ts';
 import { type Environment, maxAttemptsOf } from './environment.ts';
 
-/** Tests of variables that the SDK would ignore without an error. */
+/** Returns an environment with these variables and files. */
 
 const withVariables = (
   variables: Environment['variables'],

@@ -1,14 +1,14 @@
 import { ConfigError } from '@mcm/kube';
 
 /**
- * The variables of the process, and functions to read files and to run programs. For a missing file, the content is
- * undefined.
+ * The variables of the process, and functions that read files and run programs. The content of a missing file is undefined.
  */
 export interface Environment {
   readonly variables: Readonly<Record<string, string | undefined>>;
   readonly readFile: (path: string) => Promise<string | undefined>;
   /**
-   * Runs a program for `credential_process` without a shell, and returns its standard output. If absent, no program is run.
+   * Runs a program for `credential_process` without a shell, and returns its standard output. If absent, the driver runs no
+   * program.
    * @throws Error with `code`
    */
   readonly run?: (command: readonly [program: string, ...args: string[]], signal: AbortSignal) => Promise<string>;

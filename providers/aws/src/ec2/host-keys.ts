@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { Keys } from './credentials.ts';
 import type { Environment } from './environment.ts';
 
-/** The inputs for logins with keys from the host or from the container runtime. */
+/** The inputs for a login with keys from the host or from the container runtime. */
 export interface HostOptions {
   readonly clock: Clock;
   readonly connect: (origin: string) => Transport;
@@ -14,7 +14,7 @@ export interface HostOptions {
 
 const CONTAINERS = 'http://169.254.170.2';
 const ROLES = '/latest/meta-data/iam/security-credentials/';
-/** Hosts of agents of container runtimes. Plain http is allowed to these hosts. */
+/** Addresses of the agents of container runtimes, which may use plain http. */
 const AGENTS = /^(localhost|127(\.\d+){3}|\[::1\]|169\.254\.170\.(2|23)|\[fd00:ec2::23\])$/;
 
 const answer = z.looseObject({
@@ -52,7 +52,7 @@ export async function containerKeys(options: HostOptions, signal: AbortSignal): 
   const { protocol, hostname } = URL.parse(url) ?? {};
   if (protocol !== 'https:' && !(protocol === 'http:' && AGENTS.test(hostname ?? '')))
     throw new TokenRefused(`${name} must be https, or http of this host or of a container agent`);
-  // The file is read for each login, because the kubelet replaces it.
+  // Each login reads the file again, because the kubelet replaces the token.
   const token = file ? (await readFile(file))?.trim() : given;
   if (file && !token)
     throw new TokenRefused(

@@ -13,9 +13,10 @@ export interface OwnKeysOptions extends HostOptions, StsOptions {}
 type Profiles = (name: string) => Section | undefined;
 
 /**
- * Returns the keys of the controller, for Secrets with blank keys. The order of the sources is the order of the AWS SDKs:
- * environment, shared files, workload identity, container, instance. All requests use the transport of this process, which
- * the SDK would not do. Source: https://docs.aws.amazon.com/sdkref/latest/guide/standardized-credentials.html
+ * Returns a function that requests the keys of the controller, for Secrets with blank keys. The order of the sources is the
+ * order of the AWS SDKs: environment, shared files, workload identity, container, instance. All requests use the connections
+ * of this process, which the SDK would bypass. Source:
+ * https://docs.aws.amazon.com/sdkref/latest/guide/standardized-credentials.html
  */
 export function ownKeys(options: OwnKeysOptions): () => Promise<Keys> {
   const { clock } = options;
@@ -24,11 +25,14 @@ export function ownKeys(options: OwnKeysOptions): () => Promise<Keys> {
 
 /** Keys are renewed this long before they expire. Keys with a short lifetime are renewed after half of it. */
 const RENEW_BEFORE_MS = 300_000;
-/** The SDK compares the expiry with the wall clock. With an expiry in the past, it calls this function for every request. */
+/**
+ * An expiry in the past, so that the SDK calls this function for every request. The SDK compares an expiry with the wall
+ * clock, not with the clock of the process.
+ */
 const ASK_AGAIN = new Date(0);
 
 /**
- * Caches keys, and checks their expiry with the clock of the process. Concurrent requests share one login. A failure is not
+ * Caches keys until they expire on the clock of the process. Concurrent requests share one login. A failed login is not
  * cached.
  */
 function kept(clock: Clock, login: () => Promise<Keys>): () => Promise<Keys> {
@@ -84,7 +88,7 @@ const workload = (options: OwnKeysOptions, tokenFile: string, roleArn: string): 
   return webIdentity({ ...options, readFile, tokenFile, roleArn })();
 };
 
-/** @param before Names of the profiles that refer to this one */
+/** Returns the keys of a profile. @param before the names of the profiles that refer to this profile */
 async function ofProfile(
   name: string,
   profiles: Profiles,
@@ -99,7 +103,7 @@ async function ofProfile(
   }
   const { role_arn: roleArn, web_identity_token_file: tokenFile, credential_process: command } = profile;
   const { aws_access_key_id: id, aws_secret_access_key: secret, aws_session_token: token } = profile;
-  // If a profile names itself as the source of its role, its own keys are the source.
+  // If a profile names itself as the source of its role, the driver uses its own keys as the source.
   const isSource = before.includes(name);
   if (roleArn && tokenFile) return workload(options, tokenFile, roleArn);
   if (roleArn && !isSource) return ofRole(name, profile, profiles, options, signal, before);
@@ -153,7 +157,7 @@ const processAnswer = z.looseObject({
   Expiration: z.iso.datetime({ offset: true }).optional(),
 });
 
-/** Runs a program that prints keys. Messages quote neither its output nor its errors, because they may contain keys. */
+/** Runs a program that prints keys. The output and the errors of the program may contain keys, so messages quote neither. */
 async function ofProcess(command: string, name: string, { run }: Environment, signal: AbortSignal): Promise<Keys> {
   if (!run) throw new NoKeys(`credential_process of profile ${name} cannot be run here; use keys or a role`);
   const [program, ...args] = words(command);
@@ -187,6 +191,6 @@ const parsed = (text: unknown): unknown => {
   try {
     return JSON.parse(String(text));
   } catch {
-    return undefined; // Other output contains no keys.
+    return undefined; // Output in any other format contains no keys.
   }
 };

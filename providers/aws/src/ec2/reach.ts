@@ -1,7 +1,10 @@
 import { withoutUndefined } from '@mcm/kube';
 import type { AwsSettings } from './settings.ts';
 
-/** The endpoint of a client of the SDK. It is set only if the operator sets it, because it takes precedence over the environment. */
+/**
+ * Returns the endpoint setting of an SDK client. It is set only if the operator has set an endpoint, because this setting
+ * takes precedence over the environment.
+ */
 export const reachOf = (
   { ignoreConfiguredEndpoints, useFipsEndpoint, useDualstackEndpoint }: AwsSettings,
   endpoint: string | undefined,
@@ -13,5 +16,5 @@ export const reachOf = (
     useDualstackEndpoint,
   });
 
-/** The settings of a client that locate its service. */
+/** The settings of an SDK client that locate its service. */
 export type Reach = ReturnType<typeof reachOf>;

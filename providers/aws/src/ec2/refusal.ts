@@ -4,7 +4,10 @@ import { withoutUndefined } from '@mcm/kube';
 /** An error response of EC2 or STS. */
 export class Refusal extends Error {
   override readonly name: string;
-  /** The error code of the cloud, such as `InvalidInstanceID.NotFound`. `UnknownError` if the response contains none. */
+  /**
+   * The error code of the cloud, such as `InvalidInstanceID.NotFound`. It is `UnknownError` if the response contains no
+   * code.
+   */
   readonly code: string;
   readonly status: number;
   /** The requested action, such as `RunInstances`. */
@@ -46,7 +49,7 @@ export const CREDENTIALS_REFUSED: ReadonlySet<string> = new Set([
   'UnauthorizedOperation',
 ]);
 
-/** No answer, or an answer that is not from EC2. */
+/** The service sent no answer, or the answer does not come from EC2. */
 export class NoAnswer extends Error {
   override readonly name = 'NoAnswer';
   /** The HTTP status; undefined without an answer. */
@@ -67,13 +70,16 @@ const unescaped = (text: string): string =>
     return ENTITIES[name] ?? whole;
   });
 
-/** Content of the last element with the name. Some answers have several errors, and the Go SDK uses the last one. */
+/**
+ * Returns the content of the last element with this name. Some answers contain several errors, and the Go SDK uses the last
+ * error.
+ */
 const lastElement = (xml: string, name: string): string | undefined => {
   const found = [...xml.matchAll(new RegExp(`<${name}>([^<]*)</${name}>`, 'g'))].at(-1)?.[1];
   return found === undefined ? undefined : unescaped(found);
 };
 
-/** The fields of an error of SQS, which is a JSON text: `{"__type", "message"}`. */
+/** Returns the fields of an error of SQS, which is a JSON text: `{"__type", "message"}`. */
 function fieldsOf(text: string): { readonly __type?: string; readonly message?: string } {
   if (!text.startsWith('{')) return {};
   try {
@@ -83,11 +89,13 @@ function fieldsOf(text: string): { readonly __type?: string; readonly message?: 
       message: typeof message === 'string' ? message : undefined,
     });
   } catch {
-    return {}; // the error has no fields then
+    return {}; // An error response that is not JSON has no fields.
   }
 }
 
-/** Reads an error's body: `<Response><Errors><Error><Code>…`, or STS's `<ErrorResponse><Error><Code>…`. */
+/**
+ * Reads the body of an error response: `<Response><Errors><Error><Code>…` of EC2, or `<ErrorResponse><Error><Code>…` of STS.
+ */
 export function readRefusal(
   action: string,
   status: number,

@@ -2,7 +2,7 @@ import { type Sent, withoutSent } from '@mcm/core/driver';
 import type { Clock, Transport } from '@mcm/kube';
 import { NoAnswer, readRefusal } from './refusal.ts';
 
-/** The members of the SDK's request that are sent. */
+/** The members of an SDK request that are sent to AWS. */
 interface SdkRequest {
   readonly method: string;
   readonly protocol: string;
@@ -22,19 +22,19 @@ interface SdkResponse {
 export interface RequestHandlerOptions {
   readonly clock: Clock;
   /**
-   * Returns the transport to an origin, such as `https://ec2.eu-north-1.amazonaws.com`. It is called once for each origin.
+   * Returns the connection to an origin, such as `https://ec2.eu-north-1.amazonaws.com`. It is called once for each origin.
    */
   readonly connect: (origin: string) => Transport;
-  /** Whether plain http is allowed to other hosts than this one. */
+  /** Whether plain http is allowed to hosts other than this machine. */
   readonly allowPlainHttp: boolean;
 }
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[?::1\]?)$/;
 
 /**
- * Sends the SDK's requests with our own transport instead of the SDK's sockets, and checks the answers before the SDK reads
- * them. An error response is thrown as `Refusal`. An incomplete answer or an answer of another server, such as a proxy, is
- * thrown as `NoAnswer`. The SDK would return these as an empty success.
+ * Sends the requests of the SDK over the connections of this process, and checks the answers before the SDK reads them. An
+ * error response is thrown as `Refusal`. An incomplete answer, or an answer of a proxy, is thrown as `NoAnswer`, because the
+ * SDK would treat it as an empty success.
  */
 export function createRequestHandler({ clock, connect, allowPlainHttp }: RequestHandlerOptions) {
   const transports = new Map<string, Transport>();
@@ -64,7 +64,7 @@ export function createRequestHandler({ clock, connect, allowPlainHttp }: Request
       const sent = { method, path, headers, body, signal };
       const { status, headers: reported, text } = await exchange(to(origin), sent, action, origin);
       if (status >= 300) throw readRefusal(action, status, reported, text, clock.now());
-      // SQS answers with JSON. The answer to a deletion is empty.
+      // SQS answers with JSON, except that the answer to a deletion is empty.
       const complete = target === undefined ? text.trimEnd().endsWith(`</${action}Response>`) : isJson(text);
       if (!complete)
         throw new NoAnswer(action, `${origin} returned an incomplete or invalid ${action}Response`, { status });
@@ -81,7 +81,7 @@ export function createRequestHandler({ clock, connect, allowPlainHttp }: Request
   };
 }
 
-/** The body as text. The SDK sends strings to EC2 and STS, and bytes to SQS. */
+/** Returns the body as text. The SDK sends text to EC2 and STS, and bytes to SQS. */
 const textOf = (body: unknown): string =>
   typeof body === 'string' ? body : body instanceof Uint8Array ? new TextDecoder().decode(body) : '';
 
@@ -92,13 +92,13 @@ function isJson(text: string): boolean {
     JSON.parse(text || '{}');
     return true;
   } catch {
-    return false; // not an answer of SQS
+    return false; // A body that is not JSON does not come from SQS.
   }
 }
 
 /**
- * Values that an error may quote and a message must not contain. EC2 quotes the headers when it refuses a signature, and the
- * body of a request to STS contains a token.
+ * Returns values that an error may quote and a message must not contain. EC2 quotes the headers when it refuses a signature.
+ * The body of a request to STS contains a token.
  */
 const sent = ({ headers = {}, body = '' }: Parameters<Transport>[0]): Sent => ({
   headers,

@@ -10,22 +10,25 @@ import {
 import { ConfigError, type FlagValues, textFlag } from '@mcm/kube';
 import type { SharedConfig } from './shared-config.ts';
 
-/** The AWS endpoints in the settings of the operator. The SDK reads absent values from the environment and shared files. */
+/** The AWS endpoints that the operator has set. The SDK reads absent values from the environment and the shared files. */
 export interface AwsSettings {
   readonly ec2Endpoint?: string | undefined;
   readonly stsEndpoint?: string | undefined;
   readonly sqsEndpoint?: string | undefined;
   /** The name of the SQS queue with notices of interruptions. If absent, the driver reads no notices. */
   readonly interruptionQueue?: string | undefined;
-  /** The SDK then ignores the endpoints in the environment and the shared files. */
+  /** If true, the SDK ignores the endpoints in the environment and the shared files. */
   readonly ignoreConfiguredEndpoints?: boolean;
   readonly useFipsEndpoint?: boolean | undefined;
   readonly useDualstackEndpoint?: boolean | undefined;
-  /** Whether plain http is allowed to other hosts than this one. Default: the value of `MCM_ALLOW_PLAIN_HTTP`. */
+  /** Whether plain http is allowed to hosts other than this machine. Default: the value of `MCM_ALLOW_PLAIN_HTTP`. */
   readonly allowPlainHttp?: boolean;
 }
 
-/** Flags of the provider, in addition to the flags of every machine controller. Each takes precedence over its variable. */
+/**
+ * The flags of this provider, in addition to the flags of every machine controller. Each flag takes precedence over its
+ * environment variable.
+ */
 export const awsFlags = {
   'ec2-endpoint': endpointFlag('address of EC2; also AWS_ENDPOINT_URL_EC2 or AWS_ENDPOINT_URL'),
   'sts-endpoint': endpointFlag('address of STS, the token service; also AWS_ENDPOINT_URL_STS or AWS_ENDPOINT_URL'),
@@ -47,7 +50,7 @@ export const awsFlags = {
 
 /**
  * Reads the flags and variables of the process.
- * @param shared The shared configuration. The SDK reads it after the environment.
+ * @param shared The shared configuration, which has a lower precedence than the environment.
  * @returns the settings of the driver, and the effective endpoints with their sources
  * @throws ConfigError with the setting and a hint
  */
@@ -85,11 +88,11 @@ export function awsSettings(
   };
 }
 
-/** The source of an endpoint in messages, for endpoints of the shared configuration. */
+/** The source that messages name for an endpoint of the shared configuration. */
 const SHARED = 'endpoint_url of the shared configuration';
 const sharedName = (service: string): string => `${service}.${SHARED}`;
 
-/** The endpoints of the shared configuration, with the names of the environment variables. */
+/** Returns the endpoints of the shared configuration by the names of the corresponding environment variables. */
 function endpointsOf({ profile, services }: Pick<SharedConfig, 'profile' | 'services'>): Variables {
   const own = (service: string) => ({ [sharedName(service)]: services?.section?.[`${service}.endpoint_url`] });
   return { [SHARED]: profile.endpoint_url, ...own('ec2'), ...own('sts'), ...own('sqs') };

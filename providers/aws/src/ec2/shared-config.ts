@@ -9,7 +9,7 @@ export interface SharedConfig {
   /** Whether one of the files contains the profile. */
   readonly hasProfile: boolean;
   readonly profile: Section;
-  /** The section of services that the profile refers to; undefined if it refers to none. */
+  /** The section of services to which the profile refers. Undefined if the profile refers to no section. */
   readonly services: { readonly name: string; readonly section: Section | undefined } | undefined;
 }
 
@@ -27,7 +27,10 @@ async function readFiles({ variables, readFile }: Environment): Promise<SharedFi
   };
 }
 
-/** The settings of a profile in both files; undefined if no file contains it. The credentials file takes precedence. */
+/**
+ * Returns the settings of a profile in both files. Undefined if no file contains the profile. The credentials file takes
+ * precedence.
+ */
 function profileIn({ config, credentials }: SharedFiles, name: string): Section | undefined {
   const own = config.get(`profile ${name}`) ?? (name === 'default' ? config.get(name) : undefined);
   const kept = credentials.get(name);
@@ -40,7 +43,9 @@ export async function readProfiles(environment: Environment): Promise<(name: str
   return (name) => profileIn(files, name);
 }
 
-/** Reads the shared configuration and credentials files at the paths of the SDK. An unreadable file counts as empty. */
+/**
+ * Reads the shared configuration and credentials files at the paths that the SDK uses. An unreadable file counts as empty.
+ */
 export async function readSharedConfig(environment: Environment): Promise<SharedConfig> {
   const files = await readFiles(environment);
   const own = profileIn(files, environment.variables.AWS_PROFILE || 'default');

@@ -4,7 +4,7 @@ import { SharedLookup } from './shared-lookup.ts';
 
 const never = new AbortController().signal;
 
-/** A look-up whose requests the test answers manually. */
+/** Creates a look-up. The test decides when its requests are answered. */
 function held() {
   const clock = new VirtualClock();
   const asked: string[][] = [];

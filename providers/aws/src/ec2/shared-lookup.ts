@@ -1,8 +1,8 @@
 import { type Clock, sleep } from '@mcm/kube';
 
-/** The maximum number of values in one filter of EC2. */
+/** EC2 allows at most this number of values in one filter. */
 const MOST = 200;
-/** Shortest time between two requests for several values. Look-ups that arrive in between share the next request. */
+/** The shortest time between two requests for several values. Look-ups during this time share the next request. */
 const GATHER_MS = 2_000;
 
 const NEVER = new AbortController().signal;
@@ -14,8 +14,8 @@ interface Waiting<T> {
 }
 
 /**
- * Combines look-ups that differ in one value into shared requests. While one request is in progress, all new look-ups wait
- * for the next one. So no look-up gets an answer from before its start, and look-ups of a thousand machines take five
+ * Combines look-ups that differ in one value into shared requests. While a request is in progress, all new look-ups wait for
+ * the next request. Therefore no look-up gets an answer from before its start, and look-ups of a thousand machines take five
  * requests.
  */
 export class SharedLookup<T> {
@@ -29,9 +29,9 @@ export class SharedLookup<T> {
   #last: readonly string[] = [];
 
   /**
-   * @param ask Returns all instances with the values. Its signal aborts when no caller waits any more.
-   * @param most Maximum number of values in one request.
-   * @param answersTo Returns the value of an instance.
+   * @param ask returns all instances with the values. Its signal aborts when no caller waits any more.
+   * @param most the maximum number of values in one request
+   * @param answersTo returns the value of an instance
    */
   constructor(
     ask: (values: readonly string[], signal: AbortSignal) => Promise<readonly T[]>,
@@ -74,14 +74,14 @@ export class SharedLookup<T> {
     this.#running = false;
   }
 
-  /** Waits for more look-ups. A single caller that repeats its look-up does not wait, and a full request does not either. */
+  /** Waits for more look-ups. The request is sent immediately if it is full, or if a single caller repeats its look-up. */
   async #gather(): Promise<void> {
     const left = this.#lastAt + GATHER_MS - this.#clock.monotonic();
     const alone = this.#waiting.length === 1 && this.#last.every((value) => value === this.#waiting[0]?.value);
     if (left > 0 && !alone && this.#waiting.length < this.#most) await sleep(this.#clock, left, NEVER);
   }
 
-  /** The look-ups of the next request: those for the first values, up to the maximum. */
+  /** Returns the look-ups whose values are in the next request, up to the maximum number of values. */
   #next(): readonly Waiting<T>[] {
     const values = new Set<string>();
     const next = this.#waiting.filter(

@@ -30,9 +30,9 @@ const healthDetail = z.looseObject({
 const ENDED: ReadonlySet<string> = new Set(['stopping', 'stopped', 'shutting-down', 'terminated']);
 
 /**
- * The notices in the body of a message. Other events, and bodies that are not events, contain none.
+ * Returns the notices in the body of a message. Other events, and bodies that are not events, contain no notices.
  *
- * The events are those that Karpenter uses: spot interruption warning, rebalance recommendation, state change, and scheduled
+ * The events are the same as in Karpenter: spot interruption warning, rebalance recommendation, state change, and scheduled
  * change of AWS Health.
  */
 export function noticesIn(body: string | undefined): readonly InterruptionNotice[] {
@@ -96,7 +96,7 @@ function ofState(data: Event): readonly InterruptionNotice[] {
   return [noticeOf(data, instanceId, 'Ended', { deadline: data.time, detail: `EC2 instance is ${state}` })];
 }
 
-/** The notices of a scheduled change, which contains the affected instances and its start time. */
+/** Returns the notices of a scheduled change. The event contains the affected instances and the start time. */
 function ofHealth(data: Event): readonly InterruptionNotice[] {
   const detail = healthDetail.safeParse(data.detail);
   if (!detail.success) return [];

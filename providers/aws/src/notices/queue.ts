@@ -5,7 +5,7 @@ import { noticesIn } from './messages.ts';
 
 type SqsSdk = Awaited<ReturnType<typeof loadSqs>>;
 
-/** Imports the commands by name, so that the bundler can omit the others. */
+/** Imports only the used commands by name, so that the bundler omits the other commands. */
 async function loadSqs() {
   const { SQSClient, GetQueueUrlCommand, ReceiveMessageCommand, DeleteMessageCommand } = await import(
     '@aws-sdk/client-sqs'
@@ -13,23 +13,23 @@ async function loadSqs() {
   return { SQSClient, GetQueueUrlCommand, ReceiveMessageCommand, DeleteMessageCommand };
 }
 
-/** How long a request waits for the first message, in seconds. It is the maximum of SQS. */
+/** SQS holds a request for at most this number of seconds until the first message arrives. SQS allows no higher value. */
 const WAIT_SECONDS = 20;
-/** The number of messages in one answer. It is the maximum of SQS. */
+/** The maximum number of messages in one answer. SQS allows no higher value. */
 const BATCH = 10;
-/** If a message is not deleted, it is received again after this time. */
+/** If the driver does not delete a message, SQS delivers the message again after this number of seconds. */
 const VISIBILITY_SECONDS = 30;
-/** The maximum number of answers that one wait reads. So the wait ends in time even if notices arrive continuously. */
+/** One wait reads at most this number of answers, so that it ends in time even if notices arrive continuously. */
 const MOST_BATCHES = 50;
 
-/** A wait for the notices of one queue. */
+/** The parameters of one wait for the notices of a queue. */
 interface Wait {
   readonly notify: (notice: InterruptionNotice) => Promise<NoticeAnswer>;
   readonly timed: ObservedCall;
   readonly signal: AbortSignal;
 }
 
-/** Queues of SQS that receive events about EC2 instances from EventBridge. */
+/** A queue of SQS that receives events about EC2 instances from EventBridge. */
 export class NoticeQueue {
   readonly #sdk: SqsSdk;
   readonly #client: SQSClient;
@@ -42,7 +42,7 @@ export class NoticeQueue {
     this.#name = name;
   }
 
-  /** Uses the keys and the transport of the EC2 client. */
+  /** Opens a queue with the keys and the connection of the EC2 client. */
   static async open(
     { region, keys, requestHandler, userAgent, reach }: Ec2Session,
     name: string,
@@ -59,7 +59,7 @@ export class NoticeQueue {
     return new NoticeQueue(sdk, client, name);
   }
 
-  /** Reports all messages. A message is deleted after all of its notices were answered with `done`. */
+  /** Reports all messages. A message is deleted when `done` was called for all of its notices. */
   async wait(wait: Wait): Promise<void> {
     const { timed, signal } = wait;
     const url = await this.#urlOf(wait);

@@ -112,7 +112,7 @@ export type AwsProviderSpec = z.infer<typeof AwsProviderSpec>;
 export type BlockDevice = z.infer<typeof blockDevice>;
 export type NetworkInterface = z.infer<typeof networkInterface>;
 
-/** Decoded data of the Secrets of a class. Each key has two names, and the first one takes precedence. */
+/** The decoded data of the Secrets of a class. Each value has two possible keys, and the first key takes precedence. */
 export const AwsCredentials = z.looseObject({
   providerAccessKeyId: text('ID of the access key; required without workload identity'),
   accessKeyID: text('another name of providerAccessKeyId'),

@@ -3,18 +3,18 @@ import { sleep, type Transport, type TransportResponse, tryParseJson, withoutUnd
 import { ArmError } from './error.ts';
 import type { ArmOptions } from './options.ts';
 
-/** One request to Resource Manager. Its path includes the query. */
+/** One request to Azure Resource Manager. The path includes the query. */
 export interface ArmRequest {
   readonly method: string;
   readonly path: string;
   readonly body?: string | undefined;
 }
 
-/** An answer with a status below 300. Its body is JSON or empty. */
+/** An answer with a status below 300. The body is JSON or empty. */
 export interface ArmAnswer {
   readonly status: number;
   readonly headers: TransportResponse['headers'];
-  /** The parsed text; undefined if the text is empty. */
+  /** The parsed body. Undefined if the body is empty. */
   readonly body: unknown;
   readonly text: string;
 }
@@ -26,8 +26,8 @@ const FIRST_PAUSE_MS = 800;
 const LONGEST_PAUSE_MS = 60_000;
 
 /**
- * Sends requests with tokens at the rate that Azure allows, and retries temporary errors. It throws an error for an error
- * response, a proxy's page and an incomplete answer.
+ * Sends requests with tokens at the rate that Azure allows, and retries temporary errors. Throws an error for an error
+ * response, for a page of a proxy, and for an incomplete answer.
  */
 export class Attempts {
   readonly #options: ArmOptions;
@@ -96,13 +96,18 @@ export class Attempts {
   }
 }
 
-/** All answers of Resource Manager that are not empty are JSON objects. */
+/** Whether an answer is a JSON object. All answers of Resource Manager that are not empty are JSON objects. */
 const isObject = (body: unknown): boolean => typeof body === 'object' && body !== null && !Array.isArray(body);
 
-/** The login failed, so nothing was sent. The next try of the machine requests a token again. */
+/**
+ * Whether the login failed. In this case the client sent no request. The next retry of the machine requests a token again.
+ */
 const isOfLogin = (thrown: unknown): boolean => thrown instanceof TokenRefused || thrown instanceof TokenUnavailable;
 
-/** The header of Resource Graph for a used-up quota: the hours, minutes and seconds until it resets. */
+/**
+ * Reads the header with which Resource Graph reports a used-up quota. The value is the hours, minutes and seconds until the
+ * quota resets.
+ */
 function quotaResets(headers: ArmAnswer['headers']): number | undefined {
   const [, h, m, s] = /^(\d+):(\d+):(\d+)/.exec(headers.get('x-ms-user-quota-resets-after') ?? '') ?? [];
   return ((Number(h) * 60 + Number(m)) * 60 + Number(s)) * 1_000 || undefined;

@@ -8,28 +8,28 @@ import type { ArmOptions } from './options.ts';
 
 /** The first answer to a request that changes a resource. */
 export interface Beginning {
-  /** The state of the resource; undefined: the answer does not contain it. */
+  /** The state of the resource. Undefined if the answer does not contain the state. */
   readonly state: string | undefined;
-  /** Whether the answer reports the end of the change. It counts only if Azure names no operation. */
+  /** Whether the answer reports the end of the change. The value has an effect only if Azure names no operation. */
   readonly ended: boolean;
-  /** The path of the operation that Azure runs for the change. */
+  /** The path of the operation with which Azure reports the progress of the change. */
   readonly operation?: { readonly path: string; readonly header: 'azure-asyncoperation' | 'location' };
 }
 
-/** The context of a call of the SDK. The pollers of the SDK do not pass it on. */
+/** The context of one call of the SDK. The pollers of the SDK do not pass the context to their requests. */
 export interface Call {
   readonly signal: AbortSignal;
-  /** Whether the first request of the call starts a change that the driver waits for. */
+  /** Whether the first request of the call starts a change for whose end the driver waits. */
   readonly changes?: boolean;
   began?: Beginning;
-  /** The last answer. `where` contains its request. */
+  /** The last answer. `where` names the request of this answer. */
   last?: { readonly where: string; readonly answer: ArmAnswer };
 }
 
 /** The current call, for the requests that the SDK sends during it. */
 export const calls = new AsyncLocalStorage<Call>();
 
-/** The API versions of the original driver, instead of the versions of the SDK. */
+/** The API versions that the original uses, instead of the versions of the SDK. */
 const VERSIONS: readonly (readonly [path: RegExp, version: string])[] = [
   [/\/Microsoft\.Compute\/disks\//, '2023-04-02'],
   [/\/Microsoft\.Compute\//, '2023-07-01'],
@@ -40,17 +40,17 @@ const VERSIONS: readonly (readonly [path: RegExp, version: string])[] = [
 const operation = z.looseObject({ status: z.string().optional() });
 const resource = z.looseObject({ properties: z.looseObject({ provisioningState: z.string().optional() }).optional() });
 
-/** `isOver`: the change has ended. `isDone`: it has ended successfully. */
+/** `isOver` is true if the change has ended. `isDone` is true if the change has ended successfully. */
 export const isOver = (state: string): boolean => /^(succeeded|failed|canceled|cancelled)$/i.test(state);
 export const isDone = (state: string): boolean => /^succeeded$/i.test(state);
 
 /**
- * Sends the SDK's requests over our own transport instead of its sockets. The SDK checks too little:
+ * Sends the requests of the SDK over the connections of this process. The SDK checks too little:
  * - It follows an operation to any host.
  * - It treats content types other than JSON as an empty success.
  * - It treats an operation without a status as complete.
  *
- * The carrier therefore checks each answer first, and passes only valid answers to the SDK.
+ * Therefore this class checks each answer first, and passes only valid answers to the SDK.
  */
 export class Carrier implements HttpClient {
   readonly #options: ArmOptions;
@@ -74,7 +74,7 @@ export class Carrier implements HttpClient {
     const where = `${method} ${path.replace(/\?.*/, '')}`;
     call.last = { where, answer };
     if (path === call.began?.operation?.path) return this.#ofOperation(request, call.began.operation.header, answer);
-    // An empty answer to a read does not show whether the resource exists.
+    // An empty answer to a read request does not show whether the resource exists.
     if (answer.text === '' && (method === 'GET' || (method === 'POST' && !call.changes)))
       throw new ArmError(where, answer.status, '', answer);
     if (method === 'PATCH' && answer.status === 202) throw new ArmError(where, 202, answer.text, answer);
@@ -84,12 +84,12 @@ export class Carrier implements HttpClient {
     return toSdk(request, answer.status, answer.text, begun ? { [begun.header]: begun.path } : {});
   }
 
-  /** The pause before the next request that the last answer requests. */
+  /** Returns the pause that the last answer requests before the next request. */
   wantedPauseMs({ last }: Call): number | undefined {
     return last && retryAfterOf(last.answer.headers, this.#options.clock.now());
   }
 
-  /** The path of a request. @throws Error for another host, because tokens are sent only to the endpoint */
+  /** Returns the path of a request. @throws Error for another host, because the driver sends tokens only to the endpoint */
   #pathOf(address: string, { began }: Call): string {
     const { pathname, search } = this.#own(address);
     const begun = began?.operation?.path;
@@ -112,7 +112,8 @@ export class Carrier implements HttpClient {
 
   #beginning({ status, headers, body, text }: ArmAnswer): Beginning {
     const state = resource.safeParse(body).data?.properties?.provisioningState;
-    // The change has ended if the status is 200 without a state. 201 without a state means that it has only begun.
+    // The status 200 without a state means that the change has ended. The status 201 without a state means that the change
+    // has only begun.
     const ended = state === undefined ? status === 200 && text !== '' : isDone(state);
     const monitor = headers.get('azure-asyncoperation') ?? headers.get('operation-location');
     const address = monitor ?? (status === 202 ? headers.get('location') : null);
@@ -122,7 +123,7 @@ export class Carrier implements HttpClient {
     return { state, ended, operation: { path: pathname + search, header } };
   }
 
-  /** Reduces the answer of an operation to the status, which is all that the SDK gets. */
+  /** Reduces the answer of an operation to its status. The SDK needs only the status. */
   #ofOperation(request: PipelineRequest, header: string, answer: ArmAnswer): PipelineResponse {
     if (header === 'location') return toSdk(request, answer.status, answer.text);
     const { status = '' } = operation.safeParse(answer.body).data ?? {};
@@ -131,7 +132,7 @@ export class Carrier implements HttpClient {
   }
 }
 
-/** Converts a checked answer to the form of the SDK. Every body that is not empty is JSON, with any content type. */
+/** Converts a checked answer to the form of the SDK. A body that is not empty is parsed as JSON, with any content type. */
 function toSdk(
   request: PipelineRequest,
   status: number,

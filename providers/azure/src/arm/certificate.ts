@@ -1,6 +1,6 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 
-/** A certificate and its key, which prove the identity of a principal. */
+/** A certificate and its key. Both together prove the identity of an application. */
 export interface ClientCertificate {
   readonly key: KeyObject;
   /** SHA-256 of the certificate in base64url, for the field `x5t#S256` of an assertion. */

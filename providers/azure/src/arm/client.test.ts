@@ -5,21 +5,21 @@ import { Arm, type CallOptions } from './client.ts';
 import { ArmError } from './error.ts';
 import { loadSdk } from './sdk.ts';
 
-// The SDK is loaded first, because loading takes real time and the test uses a virtual clock.
+// Loads the SDK first, because loading takes real time and the test uses a virtual clock.
 await loadSdk();
 
 interface Answer {
   readonly status: number;
   readonly body?: object;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Whether there is no answer until the signal of the request aborts. */
+  /** Whether the cloud sends no answer until the signal of the request aborts. */
   readonly hangs?: boolean;
 }
 
 const ENDPOINT = 'https://arm.example';
 const OPERATION = '/subscriptions/s/operations/1?api-version=2020-01-01';
 
-/** A client whose cloud gives these answers, one after the other. */
+/** Returns a client whose cloud sends these answers, one after the other. */
 async function armOf(answers: readonly Answer[]) {
   const clock = new VirtualClock();
   const asked: TransportRequest[] = [];

@@ -4,12 +4,12 @@ import { ArmError } from './error.ts';
 import type { ArmOptions } from './options.ts';
 import { type Clients, createClients } from './sdk.ts';
 
-/** Options of the SDK's operations. */
+/** The options that each operation of the SDK accepts. */
 export interface CallOptions {
   readonly abortSignal: AbortSignal;
 }
 
-/** A change that the SDK requested. */
+/** A change that the SDK has requested from Azure. */
 export interface Poller<T> {
   readonly isDone: boolean;
   readonly result: T | undefined;
@@ -25,11 +25,14 @@ export interface Provisioned {
 /** Reads a resource. */
 export type Read<T> = (signal: AbortSignal) => Promise<T>;
 
-/** Limit of cached clients; the least recently used client is dropped. */
+/** The maximum number of cached clients. If there are more, the least recently used client is removed. */
 const KEPT = 16;
 const POLL_MS = 30_000;
 
-/** Azure's SDK over our own transport, with support for long changes. Throws `ArmError`, or the error of the transport. */
+/**
+ * Runs operations of the Azure SDK over the connections of this process, including changes that take minutes. Throws
+ * `ArmError`, or the error of the connection.
+ */
 export class Arm {
   readonly #options: ArmOptions;
   readonly #carrier: Carrier;
@@ -57,7 +60,7 @@ export class Arm {
 
   /**
    * Runs a change until it ends, for at most `timeoutMs`. Returns the resource after the change.
-   * @param read Reads the resource that is created or changed. Absent for a deletion.
+   * @param read reads the resource that is created or changed; absent for a deletion
    */
   async run<T>(
     begin: (options: CallOptions) => Poller<T>,
@@ -71,7 +74,8 @@ export class Arm {
       const poller = begin({ abortSignal: signal });
       await poller.submitted();
       const { operation, state = '', ended } = call.began ?? {};
-      // The SDK would poll the operation of a change that has ended. It treats a change without an operation as ended.
+      // The SDK would continue to poll the operation of a change that has ended. Without an operation, the SDK would treat
+      // the change as ended.
       if (read && operation && isDone(state)) return read(signal);
       if (read && !operation && !ended) return this.#settled(read, until, signal);
       for (let ms = 0; !poller.isDone; ms = POLL_MS) {
@@ -109,7 +113,7 @@ export class Arm {
   }
 
   /**
-   * Reads a URL that Azure returned. The URL contains its own credentials, so the request has no token.
+   * Reads a URL that Azure returned. The URL contains credentials, so the request has no token.
    * @throws Error for an address without https, or an invalid answer
    */
   async read(address: string, signal: AbortSignal): Promise<string> {
@@ -148,7 +152,10 @@ export class Arm {
   }
 }
 
-/** Errors of the SDK contain the whole request with the user data. Only the answer is reported. */
+/**
+ * Runs a call of the SDK and converts its errors. An error of the SDK contains the whole request with the user data, so only
+ * the answer is reported.
+ */
 async function inCall<T>(call: Call, work: () => Promise<T>): Promise<T> {
   try {
     return await calls.run(call, work);

@@ -30,6 +30,6 @@ const BY_NAME: Readonly<Record<CloudName, CloudAddresses>> = {
   },
 };
 
-/** The addresses of a cloud. Without a name, or with an unknown name, it is the public cloud. */
+/** Returns the addresses of a cloud. Without a name, or with an unknown name, returns the addresses of the public cloud. */
 export const cloudOf = (name: string | undefined): CloudAddresses =>
   BY_NAME[CLOUD_NAMES.find((each) => each === name) ?? 'AzurePublic'];

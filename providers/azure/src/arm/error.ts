@@ -7,7 +7,7 @@ type Headers = TransportResponse['headers'];
 const inner = z.looseObject({ code: z.string().nullish(), message: z.string().nullish() });
 const wrapped = z.looseObject({ error: z.unknown(), 'odata.error': z.unknown() }).partial();
 
-/** The header with the error code of Azure's services. A response can have it with or without a body. */
+/** The header with the error code of the Azure services. A response can have this header with or without a body. */
 const CODE_HEADER = 'x-ms-error-code';
 
 /** An error response of Azure, or the failed end of an operation. */
@@ -17,7 +17,7 @@ export class ArmError extends Error {
   readonly status: number;
   /** The error code, such as `ZonalAllocationFailed`; empty if the answer contains none. */
   readonly code: string;
-  /** The unchanged answer, because rules of the original search the whole text. */
+  /** The unchanged text of the answer, because rules of the original search the whole text. */
   readonly text: string;
   readonly retryAfterMs: number | undefined;
 
@@ -40,8 +40,8 @@ export class ArmError extends Error {
 const XML_CODE = /<(?:\w+:)?[cC]ode>\s*(\w+)\s*<\/(?:\w+:)?[cC]ode>/;
 
 /**
- * The code and message of an error. The header takes precedence over the body, as in Azure's SDKs. The body may be JSON,
- * with or without `error` around it, or XML.
+ * Reads the code and the message of an error. The header takes precedence over the body, as in the SDKs of Azure. The body
+ * may be XML, or JSON with or without a member `error`.
  */
 function readError(text: string, headers: Headers | undefined): { code: string; message: string } {
   const value = tryParseJson(text);

@@ -1,5 +1,5 @@
 /**
- * The cause and the fix of frequent errors of Microsoft Entra, by error number. Source:
+ * The causes and fixes of frequent errors of Microsoft Entra, by error number. Source:
  * https://learn.microsoft.com/entra/identity-platform/reference-error-codes
  */
 const CAUSES: Readonly<Record<string, string>> = {

@@ -5,11 +5,11 @@ export interface ArmOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly connect: (origin: string) => Transport;
-  /** Origin of the management API. */
+  /** The origin of the management API. */
   readonly endpoint: string;
   readonly userAgent: string;
-  /** Returns the value of the Authorization header; undefined: the request has none. */
+  /** Returns the value of the Authorization header. If undefined, the request has no such header. */
   readonly authorize: (signal: AbortSignal) => Promise<string | undefined>;
-  /** Called when Azure refuses a value of `authorize`. */
+  /** Called when Azure refuses a value that `authorize` returned. */
   readonly refused?: (authorization: string) => void;
 }

@@ -4,7 +4,7 @@ import type { ResourceGraphClient } from '@azure/arm-resourcegraph';
 import type { HttpClient } from '@azure/core-rest-pipeline';
 import type { Client } from '@azure-rest/core-client';
 
-/** The operation groups that the driver uses, by client. The bundled program contains only these. */
+/** The operation groups of the SDK that the driver uses, by client. The bundled program contains only these groups. */
 export const OPERATION_GROUPS = {
   compute: ['virtualMachines', 'disks', 'virtualMachineImages'],
   network: ['networkInterfaces', 'subnets'],
@@ -19,7 +19,10 @@ export interface Clients {
   compute(): Promise<Pick<ComputeManagementClient, Groups['compute'][number]>>;
   network(): Promise<Pick<NetworkManagementClient, Groups['network'][number]>>;
   graph(): Promise<ResourceGraphClient>;
-  /** The client for terms of images and for resource groups. These need too few requests for a separate client. */
+  /**
+   * The client for the terms of images and for resource groups. The driver sends too few of these requests for a separate
+   * client.
+   */
   rest(): Promise<Client>;
 }
 
@@ -44,14 +47,15 @@ const pipeline = async () => {
   return createEmptyPipeline;
 };
 
-/** Loads the SDK before the first call, so that no machine waits for it. */
+/** Loads the SDK before the first call, so that no machine waits for the SDK. */
 export async function loadSdk(): Promise<void> {
   await Promise.all([compute(), network(), graph(), rest(), pipeline()]);
 }
 
-/** @param httpClient Sends all requests of these clients. */
+/** Creates the clients for one subscription. @param httpClient sends all requests of these clients */
 export function createClients(endpoint: string, subscription: string, httpClient: HttpClient): Clients {
-  // No policies of the SDK: the carrier does attempts, pauses, logins, proxies and logs.
+  // The clients use no policies of the SDK, because the HTTP client of this driver handles attempts, pauses, logins, proxies
+  // and logs.
   const options = async () => ({
     endpoint,
     httpClient,

@@ -9,21 +9,27 @@ import {
 import { type FlagValues, textFlag, withoutUndefined } from '@mcm/kube';
 import { CLOUD_NAMES, type CloudName } from './clouds.ts';
 
-/** The Azure endpoints that the operator has set, for classes that name no cloud. If absent, the public cloud is used. */
+/**
+ * The Azure endpoints that the operator has set, for classes without a cloud name. If absent, the driver uses the public
+ * cloud.
+ */
 export interface AzureSettings {
   /** The cloud, which determines the endpoint, the login host and the audience. */
   readonly cloud?: CloudName | undefined;
-  /** Origin of Resource Manager, instead of the default of the cloud. */
+  /** The origin of Resource Manager, which replaces the default of the cloud. */
   readonly endpoint?: string | undefined;
-  /** Origin of the login service, instead of the default of the cloud. */
+  /** The origin of the login service, which replaces the default of the cloud. */
   readonly login?: string | undefined;
-  /** Whether Secrets may request the identity of the host of this process. */
+  /** Whether a Secret may select the identity of the host of this process. */
   readonly allowManagedIdentity?: boolean | undefined;
   /** Origin of the instance metadata service. */
   readonly metadata?: string | undefined;
 }
 
-/** Flags of the provider, in addition to the flags of every machine controller. Each takes precedence over its variable. */
+/**
+ * The flags of this provider, in addition to the flags of every machine controller. Each flag takes precedence over its
+ * environment variable.
+ */
 export const azureFlags = {
   'azure-cloud': textFlag({
     placeholder: '<name>',

@@ -21,14 +21,14 @@ interface Application {
   readonly proof: Proof;
 }
 
-/** An identity that Azure gives to the host of this process. */
+/** An identity that Azure assigns to the host of this process. */
 interface ManagedIdentity {
   readonly managed: true;
   /** The client ID of a user-assigned identity; empty for the system-assigned identity. */
   readonly clientId: string;
 }
 
-/** The identity that requests tokens. */
+/** The identity for which the driver requests tokens. */
 export type Principal = Application | ManagedIdentity;
 
 export interface TokenOptions {
@@ -42,12 +42,15 @@ export interface TokenOptions {
 
 const METADATA = 'http://169.254.169.254';
 const ASSERTION = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
-/** The lifetime of an assertion. It starts in the past by the difference that clocks may have. */
+/**
+ * The lifetime of an assertion in seconds. The assertion starts in the past, because the clocks of Azure and of this host
+ * may differ.
+ */
 const ASSERTION_S = 600;
 const SKEW_S = 60;
 const answer = z.looseObject({ access_token: z.string().min(1), expires_in: z.coerce.number().optional() });
 
-/** Returns the access token of a principal, which is cached until shortly before it expires. */
+/** Returns a function that requests the access token of a principal. The token is cached until shortly before it expires. */
 export const createTokenSource = (principal: Principal, cloud: CloudAddresses, options: TokenOptions): TokenSource =>
   tokenSource(options.clock, async (signal) => {
     const now = options.clock.now().getTime();
@@ -94,14 +97,14 @@ async function assertionOf(
   { clock, random, readFile }: TokenOptions,
 ): Promise<string> {
   if ('certificate' in proof) return signedAssertion(clientId, proof.certificate, audience, clock.now(), random);
-  // The file is read for each token, because the kubelet replaces it before the token expires.
+  // Each request for a token reads the file again, because the kubelet replaces the file before the token expires.
   const token = await readFile(proof.tokenFile);
   if (token === undefined)
     throw new TokenRefused(`WorkloadIdentityCredential: open ${proof.tokenFile}: it cannot be read`);
   return token;
 }
 
-/** The assertion of an application, signed with its certificate and key. */
+/** Returns the assertion of an application, signed with its certificate and key. */
 function signedAssertion(clientId: string, pem: string, audience: string, now: Date, random: Random): string {
   const { key, thumbprint } = validCertificate(pem, now);
   const from = Math.floor(now.getTime() / 1_000) - SKEW_S;

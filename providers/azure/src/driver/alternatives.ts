@@ -3,7 +3,7 @@ import type { AzureProviderSpec, Properties } from './schemas.ts';
 
 const SPOT = 'Spot';
 
-/** The name of a market in Azure. */
+/** Returns the name of a market in Azure. */
 const priorityOf = (market: Alternative['market']): string => (market === 'spot' ? SPOT : 'Regular');
 
 function problem({ properties = {} }: AzureProviderSpec, { zone }: Alternative): string | undefined {

@@ -30,7 +30,10 @@ export const nicBody = (vm: string, spec: AzureProviderSpec, subnet: Subnet): Ne
 const zonesOf = ({ properties }: AzureProviderSpec): string[] | undefined =>
   properties?.zone === undefined ? undefined : [String(properties.zone)];
 
-/** The request body of a disk that is made from an image. @param urnImageId The ID of the image that the URN refers to. */
+/**
+ * Returns the request body of a disk that is created from an image.
+ * @param urnImageId the ID of the image to which the URN refers
+ */
 export function diskBody(spec: AzureProviderSpec, disk: DataDisk, urnImageId: string | undefined): Disk {
   const { id, communityGalleryImageID: community, sharedGalleryImageID: shared } = disk.imageRef ?? {};
   const gallery: { sharedGalleryImageId?: string | undefined; communityGalleryImageId?: string | undefined } = isBlank(
@@ -59,9 +62,9 @@ export interface VmParts {
   readonly userData: Uint8Array;
   readonly nicId: string;
   readonly plan: object | undefined;
-  /** IDs of the disks that are made from images, by name. */
+  /** The IDs of the disks that are created from images, by disk name. */
   readonly diskIds: ReadonlyMap<string, string>;
-  /** A generated public key, for classes without a key. Its private key is not stored. */
+  /** Returns a generated public key, for classes without a key. The private key is not stored. */
   readonly throwAwayKey: () => string;
 }
 
@@ -80,8 +83,8 @@ export function vmBody({ vm, spec, userData, nicId, plan, diskIds, throwAwayKey 
     plan,
     priority: isBlank(priority) ? undefined : priority,
     evictionPolicy: spot ? 'Delete' : undefined,
-    // With the limit -1, the maximum price is the price of a regular VM. With a lower limit, Azure could stop the VM, and
-    // its disks would still cost money.
+    // The limit -1 means that the maximum price is the price of a regular VM. With a lower limit, Azure could stop the VM,
+    // and its disks would still cost money.
     billingProfile: spot ? { maxPrice: -1 } : undefined,
     identity:
       identityID === undefined ? undefined : { type: 'UserAssigned', userAssignedIdentities: { [identityID]: {} } },

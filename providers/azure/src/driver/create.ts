@@ -25,8 +25,8 @@ const agreement = z.looseObject({ properties: z.looseObject({ accepted: z.boolea
 const isAccepted = (terms: unknown): boolean => agreement.safeParse(terms).data?.properties?.accepted === true;
 
 /**
- * Creates the NIC, the disks and the VM. It finds each one by its name if an earlier call created it, so every request may
- * be repeated.
+ * Creates the NIC, the disks and the VM. If an earlier call created one of these resources, the driver finds the resource by
+ * its name. Therefore every request may be repeated.
  */
 export async function createVm(
   session: Session,
@@ -51,7 +51,7 @@ export async function createVm(
       { timeoutMs: VM_MS, signal, read: session.vm(vm) },
     );
   await counted('virtual_machine_create', make).catch((thrown: unknown) => {
-    // The creation may have failed because the terms of the image were withdrawn. The next call reads the terms again.
+    // A withdrawal of the terms of the image may have caused the failure, so the next call reads the terms again.
     if (plan) session.terms.forget(termsOf(session, plan));
     return failed(session, request, counted, thrown);
   });
@@ -115,13 +115,13 @@ async function subnetOf(session: Session, { spec, signal }: Create, counted: Obs
 
 interface Nic {
   readonly id: string;
-  /** Whether an earlier call created the NIC. */
+  /** Whether an earlier call has created the NIC. */
   readonly known: boolean;
-  /** Whether an earlier call has also requested the VM. */
+  /** Whether an earlier call has also requested the creation of the VM. */
   readonly begun: boolean;
 }
 
-/** Finds or creates the NIC. An existing NIC is used as soon as it is ready. */
+/** Finds or creates the NIC. An existing NIC is returned as soon as it is ready. */
 async function nicOf(session: Session, request: Create, subnet: Subnet, counted: ObservedCall): Promise<Nic> {
   const { machine, spec, signal } = request;
   const name = nicName(machine.metadata.name);
@@ -157,8 +157,8 @@ async function nicOf(session: Session, request: Create, subnet: Subnet, counted:
 }
 
 /**
- * Creates the disks that are made from images, before the VM and one after the other.
- * @param begun An earlier call created the NIC, so it may have created disks
+ * Creates the disks from images, one after the other, before the VM.
+ * @param begun whether an earlier call created the NIC, so that disks may exist
  * @returns the IDs of the disks by name
  */
 async function imageDisks(
@@ -203,7 +203,7 @@ async function imageDisks(
   return ids;
 }
 
-/** Waits until an existing disk is ready. Returns its ID. */
+/** Waits until an existing disk is ready, and returns its ID. */
 async function diskOf(
   session: Session,
   name: string,
@@ -214,7 +214,7 @@ async function diskOf(
     const found = await counted('disk_get', () => session.arm.follow(session.disk(name), DISK_MS, signal));
     return found.id ?? session.idOf(DISKS, name);
   } catch (thrown) {
-    // If its creation failed, a new request repairs it.
+    // If the creation of the disk failed, a new request repairs the disk.
     if (isAbsent(thrown) || (thrown instanceof ArmError && thrown.status === 200)) return undefined;
     throw fromCloud(thrown, `Failed to get Disk: [ResourceGroup: ${session.group}, Name: ${name}], Err: `, signal);
   }
@@ -245,7 +245,7 @@ async function imageOf(
   }
 }
 
-/** The purchase plan of a marketplace image, after its terms are accepted; undefined for an image without a plan. */
+/** Returns the purchase plan of a marketplace image after its terms are accepted. Undefined for an image without a plan. */
 async function planOf(session: Session, request: Create, counted: ObservedCall): Promise<Plan | undefined> {
   const { spec, machine, signal } = request;
   const { urn, skipMarketplaceAgreement } = spec.properties?.storageProfile?.imageReference ?? {};
@@ -268,7 +268,7 @@ async function planOf(session: Session, request: Create, counted: ObservedCall):
   return { name: plan.name, product: plan.product, publisher: plan.publisher };
 }
 
-/** The key with which a session caches the terms of a plan. */
+/** Returns the key with which a session caches the terms of a plan. */
 const termsOf = ({ subscription }: Session, { publisher, product, name }: Plan): string =>
   JSON.stringify([subscription, publisher, product, name]);
 

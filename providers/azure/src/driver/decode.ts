@@ -29,7 +29,7 @@ export function decode({ machineClass, data }: DriverInput): DecodedInput<AzureP
   return { spec, credentials };
 }
 
-/** Reads the provider spec without the Secret. All calls use it. @throws MachineError */
+/** Reads the provider spec without the Secret, for calls that need no Secret. @throws MachineError */
 export function readSpec(machineClass: MachineClass): AzureProviderSpec {
   const { provider = '', providerSpec } = machineClass;
   if (provider !== PROVIDER) {
@@ -51,7 +51,7 @@ export function readSpec(machineClass: MachineClass): AzureProviderSpec {
   return spec;
 }
 
-/** The value of the deprecated field, if the newer fields are absent. */
+/** Returns the spec with the value of the deprecated field, if the newer fields are absent. */
 function withMachineSet(spec: AzureProviderSpec): AzureProviderSpec {
   const { properties = {} } = spec;
   const { machineSet, availabilitySet, virtualMachineScaleSet } = properties;

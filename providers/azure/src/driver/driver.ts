@@ -69,7 +69,7 @@ export function createAzureDriver(options: AzureDriverOptions): AzureDriver {
 
     delete: async (request) => {
       const { machine, spec, signal } = request;
-      // Names in Azure are case-insensitive, as in the original.
+      // Whether a VM with these tags may be deleted. Names in Azure are case-insensitive, as in the original.
       const mayGo = (tags: unknown): boolean => !isOthers(request, tags);
       const reported = `failed to create ResourceGroup access to process request: [ResourceGroup: ${spec.resourceGroup ?? ''}]`;
       await deleteVm(
@@ -116,9 +116,9 @@ export function createAzureDriver(options: AzureDriverOptions): AzureDriver {
 }
 
 /**
- * Opens the session of a request. Its parameters:
- * - `reported`: the first words of the error of the original if the client cannot be created.
- * - `whole`: whether the error of the original has no further words.
+ * Opens the session of a request.
+ * - `reported`: the first words of the error message of the original, if the client cannot be created
+ * - `whole`: whether these words are the whole error message of the original
  */
 function opener(options: AzureDriverOptions) {
   const sessionOf = sessions(options);
@@ -137,7 +137,7 @@ function opener(options: AzureDriverOptions) {
   };
 }
 
-/** @throws MachineError; NotFound if the VM does not exist */
+/** Reads the status of the VM of a machine. @throws MachineError; NotFound if the VM does not exist */
 async function statusOf(session: Session, request: OnMachine, counted: ObservedCall): Promise<FoundInstance> {
   const { machine, spec, signal } = request;
   const { name } = machine.metadata;
@@ -164,8 +164,8 @@ const vmAccess = ({ spec, machine }: OnMachine): string =>
   `Failed to create virtual machine access to process request: [ResourceGroup: ${spec.resourceGroup ?? ''}, VMName: ${machine.metadata.name}], Err: `;
 
 /**
- * The start of the error message for the first request of a creation. This request reads the image if its terms may have to
- * be accepted, otherwise the subnet.
+ * Returns the start of the error message for the first request of a creation. If the terms of the image may need to be
+ * accepted, this request reads the image. Otherwise it reads the subnet.
  */
 function firstAccess({ properties }: AzureProviderSpec): string {
   const { urn, skipMarketplaceAgreement } = properties?.storageProfile?.imageReference ?? {};
@@ -174,7 +174,7 @@ function firstAccess({ properties }: AzureProviderSpec): string {
   return `${what}, Err: `;
 }
 
-/** The rows of a page. The SDK does not check them. */
+/** The rows of a page. The SDK does not check the rows. */
 const data = z.array(z.looseObject({})).nullish();
 
 /** Quotes a text for the query language of Resource Graph. */
@@ -202,7 +202,7 @@ async function query(session: Session, { spec, signal, owner }: Request): Promis
     if (answer.totalRecords === 0) return rows;
     rows.push(...(data.parse(answer.data) ?? []).filter(({ tagKeys }) => marks.every((mark) => holds(tagKeys, mark))));
     token = answer.skipToken ?? '';
-    // An incomplete listing does not show which VMs are missing.
+    // An incomplete listing would make existing VMs appear deleted, so the driver reports an error.
     if (token === '' && answer.resultTruncated === 'true')
       throw new Error('Resource Graph returned an incomplete listing without a token for the next page');
     if (token === '') return rows;
@@ -210,15 +210,15 @@ async function query(session: Session, { spec, signal, owner }: Request): Promis
 }
 
 /**
- * `has` also matches a part of a key. The keys of the cluster `a-b` contain the name `a`, but its VMs do not belong to the
- * cluster `a`.
+ * Checks the tag keys again, because `has` in the query also matches a part of a key. The keys of the cluster `a-b` contain
+ * the name `a`, but its VMs do not belong to the cluster `a`.
  */
 const holds = (tagKeys: unknown, mark: string): boolean =>
   !Array.isArray(tagKeys) || tagKeys.some((key: unknown) => String(key).toLowerCase() === mark.toLowerCase());
 
 const generate = promisify(generateKeyPair);
 
-/** Generates one key for each process, because this takes seconds. The private key is not stored. */
+/** Generates one key for each process, because the generation takes seconds. The private key is not stored. */
 function onceGenerated(): () => Promise<string> {
   let key: Promise<string> | undefined;
   return () => {

@@ -18,7 +18,7 @@ export function isExhausted(thrown: unknown): boolean {
 }
 
 /**
- * Formats the answer as the original prints it, with one member on each line. The rules of the original search for words
+ * Formats the answer as the original prints it, with each member on its own line. The rules of the original search for words
  * within one line.
  */
 function indented(text: string): string {
@@ -38,8 +38,8 @@ const isCredentialsRefused = (thrown: unknown): boolean =>
   (thrown instanceof ArmError && (thrown.status === 401 || thrown.code === 'AuthorizationFailed'));
 
 /**
- * Converts an error of a call. `what` is the start of the message. The code of all other errors is `Internal`, as in the
- * original.
+ * Converts an error of a call. `what` is the start of the message. Errors without a more specific code get the code
+ * `Internal`, as in the original.
  */
 export function fromCloud(
   thrown: unknown,

@@ -24,13 +24,13 @@ export const providerIdOf = ({ location = '' }: AzureProviderSpec, vm: string): 
 export interface Row {
   readonly type?: unknown;
   readonly name?: unknown;
-  /** The value of the tag of the control cluster; absent if it was not read. */
+  /** The value of the tag that names the control cluster. Absent if the driver did not read the tag. */
   readonly owner?: unknown;
 }
 
 /**
- * The names of the machines of the rows. A NIC or an OS disk without a VM still belongs to its machine. A data disk alone
- * does not count, because its name does not contain the exact name of the machine.
+ * Returns the names of the machines that own the rows. A NIC or an OS disk without a VM still belongs to its machine. A data
+ * disk alone is ignored, because its name does not contain the exact name of the machine.
  */
 export const machineNames = (rows: readonly Row[]): readonly string[] => [
   ...new Set(rows.map(machineOf).filter((name) => name !== '')),
@@ -45,7 +45,7 @@ function machineOf({ type, name }: Row): string {
     : '';
 }
 
-/** The control cluster that created the VM of a machine, or its remaining resources. */
+/** Returns the control cluster that created the VM of a machine or its remaining resources. */
 export function ownerOfMachine(rows: readonly Row[], machineName: string): { readonly owner?: string } {
   const row = rows.find((each) => each.owner && machineOf(each) === machineName);
   return typeof row?.owner === 'string' ? { owner: row.owner } : {};

@@ -5,7 +5,7 @@ import type { AzureCredentials } from './schemas.ts';
 /** The Secret does not identify a principal. */
 export class WrongPrincipal extends Error {
   override readonly name = 'WrongPrincipal';
-  /** The key of the Secret that has the error. */
+  /** The key of the Secret with the wrong value. */
   readonly key: string;
 
   constructor(key: string, message: string) {
@@ -14,7 +14,7 @@ export class WrongPrincipal extends Error {
   }
 }
 
-/** Returns the first value that the Secret contains, of several names of a key. */
+/** Returns the first of the values that the Secret contains. A value can have several key names. */
 export const firstOf = (...values: (string | undefined)[]): string =>
   (values.find((value) => value !== undefined) ?? '').trim();
 
@@ -54,9 +54,9 @@ export function checkPrincipal(principal: Principal): void {
 }
 
 /**
- * Errors in the credentials that are the same for every cloud.
- * @param secrets The names of the Secrets, such as `Secret n/a`
- * @param allowManaged Whether the controller allows managed identities
+ * Returns the problems of the credentials that are the same for every cloud.
+ * @param secrets the names of the Secrets, such as `Secret n/a`
+ * @param allowManaged whether the controller allows managed identities
  */
 export function principalProblems(
   credentials: AzureCredentials,

@@ -10,12 +10,12 @@ const MINUTE = 60_000;
 const VM_MS = 15 * MINUTE;
 const UPDATE_MS = 10 * MINUTE;
 const PART_MS = 10 * MINUTE;
-/** Number of resources that are deleted at the same time. */
+/** The number of resources that are deleted at the same time. */
 const AT_ONCE = 2;
 
 /**
- * Deletes a VM and everything that was created with it. Disks of persistent volumes are kept.
- * @param mayGo Whether the VM with these tags may be deleted.
+ * Deletes a VM and all resources that were created with it. Disks of persistent volumes remain.
+ * @param mayGo whether the VM with these tags may be deleted
  * @throws MachineError
  */
 export async function deleteVm(
@@ -33,7 +33,8 @@ export async function deleteVm(
   if (!mayGo(vm.tags)) return;
   const what = `[ResourceGroup: ${group}, Name: ${name}]`;
   if (isGoing(vm)) {
-    // An earlier process or another client has started the deletion, so neither a change nor a second DELETE is needed.
+    // An earlier process or another client has started the deletion, so the driver waits for its end and sends no further
+    // request.
     const gone = counted('virtual_machine_delete', () => arm.followGone(session.vm(name), VM_MS, signal));
     const ended = await gone.catch((thrown: unknown) => {
       throw fromCloud(thrown, `Failed to delete VM: ${what}, Err: `, signal);
@@ -69,11 +70,11 @@ async function groupExists(session: Session, signal: AbortSignal, counted: Obser
     return await counted('resource_group_exists', async () => {
       try {
         const status = await session.groupStatus(signal);
-        // Any other status does not come from this API.
+        // Azure reports an existing group with 204. Another successful status comes from another server.
         if (status !== '204') throw new Error(`the cloud answered ${status}`);
         return true;
       } catch (thrown) {
-        // The answer to HEAD has no body, so it has no error code.
+        // A response to HEAD has no body, and therefore no error code in the body.
         if (thrown instanceof ArmError && thrown.status === 404 && thrown.text === '') return false;
         throw thrown;
       }
@@ -110,7 +111,10 @@ const isUpdatable = ({ provisioningState, storageProfile }: VirtualMachine): boo
   provisioningState?.toLowerCase() !== 'failed' &&
   !(storageProfile?.dataDisks ?? []).some(({ toBeDetached }) => toBeDetached === true);
 
-/** The change after which Azure deletes the VM's own resources together with the VM; undefined if it is not needed. */
+/**
+ * Returns the change of the VM after which Azure deletes the own resources of the VM together with the VM. Undefined if this
+ * change is not needed.
+ */
 function cascade(
   { networkProfile, storageProfile }: VirtualMachine,
   name: string,
@@ -136,8 +140,9 @@ function cascade(
 }
 
 /**
- * Deletes the NIC and the disks by their names, two at a time. After an error, it continues with the others. A missing
- * resource is not an error. @throws MachineError
+ * Deletes the NIC and the disks by their names, two at a time. After an error, it continues with the other resources. A
+ * missing resource is a success.
+ * @throws MachineError
  */
 export async function deleteLeftOvers(
   session: Session,

@@ -156,7 +156,10 @@ export const AzureProviderSpec = z.object({
 });
 export type AzureProviderSpec = z.infer<typeof AzureProviderSpec>;
 
-/** Decoded data of the Secrets of a class. If a key has two names, the first one in the Secret counts. */
+/**
+ * The decoded data of the Secrets of a class. If a value has two possible keys, the driver uses the first key that the
+ * Secret contains.
+ */
 export const AzureCredentials = z.looseObject({
   clientID: text('ID of the application; required unless managedIdentity is system'),
   azureClientId: text('another name of clientID'),

@@ -14,10 +14,10 @@ import { checkPrincipal, firstOf, principalOf } from './principal.ts';
 import { Remembered } from './remembered.ts';
 import type { AzureCredentials, AzureProviderSpec } from './schemas.ts';
 
-/** The inputs of a session. If a class names its cloud, the addresses in these settings have no effect. */
+/** The settings of a session. If a class names its cloud, the addresses in these settings have no effect. */
 export interface SessionOptions extends DriverContext, AzureSettings {
   readonly readFile: TokenOptions['readFile'];
-  /** Returns the value of the Authorization header, for clouds that do not use tokens of Microsoft. */
+  /** Returns the value of the Authorization header, for clouds that do not use tokens of Microsoft Entra. */
   readonly authorize?: ((scope: string, signal: AbortSignal) => Promise<string | undefined>) | undefined;
   readonly version?: string;
 }
@@ -30,14 +30,14 @@ const segment = (text: string): string =>
 
 type Request = DriverRequest<AzureProviderSpec, AzureCredentials>;
 
-/** The clients and tokens of a principal, which are kept between calls. */
+/** The clients and tokens of a principal. The driver keeps them between calls. */
 interface Connection {
   readonly arm: Arm;
   readonly images: Remembered<VirtualMachineImage>;
   readonly terms: Remembered<unknown>;
 }
 
-/** Terms may be withdrawn and images published, so cached answers expire after this time. */
+/** Cached answers expire after this time, because terms may be withdrawn and new images may be published. */
 const LOOKUPS_KEPT_MS = 10 * 60_000;
 
 type ClientOf<K extends keyof Clients> = Awaited<ReturnType<Clients[K]>>;
@@ -45,7 +45,7 @@ type ClientOf<K extends keyof Clients> = Awaited<ReturnType<Clients[K]>>;
 /** A subscription in a cloud, with the paths of the resources of a class. */
 export class Session {
   readonly arm: Arm;
-  /** Images and accepted terms are the same for all machines of a class. */
+  /** The images that the session has read. Images and accepted terms are the same for all machines of a class. */
   readonly images: Remembered<VirtualMachineImage>;
   readonly terms: Remembered<unknown>;
   readonly subscription: string;
@@ -64,12 +64,12 @@ export class Session {
     return this.arm.clients(this.subscription);
   }
 
-  /** The ID of a resource in the resource group of the class. @param kind For example `Microsoft.Compute/disks` */
+  /** Returns the ID of a resource in the resource group of the class. @param kind for example `Microsoft.Compute/disks` */
   idOf(kind: string, name: string): string {
     return `/subscriptions/${segment(this.subscription)}/resourceGroups/${segment(this.group)}/providers/${kind}/${segment(name)}`;
   }
 
-  /** Sends one request with one of the SDK's clients. */
+  /** Sends one request with one of the clients of the SDK. */
   async ask<K extends keyof Clients, T>(
     kind: K,
     send: (client: ClientOf<K>, options: CallOptions) => PromiseLike<T>,
@@ -92,12 +92,12 @@ export class Session {
   readonly vm = (name: string) => (signal: AbortSignal) =>
     this.ask('compute', ({ virtualMachines }, options) => virtualMachines.get(this.group, name, options), signal);
 
-  /** The current instance view, with the reports of the platform and of the agents on the VM. */
+  /** Reads the instance view of a VM, which contains the reports of the platform and of the agents on the VM. */
   instanceView(name: string, signal: AbortSignal): Promise<VirtualMachineInstanceView> {
     return this.ask('compute', ({ virtualMachines: vms }, o) => vms.instanceView(this.group, name, o), signal);
   }
 
-  /** The addresses of the console log and the screenshot. They are valid for a limited time. */
+  /** Requests the addresses of the console log and of the screenshot. The addresses are valid for a limited time. */
   bootDiagnostics(name: string, signal: AbortSignal): Promise<RetrieveBootDiagnosticsDataResult> {
     return this.ask(
       'compute',
@@ -143,7 +143,7 @@ export class Session {
     return terms.body;
   }
 
-  /** The HTTP status of the request for the resource group of the class. 204 means that it exists. */
+  /** Returns the HTTP status of the request for the resource group of the class. 204 means that the group exists. */
   async groupStatus(signal: AbortSignal): Promise<string> {
     const { status } = await this.ask(
       'rest',
@@ -157,7 +157,7 @@ export class Session {
   }
 }
 
-/** How the driver waits for a change. */
+/** The parameters with which the driver waits for a change. */
 export interface Change<T> {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
@@ -175,16 +175,17 @@ export interface Plan {
 const TERMS =
   '/subscriptions/{subscription}/providers/Microsoft.MarketplaceOrdering/offerTypes/virtualmachine/publishers/{publisher}/offers/{offer}/plans/{plan}/agreements/current';
 
-/** Part of messages, so that the operator knows why his endpoint has no effect. */
+/** A part of messages. It tells the operator why the configured endpoint has no effect. */
 const OWN_CLOUD =
   'providerSpec.cloudConfiguration.name takes precedence over endpoints in flags and environment; to use those, remove cloudConfiguration';
 
-/** Maximum number of cached principals. Beyond it, the least recently used one is dropped. */
+/** The maximum number of cached principals. If there are more, the least recently used principal is removed. */
 const KEPT = 64;
 
 /**
- * Returns the session of a request. It caches clients by cloud and principal, with their tokens and learned rates. @throws
- * WrongPrincipal
+ * Returns a function that opens the session of a request. The function caches clients by cloud and principal, with their
+ * tokens and learned rates.
+ * @throws WrongPrincipal
  */
 export function sessions(options: SessionOptions): (request: Request) => Session {
   const clients = new Map<string, Connection>();
@@ -235,7 +236,10 @@ function connect(options: SessionOptions, name: string | undefined, principal: P
   });
 }
 
-/** The addresses of the cloud that the class names. If it names none, the addresses that the operator has set. */
+/**
+ * Returns the addresses of the cloud that the class names. If the class names no cloud, returns the addresses that the
+ * operator has set.
+ */
 function addressesOf({ cloud, endpoint, login }: AzureSettings, named: string | undefined): CloudAddresses {
   if (named) return cloudOf(named);
   return { ...cloudOf(cloud), ...withoutUndefined({ management: endpoint || undefined, login: login || undefined }) };

@@ -11,7 +11,10 @@ const STORAGE = 'providerSpec.properties.storageProfile';
 
 export const isBlank = (text: string | undefined): boolean => text === undefined || text.trim() === '';
 
-/** The error of `kind` in the deprecated `machineSet`; undefined if it is valid. The original checks it first. */
+/**
+ * Returns the error of `kind` in the deprecated `machineSet`, or undefined if `kind` is valid. The original checks this
+ * field first.
+ */
 export function machineSetProblem({ properties }: AzureProviderSpec): string | undefined {
   const { machineSet } = properties ?? {};
   if (!machineSet || KINDS.includes(machineSet.kind ?? '')) return undefined;
@@ -98,7 +101,7 @@ function checkOsDisk(
     errors.unsupported(`${STORAGE}.osDisk.securityEncryptionType`, type ?? '', types);
 }
 
-/** Paths in these errors have no index, as in the original. */
+/** Checks the data disks. The paths in these errors have no index, as in the original. */
 function checkDataDisks(disks: readonly DataDisk[], errors: FieldErrors): void {
   const path = `${STORAGE}.dataDisks`;
   for (const { lun = 0, diskSizeGB = 0, storageAccountType, imageRef } of disks) {
@@ -138,7 +141,10 @@ function checkReservation({ capacityReservation }: Properties, errors: FieldErro
     errors.invalid(path, id, `provided resource ID must be of type '${RESERVATION_TYPE}', got '${type.type}'`);
 }
 
-/** The type of an ARM resource without the namespace of its provider: `capacityReservationGroups/capacityReservations`. */
+/**
+ * Returns the type of an ARM resource without the namespace of its provider:
+ * `capacityReservationGroups/capacityReservations`.
+ */
 function resourceTypeOf(id: string): { readonly type: string } | { readonly problem: string } {
   if (id === '') return { problem: 'id cannot be empty' };
   if (!id.startsWith('/')) return { problem: `resource id '${id}' must start with '/'` };
@@ -180,8 +186,8 @@ export function secretProblems(secret: AzureCredentials): readonly string[] {
 }
 
 /**
- * Checks that the Secret has exactly one proof of identity. The original supports two of them, and their texts are those of
- * the original.
+ * Checks that the Secret has exactly one proof of identity. Errors for the two proofs that the original supports have the
+ * texts of the original.
  */
 function checkProofs(secret: AzureCredentials, managed: boolean, errors: FieldErrors): void {
   const hasSecret = !isBlank(secret.clientSecret) || !isBlank(secret.azureClientSecret);

@@ -4,8 +4,8 @@ import type { GcpProviderSpec } from '../spec/schemas.ts';
 const ON_DEMAND = 'on-demand';
 
 /**
- * Changes the market of a provider spec. Compute Engine stops a preemptible VM and does not start it again, so it accepts no
- * other settings for these.
+ * Changes the market of a provider spec. Compute Engine stops preemptible VMs and never restarts them, so it accepts no
+ * other scheduling settings for preemptible VMs.
  */
 function withMarket({ scheduling, ...spec }: GcpProviderSpec, market: Alternative['market']): GcpProviderSpec {
   if (market === undefined) return scheduling ? { ...spec, scheduling } : spec;
@@ -47,6 +47,6 @@ export const alternatives: AlternativeRules<GcpProviderSpec> = {
     machineType,
     market: scheduling?.preemptible ? 'spot' : ON_DEMAND,
   }),
-  // Instances are listed by zone.
+  // Compute Engine lists instances by zone, so alternatives in another zone need their own listing.
   listing: ({ zone = '' }) => zone,
 };

@@ -18,9 +18,9 @@ export function callText({ call, machine }: Pick<DriverInput, 'call' | 'machine'
 }
 
 /**
- * Reads the provider spec and the Secret of a class, with the order, codes and texts of the original. Another provider is
- * `InvalidArgument`, and every other error is `Internal`. A creation checks the whole provider spec, and the other calls
- * check only the zone.
+ * Reads the provider spec and the Secret of a class, with the order, codes and texts of the original. The error for another
+ * provider is `InvalidArgument`, and every other error is `Internal`. A creation checks the whole provider spec, and the
+ * other calls check only the zone.
  */
 export function decode(input: DriverInput): DecodedInput<GcpProviderSpec, GcpCredentials> {
   const { machineClass, data } = input;
@@ -70,8 +70,9 @@ function fail(input: SpecInput, step: string, inner: string, message: string, pl
 }
 
 /**
- * Errors in the credentials that are the same for every cloud, with the texts of the original and the key of the Secret.
- * @param secrets The names of the Secrets, such as `Secret n/a`
+ * Returns the errors of the credentials that are the same for every cloud. They have the texts of the original and the key
+ * of the Secret.
+ * @param secrets the names of the Secrets, such as `Secret n/a`
  */
 export function accountProblems(credentials: GcpCredentials, secrets: string, rules: AccountRules): readonly string[] {
   try {
@@ -84,7 +85,7 @@ export function accountProblems(credentials: GcpCredentials, secrets: string, ru
   }
 }
 
-/** Finds null entries in lists. They have no meaning, and the original crashes on them. */
+/** Finds null entries in lists. Null entries have no meaning, and the original crashes when it reads one. */
 function nulls(spec: Readonly<Record<string, unknown>> | null): string[] {
   return Object.entries(spec ?? {}).flatMap(([field, value]) =>
     Array.isArray(value)

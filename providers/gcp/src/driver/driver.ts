@@ -47,19 +47,19 @@ type Request = DriverRequest<GcpProviderSpec, GcpCredentials>;
 type OnMachine = MachineRequest<GcpProviderSpec, GcpCredentials>;
 
 /**
- * Pauses before the first polls of an operation. The pauses are short at first, so that a short operation does not delay a
- * machine.
+ * The pauses before the first requests for the state of an operation. The first pauses are short, so that a short operation
+ * does not delay a machine.
  */
 const FIRST_LOOKS_MS: readonly number[] = [1_000, 2_000, 4_000];
 const LOOK_MS = 5_000;
-/** The longest wait for an operation. */
+/** The longest time for which the driver waits for an operation. */
 const LONGEST_MS = 300_000;
 /**
- * An earlier request with the same ID may have started an operation that is done at once. After this number of IDs, the
- * driver does not check for that.
+ * The answer can be an operation that is done at once, because the request ID was used before. The driver tries at most this
+ * number of IDs.
  */
 const REPLAYS = 5;
-/** Maximum number of cached accounts. Beyond it, the least recently used one is dropped. */
+/** The maximum number of cached accounts. If there are more, the least recently used account is removed. */
 const KEPT = 64;
 
 interface Session {
@@ -147,7 +147,7 @@ export function createGcpDriver(options: GcpDriverOptions): GcpDriver {
   });
 }
 
-/** The methods that stop and start instances. */
+/** Returns the methods that stop and start instances. */
 function power(
   calls: Calls,
   open: (request: OnMachine) => Session,
@@ -199,8 +199,8 @@ async function insert(calls: Calls, request: Creation, session: Session): Promis
   for (let attempt = first; ; attempt++) {
     try {
       const started = await gce.insert(project, zone, body, requestIdOf(`insert ${uid} ${attempt}`), signal);
-      // If the operation is done at once, its request ID was used before: by an earlier process, or for a VM that no longer
-      // exists.
+      // If the operation is done at once, its request ID was used before. Either an earlier process used it, or the first VM
+      // no longer exists.
       if (started.status === 'DONE' && attempt < first + REPLAYS && !(await isThere(session, name, signal))) continue;
       await wait(calls, request, session, started.name);
       failed.delete(uid);
@@ -223,7 +223,7 @@ async function remove(calls: Calls, request: OnMachine, session: Session): Promi
   if (started) await wait(calls, request, session, started.name);
 }
 
-/** Lists the instances. An instance without a name cannot be deleted, so it is left out. */
+/** Lists the instances. An instance without a name is omitted, because the driver could not delete it. */
 async function listAll(calls: Calls, request: Request, session: Session): Promise<readonly ListedInstance[]> {
   const named = (await lookup(calls, request, session)).filter(({ name = '' }) => name !== '');
   return named.map(({ name = '', creationTimestamp, labels }) =>
@@ -238,7 +238,10 @@ async function listAll(calls: Calls, request: Request, session: Session): Promis
 
 const BEARER = 'Bearer ';
 
-/** Returns the session of a request. It caches clients by account, with their tokens and learned rates. */
+/**
+ * Returns a function that opens the session of a request. The function caches clients by account, with their tokens and
+ * learned rates.
+ */
 function sessions(options: GcpDriverOptions): (request: Request | OnMachine) => Session {
   const { clock, connect, universe, version = '0.1.0' } = options;
   const endpoint = options.endpoint ?? `https://compute.${universe ?? PUBLIC_UNIVERSE}`;
@@ -263,7 +266,10 @@ function sessions(options: GcpDriverOptions): (request: Request | OnMachine) => 
   };
 }
 
-/** States of an instance that does not start again automatically. Compute Engine calls a stopped instance TERMINATED. */
+/**
+ * States of an instance that will not start again automatically. Compute Engine uses the name TERMINATED for a stopped
+ * instance.
+ */
 const ENDING: ReadonlyMap<string, string> = new Map([
   ['STOPPING', 'being stopped or deleted'],
   ['TERMINATED', 'stopped'],
@@ -271,7 +277,7 @@ const ENDING: ReadonlyMap<string, string> = new Map([
   ['SUSPENDED', 'suspended'],
 ]);
 
-/** The zone of the VM that is recorded on a Machine. For an orphan, only the provider ID contains the zone. */
+/** Returns the zone in the provider ID of a Machine. For an orphan, only the provider ID contains the zone. */
 function zoneOnRecord(request: Request | OnMachine, project: string): string | undefined {
   const machine = 'machine' in request ? request.machine : undefined;
   const [, owner, zone, name] = /^gce:\/\/\/([^/]+)\/([^/]+)\/([^/]+)$/.exec(machine?.spec.providerID ?? '') ?? [];
@@ -289,8 +295,8 @@ const sameMarks = (spec: GcpProviderSpec, { tags }: Instance): boolean => {
 };
 
 /**
- * The instances of the class's zone that have its cluster and role. If the class lacks these tags, the result is empty, and
- * no request is sent.
+ * Lists the instances in the zone of the class that have the cluster and role of the class. If the class lacks these tags,
+ * returns an empty list without a request.
  */
 async function find({ spec, signal }: Request, { gce, project, zone }: Session): Promise<readonly Instance[]> {
   const { cluster, role } = marksOf(spec.tags ?? []);
@@ -308,7 +314,7 @@ async function isThere({ gce, project, zone }: Session, name: string, signal: Ab
   }
 }
 
-/** Whether an insertion was refused because an earlier insertion for the same Machine succeeded. */
+/** Whether Google refused an insertion because an earlier insertion for the same Machine succeeded. */
 async function isOurs(request: OnMachine, session: Session, thrown: unknown): Promise<boolean> {
   const { machine, spec, signal } = request;
   if (!(thrown instanceof Refusal && thrown.status === 409)) return false;
@@ -316,7 +322,7 @@ async function isOurs(request: OnMachine, session: Session, thrown: unknown): Pr
     const found = await session.gce.get(session.project, session.zone, machine.metadata.name, signal);
     return sameMarks(spec, found) && !ENDING.has(found.status ?? '') && !isOthers(request, found.labels);
   } catch {
-    return false; // The first error is more specific.
+    return false; // The caller reports the first error, because it is more specific than this error.
   }
 }
 
@@ -346,7 +352,7 @@ async function untilDone(clock: Clock, signal: AbortSignal, session: Session, na
   throw new Error('timed out waiting for the condition');
 }
 
-/** Derives a UUID from a text. Compute Engine runs a request only once for each UUID. */
+/** Derives a UUID from a text. Compute Engine runs only one of several requests with the same UUID. */
 function requestIdOf(text: string): string {
   const hex = createHash('sha256').update(text).digest('hex');
   return [hex.slice(0, 8), hex.slice(8, 12), `4${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20, 32)].join(

@@ -21,7 +21,10 @@ const EXHAUSTED = new Set([
   'ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS',
 ]);
 
-/** The last of several errors counts, as in the original. */
+/**
+ * Whether the operation failed for a lack of capacity or quota. If there are several errors, the last error decides, as in
+ * the original.
+ */
 function isExhausted(thrown: unknown): boolean {
   if (thrown instanceof OperationFailed) {
     const last = thrown.codes.at(-1) ?? '';
@@ -31,7 +34,10 @@ function isExhausted(thrown: unknown): boolean {
   return thrown.reported.includes('does not exist in zone') || thrown.reasons.includes('quotaExceeded');
 }
 
-/** Converts the error of a call to a machine code. The code of all other errors is `Internal`, as in the original. */
+/**
+ * Converts the error of a call to a machine code. Errors without a more specific code get the code `Internal`, as in the
+ * original.
+ */
 export function fromCloud(thrown: unknown, what: string, signal: AbortSignal, launches = false): MachineError {
   if (thrown instanceof MachineError) return thrown;
   if (signal.aborted && signal.reason instanceof MachineError) return signal.reason;
@@ -46,7 +52,10 @@ export function fromCloud(thrown: unknown, what: string, signal: AbortSignal, la
   });
 }
 
-/** Whether the keys or their permissions caused the error. The machine code is `Internal`, as in the original. */
+/**
+ * Whether the keys or their permissions caused the error. The machine code of such an error is `Internal`, as in the
+ * original.
+ */
 const isCredentialsRefused = (thrown: unknown): boolean =>
   thrown instanceof TokenRefused ||
   (thrown instanceof Refusal &&

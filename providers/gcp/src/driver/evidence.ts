@@ -11,8 +11,8 @@ interface Place {
 }
 
 /**
- * Reports the state and the serial console of a VM. If Google refuses the console, only the state is reported. @throws the
- * error of the client for the state
+ * Reports the state and the serial console of a VM. If Google refuses the console, the driver reports only the state.
+ * @throws the error of the client for the state
  */
 export async function reportEvidence(
   { gce, project, zone }: Place,

@@ -3,7 +3,7 @@ import { withoutUndefined } from '@mcm/kube';
 import type { Disk, GcpProviderSpec, NetworkInterface } from '../spec/schemas.ts';
 import { SCRATCH, USER_DATA_METADATA } from './validate.ts';
 
-/** The metadata key for the encoding of the user data. cloud-init reads it. */
+/** The metadata key with the encoding of the user data. cloud-init reads this key. */
 const ENCODING_METADATA = 'user-data-encoding';
 const BASE64 = 'base64';
 
@@ -21,11 +21,11 @@ const isEmpty = (value: unknown): boolean =>
 const members = (all: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(all).filter(([, value]) => !isEmpty(value)));
 
-/** An empty map is left out as well. An empty object is kept, because it has a meaning. */
+/** Removes an empty map, as the Go client does. An empty object remains, because it has a meaning. */
 const map = (value: Readonly<Record<string, string>> | undefined): object | undefined =>
   value && Object.keys(value).length > 0 ? value : undefined;
 
-/** The API of Google writes 64-bit numbers as text. */
+/** Converts a number to text, because the API of Google writes 64-bit numbers as text. */
 const int64 = (value: number | undefined): string | undefined => (value ? String(value) : undefined);
 
 /** The request body for a new instance. */
@@ -95,7 +95,7 @@ function diskBody(disk: Disk, zone: string): Record<string, unknown> {
   });
 }
 
-/** The user data first, then the metadata of the provider spec. */
+/** Returns the metadata items: first the user data, then the metadata of the provider spec. */
 function metadataItems({ metadata = [] }: GcpProviderSpec, userData: Uint8Array): object[] {
   const own = metadata.map(({ key: name, value }) =>
     withoutUndefined({
@@ -107,8 +107,8 @@ function metadataItems({ metadata = [] }: GcpProviderSpec, userData: Uint8Array)
 }
 
 /**
- * The metadata items for the user data. Text is cloud-config, or a script that runs at every start. Metadata is part of a
- * JSON text, so other bytes, such as gzip, are encoded as base64, and a second item contains the encoding.
+ * Returns the metadata items for the user data. Text is cloud-config, or a script that runs at every start. Metadata is a
+ * part of JSON, so binary data such as gzip is encoded as base64, and a second item contains the encoding.
  * @throws MachineError for binary data together with metadata that contains another encoding
  */
 function userDataItems(metadata: NonNullable<GcpProviderSpec['metadata']>, userData: Buffer): object[] {

@@ -3,10 +3,10 @@ import { type Clock, sleep } from '@mcm/kube';
 import type { Gce, Operation, PowerVerb } from '../gce/client.ts';
 import { Refusal } from '../gce/refusal.ts';
 
-/** Pause between two looks at the state of an instance. */
+/** The interval between two requests for the state of an instance. */
 const LOOK_MS = 3_000;
 
-/** An instance, and how the driver waits for its operations. */
+/** An instance, and the parameters with which the driver waits for its operations. */
 export interface Subject {
   readonly gce: Gce;
   readonly project: string;
@@ -18,7 +18,7 @@ export interface Subject {
   readonly absent: () => MachineError;
 }
 
-/** The request that changes an instance in a state. A state without an entry ends by itself. */
+/** For each state, the request that changes an instance in this state. States without an entry end without a request. */
 type Verbs = Readonly<Record<string, PowerVerb | 'done'>>;
 
 const STOP: Verbs = { RUNNING: 'stop', TERMINATED: 'done', SUSPENDED: 'done' };
@@ -29,10 +29,13 @@ const START: Verbs = { RUNNING: 'done', TERMINATED: 'start', SUSPENDED: 'resume'
 export const stopInstance = (subject: Subject, suspend: boolean): Promise<void> =>
   reach(subject, suspend ? SUSPEND : STOP);
 
-/** Starts a stopped instance, or resumes a suspended one. */
+/** Starts a stopped instance, or resumes a suspended instance. */
 export const startInstance = (subject: Subject): Promise<void> => reach(subject, START);
 
-/** Sends the request for the current state, until the instance has the state. Earlier requests may still be in progress. */
+/**
+ * Sends the request for the current state, until the instance has the wanted state. Earlier requests may still be in
+ * progress.
+ */
 async function reach(subject: Subject, verbs: Verbs): Promise<void> {
   const { gce, project, zone, name, clock, signal, wait, absent } = subject;
   try {

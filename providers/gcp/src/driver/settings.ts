@@ -2,29 +2,34 @@ import { endpointFlag, endpointsInForce, plainHttpFlag, SettingSources, type Var
 import { ConfigError, type FlagValues, textFlag } from '@mcm/kube';
 import { type AllowedSources, readSources } from '../login/sources.ts';
 
-/** The endpoints that the operator has set. If absent, the defaults are used. */
+/** The endpoints that the operator has set. If absent, the driver uses the defaults. */
 export interface GcpSettings {
-  /** Origin of the Compute API. */
+  /** The origin of the Compute API. */
   readonly endpoint?: string | undefined;
   /** The address where service accounts request tokens. */
   readonly tokenEndpoint?: string | undefined;
-  /** The domain of the cloud, if it is not the public one. */
+  /** The domain of the cloud. If absent, the driver uses the public cloud. */
   readonly universe?: string | undefined;
-  /** Token sources that Secrets may use in addition to Gardener's file. If absent, there are none. */
+  /**
+   * Token sources that Secrets may use in addition to the token file of Gardener. If absent, Secrets may use only this file.
+   */
   readonly sources?: AllowedSources | undefined;
-  /** Origin of the service that exchanges the tokens of workloads. */
+  /** The origin of the service that exchanges the tokens of workloads. */
   readonly stsEndpoint?: string | undefined;
-  /** Origin of the service that creates tokens for impersonation. */
+  /** The origin of the service that creates tokens for impersonation. */
   readonly iamEndpoint?: string | undefined;
-  /** Origin of the metadata server of this host. */
+  /** The origin of the metadata server of this host. */
   readonly metadata?: string | undefined;
-  /** Origin of the metadata service, for controllers on a host in AWS. */
+  /** The origin of the metadata service of AWS, for controllers that run on a host in AWS. */
   readonly awsMetadata?: string | undefined;
   /** Variables with AWS keys and a region. */
   readonly awsVariables?: Variables | undefined;
 }
 
-/** Flags of the provider, in addition to the flags of every machine controller. Each takes precedence over its variable. */
+/**
+ * The flags of this provider, in addition to the flags of every machine controller. Each flag takes precedence over its
+ * environment variable.
+ */
 export const gcpFlags = {
   'compute-endpoint': endpointFlag(
     'address of the Compute API; only the path /compute/v1 is used; also GOOGLE_COMPUTE_CUSTOM_ENDPOINT',

@@ -2,7 +2,7 @@ import { FieldErrors } from '@mcm/core/driver';
 import type { Disk, GcpCredentials, GcpProviderSpec, NetworkInterface } from '../spec/schemas.ts';
 
 export const SCRATCH = 'SCRATCH';
-/** The metadata key of user data that is cloud-config. */
+/** The metadata key of user data in the format of cloud-config. */
 export const USER_DATA_METADATA = 'user-data';
 
 const CLUSTER = 'kubernetes-io-cluster-';
@@ -35,8 +35,8 @@ export function specProblems(spec: GcpProviderSpec): readonly string[] {
 }
 
 /**
- * Checks the tags of cluster and role. Without them, the original creates VMs and then never finds them, so it neither uses
- * nor deletes them.
+ * Checks the tags of cluster and role. Without these tags, the original creates VMs that it never finds, so it neither uses
+ * nor deletes the VMs.
  */
 function checkTags({ tags = [] }: GcpProviderSpec, errors: FieldErrors): void {
   const { cluster, role } = marksOf(tags);
@@ -46,8 +46,8 @@ function checkTags({ tags = [] }: GcpProviderSpec, errors: FieldErrors): void {
 }
 
 /**
- * The network tags that identify the cluster and the role of an instance. The last tag of each kind counts, as in the
- * original.
+ * Returns the network tags that identify the cluster and the role of an instance. If there are several tags of one kind, the
+ * last tag is used, as in the original.
  */
 export function marksOf(tags: readonly string[]): { cluster: string | undefined; role: string | undefined } {
   const cluster = tags.findLast((tag) => tag.includes(CLUSTER));
@@ -81,7 +81,7 @@ function checkNetworkInterface(path: string, nic: NetworkInterface, errors: Fiel
   if (ipCidrRange) checkRange(`${path}.ipCidrRange`, ipCidrRange, errors);
 }
 
-/** Parses a mask size like `strconv.Atoi` of Go, which accepts a sign and leading zeros. */
+/** Checks an IP range. The mask size is parsed like `strconv.Atoi` of Go, which accepts a sign and leading zeros. */
 function checkRange(path: string, range: string, errors: FieldErrors): void {
   const size = range.slice(1);
   if (!range.startsWith('/')) errors.invalid(path, range, "CIDR range must start with '/'");
@@ -104,7 +104,7 @@ function checkScheduling({ gpu, scheduling }: GcpProviderSpec, errors: FieldErro
     errors.forbidden(path, 'liveMigration is not allowed for VMs with gpu attached, use "TERMINATE" instead');
 }
 
-/** Returns the errors of a Secret; undefined if the class refers to no Secret. */
+/** Returns the errors of a Secret. Returns undefined if the class refers to no Secret. */
 export function secretProblems(secret: GcpCredentials | undefined): readonly string[] {
   if (!secret) return ['secret object that has been passed by the MCM is nil'];
   const { serviceAccountJSON, 'serviceaccount.json': alias, credentialsConfig, userData } = secret;

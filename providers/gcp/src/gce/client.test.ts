@@ -14,7 +14,7 @@ interface Answer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A client whose cloud gives these answers, one after the other. */
+/** Returns a client whose cloud sends these answers, one after the other. */
 function gceOf(...answers: readonly Answer[]) {
   const asked: TransportRequest[] = [];
   const clock = new VirtualClock();

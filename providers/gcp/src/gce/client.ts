@@ -38,25 +38,25 @@ export interface GceOptions {
   readonly connect: (origin: string) => Transport;
   readonly endpoint: string;
   readonly userAgent: string;
-  /** Returns the value of the Authorization header; undefined: the request has none. */
+  /** Returns the value of the Authorization header. If undefined, the request has no such header. */
   readonly authorize: (signal: AbortSignal) => Promise<string | undefined>;
-  /** Called when Google refuses a value of `authorize`. */
+  /** Called when Google refuses a value that `authorize` returned. */
   readonly refused?: (authorization: string) => void;
 }
 
-/** @throws Error if the SDK returns another type. The error of the SDK is not used, because it would quote the answer. */
+/** Checks the type of an answer. @throws Error without the error of the SDK, because this error would quote the answer */
 function readAs<T>(schema: z.ZodType<T>, value: unknown, what: string): T {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   throw new Error(`an answer that is not a ${what} of Compute Engine's`);
 }
 
-/** Maximum number of attempts of a throttled call. Such a call had no effect, so it is safe to repeat. */
+/** The maximum number of attempts of a throttled call. A throttled call had no effect, so a retry is safe. */
 const ATTEMPTS = 10;
 
 /**
- * Selects the members of an answer that the driver reads. The SDK makes an object for every member, so a full answer makes a
- * listing of many VMs twice as expensive.
+ * Selects the members of an answer that the driver reads. The SDK creates an object for every member, so a full answer makes
+ * a listing of many VMs twice as expensive.
  */
 const pick =
   (...names: readonly string[]) =>
@@ -83,7 +83,9 @@ const ofPage = (page: object): object => {
   };
 };
 
-/** The part of Compute Engine's SDK that the driver uses. Throws `Refusal`, `SdkFailed`, or the error of the transport. */
+/**
+ * The operations of Compute Engine that the driver uses. They throw `Refusal`, `SdkFailed`, or the error of the connection.
+ */
 export class Gce {
   readonly #options: GceOptions;
   readonly #transport: Transport;
@@ -116,7 +118,7 @@ export class Gce {
     return readAs(instance, found, 'instance');
   }
 
-  /** The newest `bytes` of the first serial port, and their position in the whole output. */
+  /** Reads the newest `bytes` of the first serial port, and their position in the whole output. */
   async serialPort(project: string, zone: string, name: string, bytes: number, signal: AbortSignal) {
     const request = { project, zone, instance: name, port: 1, start: `-${bytes}` };
     const [found] = await this.#call('serialPort', { pick: ofSerialPort, signal }, ({ instances }) =>
@@ -140,7 +142,7 @@ export class Gce {
     return readAs(operation, latestResponse, 'operation');
   }
 
-  /** Begins to stop, start, suspend or resume an instance. */
+  /** Starts to stop, start, suspend or resume an instance. */
   async power(verb: PowerVerb, project: string, zone: string, name: string, signal: AbortSignal): Promise<Operation> {
     const request = { project, zone, instance: name };
     const [{ latestResponse }] = await this.#call(verb, { pick: ofOperation, signal }, ({ instances }) =>
@@ -157,13 +159,13 @@ export class Gce {
     return readAs(operation, found, 'operation');
   }
 
-  /** All instances of a zone, over all pages. */
+  /** Lists all instances of a zone on all pages. */
   async list(project: string, zone: string, signal: AbortSignal): Promise<readonly Instance[]> {
     const found: Instance[] = [];
     let pageToken = '';
     do {
       const request = withoutUndefined({ project, zone, pageToken: pageToken || undefined });
-      // The pages are read one by one, so that each page has its own attempts.
+      // The driver requests each page separately, so that each page has its own attempts.
       const [, , page] = await this.#call('list', { pick: ofPage, signal }, ({ instances }) =>
         instances.list(request, { ...once(), autoPaginate: false }),
       );
@@ -216,7 +218,7 @@ export class Gce {
     const answer = tryParseJson(withoutSent(await response.text(), request));
     if (response.status === 401 && authorization !== undefined) refused?.(authorization);
     if (response.status >= 300) throw readRefusal(response.status, response.headers, answer, clock.now());
-    // The SDK would treat an answer without known members as an empty success.
+    // Without this check, the SDK would treat an answer without known members as an empty success.
     if (typeof answer === 'object' && answer !== null && !Array.isArray(answer)) return JSON.stringify(read(answer));
     throw new Error(`${method} ${path.replace(/\?.*/, '')}: the response is not from Compute Engine`);
   }

@@ -1,4 +1,4 @@
-/** The methods of Compute Engine that the driver uses. Other methods cost memory and load time. */
+/** The methods of Compute Engine that the driver uses. The descriptions of other methods would cost memory and load time. */
 export const METHODS: Readonly<Record<string, readonly string[]>> = {
   Instances: ['Insert', 'Get', 'List', 'Delete', 'Stop', 'Start', 'Suspend', 'Resume', 'GetSerialPortOutput'],
   ZoneOperations: ['Get'],
@@ -15,9 +15,9 @@ const PATH = ['google', 'cloud', 'compute', 'v1'];
 const PREFIX = /^\.?google\.cloud\.compute\.v1\./;
 
 /**
- * Reduces the descriptions of the whole API to the used methods and their messages. Loading all descriptions takes about a
- * second of CPU and 80 MB. Descriptions that are already reduced stay unchanged.
- * @throws Error if the SDK no longer describes a method, because its first call would fail
+ * Reduces the descriptions of the API to the used methods and their messages. The full descriptions cost about a second of
+ * CPU time and 80 MB. Reduced descriptions stay unchanged.
+ * @throws Error if the SDK no longer describes a method, because the first call of this method would fail
  */
 export function slimDescriptions(all: Description): Description {
   const v1 = PATH.reduce<Description | undefined>((each, name) => each?.nested?.[name], all);

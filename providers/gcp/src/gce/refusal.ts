@@ -37,7 +37,7 @@ export class Refusal extends Error {
     return this.status === 404 && (this.reported !== '' || this.reasons.length > 0);
   }
 
-  /** Whether Google throttled the request. Such a request had no effect. */
+  /** Whether Google throttled the request. A throttled request had no effect. */
   get throttles(): boolean {
     const limited = this.reasons.some((reason) => /^(user)?rateLimitExceeded$|^RATE_LIMIT_EXCEEDED$/i.test(reason));
     return this.status === 429 || (this.status === 403 && limited);

@@ -4,8 +4,8 @@ import { isRecord } from '@mcm/kube';
 import { type Description, slimDescriptions } from './descriptions.ts';
 
 /**
- * Options of a call. The SDK must neither set timers nor repeat calls: the driver counts both, with the clock of the
- * process.
+ * The options of a call. They disable the timers and retries of the SDK, because the driver has its own with the clock of
+ * the process.
  */
 interface CallOptions {
   readonly timeout: number;
@@ -16,8 +16,8 @@ interface CallOptions {
 type Method<Answer> = (request: object, options: CallOptions) => Promise<Answer>;
 
 /**
- * The methods of the SDK's clients that the driver uses. The SDK's own types are 33 MB of declarations, which every type
- * check would read.
+ * The methods of the SDK clients that the driver uses. The declarations of the SDK have 33 MB, which every type check would
+ * read.
  */
 export interface Clients {
   readonly instances: {
@@ -44,26 +44,26 @@ export interface SdkRequest {
   readonly body: string | undefined;
 }
 
-/** A call of the SDK. */
+/** A call of the SDK, with the function that sends its request. */
 export interface Call {
   /** Sends the request of the call. @returns the checked answer as JSON */
   readonly send: (request: SdkRequest) => Promise<string>;
-  /** The body of the driver. The SDK would add empty maps to it. */
+  /** The request body from the driver. The SDK would add empty maps to it. */
   readonly body?: object | undefined;
 }
 
-/** Options for one call. They are made for each call, because the SDK changes them. */
+/** Returns the options for one call. Each call needs new options, because the SDK changes them. */
 export const once = (): CallOptions => ({ timeout: Number.POSITIVE_INFINITY, retry: { retryCodes: [] } });
 
 interface Running extends Call {
-  /** The error of `send`. The SDK replaces it with its own error. */
+  /** The error that `send` threw. The SDK replaces this error with its own error. */
   thrown?: unknown;
 }
 
 const calls = new AsyncLocalStorage<Running>();
 
 /**
- * The SDK could not write a request or read an answer. The error of the SDK is not used, because it quotes the request or
+ * The SDK failed to write a request or to read an answer. The error of the SDK is omitted, because it quotes the request or
  * the answer with the user data.
  */
 class SdkFailed extends Error {
@@ -71,7 +71,8 @@ class SdkFailed extends Error {
 }
 
 /**
- * Runs a call of the SDK. @param what The name of the call in errors
+ * Runs a call of the SDK.
+ * @param what the name of the call in errors
  * @throws the error of `send`, or SdkFailed
  */
 export async function inCall<T>(what: string, call: Call, work: () => Promise<T>): Promise<T> {
@@ -84,14 +85,14 @@ export async function inCall<T>(what: string, call: Call, work: () => Promise<T>
   }
 }
 
-/** Replaces the login and the sockets of the SDK: its requests go to `send` of the call. */
+/** Replaces the login and the network access of the SDK. The function `send` of the call gets its requests. */
 const authClient = {
   getRequestHeaders: async () => new Headers(),
   fetch: async (address: string, { method, body }: { readonly method: string; readonly body?: unknown }) => {
     const call = calls.getStore();
     if (!call) throw new Error(`${method} ${address}: the SDK sent a request outside of a call`);
     const { pathname, search } = new URL(address);
-    // A method without a body has an empty text as its body in the SDK.
+    // For a method without a body, the SDK passes an empty text as the body.
     const written: unknown = body === undefined ? undefined : JSON.parse(String(body));
     const given = isRecord(written) ? asGiven(written, call.body) : undefined;
     try {
@@ -108,7 +109,7 @@ const authClient = {
   },
 };
 
-/** The JSON of the SDK, without the members that the driver did not set. */
+/** Returns the JSON of the SDK without the members that the driver did not set. */
 function asGiven(written: unknown, given: unknown): unknown {
   if (Array.isArray(written) && Array.isArray(given)) return written.map((each, i) => asGiven(each, given[i]));
   if (!isRecord(written) || !isRecord(given)) return written;
@@ -129,13 +130,16 @@ type Client<T> = new (options: object, gax: object) => T;
 const load = createRequire(import.meta.url);
 let clients: Clients | undefined;
 
-/** The clients. The first call loads them. All accounts and endpoints share them, because each call contains its target. */
+/**
+ * Returns the clients. The first call loads them. All accounts and endpoints share the clients, because each call contains
+ * its target.
+ */
 export function gceClients(): Clients {
   clients ??= makeClients();
   return clients;
 }
 
-/** Loads the SDK before the first call, so that no machine waits for it. */
+/** Loads the SDK before the first call, so that no machine waits for the SDK. */
 export async function loadSdk(): Promise<void> {
   gceClients();
 }
@@ -148,7 +152,7 @@ function makeClients(): Clients {
   const operations = load('@google-cloud/compute/build/src/v1/zone_operations_client.js') as {
     readonly ZoneOperationsClient: Client<Clients['operations']>;
   };
-  // Otherwise an environment variable could make the SDK write whole requests to the log.
+  // Disables the log of the SDK. An environment variable could otherwise make the SDK write whole requests to this log.
   gax.loggingUtils.setBackend(null);
   const { GrpcClient } = gax.fallback;
   class SlimClient extends GrpcClient {

@@ -12,7 +12,10 @@ import { externalAccount, readImpersonation } from './external-account.ts';
 import { parse } from './parse.ts';
 import { PUBLIC_UNIVERSE } from './universe.ts';
 
-/** All members that the key of a service account may have. Other members could redirect the driver to another server. */
+/**
+ * All members that the key of a service account may have. Other members could redirect the requests of the driver to another
+ * server.
+ */
 const SERVICE_ACCOUNT_FIELDS = [
   'auth_provider_x509_cert_url',
   'auth_uri',
@@ -36,16 +39,13 @@ const impersonated = z.looseObject({
   source_credentials: z.looseObject({}).nullish(),
 });
 
-/** The key of the Secret that contains the credentials: the first existing one. */
+/** Returns the first key of the Secret that contains credentials. */
 export const accountField = (secret: GcpCredentials) =>
   (['serviceAccountJSON', 'serviceaccount.json', 'credentialsConfig'] as const).find(
     (name) => secret[name] !== undefined,
   );
 
-/**
- * The account that the driver uses at Google.
- * @throws WrongAccount with the texts of the original
- */
+/** Returns the account with which the driver calls Google. @throws WrongAccount with the texts of the original */
 export function readAccount(secret: GcpCredentials, rules: AccountRules = {}): Account {
   try {
     return accountOf(secret, rules);
@@ -64,7 +64,8 @@ function accountOf(secret: GcpCredentials, rules: AccountRules): Account {
     project_id: named,
     universe_domain: own,
   } = parse(head, json ?? {}, `could not get service account from "${field}" field: failed to unmarshal json object`);
-  // Credentials of one cloud are not sent to another cloud. To change the cloud, an operator must change both values.
+  // The driver does not send credentials of one cloud to another cloud. To change the cloud, an operator must change both
+  // values.
   if (universe && (own || PUBLIC_UNIVERSE) !== universe)
     throw new Error(
       `universe_domain of "${field}" is ${own || PUBLIC_UNIVERSE}, and GOOGLE_CLOUD_UNIVERSE_DOMAIN of the controller is ${universe}: they must be equal`,
@@ -79,7 +80,7 @@ function accountOf(secret: GcpCredentials, rules: AccountRules): Account {
   );
 }
 
-/** Credentials, and the other settings of the Secret and the operator. */
+/** The credentials, and the other settings from the Secret and the operator. */
 interface Given {
   readonly json: unknown;
   /** The key of the Secret that contains the credentials. */
@@ -139,7 +140,7 @@ function readJson(text: string, where: string): unknown {
   try {
     return JSON.parse(text.trim());
   } catch {
-    // The error of the parser quotes the text, which is a secret.
+    // The error of the parser quotes the text, which is a secret, so the message omits this error.
     throw new Error(`${where}: failed to unmarshal json object: it is not JSON`);
   }
 }
@@ -164,7 +165,7 @@ function serviceAccount(json: unknown, project: string, field: string, universe:
 
 function isGoogles(uri: string, universe: string): boolean {
   const url = URL.parse(uri);
-  // A user or a password in the URL would be sent, and would appear in logs.
+  // A user or a password in the URL would be sent to the server, and would appear in logs.
   const isBare = url?.username === '' && url.password === '';
   return isBare && url.protocol === 'https:' && `.${url.hostname}`.endsWith(`.${universe}`);
 }

@@ -10,7 +10,7 @@ export interface ServiceAccount {
   readonly tokenUri: string;
 }
 
-/** The source of the token of a workload. */
+/** The source of the token that identifies a workload. */
 export type SubjectSource =
   | { readonly from: 'file'; readonly path: string; readonly field: string | undefined }
   | {
@@ -28,12 +28,12 @@ export interface Impersonation {
   readonly lifetimeS: number;
 }
 
-/** An account for the token of a workload, which is exchanged for a token of Google. */
+/** An account that exchanges the token of a workload for a token of Google. */
 export interface ExternalAccount {
   readonly type: 'external_account';
   readonly project: string;
   readonly audience: string;
-  /** The URL of the exchange. */
+  /** The URL of the service that exchanges the token. */
   readonly stsUrl: string;
   readonly subjectTokenType: string;
   readonly source: SubjectSource;
@@ -44,7 +44,7 @@ export interface ExternalAccount {
 export interface HostAccount {
   readonly type: 'metadata_server';
   readonly project: string;
-  /** Its email address, or `default`. */
+  /** The email address of the service account, or `default`. */
   readonly email: string;
 }
 
@@ -56,24 +56,26 @@ export interface ImpersonatedAccount {
   readonly source: ServiceAccount | ExternalAccount | HostAccount;
 }
 
-/** The account that the driver uses at Google. */
+/** The account with which the driver calls Google. */
 export type Account = ServiceAccount | ExternalAccount | HostAccount | ImpersonatedAccount;
 
 /** The settings of the operator for accounts in Secrets. */
 export interface AccountRules {
   /**
-   * The domain of the cloud that the operator has chosen. If absent, the public cloud is used for all credentials, as in the
-   * original.
+   * The domain of the cloud that the operator has set. If absent, the driver uses the public cloud for all credentials, as
+   * the original does.
    */
   readonly universe?: string | undefined;
-  /** Token sources that Secrets may use in addition to Gardener's file. If absent, there are none. */
+  /**
+   * Token sources that Secrets may use in addition to the token file of Gardener. If absent, Secrets may use only this file.
+   */
   readonly sources?: AllowedSources | undefined;
 }
 
 /** The Secret does not identify an account. */
 export class WrongAccount extends Error {
   override readonly name = 'WrongAccount';
-  /** An additional fix that the text of the original does not contain. */
+  /** An additional hint that the text of the original does not contain. */
   readonly fix: string;
 
   constructor(message: string, fix = '') {

@@ -8,7 +8,7 @@ import type { TokenOptions } from './token-options.ts';
 const METADATA = 'http://169.254.169.254';
 const ROLES = '/latest/meta-data/iam/security-credentials/';
 
-/** Keys of an identity in AWS. */
+/** The keys of an identity in AWS. */
 interface Keys {
   readonly id: string;
   readonly secret: string;
@@ -22,10 +22,9 @@ const roleKeys = z.looseObject({
 });
 
 /**
- * A signed request to AWS for the identity of the controller. The driver does not send it to AWS: Google sends it to verify
- * the identity. The keys come from the environment, otherwise from the role of the host. Source: google-auth-library,
- * AwsClient
- * @param audience Part of the signature, so that the request is not valid for another recipient
+ * Returns a signed request to AWS for the identity of the controller. Google sends this request to AWS to verify the
+ * identity. The keys come from the environment, or else from the role of the host. Source: google-auth-library, AwsClient
+ * @param audience a part of the signature, so that the request is not valid for another recipient
  */
 export async function signedIdentity(audience: string, options: TokenOptions, signal: AbortSignal): Promise<string> {
   const { awsVariables: variables = {}, clock } = options;
@@ -56,13 +55,13 @@ const hmac = (key: string | Buffer, text: string): Buffer => createHmac('sha256'
 
 interface Signed {
   readonly query: string;
-  /** In alphabetical order, with names in lower case. */
+  /** The headers in alphabetical order, with names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly date: string;
   readonly region: string;
 }
 
-/** AWS's Signature Version 4 of a POST without a body. */
+/** Signs a POST without a body with Signature Version 4 of AWS. */
 function sign({ query, headers, date, region }: Signed, { id, secret }: Keys): string {
   const lines = Object.entries(headers).map(([name, value]) => `${name}:${value}\n`);
   const names = Object.keys(headers).join(';');

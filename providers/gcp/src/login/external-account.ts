@@ -17,7 +17,7 @@ const AWS_REQUEST = 'urn:ietf:params:aws:token-type:aws4_request';
 const TOKEN_TYPES: readonly string[] = [JWT, 'urn:ietf:params:oauth:token-type:id_token'];
 const HOUR_S = 3_600;
 const LONGEST_LIFETIME_S = 12 * HOUR_S;
-/** The metadata addresses that AWS libraries use. Credentials may contain only these. */
+/** The metadata addresses that AWS libraries use. Credentials may contain no other metadata address. */
 const AWS_METADATA = /^http:\/\/(169\.254\.169\.254|\[fd00:ec2::254\])\//;
 
 const text = z.string().nullish();
@@ -44,7 +44,8 @@ type Fields = z.infer<typeof schema>;
 type Source = NonNullable<Fields['credential_source']>;
 
 /**
- * Reads an `external_account`. Its token is sent only to Google, and comes only from sources that the operator allows.
+ * Reads an `external_account`. The token comes only from sources that the operator allows, and the driver sends the token
+ * only to Google.
  * @throws Error, or WrongAccount, with the texts of the original
  */
 export function externalAccount(json: unknown, project: string, { universe, sources }: AccountRules): ExternalAccount {
@@ -81,7 +82,10 @@ function must(holds: boolean, field: string, should: string): void {
   if (!holds) throw new Error(`invalid credentials config: invalid ${field}: should ${should}`);
 }
 
-/** The account that is impersonated; undefined for an empty URL. @throws Error for a URL that does not belong to Google */
+/**
+ * Returns the account that is impersonated, or undefined for an empty URL.
+ * @throws Error for a URL that does not belong to Google
+ */
 export function readImpersonation(url: string, universe: string): Impersonation | undefined {
   const pattern = `^https://iamcredentials\\.${universe.replaceAll('.', '\\.')}/v1/projects/-/serviceAccounts/.+:generateAccessToken$`;
   must(
@@ -92,7 +96,10 @@ export function readImpersonation(url: string, universe: string): Impersonation 
   return url === '' ? undefined : { url, delegates: [], lifetimeS: HOUR_S };
 }
 
-/** Gardener's file takes precedence over other sources, as in the original. */
+/**
+ * Whether AWS is the source of the token. The token file of Gardener takes precedence over other sources, as in the
+ * original.
+ */
 const isAwsSource = (source: Fields['credential_source']): boolean =>
   source?.file !== TOKEN_FILE && (source?.environment_id?.startsWith('aws') ?? false);
 
@@ -111,14 +118,14 @@ function readSource(source: Source, allowed: AllowedSources): SubjectSource {
   throw new WrongAccount(`invalid credentials config: invalid credential_source: should equal ${TOKEN_FILE}`);
 }
 
-/** @param entry The entry of --credential-sources that would allow the source */
+/** @param entry the entry of --credential-sources that would allow the source */
 const notAllowed = (entry: string): WrongAccount =>
   new WrongAccount(
     `invalid credentials config: invalid credential_source: should equal ${TOKEN_FILE}`,
     `allow the source with --credential-sources=${entry}`,
   );
 
-/** The member of a JSON text that contains the token; undefined if the whole text is the token. */
+/** Returns the member of a JSON text that contains the token. Returns undefined if the whole text is the token. */
 function fieldOf({ format: reported }: Source): string | undefined {
   const type = reported?.type ?? 'text';
   must(type === 'text' || type === 'json', 'credential_source.format.type', 'be text or json');
@@ -131,7 +138,10 @@ function fieldOf({ format: reported }: Source): string | undefined {
   return reported?.subject_token_field_name ?? undefined;
 }
 
-/** Only known addresses are valid in the Secret. The controller sends requests only to the addresses in its own settings. */
+/**
+ * Reads an AWS source. The Secret may contain only known addresses, and the controller sends requests only to the addresses
+ * in its own settings.
+ */
 function awsSource(source: Source, allowed: AllowedSources): SubjectSource {
   if (!allowed.aws) throw notAllowed('aws');
   must(source.environment_id === 'aws1', 'credential_source.environment_id', 'equal aws1');

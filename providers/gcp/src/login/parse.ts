@@ -1,6 +1,9 @@
 import type { z } from 'zod';
 
-/** @param where The start of the error message @throws Error with the names of the wrong members, without their values */
+/**
+ * @param where the start of the error message
+ * @throws Error with the names of the wrong members, without their values
+ */
 export function parse<T>(schema: z.ZodType<T>, value: unknown, where: string): T {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;

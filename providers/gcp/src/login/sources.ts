@@ -1,18 +1,18 @@
 import { ConfigError } from '@mcm/kube';
 
-/** Token sources that Secrets may use. The operator decides, and a Secret cannot extend the list. */
+/** The token sources that Secrets may use. Only the operator can extend this list. */
 export interface AllowedSources {
   /** Files, and folders with all of their files. */
   readonly paths: readonly string[];
   /** Origins of URLs. */
   readonly origins: readonly string[];
-  /** Whether the AWS identity of the controller is allowed. */
+  /** Whether Secrets may use the AWS identity of the controller. */
   readonly aws: boolean;
-  /** Whether the service accounts of the host's metadata server are allowed. */
+  /** Whether Secrets may use the service accounts of the metadata server of this host. */
   readonly metadata: boolean;
 }
 
-/** Only the file of Gardener's workload identity is allowed. */
+/** The default, which allows only the token file of Gardener. */
 export const NO_SOURCES: AllowedSources = { paths: [], origins: [], aws: false, metadata: false };
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
@@ -48,13 +48,13 @@ function isOrigin(entry: string): boolean {
   return url.protocol === 'https:' || (url.protocol === 'http:' && LOOPBACK.test(url.hostname));
 }
 
-/** Whether a file is allowed itself, or is in an allowed folder. */
+/** Whether the list contains a file or a folder of this file. */
 export const allowsPath = ({ paths }: AllowedSources, file: string): boolean =>
   isPath(file) && paths.some((path) => file === path || file.startsWith(path.endsWith('/') ? path : `${path}/`));
 
 /**
- * Whether the origin of a URL is allowed. A URL with a user or a password is refused, because these would be sent and would
- * appear in logs.
+ * Whether the list contains the origin of a URL. A URL with a user or a password is refused, because both would be sent and
+ * would appear in logs.
  */
 export function allowsUrl({ origins }: AllowedSources, text: string): boolean {
   const url = URL.parse(text);

@@ -47,7 +47,7 @@ async function ofUrl(
   return tokenIn(await askForText({ connect, url, headers, say, signal, now: clock.now() }), field, origin);
 }
 
-/** The token in a text, or in a member of its JSON. Errors quote no text, because it may be the token. */
+/** Returns the token in a text, or in a member of its JSON. Errors do not quote the text, because it may be the token. */
 function tokenIn(text: string, field: string | undefined, from: string): string {
   if (field === undefined) {
     if (/^[\w.~+/=-]+$/.test(text)) return text;

@@ -5,7 +5,10 @@ import { subjectToken } from './subject-token.ts';
 import type { TokenOptions } from './token-options.ts';
 
 const SCOPE = 'https://www.googleapis.com/auth/cloud-platform';
-/** Assertions start this long in the past, because Google refuses assertions from the future and clocks differ. */
+/**
+ * The start time of an assertion is this many seconds in the past. Google refuses assertions from the future, and the clocks
+ * may differ.
+ */
 const SKEW_S = 10;
 const HOUR_S = 3_600;
 const METADATA = 'http://metadata.google.internal';
@@ -13,7 +16,7 @@ const METADATA = 'http://metadata.google.internal';
 const answer = z.looseObject({ access_token: z.string().min(1), expires_in: z.number().optional() });
 const impersonated = z.looseObject({ accessToken: z.string().min(1), expireTime: z.string().optional() });
 
-/** Returns the access token of an account, which is cached until shortly before it expires. */
+/** Returns a function that requests the access token of an account. The token is cached until shortly before it expires. */
 export const createTokenSource = (account: Account, options: TokenOptions): TokenSource =>
   tokenSource(options.clock, (signal) => fetchToken(account, options, signal));
 
@@ -113,14 +116,14 @@ const ask = <T>(
   return askForToken({ ...sent, connect, url, schema, say, signal, now: clock.now() });
 };
 
-/** A JSON Web Token that the account signs (RFC 7523). */
+/** Returns a JSON Web Token that the account signs (RFC 7523). */
 function assertion({ email, privateKey, privateKeyId, tokenUri }: ServiceAccount, now: number): string {
   const from = now - SKEW_S;
   const claims = { iss: email, scope: SCOPE, aud: tokenUri, iat: from, exp: from + HOUR_S };
   try {
     return signJwt({ algorithm: 'RS256', header: privateKeyId ? { kid: privateKeyId } : {}, claims }, privateKey);
   } catch {
-    // The error of the library may quote the key.
+    // The error of the library may quote the key, so the message omits this error.
     throw new TokenRefused('private_key of the service account must be an RSA key in PEM');
   }
 }

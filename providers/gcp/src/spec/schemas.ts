@@ -97,7 +97,10 @@ export type GcpProviderSpec = z.infer<typeof GcpProviderSpec>;
 export type Disk = z.infer<typeof disk>;
 export type NetworkInterface = z.infer<typeof networkInterface>;
 
-/** Decoded data of the Secrets of a class. One of the first three keys is required, and the first existing one counts. */
+/**
+ * The decoded data of the Secrets of a class. The Secret needs one of the first three keys, and the driver uses the first of
+ * them that exists.
+ */
 export const GcpCredentials = z.looseObject({
   serviceAccountJSON: text(
     'JSON of a service account key or an external_account; required, under this name or one of the next two names',

@@ -17,16 +17,16 @@ import { openSqliteStore } from './store/sqlite-store.ts';
 import { StoreError } from './store/store.ts';
 import { systemRandom } from './system-random.ts';
 
-/** Connections that all kubelets share for requests. Each watch has its own connection. */
+/** The number of connections that all kubelets share for requests. Each watch has its own connection. */
 const KUBELET_CONNECTIONS = 16;
-/** The longest time that open long polls may delay the stop of the server. */
+/** At the stop of the server, open long polls may delay the stop for at most this time. */
 const STOP_LIMIT_MS = 5_000;
 
 async function main(): Promise<void> {
   const flags = parseFlags(process.argv.slice(2), process.env);
   const log = createLogger({ level: flags.logLevel });
   const nodeCluster = flags.nodeKubeconfig === undefined ? undefined : await readNodeCluster(flags.nodeKubeconfig);
-  // The port is opened first, so that nothing is written to the data when the port is in use.
+  // Opens the port before it writes data, so that a used port leaves the data unchanged.
   const server = createServer();
   const address = await listen(server, flags);
   const store = flags.dataDir === undefined ? new MemoryStore() : openSqliteStore(flags.dataDir);

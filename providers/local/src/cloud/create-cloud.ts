@@ -26,14 +26,14 @@ export interface CloudOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** Default: a store in memory. The cloud closes it. */
+  /** The store of the cloud, which the cloud closes at its end. Default: a store in memory. */
   readonly store?: CloudStore;
-  /** The bearer token that every request must have. If absent, none is required. */
+  /** The bearer token that every request must have. If absent, requests need no token. */
   readonly token?: string | undefined;
   readonly zones?: readonly string[];
   readonly latencies?: Partial<Latencies>;
   readonly imagePolicy?: 'any' | 'registered';
-  /** The simulated program on each instance; default: none. */
+  /** The simulated program on each instance. Default: no program. */
   readonly host?: InstanceHost & Partial<KubeletControl>;
 }
 
@@ -46,20 +46,20 @@ export interface Cloud {
   readonly instances: Instances;
   readonly volumes: Volumes;
   readonly interruptions: Interruptions;
-  /** Stops all transitions. Operations on instances continue after the next start. */
+  /** Stops all transitions. The transitions continue after the next start. */
   pause(): void;
   /** Stops all transitions, and closes the store. */
   close(): void;
 }
 
-/** The zones of a cloud whose options contain none. */
+/** The zones of a cloud if the options contain no zones. */
 export const DEFAULT_ZONES = ['local-a', 'local-b', 'local-c'] as const;
 
 const nothingBoots: InstanceHost = { boot: () => undefined, halt: () => Promise.resolve(), forget: () => undefined };
 
 /**
- * Starts a small cloud with the objects of the store.
- * @throws {StoreError} if the content of the store cannot be read.
+ * Creates a small cloud with the objects of the store.
+ * @throws {StoreError} if the cloud cannot read the content of the store
  */
 export function createCloud(options: CloudOptions): Cloud {
   const { clock, random, log, host = nothingBoots } = options;

@@ -12,13 +12,13 @@ export interface LocalCloudOptions extends Omit<CloudOptions, 'host'> {
 export interface LocalCloud extends Omit<Cloud, 'close'> {
   readonly kubelets: KubeletHost;
   /**
-   * Stops everything in this process. Later calls have no effect. Instances and kubelets continue in the next process that
+   * Stops all activity in this process. Later calls have no effect. Instances and kubelets continue in the next process that
    * opens the store.
    */
   close(): Promise<void>;
 }
 
-/** @throws {StoreError} if the content of the store cannot be read. */
+/** Creates a cloud with kubelets. @throws {StoreError} if the cloud cannot read the content of the store */
 export function createLocalCloud({ kubelets, ...options }: LocalCloudOptions): LocalCloud {
   const { clock, random, log } = options;
   const store = options.store ?? new MemoryStore();

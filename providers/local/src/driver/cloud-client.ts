@@ -36,7 +36,7 @@ const notices = z.looseObject({
     }),
   ),
 });
-/** A notice of an interruption in the API of the cloud. */
+/** A notice of an interruption, in the format of the API of the cloud. */
 export type CloudNotice = z.infer<typeof notices>['items'][number];
 
 export interface CloudClientOptions {
@@ -45,17 +45,17 @@ export interface CloudClientOptions {
   readonly clock: Clock;
 }
 
-/** Timeout of an answer, in addition to the time of a long poll. */
+/** The time limit of an answer, in addition to the duration of a long poll. */
 const REQUEST_TIMEOUT_MS = 30_000;
-/** The time of one long poll. Then the client sends the next one. */
+/** The duration of one long poll. After this time, the client sends the next request. */
 const POLL_SECONDS = 25;
 const PAGE = 500;
-/** The time of one wait for notices. */
+/** The duration of one wait for notices. */
 const NOTICE_SECONDS = 20;
 
 const one = (id: string): string => `/v1/instances/${encodeURIComponent(id)}`;
 
-/** The part of the cloud's API that the driver uses. All methods throw `MachineError`. */
+/** The operations of the cloud that the driver uses. All methods throw `MachineError`. */
 export class CloudClient {
   readonly #options: CloudClientOptions;
 
@@ -64,19 +64,19 @@ export class CloudClient {
   }
 
   /**
-   * Creates an instance, or finds the instance with the same client token. Returns when it runs, or after the time of a
-   * poll.
+   * Creates an instance, or finds the instance with the same client token. Returns when the instance runs, or after
+   * `POLL_SECONDS`.
    */
   async create(body: object, signal: AbortSignal): Promise<CloudInstance> {
     return this.#call('POST', `/v1/instances?wait=running&timeout=${POLL_SECONDS}s`, cloudInstance, { body, signal });
   }
 
-  /** Starts the termination of an instance. Returns when it is terminated, or after the time of a poll. */
+  /** Starts the termination of an instance. Returns when the instance is terminated, or after `POLL_SECONDS`. */
   async terminate(id: string, signal: AbortSignal): Promise<CloudInstance> {
     return this.#call('DELETE', `${one(id)}?wait=terminated&timeout=${POLL_SECONDS}s`, cloudInstance, { signal });
   }
 
-  /** Stops an instance. Returns when it is stopped, or after the time of a poll. */
+  /** Stops an instance. Returns when the instance is stopped, or after `POLL_SECONDS`. */
   async stop(id: string, signal: AbortSignal): Promise<CloudInstance> {
     return this.#call('POST', `${one(id)}/stop?wait=stopped&timeout=${POLL_SECONDS}s`, cloudInstance, { signal });
   }
@@ -90,20 +90,19 @@ export class CloudClient {
     return this.#call('GET', one(id), cloudInstance, { signal });
   }
 
-  /** Returns when the instance has left the state `pending`, or after the time of a poll. */
+  /** Returns when the instance has left the state `pending`, or after `POLL_SECONDS`. */
   async untilRunning(id: string, signal: AbortSignal): Promise<CloudInstance> {
     return this.#call('GET', `${one(id)}?wait=running&timeout=${POLL_SECONDS}s`, cloudInstance, { signal });
   }
 
-  /** The output of the instance's serial console. It begins with a whole line. */
+  /** Returns the output of the serial console of an instance, from the start of a line. */
   async console(id: string, signal: AbortSignal): Promise<string> {
     const { output } = await this.#call('GET', `${one(id)}/console`, consoleOutput, { signal });
     return output;
   }
 
   /**
-   * The notices of interruptions that no client has acknowledged. Returns when there is a notice, or after the time of a
-   * poll.
+   * Returns the notices that no client has acknowledged. If there are none, waits for a notice for up to `NOTICE_SECONDS`.
    */
   async interruptions(filters: Readonly<Record<string, string>>, signal: AbortSignal): Promise<readonly CloudNotice[]> {
     const query = new URLSearchParams({ ...filters, wait: 'pending', timeout: `${NOTICE_SECONDS}s` });
@@ -115,7 +114,7 @@ export class CloudClient {
     await this.#call('DELETE', `/v1/interruptions/${encodeURIComponent(id)}`, z.unknown(), { signal });
   }
 
-  /** All matching instances of all pages, without terminated ones. */
+  /** Returns all matching instances on all pages, without terminated instances. */
   async list(filters: Readonly<Record<string, string>>, signal: AbortSignal): Promise<CloudInstance[]> {
     const found: CloudInstance[] = [];
     let pageToken: string | undefined;
@@ -156,7 +155,7 @@ export class CloudClient {
     }
   }
 
-  /** Returns a signal that aborts with the caller's signal or after `ms`. */
+  /** Returns a signal that aborts with the signal of the caller, or after `ms`. */
   #deadline(ms: number, caller: AbortSignal): { signal: AbortSignal; passed(): boolean; clear(): void } {
     const controller = new AbortController();
     let passed = false;

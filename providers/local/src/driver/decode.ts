@@ -22,11 +22,14 @@ type Decoded = DecodedInput<LocalProviderSpec, LocalCredentials>;
 
 const SCHEMAS = { providerSpec: LocalProviderSpec, credentialsSchema: LocalCredentials };
 
-/** Whether the machines of a class are Pods: its Secret has a kubeconfig, or the process supports only Pods. */
+/**
+ * Whether the machines of a class are Pods. They are Pods if the Secret has a kubeconfig, or if the process supports only
+ * Pods.
+ */
 export const isPods = (data: Readonly<Record<string, unknown>>, backend: 'cloud' | 'pod'): boolean =>
   data.kubeconfig !== undefined || backend === 'pod';
 
-/** Reads the provider spec and the Secret. For Pods, it uses the order of the original. @throws MachineError */
+/** Reads the provider spec and the Secret. For Pods, the checks have the order of the original. @throws MachineError */
 export function decodeLocal(input: DriverInput, { backend, endpoint }: DecodeOptions): Decoded {
   const machineClass = folded(input.machineClass);
   if (isPods(input.data, backend)) return decodePods({ ...input, machineClass });
@@ -47,7 +50,7 @@ export function decodeLocal(input: DriverInput, { backend, endpoint }: DecodeOpt
 }
 
 /**
- * Reads the provider spec with the rules of a creation, without the Secret. It skips the rules of a single backend, because
+ * Reads the provider spec with the rules of a creation, without the Secret. Rules of a single backend are skipped, because
  * only the Secret determines the backend.
  * @throws MachineError
  */
@@ -55,7 +58,8 @@ export const readSpec = (machineClass: MachineClass): LocalProviderSpec =>
   decodeSpec(LocalProviderSpec, folded(machineClass));
 
 /**
- * Renames the fields of a class as Go matches them, in any letter case. @throws MachineError for a class of another provider
+ * Returns the class with the usual field names. Like Go, it accepts field names in any letter case.
+ * @throws MachineError for a class of another provider
  */
 function folded(machineClass: MachineClass): MachineClass {
   const { provider } = machineClass;

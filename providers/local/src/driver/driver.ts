@@ -28,11 +28,11 @@ export interface LocalDriverOptions {
   readonly clock: Clock;
   /** Returns the transport to the cloud at an address. It is called once for each address. */
   readonly connect: (endpoint: string) => Transport;
-  /** Defaults for Secrets without an endpoint or a token. */
+  /** The defaults for Secrets without an endpoint or a token. */
   readonly defaults?: { readonly endpoint?: string | undefined; readonly token?: string | undefined };
-  /** The client for machines that are Pods. If absent, Pods are not supported. */
+  /** The client for machines that are Pods. If absent, the driver does not support Pods. */
   readonly pods?: Pick<PodBackendOptions, 'connectCluster' | 'random'>;
-  /** The backend of classes whose Secret has no kubeconfig; default `cloud`. */
+  /** The backend of classes whose Secret has no kubeconfig. Default: `cloud`. */
   readonly backend?: 'cloud' | 'pod';
 }
 
@@ -44,17 +44,18 @@ type OnMachine = MachineRequest<LocalProviderSpec, LocalCredentials>;
 
 /** A tag on every instance with the namespace of its Machine. */
 export const NAMESPACE_TAG = 'machine-namespace';
-/** The tags of cluster and role, as on AWS. They separate clusters that share a cloud account. */
+/** The tags of cluster and role, as on AWS. They distinguish clusters that share a cloud account. */
 const OWNERSHIP_TAG = /^kubernetes\.io\/(cluster|role)\//;
 
-/** Timeout for the start and the termination of a machine, as in the original local driver. */
+/** The time limit for the start and the termination of a machine, as in the original local driver. */
 const LIMIT_MS = 10 * 60_000;
 /**
- * The reads of a cloud may be outdated. So the driver reads several times before it reports a recorded instance as absent.
+ * The answers of a cloud may be outdated, so the driver reads several times before it reports a recorded instance as
+ * missing.
  */
 const MISSES_BEFORE_ABSENT = 3;
 const MISS_PAUSE_MS = 1_000;
-/** The pause of the wait for notices about Pods, which never arrive. */
+/** The pause between two waits for notices about Pods. Pods never have notices. */
 const POD_PAUSE_MS = 20_000;
 
 /** The driver of the local cloud. It uses only the HTTP API of the cloud. */
@@ -97,7 +98,7 @@ export function createLocalDriver(options: LocalDriverOptions): LocalDriver {
       return undefined;
     },
 
-    // Pods cannot be stopped.
+    // The driver cannot stop a Pod, so the Pod backend has no power methods.
     ...(backend === 'pod' ? {} : power((request) => (podsFor(request) ? undefined : clientFor(request)), clock)),
 
     evidence: async (request) => {
@@ -126,16 +127,19 @@ export function createLocalDriver(options: LocalDriverOptions): LocalDriver {
       }));
     },
 
-    // The cluster of the Pods sends no notices.
+    // The API server of the Pods sends no notices, so this method only waits.
     watchInterruptions: (request) =>
       podsFor(request) ? sleep(clock, POD_PAUSE_MS, request.signal) : reportNotices(clientFor(request), request),
 
-    // Pods have no volumes, so a drain does not wait for any.
+    // Machines that are Pods have no volumes, so a drain does not wait for volumes.
     volumeIds: (sources) => sources.map(({ csi }) => (backend === 'pod' ? undefined : csi?.volumeHandle)),
   });
 }
 
-/** Waits for notices, and reports each one. A notice stays in the list until `done` is the answer to its report. */
+/**
+ * Waits for notices, and reports each notice. The driver acknowledges a notice only after its report was answered with
+ * `done`.
+ */
 async function reportNotices(
   cloud: CloudClient,
   request: Request & Pick<InterruptionRequest<LocalProviderSpec, LocalCredentials>, 'notify'>,
@@ -165,7 +169,7 @@ async function launch(
   return instance;
 }
 
-/** The methods that stop and start instances. @param cloudOf Returns undefined if the machine is a Pod */
+/** Returns the methods that stop and start instances. @param cloudOf returns undefined if the machine is a Pod */
 function power(
   cloudOf: (request: Request) => CloudClient | undefined,
   clock: Clock,
@@ -181,7 +185,7 @@ function power(
   };
 }
 
-/** Stops or starts the instance of a machine, and waits until it has the state. */
+/** Stops or starts the instance of a machine, and waits until the instance has the state. */
 async function settle(
   cloud: CloudClient,
   request: OnMachine,
@@ -199,7 +203,7 @@ async function settle(
   }
 }
 
-/** Terminates all instances of a machine, and waits until they are terminated. */
+/** Terminates all instances of a machine, and waits until all are terminated. */
 async function terminateAll(cloud: CloudClient, request: OnMachine, clock: Clock): Promise<void> {
   const until = clock.now().getTime() + LIMIT_MS;
   for (const id of await idsToDelete(cloud, request, clock)) {
@@ -232,7 +236,7 @@ function launchBody(request: OnMachine & { readonly userData: Uint8Array }): obj
   const { namespace, name, uid } = machine.metadata;
   return {
     name,
-    // Requests for the same Machine return the same instance, also from another process.
+    // The cloud returns the same instance for repeated requests of a Machine, also for requests of another process.
     clientToken: uid,
     image: spec.image,
     zone: spec.zone || undefined,
@@ -253,7 +257,7 @@ const describe = (instance: CloudInstance): Instance => ({
   ],
 });
 
-/** The states in which an instance does not run and will not start by itself. */
+/** The states in which an instance does not run and will not start automatically. */
 const ENDINGS: Partial<Record<CloudInstance['state'], string>> = {
   'shutting-down': 'shutting down',
   stopping: 'being stopped',
@@ -273,8 +277,8 @@ const absent = ({ machine }: OnMachine): MachineError =>
   new MachineError('NotFound', `there is no instance of machine ${machine.metadata.name}`);
 
 /**
- * Finds the instance of a machine by its provider ID, otherwise by its name. @throws MachineError `OutOfRange` if several
- * instances have its name
+ * Finds the instance of a machine by its provider ID, or else by its name.
+ * @throws MachineError `OutOfRange` if several instances have its name
  */
 async function find(cloud: CloudClient, request: OnMachine, clock: Clock): Promise<CloudInstance | undefined> {
   const { machine, signal } = request;
@@ -282,7 +286,7 @@ async function find(cloud: CloudClient, request: OnMachine, clock: Clock): Promi
     const id = requireInstanceId(machine.spec.providerID);
     return repeatMisses(clock, signal, () => ignoreAbsent(cloud.get(id, signal)));
   }
-  // One look-up is sufficient. If the listing is outdated, the client token of the creation still finds the VM.
+  // One look-up is sufficient. Even if the listing is outdated, the client token of the creation finds the VM.
   const [first, ...others] = await findUnrecorded(cloud, request);
   if (!first || others.length === 0) return first;
   const found = [first, ...others].map(described);
@@ -291,8 +295,8 @@ async function find(cloud: CloudClient, request: OnMachine, clock: Clock): Promi
 }
 
 /**
- * The instance with the machine's client token. Otherwise the instances of its name with the class's tags, unless they belong to
- * another control cluster.
+ * Returns the instance with the client token of the machine. If there is none, returns the instances with its name and the
+ * tags of the class, except instances of other control clusters.
  */
 async function findUnrecorded(cloud: CloudClient, request: OnMachine): Promise<readonly CloudInstance[]> {
   const { machine, signal } = request;
@@ -310,7 +314,10 @@ async function findUnrecorded(cloud: CloudClient, request: OnMachine): Promise<r
   );
 }
 
-/** The ID in the provider ID. If there is none, the IDs of all instances that the machine may have. */
+/**
+ * Returns the instance ID in the provider ID. Without a provider ID, returns the IDs of all instances that may belong to the
+ * machine.
+ */
 async function idsToDelete(cloud: CloudClient, request: OnMachine, clock: Clock): Promise<readonly string[]> {
   const { machine, signal } = request;
   if (machine.spec.providerID) return [requireInstanceId(machine.spec.providerID)];
@@ -361,8 +368,8 @@ function requireTime(clock: Clock, until: number, what: string): void {
 }
 
 /**
- * The tags of the class for cluster and role. Never empty: without a filter, the machines of other clusters would look like
- * orphans. The original local driver had this error.
+ * Returns the tags of the class for cluster and role. The result is never empty: without a filter, machines of other
+ * clusters would look like orphans, as in the original local driver.
  */
 function ownershipFilter({ machineClass, spec }: Request): Record<string, string> {
   const own = Object.entries(spec.tags ?? {}).filter(([key]) => OWNERSHIP_TAG.test(key));

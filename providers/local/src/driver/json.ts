@@ -1,4 +1,4 @@
-/** Parsed JSON; undefined if the text is not JSON. */
+/** Parses JSON. Returns undefined if the text is not JSON. */
 export function json(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -21,22 +21,22 @@ import { projectPod } from './pods/project-pod.ts';
 const KUBELET_USER_AGENT = 'kubelet/v1.36.0 (hollow)';
 
 export interface ConnectionOptions {
-  /** The transport. Each request has its own credentials, or the transport adds them. */
+  /** The connection to the API server. Each request has its own credentials, or the connection adds them. */
   readonly transport: Transport;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
   /**
-   * The node of the connection. Its watches return only the pods and the node of this name, because the certificate of a
-   * node allows nothing else.
+   * The node of the connection. The watches return only this node and its pods, because the certificate of a node allows no
+   * other objects.
    */
   readonly nodeName?: string;
 }
 
 /**
- * The connection to one API server that all kubelets of the process share, with one watch of pods. A real kubelet watches
- * its own pods, but 500 kubelets in one process would need 500 watches. If each kubelet has its own credentials, each also
- * has its own connection and watch.
+ * The connection to one API server that all kubelets of the process share, with one watch of pods. 500 kubelets in one
+ * process would otherwise need 500 watches. If each kubelet has its own credentials, it also has its own connection and
+ * watch.
  */
 export class Connection {
   readonly outage: OutageLog;
@@ -51,7 +51,9 @@ export class Connection {
     this.outage = createOutageLog('talking to the API server', options.clock, options.log);
   }
 
-  /** Returns a client that adds a token to its requests. Without a token, it uses the credentials of the transport. */
+  /**
+   * Returns a client that adds a token to its requests. Without a token, the client uses the credentials of the connection.
+   */
   client(token?: string): KubeClient {
     const { transport, clock, random } = this.#options;
     return createClient({
@@ -78,7 +80,7 @@ export class Connection {
     return this.#pods;
   }
 
-  /** The cache of nodes, with the changes that other clients make to a kubelet's Node. */
+  /** The cache of nodes. It contains the changes that other clients make to the Node of a kubelet. */
   nodes(client: KubeClient): Informer<Node> {
     const { clock, random, log, nodeName } = this.#options;
     const own = nodeName === undefined ? {} : { fieldSelector: `metadata.name=${nodeName}` };
@@ -86,7 +88,7 @@ export class Connection {
     return this.#nodes;
   }
 
-  /** The cache of the nodes that were selected for an update in place. It receives no events of other nodes. */
+  /** The cache of the nodes that were selected for an update in place. The watch returns only these nodes. */
   selectedNodes(client: KubeClient): Informer<Node> {
     const { clock, random, log, nodeName } = this.#options;
     const own = nodeName === undefined ? {} : { fieldSelector: `metadata.name=${nodeName}` };

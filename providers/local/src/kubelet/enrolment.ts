@@ -8,12 +8,12 @@ import type { KubeletCertificate } from './node/memory.ts';
 import type { ConfigPointer } from './node/pointer.ts';
 import { type BootConfig, UserDataError } from './node/user-data.ts';
 
-/** Existing credentials that all kubelets share. */
+/** Existing credentials for an API server, which all kubelets share. */
 export interface NodeCluster {
   readonly server: string;
   /** The transport with the shared credentials. */
   readonly transport: Transport;
-  /** The transport to the same server without credentials. It verifies bootstrap tokens. */
+  /** The connection to the same server without credentials, which verifies bootstrap tokens. */
   readonly bare: Transport;
 }
 
@@ -26,16 +26,16 @@ export interface EnrolmentOptions extends Omit<ConnectionOptions, 'transport'> {
 export interface Access {
   readonly client: KubeClient;
   readonly connection: Connection;
-  /** Logs an outage of the API server once. There is one for each API server. */
+  /** Logs an outage of the API server once. All kubelets of an API server share this log. */
   readonly outage: OutageLog;
-  /** Stored across restarts, because a bootstrap token can be used only once. */
+  /** The certificate, which is stored across restarts because a bootstrap token can be used only once. */
   readonly certificate?: KubeletCertificate;
   close(): void;
 }
 
 /**
  * Exchanges the bootstrap token of a machine for permanent access. With existing credentials (`--node-kubeconfig`), it
- * verifies the token and uses the shared connection. Otherwise, the kubelet requests a client certificate, as in TLS
+ * verifies the token and returns the shared connection. Without them, the kubelet requests a client certificate, as in TLS
  * bootstrapping.
  */
 export class Enrolment {
@@ -51,7 +51,7 @@ export class Enrolment {
     return fetchFirstConfig(pointer, this.#options.connect, signal);
   }
 
-  /** @throws {UserDataError} if the user data is invalid. Other errors may be temporary. */
+  /** Enrolls a kubelet. @throws {UserDataError} if the user data is invalid. Other errors may be temporary. */
   async enrol(
     nodeName: string,
     boot: BootConfig,
@@ -70,7 +70,7 @@ export class Enrolment {
     const address = { server, ca };
     const connection = this.#connection(`${server} ${ca}`, () => this.#options.connect(address));
     const certificate = options.certificate ?? (await this.#bootstrap(connection, nodeName, token, options.signal));
-    // A separate connection, because TLS authenticates the client of a connection.
+    // Opens a separate connection, because TLS authenticates the client once for a connection.
     const transport = this.#options.connect({ ...address, clientCertificate: certificate });
     const own = new Connection({ ...this.#options, transport, nodeName });
     return {
@@ -93,7 +93,7 @@ export class Enrolment {
     const connection = this.#connection('node-kubeconfig', () => cluster.transport);
     if (boot.token !== undefined && !enrolled) {
       const bare = this.#connection('node-kubeconfig, bare', () => cluster.bare);
-      // This request succeeds with any valid credentials, so it verifies the token.
+      // This request succeeds with any valid credentials, so a success proves that the token is valid.
       await bare.client(boot.token).request('GET', '/version', { signal });
     }
     return { client: connection.client(), connection, outage: connection.outage, close: () => undefined };

@@ -25,7 +25,7 @@ const userData = (more: object = {}) =>
     ...more,
   });
 
-/** A config server that answers, or fails, as the test requires. */
+/** A config server. The test sets its answers and errors. */
 function configServer() {
   const asked: { readonly path: string; readonly headers: Readonly<Record<string, string>> }[] = [];
   const state: { config: MachineConfig | undefined } = { config: undefined };

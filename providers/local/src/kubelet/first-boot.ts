@@ -40,7 +40,7 @@ const machineConfigOf = (config: IgnitionConfig): MachineConfig => ({
 });
 
 /**
- * The state of a machine after Ignition: all files exist. If the configuration has kernel arguments, the machine has
+ * Returns the state of a machine after Ignition: all files exist. If the configuration has kernel arguments, the machine has
  * rebooted once to apply them.
  */
 export async function firstMachine(image: StoredMachine, config: IgnitionConfig): Promise<StoredMachine> {

@@ -11,7 +11,7 @@ export interface KubeletHostOptions extends Pick<EnrolmentOptions, 'nodeCluster'
   readonly random: Random;
   readonly log: Logger;
   readonly memory: KubeletMemory;
-  /** The behavior of all kubelets. User data, fault rules and the admin API can override it. */
+  /** The default behavior of all kubelets. User data, fault rules and the admin API override it. */
   readonly defaults?: KubeletBehaviour;
 }
 

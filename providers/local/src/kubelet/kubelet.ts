@@ -45,7 +45,7 @@ export interface KubeletOptions {
   readonly onJoined: (kubelet: HollowKubelet, access: Access) => void;
 }
 
-/** The backoff of registrations. The original kubelet starts at 200 ms and doubles the delay up to 7 s. */
+/** The retry delays of registrations. The original kubelet starts at 200 ms and doubles the delay up to 7 s. */
 const JOIN_BACKOFF = { baseMs: 200, maxMs: 7_000, jitter: 0.1 };
 
 /**
@@ -85,7 +85,7 @@ export class HollowKubelet {
     return this.#behaviour;
   }
 
-  /** Power on. */
+  /** Powers the machine on. */
   start({ resumed }: { readonly resumed: boolean }): void {
     this.#life.run(async () => {
       try {
@@ -108,7 +108,7 @@ export class HollowKubelet {
     if (behaviour.consoleText !== undefined) this.#print(behaviour.consoleText);
     this.#wake?.();
     if (this.#paused()) return;
-    // After an outage, the full status is reported again, because the cluster may have marked the node NotReady.
+    // After an outage, the kubelet reports the full status again, because the cluster may have marked the node as NotReady.
     if (wasSilent) this.#revive();
     else this.#status?.report();
     this.#runner?.reconsider();
@@ -157,7 +157,7 @@ export class HollowKubelet {
     if (!resumed) this.#greet();
     await this.#mayJoin();
     await this.#firstBoot();
-    // A machine that was stopped has its files, so it joins without the delay of a first boot.
+    // A machine that was stopped already has its files, so it joins without the delay of a first boot.
     if (state?.joined !== true) await this.#life.pause(this.#behaviour.joinDelay ?? 0);
     const certificate = state?.certificate;
     const access = await this.#untilItWorks('enrol', () =>
@@ -216,7 +216,7 @@ export class HollowKubelet {
     memory.put(instance.id, { ...state, enrolled: true, ...withoutUndefined({ certificate }) });
   }
 
-  /** Waits as long as the kubelet is configured not to join, or is paused. */
+  /** Waits while the kubelet is paused or must not join. */
   async #mayJoin(): Promise<void> {
     this.#life.ending.throwIfAborted();
     while (this.#behaviour.join === 'never' || this.#paused()) {
@@ -249,7 +249,7 @@ export class HollowKubelet {
     return ignoreNotFound(client.resource(nodes).get(this.nodeName, { signal: this.#life.signal }));
   }
 
-  /** Creates the Node, or changes an existing Node of this name, as a starting kubelet does. */
+  /** Creates the Node, or changes an existing Node of this name, as a real kubelet does at its start. */
   async #register(client: KubeClient): Promise<Node> {
     const { clock, console } = this.#options;
     const resource = client.resource(nodes);

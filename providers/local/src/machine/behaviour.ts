@@ -10,12 +10,8 @@ export const durationMs = z.union([z.number().nonnegative(), z.string()]).transf
 });
 
 /**
- * The behavior of a simulated kubelet. Later sources take precedence over earlier ones.
- *
- * 1. the flags of the process
- * 2. the user data (`kubelet:`)
- * 3. fault rules for `instances.boot`
- * 4. `PUT /instances/<id>/kubelet`
+ * The behavior of a simulated kubelet. A later source in this list takes precedence over an earlier source. 1. the flags of
+ * the process 2. the user data (`kubelet:`) 3. fault rules for `instances.boot` 4. `PUT /instances/<id>/kubelet`
  */
 export const kubeletBehaviour = z.strictObject({
   /** `never`: the machine boots, but its kubelet does not start. */
@@ -26,11 +22,11 @@ export const kubeletBehaviour = z.strictObject({
   readyDelay: durationMs.optional(),
   /** False: the kubelet reports that the node is NotReady. */
   ready: z.boolean().optional(),
-  /** True: the machine runs, but its kubelet sends nothing (no Lease, no status, no pods). */
+  /** True: the machine runs, but its kubelet sends no requests (no Lease, no status, no pods). */
   silent: z.boolean().optional(),
   /** Additional conditions of the Node by type, such as `{"KernelDeadlock": "True"}`. */
   conditions: z.record(z.string().min(1), z.enum(['True', 'False', 'Unknown'])).optional(),
-  /** The time from a deletion until the containers end: the whole grace period of the pod, no time, or a duration. */
+  /** The time from the deletion of a pod until its containers end: the whole grace period, no time, or a duration. */
   podShutdown: z.union([z.enum(['grace', 'immediate']), durationMs]).optional(),
   /** The time between a pod's start and its condition Ready. */
   podReadyDelay: durationMs.optional(),
@@ -40,7 +36,7 @@ export const kubeletBehaviour = z.strictObject({
   updateDelay: durationMs.optional(),
   /** The reason why an update in place fails. */
   updateFailure: z.string().min(1).max(1024).optional(),
-  /** True: the machine simulates the machine-config daemon. */
+  /** True: a simulated machine-config daemon runs on the machine. */
   configDaemon: z.boolean().optional(),
   /** Result of a new config: it is applied, fails, or never completes. */
   config: z.enum(['apply', 'fail', 'hang']).optional(),
@@ -52,18 +48,24 @@ export const kubeletBehaviour = z.strictObject({
   reboot: z.enum(['normal', 'never']).optional(),
   /** The duration of a reboot; default 2 s. */
   rebootDelay: durationMs.optional(),
-  /** The path of a file that is changed manually. An empty path restores the file. */
+  /** The path of a file that a simulated user changes. An empty path restores the file. */
   drift: z.union([z.literal(''), z.string().startsWith('/')]).optional(),
-  /** The interruption that the metadata service of the machine reports, as the annotation of the Node. Empty: none. */
+  /**
+   * The interruption that the metadata service of the machine reports, in the format of the annotation of the Node. Empty:
+   * no interruption.
+   */
   notice: z.string().max(2_048).optional(),
   /** A text that is written to the serial console at boot. */
   consoleText: z.string().max(32_768).optional(),
 });
 
-/** Without settings, the kubelet joins at once, becomes Ready and uses the whole grace period. */
+/**
+ * The behavior of a simulated kubelet. Without settings, the kubelet joins at once, becomes Ready and uses the whole grace
+ * period.
+ */
 export type KubeletBehaviour = z.infer<typeof kubeletBehaviour>;
 
-/** Combines behaviors. For each field, the last layer that sets it takes precedence. */
+/** Combines behaviors. For each field, the last argument with a value takes precedence. */
 export function layerBehaviour(...layers: readonly (KubeletBehaviour | undefined)[]): KubeletBehaviour {
   const merged: Record<string, unknown> = {};
   for (const layer of layers)

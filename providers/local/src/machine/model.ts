@@ -1,10 +1,11 @@
 import type { KubeletBehaviour } from './behaviour.ts';
 
-/** The states of an instance in order. As in real clouds, a terminated instance is listed for some time. */
+/** The states of an instance in order. As in real clouds, listings contain a terminated instance for some time. */
 export type InstanceState = 'pending' | 'running' | 'stopping' | 'stopped' | 'shutting-down' | 'terminated';
 
 /**
- * The kind of an interruption. `Terminate` and `Ended` end the instance at the deadline. The others have no effect on it.
+ * The kind of an interruption. `Terminate` and `Ended` end the instance at the deadline. The other kinds do not change the
+ * instance.
  */
 export type InterruptionKind = 'Terminate' | 'Maintenance' | 'Ended' | 'Freeze' | 'Rebalance';
 
@@ -15,7 +16,7 @@ export interface Interruption {
   readonly noticedAt: string;
   readonly deadline: string;
   readonly detail: string;
-  /** Whether a client has acknowledged the notice. Then it is no longer listed. */
+  /** Whether a client has acknowledged the notice. Listings do not contain an acknowledged notice. */
   readonly acknowledged: boolean;
 }
 
@@ -24,11 +25,11 @@ export interface Instance {
   readonly id: string;
   readonly name: string;
   /**
-   * The provider ID in the Node. If absent, it has the format of this provider. Emulators of other clouds set it, because
-   * they boot the same simulated kubelets.
+   * The provider ID in the Node. If absent, the provider ID has the format of the local cloud. Emulators of other clouds set
+   * this field, because they boot the same simulated kubelets.
    */
   readonly providerId?: string;
-  /** The idempotency key of the creation. As long as the instance exists, a creation with the same key returns it. */
+  /** The idempotency key of the creation. While the instance exists, a creation with the same key returns this instance. */
   readonly clientToken?: string | undefined;
   readonly zone: string;
   readonly machineType: string;
@@ -37,18 +38,21 @@ export interface Instance {
   readonly createdAt: string;
   /** The duration of the state `pending`, in milliseconds. */
   readonly bootLatencyMs: number;
-  /** Never returned by the API, because it contains a bootstrap token. Emptied when the instance is terminated. */
+  /**
+   * The user data. The API never returns it, because it contains a bootstrap token. It is emptied when the instance is
+   * terminated.
+   */
   userData: string;
   tags: Record<string, string>;
   state: InstanceState;
   /** The end of the current transition: `pending` → `running`, `stopping` → `stopped`, or `shutting-down` → `terminated`. */
   settlesAt?: string;
   terminatedAt?: string;
-  /** The reason for the termination, if a client did not request it. */
+  /** The reason for a termination that no client requested. */
   stateReason?: string;
   /** The last interruption that the cloud announced. */
   interruption?: Interruption;
-  /** Earlier states with the newest last. Reads with a delay return them. */
+  /** The earlier states of the instance, with the newest last. Delayed reads return these states. */
   history: readonly { readonly state: InstanceState; readonly until: string }[];
   /** The output of the serial console of the machine. */
   console: string;
@@ -63,7 +67,7 @@ export interface Volume {
   readonly zone: string;
   readonly sizeGi: number;
   readonly createdAt: string;
-  /** Created and deleted with an instance. */
+  /** Whether the volume is created and deleted together with an instance. */
   readonly deleteOnTermination: boolean;
   tags: Record<string, string>;
   state: VolumeState;
@@ -79,7 +83,7 @@ export interface Image {
   state: 'available' | 'deprecated';
 }
 
-/** The limits of the account. An absent limit is unlimited. */
+/** The limits of the account. If a limit is absent, the number is unlimited. */
 export interface Quotas {
   readonly instances?: number;
   readonly cpus?: number;
@@ -108,17 +112,17 @@ export interface BootOptions {
 
 /** Runs the system of an instance. The cloud calls it for each power-on and power-off. */
 export interface InstanceHost {
-  /** Power on. */
+  /** Powers an instance on. */
   boot(instance: Instance, machineType: MachineType, options: BootOptions): void;
-  /** Powers an instance off. Resolves when all of its work has ended. */
+  /** Powers an instance off. Resolves when the kubelet of the instance has ended. */
   halt(instanceId: string): Promise<void>;
-  /** Called when the instance was deleted. All of its data can be removed. */
+  /** Called after the deletion of the instance. The host can remove all data of the instance. */
   forget(instanceId: string): void;
 }
 
-/** The functions of the admin API for kubelets. */
+/** The functions with which the admin API controls kubelets. */
 export interface KubeletControl {
-  /** The behavior that was set for an instance; undefined if the instance has no kubelet. */
+  /** Returns the behavior that was set for an instance, or undefined if the instance has no kubelet. */
   behaviour(instanceId: string): KubeletBehaviour | undefined;
   /** Changes the given fields. Returns false if the instance has no kubelet. */
   order(instanceId: string, behaviour: KubeletBehaviour): boolean;

@@ -52,12 +52,12 @@ const services: ResourceDefinition<KubeObject> = {
   namespaced: true,
 };
 
-/** The original reads the Pod every five seconds, for at most ten minutes. */
+/** The interval at which the driver reads the Pod. As in the original, it is five seconds, for at most ten minutes. */
 const LOOK_MS = 5_000;
 const LIMIT_MS = 600_000;
 /**
- * Delay before the first report about a waiting Pod, because most Pods are ready earlier. It is also the interval of later
- * reports.
+ * The delay before the first report about a waiting Pod, because most Pods are ready earlier. Later reports have the same
+ * interval.
  */
 const TELL_AFTER_MS = 15_000;
 const TELL_AGAIN_MS = 60_000;
@@ -86,7 +86,8 @@ export class PodBackend {
       return client.resource(kind, namespace).patch(body.metadata.name, patch, { signal, onRetryAfter: 'throw' });
     };
     try {
-      // The API server accepts an apply for a Pod that is being deleted, but the Pod is still deleted.
+      // The API server accepts an apply for a Pod that is being deleted. The Pod is still deleted, so the driver reports an
+      // error.
       const { metadata } = await apply(pods, podOf(machine, spec, namespace, ownerTags(request)));
       if (metadata.deletionTimestamp !== undefined)
         throw new MachineError('Aborted', `pod ${metadata.name} of an earlier machine is being deleted`);
@@ -100,8 +101,7 @@ export class PodBackend {
 
   /**
    * Reads the Pod of the machine. Until the creation is recorded, a Pod without its Secret or Service counts as missing. The
-   * creation is then repeated: it finds the Pod and adds the other objects. The original adopts such a Pod, which never
-   * starts.
+   * repeated creation then finds the Pod and adds the missing objects. The original adopts such a Pod, which never starts.
    */
   async status(request: OnMachine): Promise<FoundInstance> {
     const { machine, signal } = request;
@@ -152,7 +152,7 @@ export class PodBackend {
     }
   }
 
-  /** A machine without a provider ID must not delete the Pod of another control cluster. */
+  /** Refuses to delete the Pod of another control cluster for a machine without a provider ID. */
   async #refuseToDelete(client: ResourceClient<Pod>, request: OnMachine, name: string): Promise<void> {
     const { machine, signal, owner } = request;
     if (machine.spec.providerID || owner === undefined) return;
@@ -161,7 +161,9 @@ export class PodBackend {
       throw new MachineError('NotFound', `pod ${name} was created by another control cluster`);
   }
 
-  /** Lists the Pods of machines in the class's namespace. Other namespaces may contain the machines of other clusters. */
+  /**
+   * Lists the Pods of machines in the namespace of the class. Other namespaces may contain the machines of other clusters.
+   */
   async list(request: Request): Promise<readonly ListedInstance[]> {
     const { signal } = request;
     const client = this.#client(request).resource(pods, namespaceOf(request));
@@ -233,7 +235,7 @@ export class PodBackend {
   }
 }
 
-/** The namespace of the Pod: from the spec, otherwise from the machine, otherwise from the class. */
+/** Returns the namespace of the Pod: from the spec, or else from the machine, or else from the class. */
 function namespaceOf(request: Request & { readonly machine?: OnMachine['machine'] }): string {
   const { spec, machine, machineClass } = request;
   return spec.namespace || machine?.metadata.namespace || machineClass.metadata.namespace || 'default';

@@ -25,7 +25,7 @@ async function openCloud(): Promise<World> {
     clock,
     connect: () => rig.transport,
     inventory: async () => {
-      await clock.advance(60_000); // The objects of a Pod are deleted after the Pod.
+      await clock.advance(60_000); // The garbage collector deletes the Secret and the Service after the Pod.
       return (await Promise.all(['pods', 'secrets', 'services'].map(names))).flat();
     },
     runUntil: (done, options) => clock.runUntil(done, options),

@@ -18,8 +18,8 @@ export async function ignoreAbsent<T>(call: Promise<T>): Promise<T | undefined> 
 }
 
 /**
- * Converts an error of the Pods' API server to a machine code. `otherwise` is the code of the original for all other errors
- * of the method. Temporary errors are `Unavailable`, so that the machine retries within seconds.
+ * Converts an error of the Pods' API server to a machine code. `otherwise` is the code of the original for errors without a
+ * more specific code. Temporary errors are `Unavailable`, so that the machine retries within seconds.
  */
 export function fromApi(thrown: unknown, signal: AbortSignal, otherwise: MachineCode): MachineError {
   if (thrown instanceof MachineError) return thrown;

@@ -33,7 +33,7 @@ const kubeconfig = z.looseObject({
     .optional(),
 });
 
-/** Keys that would let the author of the Secret run a program of the controller or read one of its files. */
+/** Keys of a kubeconfig that would let the author of the Secret run a program of the controller or read one of its files. */
 const FORBIDDEN_USER = ['exec', 'auth-provider', 'tokenFile', 'client-certificate', 'client-key'];
 const FORBIDDEN_CLUSTER = ['certificate-authority', 'proxy-url'];
 
@@ -43,7 +43,7 @@ const pem = (base64: string): string => Buffer.from(base64, 'base64').toString('
 
 /**
  * Reads the address and the credentials of the Pods' cluster from a kubeconfig in a Secret. The kubeconfig must not refer to
- * anything outside of the Secret, such as programs or files. Errors never quote its text, because it may be a key.
+ * programs or files outside of the Secret. Errors never quote the kubeconfig, because it may contain a key.
  * @throws MachineError `InvalidArgument` with the key and its requirement
  */
 export function parseKubeconfig(text: string): ClusterConfig {

@@ -3,7 +3,7 @@ import { bytesOf } from '@mcm/core/driver';
 import { defined } from '@mcm/kube';
 import type { LocalProviderSpec } from '../spec/schemas.ts';
 
-/** Field manager of all applied objects. */
+/** The field manager of all objects that the driver applies. */
 export const FIELD_MANAGER = 'machine-controller-manager-provider-local';
 export const PREFIX = 'machine-';
 /** The label selector of the Pods of machines in a namespace. */
@@ -18,7 +18,7 @@ const labels = (machineName: string): Record<string, string> => ({
   machine: machineName,
 });
 
-/** The readiness probe of the Pod: it succeeds when the kubelet has registered the Node. */
+/** The readiness probe of the Pod. It succeeds when the kubelet has registered the Node. */
 const NODE_IS_THERE = 'kubectl --kubeconfig /var/lib/kubelet/kubeconfig-real get node "$NODE_NAME"';
 const USER_DATA_MODE = 0o777;
 
@@ -43,7 +43,10 @@ function annotations({ ipPoolNameV4, ipPoolNameV6 }: LocalProviderSpec): Record<
   });
 }
 
-/** The Pod of a machine, as in Gardener's provider-local. It uses the node image of kind, which contains systemd. */
+/**
+ * Returns the Pod of a machine, as in Gardener's provider-local. The Pod uses the node image of kind, which contains
+ * systemd.
+ */
 export const podOf = (
   { metadata: { name } }: Machine,
   spec: LocalProviderSpec,
@@ -71,7 +74,7 @@ export const podOf = (
   },
 });
 
-/** An owner reference to the Pod, so that its objects are deleted with it. */
+/** Returns an owner reference to the Pod, so that the garbage collector deletes the other objects with the Pod. */
 const ownedBy = (pod: { readonly name: string; readonly uid: string }) => [
   { apiVersion: 'v1', kind: 'Pod', name: pod.name, uid: pod.uid, controller: true, blockOwnerDeletion: true },
 ];
@@ -89,7 +92,7 @@ export const userDataSecretOf = (
   data: { userdata: bytesOf(userData).toString('base64') },
 });
 
-/** A Service that makes the host name of the node resolvable in the cluster of the Pods. */
+/** Returns a Service that makes the host name of the node resolvable in the cluster of the Pods. */
 export const serviceOf = (
   { metadata: { name } }: Machine,
   pod: { readonly name: string; readonly uid: string },

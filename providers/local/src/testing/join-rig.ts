@@ -43,12 +43,12 @@ export interface JoinRig extends CloudRig<LocalCloud>, AsyncDisposable {
   readonly plane: Plane;
   /** A client with the permissions of an administrator. */
   readonly client: KubeClient;
-  /** Requests of the kubelets that the API server has answered, without lists and watches. */
+  /** Returns the kubelet requests that the API server has answered, without lists and watches. */
   kubeletRequests(): readonly LoggedCall[];
   node(name: string): Promise<Node | undefined>;
   lease(name: string): Promise<Lease | undefined>;
   pod(name: string): Promise<Pod | undefined>;
-  /** Creates a pod in `default`, bound to a node. */
+  /** Creates a pod in the namespace `default` that is bound to a node. */
   run(nodeName: string, name: string, overrides?: { metadata?: object; spec?: object }): Promise<Pod>;
 }
 
@@ -56,10 +56,10 @@ export interface JoinRigOptions extends Partial<CloudOptions> {
   readonly clock?: VirtualClock;
   readonly defaults?: KubeletBehaviour;
   readonly plane?: Plane;
-  /** Returns the transport to a server; undefined for the API server. */
+  /** Returns the connection to a server, or undefined if the server is the API server. */
   readonly elsewhere?: (server: string) => ApiTransport | undefined;
   readonly controllers?: boolean | readonly string[];
-  /** A proxy between the kubelets and the API server. */
+  /** Wraps the API server in a proxy, so that a test can change requests and answers of the kubelets. */
   readonly between?: (fetch: Plane['fetch']) => Plane['fetch'];
 }
 

@@ -17,7 +17,7 @@ export interface PodRig {
   readonly admin: KubeClient;
   /** A kubeconfig of the cluster, in the form of a Secret. */
   readonly kubeconfig: string;
-  /** The requests of the driver, as `METHOD /path`. */
+  /** The requests that the driver has sent, as `METHOD /path`. */
   readonly requests: string[];
   readonly transport: Transport;
   driver(wrap?: (transport: Transport) => Transport): LocalDriver;

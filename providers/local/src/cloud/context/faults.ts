@@ -8,19 +8,19 @@ const latency = z.union([
   z.strictObject({ min: durationMs, max: durationMs }).refine(({ min, max }) => min <= max, 'min must not exceed max'),
 ]);
 
-/** A simulated fault. Rules are matched in the order of their creation. */
+/** A simulated fault. The cloud matches the rules in the order of their creation. */
 export const faultRule = z
   .strictObject({
     /**
-     * One operation (`instances.create`), all operations of a resource (`instances.*`), all operations (`*`), or the boot of
-     * kubelets (`instances.boot`).
+     * The affected operations: one operation (`instances.create`), all operations of a resource (`instances.*`), all
+     * operations (`*`), or the boot of kubelets (`instances.boot`).
      */
     operation: z.string().regex(/^(\*|[a-z]+\.(\*|[a-z]+))$/, 'must look like instances.create, instances.* or *'),
-    /** Only for this zone, for this machine type, or for instances with this name (`*` matches any text). */
+    /** Restricts the rule to this zone, to this machine type, or to instances with this name (`*` matches any text). */
     zone: z.string().optional(),
     machineType: z.string().optional(),
     instance: z.string().optional(),
-    /** The error of the answer. For a code of the cloud, the status is the status of this code. */
+    /** The error response. If the code is a code of the cloud, the code determines the HTTP status. */
     error: z
       .strictObject({
         code: z.string().min(1),
@@ -29,26 +29,29 @@ export const faultRule = z
         retryAfterSeconds: z.int().nonnegative().optional(),
       })
       .optional(),
-    /** The request gets no answer. The connection stays open for `after` (default 5 minutes); then the answer is 504. */
+    /**
+     * The cloud does not answer the request. The connection stays open for `after` (default 5 minutes), and then the answer
+     * is 504.
+     */
     timeout: z.strictObject({ after: durationMs.optional() }).optional(),
-    /** Whether the operation is performed although the caller gets the error or no answer. */
+    /** Whether the cloud performs the operation although the caller gets an error or no answer. */
     effect: z.boolean().optional(),
-    /** The delay before the request is processed. */
+    /** The delay before the cloud processes the request. */
     latency: latency.optional(),
-    /** Answers of `get` and `list` show the instances in their state of this long ago. */
+    /** Answers of `get` and `list` contain the state of the instances from this long ago. */
     stale: durationMs.optional(),
-    /** For `instances.boot`: how the kubelet of a matching instance behaves. */
+    /** For `instances.boot`: the behavior of the kubelet of a matching instance. */
     kubelet: kubeletBehaviour.optional(),
     /** The probability that the rule affects a matching request; default 1. */
     probability: z.number().min(0).max(1).optional(),
-    /** The number of effects after which the rule ends; default: unlimited. */
+    /** The rule ends after this number of effects. Default: unlimited. */
     count: z.int().positive().optional(),
   })
   .refine((rule) => rule.error || rule.timeout || rule.latency || rule.stale || rule.kubelet, {
     message: 'must contain at least one of error, timeout, latency, stale, kubelet',
   });
 
-/** A fault rule: the calls that it matches, and its effect on them. */
+/** A fault rule: the matching calls, and the effect on these calls. */
 export type FaultRule = z.infer<typeof faultRule>;
 
 /** An active fault rule, and the number of its effects. */
@@ -82,7 +85,7 @@ export interface FaultDecision {
 
 const DEFAULT_TIMEOUT_MS = 300_000;
 
-/** The simulated faults. They are not stored: after a restart of the cloud there are none. */
+/** The active fault rules. They are not stored, so a restart of the cloud removes them. */
 export class Faults {
   readonly #random: Random;
   readonly #rules = new Map<string, OrderedFault>();
@@ -103,7 +106,7 @@ export class Faults {
     return [...this.#rules.values()];
   }
 
-  /** False if the rule does not exist. */
+  /** Returns false if the rule does not exist. */
   cancel(id: string): boolean {
     return this.#rules.delete(id);
   }
@@ -113,14 +116,14 @@ export class Faults {
   }
 
   /**
-   * Decides at random which rules affect one request. The first error or timeout counts, latencies add up, and the longest
-   * staleness counts.
+   * Decides at random which rules affect one request. Only the first error or timeout is used, latencies are added, and the
+   * longest staleness is used.
    */
   decide(operation: string, subject: FaultSubject = {}): FaultDecision {
     let decision: FaultDecision = { latencyMs: 0, staleMs: 0, effect: false, kubelet: [] };
     for (const rule of this.#rules.values()) {
       if (!matches(rule, operation, subject)) continue;
-      // A request fails only once. Further matching failures are kept for the next requests.
+      // A request can fail only once. A second matching failure remains for a later request.
       if ((rule.error || rule.timeout) && isFailing(decision)) continue;
       if (rule.probability !== undefined && this.#random.next() >= rule.probability) continue;
       rule.acted += 1;

@@ -40,7 +40,7 @@ export class RequestLog {
     return this.#counters;
   }
 
-  /** The newest requests, with the oldest first. */
+  /** Returns the newest requests, with the oldest of them first. */
   recent(limit = KEPT): readonly LoggedRequest[] {
     return limit > 0 ? this.#entries.slice(-Math.min(limit, KEPT)) : [];
   }

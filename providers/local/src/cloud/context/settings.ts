@@ -3,13 +3,13 @@ import type { InstanceHost } from '../../machine/model.ts';
 
 /** Simulated durations of the cloud in milliseconds. All are zero by default. */
 export interface Latencies {
-  /** From `pending` to `running`. */
+  /** The duration from `pending` to `running`. */
   readonly bootMs: number;
-  /** From `shutting-down` to `terminated`. */
+  /** The duration from `shutting-down` to `terminated`. */
   readonly shutdownMs: number;
-  /** For attaching and for detaching a volume. */
+  /** The duration of attaching or detaching a volume. */
   readonly volumeMs: number;
-  /** Before each answer of the API. */
+  /** The delay before each answer of the API. */
   readonly apiMs: number;
 }
 
@@ -22,7 +22,7 @@ export interface CloudContext {
   readonly log: Logger;
   readonly latencies: Latencies;
   readonly zones: readonly string[];
-  /** `any`: the cloud accepts unregistered images. `registered`: it refuses them. */
+  /** With `any`, the cloud accepts images that are not registered. With `registered`, it refuses such images. */
   readonly imagePolicy: 'any' | 'registered';
   readonly host: InstanceHost;
 }
@@ -32,7 +32,7 @@ export const TERMINATED_RETENTION_MS = 10 * 60_000;
 
 const HEX = '0123456789abcdef';
 
-/** An ID in the format of clouds: a prefix and 17 hexadecimal digits. */
+/** Returns an ID in the format of clouds: a prefix and 17 hexadecimal digits. */
 export function makeId(prefix: string, random: Random): string {
   let id = `${prefix}-`;
   for (let n = 0; n < 17; n++) id += HEX[Math.floor(random.next() * 16)];

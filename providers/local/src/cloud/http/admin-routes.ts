@@ -9,8 +9,8 @@ import { readBody } from './input.ts';
 import { errorBody, toCloudError } from './operation.ts';
 
 /**
- * The routes of `/faults`, `/requests` and `/v1/instances/<id>/kubelet`, for tests and users. They are not logged, and
- * faults do not affect them.
+ * The routes of `/faults`, `/requests` and `/v1/instances/<id>/kubelet`, for tests and users. The cloud does not log these
+ * requests, and faults do not affect them.
  */
 export function adminRoutes(
   app: Hono,
@@ -60,7 +60,7 @@ function required(behaviour: KubeletBehaviour | undefined, id: string): KubeletB
   return behaviour;
 }
 
-/** Runs work outside of the logged operations, with the same error responses. */
+/** Runs a function outside of the logged operations, and converts its errors to the usual error responses. */
 const errorsAnswered =
   (log: Logger) =>
   async (c: Context, work: () => Response | Promise<Response>): Promise<Response> => {

@@ -5,7 +5,7 @@ import { CloudError } from '../context/errors.ts';
 
 const MAX_BODY_BYTES = 1024 * 1024;
 const MAX_PAGE = 1_000;
-/** The maximum time of a long poll. Then the client sends the request again. */
+/** The longest duration of a long poll. After this time, the client sends the request again. */
 const MAX_WAIT_MS = 60_000;
 
 /**
@@ -27,7 +27,7 @@ export async function readBody<T>(context: Context, schema: z.ZodType<T>): Promi
 
 const tooLarge = (): CloudError => new CloudError('RequestTooLarge', `A body may have ${MAX_BODY_BYTES} bytes.`);
 
-/** @throws {CloudError} InvalidParameter with the name of each invalid field */
+/** Validates a value with a schema. @throws {CloudError} InvalidParameter with the name of each invalid field */
 function check<T>(schema: z.ZodType<T>, value: unknown): T {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
@@ -35,7 +35,9 @@ function check<T>(schema: z.ZodType<T>, value: unknown): T {
   throw new CloudError('InvalidParameter', problems.join('; '));
 }
 
-/** One page of `items` for `?limit=…&pageToken=…`, with the token of the next page. Items are ordered by their ID. */
+/**
+ * Returns one page of `items` for `?limit=…&pageToken=…`, with the token of the next page. Items are ordered by their ID.
+ */
 export function page<T extends { readonly id: string }>(
   context: Context,
   items: readonly T[],
@@ -58,7 +60,7 @@ function decodeToken(token: string | undefined): string {
   return id;
 }
 
-/** The filter of `?tag.<key>=<value>`. An empty value matches every value of the key. */
+/** Returns the filter of `?tag.<key>=<value>`. An empty value in the query matches every value of the key. */
 export function tagFilter(context: Context): (object: { readonly tags: Readonly<Record<string, string>> }) => boolean {
   const wanted = Object.entries(context.req.query()).flatMap(([name, value]) =>
     name.startsWith('tag.') ? [[name.slice('tag.'.length), value] as const] : [],
@@ -67,7 +69,7 @@ export function tagFilter(context: Context): (object: { readonly tags: Readonly<
     wanted.every(([key, value]) => Object.hasOwn(tags, key) && (value === '' || tags[key] === value));
 }
 
-/** Parses `?wait=<state>&timeout=<duration>` of a long poll; undefined without `wait`. */
+/** Parses `?wait=<state>&timeout=<duration>` of a long poll. Returns undefined without `wait`. */
 export function waitFor<S extends string>(
   context: Context,
   states: readonly [S, ...S[]],

@@ -25,7 +25,7 @@ const createBody = z
     image: z.string().min(1),
     tags: tagsSchema.default({}),
     userData: z.string().max(MAX_USER_DATA).default(''),
-    /** Binary user data, instead of `userData`. */
+    /** Binary user data, which replaces `userData`. */
     userDataBase64: z.base64().max(MAX_USER_DATA).optional(),
     volumes: z
       .array(z.strictObject({ sizeGi: z.int().positive(), tags: tagsSchema.default({}) }))
@@ -48,7 +48,7 @@ export interface InstanceRouteParts {
 
 const WAIT_STATES = ['running', 'stopped', 'terminated'] as const;
 
-/** The routes of `/v1/instances` and below. */
+/** The routes of `/v1/instances`. */
 export function instanceRoutes(app: Hono, parts: InstanceRouteParts, run: RunOperation): void {
   const path = '/v1/instances/:id';
   app.post('/v1/instances', (c) => run(c, 'instances.create', () => prepareCreate(c, parts)));
@@ -102,8 +102,8 @@ async function prepareCreate(c: Context, parts: InstanceRouteParts): Promise<Pre
 }
 
 /**
- * Determines the subject of the request, so that faults for a zone or a name match. If the ID is unknown, the handler
- * refuses the request.
+ * Runs an operation on an instance. The zone and name of the instance determine which faults match. If the ID is unknown,
+ * the handler refuses the request.
  */
 function onInstance(c: Context, parts: InstanceRouteParts, work: Prepared['work']): Prepared {
   const instance = parts.state.instances.get(idOf(c));
@@ -148,7 +148,7 @@ async function waited(c: Context, parts: InstanceRouteParts, instance: Instance,
   await parts.waiters.until(instance.id, reached, { clock, timeoutMs: wait.timeoutMs, signal });
 }
 
-/** Terminated instances are listed only with a filter for state, client token or name. */
+/** Lists instances. The list contains terminated instances only if the request filters by state, client token or name. */
 function list(c: Context, parts: InstanceRouteParts, { staleMs }: WorkContext): Answer {
   const { name, clientToken, state, zone } = c.req.query();
   const tagged = tagFilter(c);
@@ -178,7 +178,7 @@ const shown = (status: number, parts: InstanceRouteParts, instance: Instance, st
   body: view(parts, instance, state ?? instance.state),
 });
 
-/** The instance as the API returns it, without its user data and console. */
+/** Returns the instance as the API shows it, without its user data and console. */
 function view(parts: InstanceRouteParts, instance: Instance, state: InstanceState): object {
   const { id, name, clientToken, zone, machineType, image, privateIp, createdAt, tags, terminatedAt, stateReason } =
     instance;

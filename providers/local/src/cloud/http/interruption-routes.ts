@@ -37,7 +37,7 @@ export function interruptionRoutes(app: Hono, interruptions: Interruptions, run:
   );
 }
 
-/** For `?wait=pending&timeout=…`, the answer is delayed until there is a notice. */
+/** Lists the notices. With `?wait=pending&timeout=…`, the answer is delayed until there is a notice. */
 async function list(c: Context, interruptions: Interruptions, { signal }: WorkContext): Promise<Answer> {
   const matches = tagFilter(c);
   const wait = waitFor(c, ['pending']);

@@ -12,7 +12,7 @@ export interface Answer {
 
 /** The inputs of an operation in addition to its request. */
 export interface WorkContext {
-  /** Reads return the state of this long ago, in milliseconds. */
+  /** Reads return the state from this number of milliseconds ago. */
   readonly staleMs: number;
   /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
@@ -40,8 +40,8 @@ export type RunOperation = (
 ) => Promise<Response>;
 
 /**
- * Runs each operation in the same way: read the input, apply faults and latency, run the handler, convert errors, and log
- * the request.
+ * Returns a function that runs each operation in the same steps. It reads the input, applies faults and latency, runs the
+ * handler, converts errors, and logs the request.
  */
 export function operationRunner(options: OperationOptions): RunOperation {
   return async (context, operation, prepare) => {
@@ -96,7 +96,7 @@ async function fail(clock: Clock, decision: FaultDecision, signal: AbortSignal):
   throw new CloudError(code, message, { status, retryAfterSeconds });
 }
 
-/** Waits. If the client disconnects, only the wait ends; the operation is still performed. */
+/** Waits. A disconnect of the client ends only the wait, and the cloud still performs the operation. */
 async function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   try {
     await sleep(clock, ms, signal);

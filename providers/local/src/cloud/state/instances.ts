@@ -20,7 +20,7 @@ export interface InstanceRequest {
   readonly userData: string;
   /** Disks that are created and deleted together with the instance. */
   readonly volumes: readonly { readonly sizeGi: number; readonly tags?: Readonly<Record<string, string>> }[];
-  /** Overrides the boot latency of the cloud. */
+  /** The boot latency of this instance, instead of the latency of the cloud. */
   readonly bootLatencyMs?: number | undefined;
 }
 
@@ -29,14 +29,20 @@ const CONSOLE_LIMIT = 64 * 1024;
 const HISTORY_LIMIT = 4;
 /** The states of an instance that is being deleted or is deleted. */
 const ENDED: ReadonlySet<InstanceState> = new Set(['shutting-down', 'terminated']);
-/** The states that end by themselves. */
+/** The states that end without a request. */
 const MOVING: ReadonlySet<InstanceState> = new Set(['pending', 'stopping', 'shutting-down']);
 
-/** Keeps only whole lines. A partial line can contain a part of a secret, which a filter would not recognize. */
+/**
+ * Returns the newest part of a console, from the start of a line. A partial line could contain a part of a secret, which a
+ * filter would not recognize.
+ */
 const newest = (text: string): string =>
   text.length <= CONSOLE_LIMIT ? text : text.slice(-CONSOLE_LIMIT).replace(/^[^\n]*\n/, '');
 
-/** The instances and their states. Timers change the states, and continue after a restart of the process. */
+/**
+ * The instances and their states. Timers change the states. After a restart of the process, new timers continue these
+ * transitions.
+ */
 export class Instances {
   readonly #context: CloudContext;
   readonly #state: CloudState;
@@ -190,7 +196,8 @@ export class Instances {
     const { settlesAt } = instance;
     const delay = (): number => (Date.parse(settlesAt ?? '') || 0) - this.#context.clock.now().getTime();
     const look = (): void => {
-      if (instance.settlesAt !== settlesAt) return; // A later transition has its own timer.
+      // A later transition of this instance has its own timer, so this timer has no effect.
+      if (instance.settlesAt !== settlesAt) return;
       // A timer can fire too early because of rounding, or because the clock was set back.
       if (delay() > 0) this.#after(delay(), look);
       else this.#settle(instance);
@@ -218,11 +225,11 @@ export class Instances {
 
   #powerOff(instance: Instance): void {
     delete instance.settlesAt;
-    // The states `stopped` and `terminated` guarantee that the simulated machine has stopped completely. Otherwise, a late request of its
-    // kubelet could register the Node again.
+    // In the states `stopped` and `terminated`, the simulated machine sends no more requests. Otherwise, a late request of
+    // its kubelet could register the Node again.
     const from = instance.state;
     const off = (): void => {
-      if (instance.state !== from) return; // It was terminated while it stopped.
+      if (instance.state !== from) return; // The instance was terminated while it stopped.
       if (from === 'stopping') this.#stopped(instance);
       else this.#terminated(instance);
     };

@@ -5,7 +5,7 @@ import type { Instances } from './instances.ts';
 import type { CloudState } from './state.ts';
 import type { Waiters } from './waiters.ts';
 
-/** The requested interruption of an instance. */
+/** The request to interrupt an instance. */
 export interface InterruptionRequest {
   readonly kind: InterruptionKind;
   /** The time from the notice to the deadline, in milliseconds. */
@@ -13,12 +13,12 @@ export interface InterruptionRequest {
   readonly detail: string;
 }
 
-/** The key of all callers that wait for a notice. */
+/** The key under which all callers wait for a notice. */
 const KEY = 'interruptions';
 
 const ENDS: ReadonlySet<InterruptionKind> = new Set(['Terminate', 'Ended']);
 
-/** The notices about instances. It has a queue for clients, and ends the instances at their deadlines. */
+/** The notices of interruptions. This class has a queue for clients, and ends the instances at their deadlines. */
 export class Interruptions {
   readonly #context: CloudContext;
   readonly #parts: { readonly state: CloudState; readonly instances: Instances; readonly waiters: Waiters };
@@ -62,7 +62,7 @@ export class Interruptions {
     return instance;
   }
 
-  /** The instances with a notice that no client has acknowledged, including terminated ones. */
+  /** Returns the instances with a notice that no client has acknowledged, including terminated instances. */
   pending(matches: (instance: Instance) => boolean): readonly Instance[] {
     return [...this.#parts.state.instances.values()].filter(
       (instance) => instance.interruption?.acknowledged === false && matches(instance),
@@ -95,7 +95,7 @@ export class Interruptions {
     clock.setTimeout(() => this.#end(instance, interruption), Math.max(left, 0));
   }
 
-  /** A later interruption of the same instance has its own timer. */
+  /** Ends an instance at the deadline of an interruption. A later interruption of the same instance has its own timer. */
   #end({ id }: Instance, interruption: Interruption): void {
     const instance = this.#parts.state.instances.get(id);
     if (this.#closed || instance?.interruption?.id !== interruption.id) return;

@@ -2,14 +2,14 @@ import type { Image, Instance, Quotas, Volume } from '../../machine/model.ts';
 import type { CloudStore } from '../store/store.ts';
 
 /**
- * The state of the cloud in memory. Code changes an object and then saves it to the store. After `save…` has returned, the
- * change is permanent.
+ * The state of the cloud in memory. Code changes an object and then saves the object to the store. After `save…` has
+ * returned, the change is permanent.
  */
 export class CloudState {
   readonly instances = new Map<string, Instance>();
   readonly volumes = new Map<string, Volume>();
   readonly images = new Map<string, Image>();
-  /** IDs of the existing instances, by their client tokens. */
+  /** The IDs of the existing instances, by client token. */
   readonly clientTokens = new Map<string, string>();
   readonly #volumesOf = new Map<string, Set<string>>();
   readonly #homes = new Map<string, string>();

@@ -99,7 +99,7 @@ export class Volumes {
     return volume;
   }
 
-  /** Detaches a volume. If it is not attached, nothing changes. */
+  /** Detaches a volume. A volume without an attachment stays unchanged. */
   detach(id: string): Volume {
     const volume = this.get(id);
     if (volume.state === 'attached' || volume.state === 'attaching') this.#begin(volume, 'detaching');
@@ -122,7 +122,10 @@ export class Volumes {
     return volume;
   }
 
-  /** Called after the termination of an instance. Deletes its own disks, and detaches its other volumes. */
+  /**
+   * Called after the termination of an instance. Deletes the disks that belong to the instance, and detaches its other
+   * volumes.
+   */
   release(instanceId: string): void {
     for (const volume of this.#state.volumesOf(instanceId)) {
       if (volume.deleteOnTermination) this.#state.forgetVolume(volume);
@@ -143,8 +146,9 @@ export class Volumes {
     const { settlesAt } = volume;
     const delay = (): number => (Date.parse(settlesAt ?? '') || 0) - this.#context.clock.now().getTime();
     const look = (): void => {
-      if (volume.settlesAt !== settlesAt) return; // A later change has its own timer.
-      // A timer can fire too early, see `Instances`.
+      // A later change of this volume has its own timer, so this timer has no effect.
+      if (volume.settlesAt !== settlesAt) return;
+      // A timer can fire too early, because of rounding or a changed clock.
       if (delay() > 0) this.#context.clock.setTimeout(look, delay());
       else this.#settle(volume);
     };

@@ -1,6 +1,6 @@
 import type { CloudStore, StoredRow } from './store.ts';
 
-/** A store in memory. A second cloud with the same store object sees the objects of the first one. */
+/** A store in memory. Several clouds can use the same store object, one after the other. */
 export class MemoryStore implements CloudStore {
   readonly #rows = new Map<string, { readonly kind: string; readonly id: string; readonly json: string }>();
 
@@ -28,6 +28,6 @@ export class MemoryStore implements CloudStore {
   }
 
   close(): void {
-    // Closes nothing, because no file is open.
+    // A store in memory has no file to close.
   }
 }

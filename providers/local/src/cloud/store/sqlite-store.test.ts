@@ -52,7 +52,7 @@ test('only the owner can read the files of a store, also in a folder that others
 test('a killed process leaves a store that can be opened', () => {
   const first = openSqliteStore(dir);
   first.put('instance', 'i-1', {});
-  // The files after a SIGKILL: database and write-ahead log without a checkpoint.
+  // A copy of the files after a SIGKILL: the database, and the write-ahead log without a checkpoint.
   const copy = mkdtempSync(join(tmpdir(), 'killed '));
   for (const name of ['cloud.sqlite', 'cloud.sqlite-wal'])
     writeFileSync(join(copy, name), readFileSync(join(dir, name)));

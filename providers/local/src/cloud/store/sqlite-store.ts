@@ -13,8 +13,8 @@ const FILE = 'cloud.sqlite';
 const MAGIC = 'SQLite format 3\0';
 
 /**
- * Opens or creates the store in a folder. A file that is foreign, damaged or in use stays unchanged.
- * @throws {StoreError} with the problem and the fix in one sentence.
+ * Opens or creates the store in a folder. A foreign or damaged file, or a file in use, stays unchanged.
+ * @throws {StoreError} with the problem and the fix in one sentence
  */
 export function openSqliteStore(dir: string): CloudStore {
   const file = join(dir, FILE);
@@ -28,12 +28,12 @@ export function openSqliteStore(dir: string): CloudStore {
   return new SqliteStore(openDatabase(file, fresh), file);
 }
 
-/** Mode bits of all users except the owner. */
+/** The mode bits of the group and of other users. */
 const OTHERS = 0o077;
 
 /**
  * Removes the access of other users to the store, because user data contains tokens. SQLite creates its log with the mode of
- * the store. A killed process leaves a log.
+ * the store, and a log of a killed process may exist.
  */
 function keepPrivate(file: string): void {
   try {
@@ -47,7 +47,7 @@ function keepPrivate(file: string): void {
   }
 }
 
-/** Reads only the header. If SQLite opened a foreign file, it could change it. */
+/** Reads only the header of the file, because SQLite could change a foreign file when it opens it. */
 function inspectFile(file: string): 'fresh' | 'ours' {
   const header = readHeader(file);
   if (header === undefined || header.length === 0) return 'fresh';
@@ -83,10 +83,11 @@ function openDatabase(file: string, fresh: boolean): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
     database = new DatabaseSync(file);
-    // With the exclusive lock, a second process on the same folder is refused. Otherwise both would run the same instances.
+    // With the exclusive lock, SQLite refuses a second process on the same folder. Otherwise both processes would run the
+    // same instances.
     database.exec('PRAGMA locking_mode = EXCLUSIVE');
-    // These values are written before WAL mode is enabled. The next start reads them from the header of the file, not from
-    // the WAL.
+    // Writes these values before it enables WAL mode. The next start reads them from the header of the file, and the header
+    // does not contain values in the WAL.
     if (fresh) database.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${LAYOUT}`);
     database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
     const check = database.prepare('PRAGMA quick_check(1)').get();

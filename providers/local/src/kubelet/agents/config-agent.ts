@@ -39,7 +39,7 @@ const CONFIG_MS = 1_000;
 export const REBOOT_MS = 2_000;
 const FAILURE = 'requested by the local cloud API';
 
-/** The files in the image of a new machine, before its first configuration. */
+/** The files in the image of a new machine before its first configuration. */
 export const NEW_MACHINE: StoredMachine = {
   disk: {
     '/etc/hostname': { kind: 'file', content: '', mode: 0o644 },
@@ -51,7 +51,7 @@ export const NEW_MACHINE: StoredMachine = {
 
 /**
  * Simulates the machine-config daemon of a node. It uses the decisions and writes of the real daemon, with a disk in memory.
- * A reboot only takes time.
+ * A reboot is only a delay.
  */
 export class ConfigAgent {
   readonly #options: ConfigAgentOptions;
@@ -81,7 +81,7 @@ export class ConfigAgent {
     });
   }
 
-  /** Called when the node has changed, or when the requested behavior of the agent has changed. */
+  /** Called when the node or the requested behavior of the agent has changed. */
   consider(): void {
     if (this.#options.paused()) return;
     this.#wake?.();
@@ -111,7 +111,7 @@ export class ConfigAgent {
     };
   }
 
-  /** Simulates the preparation of an update. It takes time, and it fails or hangs if a user requested that. */
+  /** Simulates the preparation of an update, which takes time. It fails or never ends if a user has set this behavior. */
   async #prepare({ metadata }: MachineConfig): Promise<void> {
     const { behaviour, console } = this.#options;
     console(`config daemon: applying ${metadata.name}`);
@@ -146,7 +146,7 @@ export class ConfigAgent {
     await promise.finally(() => ending.removeEventListener('abort', onEnd));
   }
 
-  /** Simulates a manual change of a file, or its repair. */
+  /** Simulates the manual change of a file, or its repair. */
   async #drift(): Promise<void> {
     const { drift = '' } = this.#options.behaviour();
     if (drift === this.#drifted) return;

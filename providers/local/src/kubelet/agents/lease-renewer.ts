@@ -1,7 +1,7 @@
 import { type Clock, isAlreadyExists, isNotFound, type KubeClient, leases, type Random } from '@mcm/kube';
 import type { Life } from '../node/life.ts';
 
-/** Defaults of the kubelet: `nodeLeaseDurationSeconds`; a Lease is renewed after a quarter of it. */
+/** The default `nodeLeaseDurationSeconds` of the kubelet. The kubelet renews a Lease after a quarter of this time. */
 const DURATION_SECONDS = 40;
 const RENEW_MS = 10_000;
 const RETRY_MS = 2_000;
@@ -18,9 +18,7 @@ export interface LeaseRenewerOptions {
   /** Whether the kubelet is paused. */
   readonly paused: () => boolean;
   readonly outage: { failed(error: unknown): void; worked(): void };
-  /**
-   * Called when the Lease is renewed after it had expired. In the meantime, a controller may have marked the node NotReady.
-   */
+  /** Called when the kubelet renews an expired Lease. A controller may have marked the node as NotReady after the expiry. */
   readonly onRecovered: () => void;
   /** Called when the Lease no longer exists. Returns the UID of the Node, or undefined if the Node does not exist. */
   readonly findNode: () => Promise<string | undefined>;
@@ -29,7 +27,7 @@ export interface LeaseRenewerOptions {
 /** Formats a time as `metav1.MicroTime`: RFC 3339 with microseconds. */
 const microTime = (date: Date): string => `${date.toISOString().slice(0, 23)}000Z`;
 
-/** Renews the Lease of a node with one small request each time. */
+/** Renews the Lease of a node. Each renewal is one small request. */
 export class LeaseRenewer {
   readonly #options: LeaseRenewerOptions;
   #renewedAt = 0;
@@ -39,7 +37,7 @@ export class LeaseRenewer {
     this.#options = options;
   }
 
-  /** Creates the Lease of a new node. If a Lease with its name exists, it is changed instead. */
+  /** Creates the Lease of a new node. If a Lease with this name exists, changes the existing Lease. */
   async create(nodeUid: string): Promise<void> {
     const { client, clock, life, nodeName } = this.#options;
     const now = clock.now();
@@ -59,7 +57,7 @@ export class LeaseRenewer {
     this.#renewedAt = now.getTime();
   }
 
-  /** Starts the periodic renewal. The first one is after `delayMs`. */
+  /** Starts the periodic renewal. The first renewal is after `delayMs`. */
   start(delayMs = this.#interval()): void {
     this.#timer?.cancel();
     this.#timer = this.#options.life.after(delayMs, () => this.#tick());
@@ -91,8 +89,8 @@ export class LeaseRenewer {
   }
 
   /**
-   * Creates a deleted Lease again if its Node exists. A Lease is deleted together with its Node. A kubelet registers its
-   * Node only when it starts, so nothing is created without a Node.
+   * Creates a deleted Lease again if its Node exists. A kubelet registers its Node only when it starts, so nothing is
+   * created without a Node.
    */
   async #renewLost(): Promise<number> {
     const { findNode, life, outage } = this.#options;

@@ -2,7 +2,7 @@ import { type Clock, type Condition, isNotFound, type KubeClient, type Node, nod
 import type { Life } from '../node/life.ts';
 import { carryTransitions, type NodeFacts, nodeConditions } from '../node/node-object.ts';
 
-/** The kubelet setting `nodeStatusReportFrequency`: how often an unchanged status is written. */
+/** The kubelet setting `nodeStatusReportFrequency`: the interval at which the kubelet writes an unchanged status. */
 const HEARTBEAT_MS = 5 * 60_000;
 const RETRY_MS = 5_000;
 const JITTER = 0.04;
@@ -20,8 +20,8 @@ export interface StatusReporterOptions {
 }
 
 /**
- * Writes the conditions of a Node's status when they change, and periodically as a heartbeat. It sends strategic merge
- * patches, so conditions of other writers stay.
+ * Writes the conditions of a Node when they change, and periodically as a heartbeat. It sends strategic merge patches, so
+ * conditions of other writers stay unchanged.
  */
 export class StatusReporter {
   readonly #options: StatusReporterOptions;
@@ -42,8 +42,7 @@ export class StatusReporter {
   /**
    * Writes the status if it differs from the last report.
    * - `force`: always writes.
-   * - `returning`: the kubelet was unreachable for a while, so its Node may be NotReady. The recovery counts as a
-   *   transition.
+   * - `returning`: the kubelet was unreachable, so its Node may be NotReady. The recovery is a transition of the condition.
    */
   report(options: { readonly force?: boolean; readonly returning?: boolean } = {}): void {
     this.#returning ||= options.returning === true;
@@ -71,7 +70,7 @@ export class StatusReporter {
     return volumes !== undefined && volumes.join() !== this.#volumes.join();
   }
 
-  /** Returns 0, or the delay until the next attempt. */
+  /** Writes the status. Returns 0, or the delay until the next attempt. */
   async #write(): Promise<number> {
     const { client, facts, life, outage, volumesInUse } = this.#options;
     this.#wanted = false;
@@ -92,7 +91,7 @@ export class StatusReporter {
       this.#schedule();
       outage.worked();
     } catch (error) {
-      // A deleted Node is not created again while its kubelet runs.
+      // A running kubelet does not create a deleted Node again.
       if (isNotFound(error)) return 0;
       if (!life.over) outage.failed(error);
       return RETRY_MS;

@@ -23,7 +23,7 @@ const FAILURE = 'requested by the local cloud API';
 
 const { Successful, Failed } = UpdateResults;
 
-/** The result that the agent of a node must report next; undefined if there is none. */
+/** Returns the result that the agent of a node must report next, or undefined if there is none. */
 function dueResult(node: Node | undefined, behaviour: KubeletBehaviour): string | undefined {
   const { update = 'succeed' } = behaviour;
   if (!node || update === 'hang') return undefined;
@@ -31,7 +31,7 @@ function dueResult(node: Node | undefined, behaviour: KubeletBehaviour): string 
   const wanted = update === 'fail' ? Failed : Successful;
   const said = node.metadata.labels?.[Labels.UpdateResult];
   if (node.metadata.labels?.[Labels.SelectedForUpdate] === undefined || said === wanted) return undefined;
-  // After a failed update, the agent tries again if the simulated result was changed to success.
+  // After a failed update, the agent retries if the user has changed the simulated result to success.
   const again = said === Failed && wanted === Successful;
   const { ReadyForUpdate, UpdateFailed } = InPlaceUpdateReasons;
   if (reason === ReadyForUpdate && (said === undefined || again)) return wanted;
@@ -39,8 +39,9 @@ function dueResult(node: Node | undefined, behaviour: KubeletBehaviour): string 
 }
 
 /**
- * Simulates the agent that updates a machine's software in place. The condition of the Node starts an update. After a delay,
- * the agent writes the result as a label of the Node. It has no state: after a restart, it starts again from the Node.
+ * Simulates the agent that updates the software of a machine in place. A condition of the Node starts an update. After a
+ * delay, the agent writes the result as a label of the Node. The agent stores no state: after a restart, it reads the Node
+ * again.
  */
 export class UpdateAgent {
   readonly #options: UpdateAgentOptions;
@@ -80,7 +81,7 @@ export class UpdateAgent {
     });
   }
 
-  /** Returns 0, or the delay until the next attempt. */
+  /** Writes the result. Returns 0, or the delay until the next attempt. */
   async #report(node: Node, result: string): Promise<number> {
     const { client, life, behaviour, console, outage } = this.#options;
     const why = result === Failed ? (behaviour().updateFailure ?? FAILURE) : null;
@@ -100,7 +101,7 @@ export class UpdateAgent {
       outage.worked();
       return 0;
     } catch (error) {
-      // The node was deleted or replaced. The agent of the new node does the work.
+      // The node was deleted or replaced. The agent of the new node continues.
       if (isNotFound(error) || isConflict(error)) return 0;
       if (!life.over) outage.failed(error);
       return RETRY_MS;

@@ -5,7 +5,7 @@ import { makeSigningRequest } from './signing-request.ts';
 interface CertificateSigningRequest extends KubeObject {
   spec: { request: string; signerName: string; usages: string[] };
   status?: {
-    /** PEM, encoded as base64. */
+    /** The certificate as PEM, encoded as base64. */
     certificate?: string;
     conditions?: { type: string; status?: string; reason?: string; message?: string }[];
   };
@@ -19,9 +19,9 @@ const signingRequests: ResourceDefinition<CertificateSigningRequest> = {
   namespaced: false,
 };
 
-/** If TLS bootstrapping is set up, the cluster approves and signs requests of this signer automatically. */
+/** A signer for which the cluster approves and signs requests automatically, if TLS bootstrapping is set up. */
 const SIGNER = 'kubernetes.io/kube-apiserver-client-kubelet';
-/** Duration of one watch. If the approval does not arrive in this time, the next watch starts. */
+/** The duration of one watch. If the request is not approved in this time, the kubelet starts the next watch. */
 const WATCH_SECONDS = 60;
 
 /**
@@ -45,7 +45,7 @@ export async function requestCertificate(
   return { certificate, key };
 }
 
-/** Watches the request until it is approved or denied. There is no timeout. */
+/** Watches the request until it is approved or denied, without a time limit. */
 async function awaitCertificate(
   resource: ResourceClient<CertificateSigningRequest>,
   request: CertificateSigningRequest,

@@ -8,5 +8,5 @@ export interface ApiAddress {
   readonly clientCertificate?: KubeletCertificate;
 }
 
-/** A transport to the API server. `close` ends its connections. */
+/** The connection to an API server. `close` ends its TCP connections. */
 export type ApiTransport = Transport & { close?(): Promise<void> };

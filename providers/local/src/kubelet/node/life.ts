@@ -1,6 +1,6 @@
 import { type Clock, sleep } from '@mcm/kube';
 
-/** After a power-off, the node aborts requests that are still open after this time. */
+/** After a power-off, requests in progress may continue for this time. Then the node aborts them. */
 const ANSWER_GRACE_MS = 5_000;
 
 /** Thrown by a wait when the machine is powered off. It ends the waiting function. */
@@ -19,7 +19,7 @@ export class Life {
   readonly #working = new Set<Promise<void>>();
   readonly #onFailure: (error: unknown) => void;
 
-  /** @param onFailure Called when work fails for another reason than the power-off */
+  /** @param onFailure called when a function of the machine fails for another reason than the power-off */
   constructor(clock: Clock, onFailure: (error: unknown) => void) {
     this.#clock = clock;
     this.#onFailure = onFailure;
@@ -29,7 +29,7 @@ export class Life {
     return this.#waits.signal.aborted;
   }
 
-  /** The signal for requests. At the power-off it does not abort at once, only after a delay for open answers. */
+  /** The signal for requests. After the power-off, it aborts with a delay, so that answers in progress can arrive. */
   get signal(): AbortSignal {
     return this.#requests.signal;
   }
@@ -39,7 +39,7 @@ export class Life {
     return this.#waits.signal;
   }
 
-  /** Starts work, unless the machine is powered off. */
+  /** Starts a function, unless the machine is powered off. */
   run(work: () => Promise<void>): void {
     if (this.over) return;
     const task = work()
@@ -50,12 +50,12 @@ export class Life {
     this.#working.add(task);
   }
 
-  /** @throws {LifeEnded} if the machine is powered off during the pause */
+  /** Waits. @throws {LifeEnded} if the machine is powered off during the pause */
   async pause(ms: number): Promise<void> {
     await sleep(this.#clock, ms, this.ending);
   }
 
-  /** Calls `work` once after a delay, unless the machine is powered off before. */
+  /** Calls `work` once after a delay. A power-off cancels the call. */
   after(ms: number, work: () => void): { cancel(): void } {
     const timer = this.#clock.setTimeout(() => {
       if (!this.over) work();
@@ -63,7 +63,7 @@ export class Life {
     return timer;
   }
 
-  /** Powers the machine off. Resolves when all work has ended. */
+  /** Powers the machine off. Resolves when all functions of the machine have ended. */
   async end(): Promise<void> {
     if (!this.over) this.#waits.abort(new LifeEnded('the machine has no power'));
     const timer = this.#clock.setTimeout(

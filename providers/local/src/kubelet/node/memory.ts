@@ -9,14 +9,14 @@ export interface KubeletCertificate {
 
 /** The state of a kubelet that is stored for the next cloud process. */
 export interface KubeletState {
-  /** Whether the API server has accepted the bootstrap token. From then on, the token may be deleted. */
+  /** Whether the API server has accepted the bootstrap token. After that, the machine controller may delete the token. */
   readonly enrolled?: boolean;
   /** Whether the kubelet has registered its Node. */
   readonly joined?: boolean;
   readonly certificate?: KubeletCertificate;
-  /** The part of the disk that machine configs use. */
+  /** The files and settings on the disk that machine configs change. */
   readonly machine?: StoredMachine;
-  /** Behavior of this instance that was set by a fault rule at boot or through the API. */
+  /** The behavior of this instance that a fault rule or the API has set. */
   readonly ordered?: KubeletBehaviour;
 }
 

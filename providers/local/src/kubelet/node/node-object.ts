@@ -21,7 +21,7 @@ export interface NodeFacts {
   readonly behaviour: KubeletBehaviour;
 }
 
-/** The Node that a kubelet registers. It includes the status, so that one request is sufficient. */
+/** Returns the Node that a kubelet registers. The Node includes the status, so that one request is sufficient. */
 export function draftNode(facts: NodeFacts, now: Date, ready: boolean): Draft<Node> {
   const { name, instance, boot } = facts;
   const taints = boot.taints?.map(
@@ -92,8 +92,8 @@ function nodeInfo({ id, image, createdAt }: Instance): Record<string, string> {
 }
 
 /**
- * Each entry: the type, the healthy status, and the reasons and messages of the kubelet for the healthy and the unhealthy
- * status.
+ * The conditions that every kubelet reports. Each entry has the type, the healthy status, and the reasons and messages for
+ * the healthy and the unhealthy status.
  */
 const STANDARD: readonly (readonly [type: string, reason: string, message: string])[] = [
   ['MemoryPressure', 'KubeletHasSufficientMemory', 'kubelet has sufficient memory available'],
@@ -101,7 +101,7 @@ const STANDARD: readonly (readonly [type: string, reason: string, message: strin
   ['PIDPressure', 'KubeletHasSufficientPID', 'kubelet has sufficient PID available'],
 ];
 
-/** All conditions that a kubelet reports, with the current time on each. */
+/** Returns all conditions that a kubelet reports. All of them have the current time. */
 export function nodeConditions(behaviour: KubeletBehaviour, now: Date, ready: boolean): Condition[] {
   const time = formatTime(now);
   const condition = (type: string, status: Condition['status'], reason: string, message: string): Condition => ({

@@ -3,9 +3,9 @@ import { z } from 'zod';
 
 /** The address of a machine's first configuration. The Ignition config in the user data contains it. */
 export interface ConfigPointer {
-  /** Origin of the config server. */
+  /** The origin of the config server. */
   readonly server: string;
-  /** Path of the pool's configuration. */
+  /** The path of the configuration of the pool. */
   readonly path: string;
   /** The certificate authority of the server as PEM. */
   readonly ca?: string | undefined;
@@ -27,7 +27,10 @@ export const pointerSchema = z.looseObject({
     .optional(),
 });
 
-/** The URL of the first config that is referenced, or undefined. @throws DataUrlError for a CA that cannot be read */
+/**
+ * Returns the URL of the first config to which the Ignition config refers, or undefined.
+ * @throws DataUrlError for a CA that cannot be read
+ */
 export function pointerOf({ config, security }: z.infer<typeof pointerSchema>): ConfigPointer | undefined {
   const target = config?.replace ?? config?.merge?.[0];
   if (!target) return undefined;

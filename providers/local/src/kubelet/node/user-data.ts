@@ -6,13 +6,13 @@ import { type ConfigPointer, pointerOf, pointerSchema } from './pointer.ts';
 
 /** The settings of a kubelet in the user data of its machine. */
 export interface BootConfig {
-  /** URL of the API server. If absent, the process's own setting is used. */
+  /** The URL of the API server. If absent, the kubelet uses the setting of the process. */
   readonly server?: string | undefined;
   /** The certificate authority of the API server as PEM. */
   readonly ca?: string | undefined;
   /** The bootstrap token: `<id>.<secret>`. */
   readonly token?: string | undefined;
-  /** Default: the name of the instance. */
+  /** The name of the Node. Default: the name of the instance. */
   readonly nodeName?: string | undefined;
   readonly nodeLabels?: Readonly<Record<string, string>> | undefined;
   readonly taints?:

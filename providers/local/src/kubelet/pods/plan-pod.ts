@@ -6,7 +6,7 @@ import { MIRROR_ANNOTATION, PodAnnotations } from './project-pod.ts';
 /** The next step of a kubelet for one pod of its node. */
 export type PodStep =
   | { readonly do: 'nothing' }
-  /** Wait until this time (milliseconds). */
+  /** Wait until this time, in milliseconds. */
   | { readonly do: 'wait'; readonly until: number }
   /** Start the containers. The phase becomes Running. If `ready` is true, the pod also becomes Ready. */
   | { readonly do: 'start'; readonly ready: boolean }
@@ -14,11 +14,11 @@ export type PodStep =
   /** The containers have ended without a deletion of the pod. */
   | { readonly do: 'finish'; readonly phase: 'Succeeded' | 'Failed'; readonly exitCode: number }
   /**
-   * The containers have ended after a deletion, and a finalizer delays the removal of the pod. Report the end of the
-   * containers.
+   * The containers have ended after the deletion of the pod, and a finalizer delays the removal of the object. Report the
+   * end of the containers.
    */
   | { readonly do: 'reportEnd' }
-  /** Remove the object. This is the kubelet's last request, with the grace period 0. */
+  /** Remove the object with a deletion whose grace period is 0. This is the last request of the kubelet for the pod. */
   | { readonly do: 'remove' };
 
 export interface PodView {
@@ -27,7 +27,7 @@ export interface PodView {
   readonly now: number;
   /** The time when this kubelet first saw the deletion, in milliseconds. */
   readonly deletionSeenAt: number | undefined;
-  /** Whether the final status of this pod was written. */
+  /** Whether the kubelet has written the final status of this pod. */
   readonly removed: boolean;
   /** Whether all volumes of the pod are attached to the node. */
   readonly volumesAttached: boolean;
@@ -50,7 +50,7 @@ export function planPod(view: PodView): PodStep {
 function planRunning({ pod, now }: PodView, readyAfter: number): PodStep {
   const startedAt = Date.parse(String(pod.status?.startTime ?? '')) || now;
   const runFor = duration(pod, PodAnnotations.RunFor) ?? (isJob(pod) ? JOB_RUNS_MS : undefined);
-  // Containers that are restarted run forever, so the status does not change when one ends.
+  // Containers that are restarted run forever. The end of one container therefore does not change the status.
   const endsAt = runFor !== undefined && pod.spec.restartPolicy !== 'Always' ? startedAt + runFor : undefined;
   if (endsAt !== undefined && now >= endsAt) return finish(pod);
   const readyAt = isReady(pod) ? undefined : startedAt + readyAfter;
@@ -59,7 +59,7 @@ function planRunning({ pod, now }: PodView, readyAfter: number): PodStep {
   return Number.isFinite(next) ? { do: 'wait', until: next } : { do: 'nothing' };
 }
 
-/** With `OnFailure`, a failing container is restarted until it succeeds. */
+/** Returns the step for containers that have ended. With `OnFailure`, a failed container is restarted until it succeeds. */
 function finish(pod: Pod): PodStep {
   const exitCode = Number(pod.metadata.annotations?.[PodAnnotations.ExitCode] ?? 0) || 0;
   if (exitCode === 0 || pod.spec.restartPolicy === 'OnFailure')
@@ -70,18 +70,21 @@ function finish(pod: Pod): PodStep {
 function planTermination(view: PodView, deletionTimestamp: string): PodStep {
   const { pod, now, removed } = view;
   const phase = pod.status?.phase ?? 'Pending';
-  // The API server does not control the containers of a mirror pod, so only the object is removed.
+  // The API server does not control the containers of a mirror pod, so the kubelet removes only the object.
   const runs = phase === 'Running' && pod.metadata.annotations?.[MIRROR_ANNOTATION] === undefined;
   const endsAt = runs ? terminationEnd(view, Date.parse(deletionTimestamp)) : now;
   if (now < endsAt) return { do: 'wait', until: endsAt };
-  // A finalizer keeps the pod after its final status. This status must stay readable, because Jobs count it.
+  // With a finalizer, the pod remains after its final status. This status must stay readable, because Jobs count it.
   const held = (pod.metadata.finalizers?.length ?? 0) > 0;
   if (held && (runs || phase === 'Pending')) return { do: 'reportEnd' };
   if (removed || (held && pod.metadata.deletionGracePeriodSeconds === 0)) return { do: 'nothing' };
   return { do: 'remove' };
 }
 
-/** The deletion timestamp is the end of the grace period. The containers may end before it, but not after it. */
+/**
+ * Returns the time when the containers end. The deletion timestamp is the end of the grace period, so the containers end at
+ * the latest at this time.
+ */
 function terminationEnd({ pod, behaviour, now, deletionSeenAt }: PodView, graceEnd: number): number {
   const wish = shutdownWish(pod) ?? behaviour.podShutdown ?? 'grace';
   if (wish === 'grace') return graceEnd;
@@ -94,7 +97,7 @@ function shutdownWish(pod: Pod): 'grace' | 'immediate' | number | undefined {
   return text === 'grace' || text === 'immediate' ? text : duration(pod, PodAnnotations.ShutdownAfter);
 }
 
-/** An invalid duration counts as absent. */
+/** Returns the duration in an annotation of the pod. An invalid duration counts as absent. */
 function duration(pod: Pod, annotation: string): number | undefined {
   const text = pod.metadata.annotations?.[annotation];
   return text === undefined ? undefined : parseDuration(text);

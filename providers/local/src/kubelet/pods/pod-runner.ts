@@ -12,9 +12,9 @@ export interface PodRunnerOptions {
   readonly behaviour: () => KubeletBehaviour;
   /** Whether the kubelet is paused. */
   readonly paused: () => boolean;
-  /** Receives the result of every request, so that an outage is logged only once. */
+  /** Gets the result of every request, so that the log reports an outage only once. */
   readonly outage: { failed(error: unknown): void; worked(): void };
-  /** Called when a pod was created, was deleted or has ended. Then the volumes are updated. */
+  /** Called when a pod was created, was deleted or has ended, so that the volumes are updated. */
   readonly onPods: () => void;
   readonly volumesAttached: (pod: Pod) => boolean;
 }
@@ -31,7 +31,7 @@ interface Tracked {
 
 const RETRY_MS = 1_000;
 const MAX_RETRY_MS = 30_000;
-/** The state of a container after a deletion of its pod. It ended on SIGTERM or was killed by SIGKILL. */
+/** The state of a container after the deletion of its pod. The container ended on SIGTERM, or SIGKILL ended it. */
 const TOLD_TO_END = { phase: 'Failed', exitCode: 137 } as const;
 
 /**
@@ -47,7 +47,7 @@ export class PodRunner {
     this.#options = options;
   }
 
-  /** Pods on the node whose containers have not ended. */
+  /** Returns the pods on the node whose containers have not ended. */
   running(): Pod[] {
     return [...this.#pods.values()].flatMap(({ pod }) =>
       pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed' ? [] : [pod],
@@ -75,7 +75,7 @@ export class PodRunner {
       tracked = undefined;
     }
     if (tracked) {
-      // The watch may still report a state from before the runner's last write.
+      // The watch may still report a state from before the last write of the runner.
       if (isNewer(tracked.pod, pod)) return;
       tracked.pod = pod;
     } else {
@@ -92,8 +92,8 @@ export class PodRunner {
   }
 
   /**
-   * The next free address of the node's /24, which is outside of the range of the nodes. After a restart, a pod keeps its
-   * address.
+   * Returns the next free address of the /24 network of the node, which is outside of the range of the nodes. After a
+   * restart, a pod keeps its address.
    */
   #address(pod: Pod): string {
     const [, , third = '0', fourth = '0'] = this.#options.hostIp.split('.');
@@ -183,7 +183,7 @@ export class PodRunner {
     const answer = await client
       .resource(pods, metadata.namespace)
       .patch(metadata.name, { type: 'strategic', body }, { subresource: 'status', signal: life.signal });
-    // The answer to the write is the newest known state until the next watch event.
+    // Until the next watch event, the answer to the write is the newest known state of the pod.
     if (answer.metadata.uid === metadata.uid && isNewer(answer, tracked.pod)) tracked.pod = answer;
   }
 

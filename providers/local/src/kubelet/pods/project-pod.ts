@@ -2,10 +2,11 @@ import type { Pod } from '@mcm/kube';
 import { defined } from '@mcm/kube';
 
 /**
- * Annotations of a pod that control how its simulated containers behave. Values are durations; the exit code is a number.
+ * Annotations of a pod that control the behavior of its simulated containers. Values are durations, and the exit code is a
+ * number.
  */
 export const PodAnnotations = {
-  /** The time after which the containers end without a deletion. */
+  /** The containers end after this time without a deletion. */
   RunFor: 'kubelet.local.mcm/run-for',
   /** The exit code of containers that end without a deletion; default 0. */
   ExitCode: 'kubelet.local.mcm/exit-code',

@@ -13,7 +13,7 @@ export interface StaticPodsOptions {
 
 const RETRY_MS = 5_000;
 
-/** Creates a mirror pod in the API server for each static pod, and creates it again if it is deleted. */
+/** Creates a mirror pod in the API server for each static pod. If a mirror pod is deleted, creates it again. */
 export class StaticPods {
   readonly #options: StaticPodsOptions;
   readonly #mirrors: ReadonlyMap<string, Draft<Pod>>;

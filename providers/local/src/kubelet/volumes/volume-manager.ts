@@ -17,14 +17,14 @@ export interface VolumeManagerOptions {
   /** The shared cache of all nodes. It starts when the first pod uses a claim. */
   readonly nodes: () => Informer<Node>;
   readonly outage: { failed(error: unknown): void; worked(): void };
-  /** Called when the used or attached volumes change. */
+  /** Called when the used or the attached volumes change. */
   readonly onChange: () => void;
 }
 
 const RETRY_MS = 2_000;
 
 /**
- * A claim that a pod of the node uses, with the name of its volume. The name is undefined while it is unknown, and '' for a
+ * A claim that a pod of the node uses, and the name of its volume. The name is undefined while it is unknown, and '' for a
  * volume that needs no attachment.
  */
 interface Claim {
@@ -34,8 +34,8 @@ interface Claim {
 }
 
 /**
- * Reports the volumes that the node's pods use (`status.volumesInUse`), which delays a detach. It also checks whether the
- * volumes of a pod are attached (`status.volumesAttached`), because its containers start only then.
+ * Reports the volumes that the pods of the node use (`status.volumesInUse`), which delays a detach. It also checks whether
+ * the volumes of a pod are attached (`status.volumesAttached`), because the containers of the pod start only then.
  */
 export class VolumeManager {
   readonly #options: VolumeManagerOptions;
@@ -46,7 +46,7 @@ export class VolumeManager {
     this.#options = options;
   }
 
-  /** Called after any change with the pods whose containers run or will start. */
+  /** Called after any change, with the pods whose containers run or will start. */
   sync(pods: readonly Pod[]): void {
     const wanted = new Set<string>();
     for (const pod of pods) for (const key of claimsOf(pod)) wanted.add(key);
@@ -59,7 +59,7 @@ export class VolumeManager {
     if (changed) this.#options.onChange();
   }
 
-  /** Sorted names of the volumes in use; undefined if no volume was ever used. */
+  /** Returns the sorted names of the volumes in use. Undefined if no volume was ever used. */
   inUse(): readonly string[] | undefined {
     if (!this.#stopWatching) return undefined;
     const names = [...this.#claims.values()].flatMap(({ name }) => (name ? [name] : []));
@@ -124,12 +124,12 @@ export class VolumeManager {
   }
 }
 
-/** The claims that the volumes of a pod refer to, as `namespace/name`. */
+/** Returns the claims of the volumes of a pod, as `namespace/name`. */
 const claimsOf = (pod: Pod): string[] =>
   (pod.spec.volumes ?? []).flatMap(({ persistentVolumeClaim }) =>
     persistentVolumeClaim ? [`${pod.metadata.namespace}/${persistentVolumeClaim.claimName}`] : [],
   );
 
-/** The name of a CSI volume in the attach/detach controller, which attaches only CSI volumes. */
+/** Returns the name of a CSI volume in the attach/detach controller, which attaches only CSI volumes. */
 const uniqueName = ({ spec }: PersistentVolume): string =>
   spec.csi ? `kubernetes.io/csi/${spec.csi.driver}^${spec.csi.volumeHandle}` : '';
