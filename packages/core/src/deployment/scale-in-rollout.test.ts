@@ -70,3 +70,42 @@ describe.each(['paused', 'in place'] as const)('a scale-in during a rollout: %s'
     },
   );
 });
+
+describe('a scale-in during a pause names all machines of one set', () => {
+  test.each(['list', 'priority'] as const)('the other set keeps its surge machine (%s)', async (form) => {
+    await using world = await World.start(startControlPlane, {});
+    await midway(world, 'paused');
+    const named = await namesOf(world, 'large');
+    const before = (await world.machines()).length;
+    expect([named.length, before]).toEqual([2, 7]);
+    const recorder = new ScaleRecorder(world.truth);
+    await scaleIn(world, form, named);
+    expect([recorder.deleted.toSorted(), recorder.created]).toEqual([named.toSorted(), []]);
+    const [next = ''] = await namesOf(world, 'small');
+    await scaleIn(world, form, [next]);
+    expect([recorder.deleted.toSorted(), recorder.created]).toEqual([[...named, next].toSorted(), []]);
+    await world.change({ spec: { paused: false } });
+    await world.until(() => world.complete(), 900);
+    expect(await world.machines()).toHaveLength(3);
+  });
+
+  test.each([1, 2])('a manager that is killed after write %i of a set deletes no unnamed machine', async (last) => {
+    let left = Number.POSITIVE_INFINITY;
+    await using world = await World.start(startControlPlane, {
+      fault: async (request, answer) => {
+        const isUpdate = request.method === 'PUT' && /\/machinesets\/[^/]+$/.test(new URL(request.url).pathname);
+        if (isUpdate && left-- <= 0) return new Promise(() => undefined);
+        return answer();
+      },
+    });
+    await midway(world, 'paused');
+    const named = await namesOf(world, 'large');
+    const recorder = new ScaleRecorder(world.truth);
+    left = last;
+    await scaleIn(world, 'list', named);
+    left = Number.POSITIVE_INFINITY;
+    await world.restart();
+    await world.pass(SETTLES_S);
+    expect([recorder.deleted.toSorted(), recorder.created]).toEqual([named.toSorted(), []]);
+  });
+});

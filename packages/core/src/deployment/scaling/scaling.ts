@@ -130,7 +130,10 @@ function withoutNamed(sizes: Sizes, replicas: number): Map<string, number> {
   return resize;
 }
 
-/** If at most one set is active, this set gets all replicas that its template may have. */
+/**
+ * If at most one set is active, this set gets all replicas that its template may have. During a pause, it also keeps its
+ * surge machines. Otherwise it would delete an unnamed machine after the other sets lost their last named machines.
+ */
 function scaleOnly(sizes: Sizes, active: SetSize | undefined, target: ScaleTarget): Scaling {
   const { replicas, ceiling, good } = target;
   const proven = sizes.old.find(({ name }) => name === good);
@@ -141,12 +144,17 @@ function scaleOnly(sizes: Sizes, active: SetSize | undefined, target: ScaleTarge
     return addTo(sizes, allowedOf(target) - only.replicas, room, target);
   }
   const size = Math.min(replicas, only.replicas + room);
+  const kept = Math.min(only.replicas, replicas + surplusOf(only, target));
   return {
-    resize: new Map([[only.name, size]]),
+    resize: new Map([[only.name, Math.max(size, kept)]]),
     annotate: [only.name],
     because: `${only.name} is the only active set`,
   };
 }
+
+/** Number of surge machines that a set keeps during a pause. */
+const surplusOf = ({ replicas, desired = replicas }: SetSize, target: ScaleTarget): number =>
+  target.paused && target.replicas > 0 ? Math.min(Math.max(replicas - desired, 0), target.limits.annotatedSurge) : 0;
 
 /**
  * Adds machines up to the limit. Terminating machines can delay some of the added machines. During a pause or with a

@@ -8,16 +8,18 @@ import type { Step } from '../state/step.ts';
 import type { View } from '../state/view.ts';
 
 /**
- * Combines all changes of a step into one write for each set, and skips unchanged sets. Sets that shrink are written first.
- * After a crash between two writes, a machine may be missing, and the next reconcile creates it. This order never causes a
- * surplus machine.
+ * Combines all changes of a step into one write for each set, and skips unchanged sets. Sets that shrink are written before
+ * sets that grow. After a crash between two writes, a machine may be missing, and the next reconcile creates it. This order
+ * never causes a surplus machine. A set that loses its last machines is written after the unchanged sets. Their annotations
+ * then contain the new replicas of the deployment before only one set is active.
  */
 export function setWrites(view: View, step: Step, stored: readonly MachineSet[]): MachineSet[] {
   const byName = new Map(stored.map((set) => [set.metadata.name, set]));
   const all = view.split.current ? [...view.split.old, view.split.current] : view.split.old;
   const grows = (set: MachineSet) => {
     const size = set.spec.replicas ?? 0;
-    return Math.sign((step.resize?.get(set.metadata.name) ?? size) - size);
+    const next = step.resize?.get(set.metadata.name) ?? size;
+    return next < size && next === 0 ? 0.5 : Math.sign(next - size);
   };
   return all
     .toSorted((a, b) => grows(a) - grows(b))
