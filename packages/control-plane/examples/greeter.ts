@@ -1,8 +1,7 @@
 /**
  * Tests an external controller with this package. The controller has a custom kind and uses only `@kubernetes/client-node`.
- * Exits with 0 when the controller did its work.
- *
- *     node --conditions=source examples/greeter.ts     # in this repository; elsewhere plain `node greeter.ts`
+ * The program exits with 0 after the controller has created its objects. node --conditions=source examples/greeter.ts # in
+ * this repository; elsewhere plain `node greeter.ts`
  */
 import { CoreV1Api, CustomObjectsApi, KubeConfig, type KubernetesObject, makeInformer } from '@kubernetes/client-node';
 // biome-ignore lint/style/noRestrictedImports: the package itself, as a stranger imports it
@@ -46,7 +45,10 @@ interface Greeting extends KubernetesObject {
   spec: { to: string };
 }
 
-/** The controller: creates a ConfigMap with a text for every Greeting. Calls `onWritten` for each written one. */
+/**
+ * The controller of the example. It creates a ConfigMap with a text for every Greeting, and calls `onWritten` for each
+ * ConfigMap.
+ */
 async function runGreeter(config: KubeConfig, onWritten: (name: string) => void): Promise<() => Promise<void>> {
   const core = config.makeApiClient(CoreV1Api);
   const custom = config.makeApiClient(CustomObjectsApi);

@@ -88,7 +88,7 @@ const command: Command = new Command('control-plane')
       ),
   });
 
-/** Removes the value of an unknown flag. The parser would print the value, which may be a secret. */
+/** Removes the value of an unknown flag from an argument. The parser would print the value, which may be a secret. */
 const knownOrBare = (argument: string): string => {
   const [, flag] = /^(--[^=]+)=/.exec(argument) ?? [];
   return flag === undefined || command.options.some(({ long }) => long === flag) ? argument : flag;
@@ -98,7 +98,7 @@ command.parse(process.argv.slice(2).map(knownOrBare), { from: 'user' });
 
 const flags = command.opts<Flags>();
 
-/** Prints the error as one sentence to stderr and exits. */
+/** Prints the error as one sentence to stderr, and exits. */
 function fail(error: unknown): never {
   process.stderr.write(`control-plane: ${error instanceof Error ? error.message : String(error)}\n`);
   process.exit(1);
@@ -137,7 +137,7 @@ async function start(): Promise<ControlPlane> {
     ...(flags.advertiseAddress === undefined ? {} : { advertiseAddress: flags.advertiseAddress }),
     runtimeConfig: flags.runtimeConfig,
     ...(flags.eventTtl === undefined ? {} : { eventTtlMs: flags.eventTtl }),
-    // The controllers start after the line `ready` is printed, because they need half of the start time.
+    // The controllers start after the program has printed the line `ready`, because they need half of the start time.
     controllersAfter: announced.promise,
     onControllerError: (controller, _key, error) => {
       if (controller === 'controllers') fail(error);

@@ -8,7 +8,7 @@ const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps';
 
 let plane: ControlPlane;
 let call: ReturnType<typeof caller>;
-/** The clock of the control plane is ahead by this number of milliseconds. */
+/** The number of milliseconds by which the clock of the control plane is ahead. */
 let ahead = 0;
 const clock: Clock = { ...realClock, now: () => new Date(realClock.now().getTime() + ahead) };
 
@@ -197,7 +197,7 @@ describe('impersonation', () => {
     });
     await bind('imp', 'imp', { kind: 'ServiceAccount', name: 'bot', namespace: 'default' });
     const token = await accountToken();
-    // The last verb that this user used was `impersonate`, so the refusal names this verb.
+    // The last mode of this user was the verb `impersonate`, so the refusal names this verb.
     await call('GET', CONFIG_MAPS, { token, headers: as('alice') });
     const answer = await call('GET', CONFIG_MAPS, { token, headers });
     expect([answer.status, answer.body.message]).toEqual([403, expect.stringContaining(message)]);

@@ -14,14 +14,19 @@ import { installPolicy } from './rbac/install.ts';
 import { registerReviews } from './reviews/index.ts';
 import { tokenReview } from './reviews/token.ts';
 
-/** Authorization and the tokens of service accounts. It is created before the registry, because the registry uses it. */
+/**
+ * The authorizers and the tokens of service accounts. They are created before the registry, because the registry uses them.
+ */
 export interface Authority {
   readonly authorize: Authorizer;
   readonly tokens: ServiceAccountTokens;
   readonly rbac: RbacAuthorizer;
 }
 
-/** Creates the authority of a store. @param serviceAccountKey signs tokens of service accounts: a P-256 key, PEM */
+/**
+ * Creates the authorizers of a store.
+ * @param serviceAccountKey A P-256 key as PEM, which signs tokens of service accounts.
+ */
 export function createAccessAuthority(parts: TokenParts, serviceAccountKey: string): Authority {
   const { store } = parts;
   const rbac = new RbacAuthorizer(new BindingIndex(store));

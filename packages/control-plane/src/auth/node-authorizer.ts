@@ -27,7 +27,7 @@ const NODE_RULES: readonly PolicyRule[] = [
   { apiGroups: ['node.k8s.io'], resources: ['runtimeclasses'], verbs: ['get', 'list', 'watch'] },
 ];
 
-/** The selectable field of pods by which the pods of a node are found. Other pods are not parsed. */
+/** The pod field with which the pods of a node are found. The authorizer does not parse other pods. */
 const NODE_FIELD = 'spec.nodeName';
 
 /** Checks whether a pod of the node refers to the object. */
@@ -38,14 +38,14 @@ interface NodeAccess extends Access {
   readonly related: Related;
 }
 
-/** Resources of which a node may get single objects that its pods refer to (`authorizeGet`). */
+/** Checks access to resources of which a node may get single objects, if its pods refer to them (`authorizeGet`). */
 function mayGet(access: NodeAccess): Verdict {
   if (access.verb !== 'get' || access.name === '') return refuse('can only get individual resources of this type');
   return access.subresource === '' ? access.related(access) : refuse('cannot get subresource');
 }
 
 /**
- * Resources that a node may get, list and watch in a namespace, if its pods refer to the object
+ * Checks access to resources that a node may get, list and watch in a namespace, if its pods refer to the object
  * (`authorizeReadNamespacedObject`).
  */
 function mayRead(access: NodeAccess): Verdict {
@@ -74,7 +74,7 @@ function leases({ node, verb, namespace, name }: NodeAccess): Verdict {
   if (!OWN_VERBS.has(verb)) return refuse('can only get, create, update, patch, or delete a node lease');
   if (namespace !== 'kube-node-lease')
     return refuse('can only access leases in the "kube-node-lease" system namespace');
-  // Admission checks the name of a new object.
+  // For a create request, the admission plugin checks the name of the object.
   if (verb === 'create' || name === node) return YES;
   return refuse('can only access node lease with the same name as the requesting node');
 }
@@ -86,7 +86,7 @@ function csiNodes({ node, verb, subresource, name }: NodeAccess): Verdict {
   return refuse('can only access CSINode with the same name as the requesting node');
 }
 
-/** A node may access only its own Node. Admission checks the name in writes. */
+/** A node may access only its own Node. For writes, the admission plugin checks the name. */
 function nodes({ node, verb, subresource, name }: NodeAccess): Verdict {
   const isWrite = verb === 'update' || verb === 'patch';
   if (subresource === 'status') return isWrite ? YES : NO;
@@ -98,7 +98,7 @@ function nodes({ node, verb, subresource, name }: NodeAccess): Verdict {
   return refuse(`node '${node}' cannot read ${whose}, only its own Node object`);
 }
 
-/** A node may access only its own pods. Admission checks the node of the pods. */
+/** A node may access only its own pods. The admission plugin checks the node of the pods. */
 function pods(access: NodeAccess): Verdict {
   const { node, verb, subresource, name, fields = [] } = access;
   if (subresource === 'status') return verb === 'update' || verb === 'patch' ? YES : NO;
@@ -113,7 +113,7 @@ function pods(access: NodeAccess): Verdict {
   return access.related(access);
 }
 
-/** Resources of which a node may access only some objects, with the check for each. */
+/** Resources of which a node may access only some objects. Each has its own check. */
 const DIVIDED: Readonly<Record<string, (access: NodeAccess) => Verdict>> = {
   '/secrets': mayRead,
   '/configmaps': mayRead,

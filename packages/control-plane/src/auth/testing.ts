@@ -1,6 +1,6 @@
 import type { ControlPlane } from '../plane.ts';
 
-/** JSON of an answer in tests. `?.` reads any path, and the assertion of the test checks the value. */
+/** The JSON of an answer in tests. With `?.`, a test can read any path, and its assertion checks the value. */
 interface Loose {
   readonly [key: string]: Loose;
 }
@@ -18,7 +18,7 @@ export interface CallOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Returns a function that sends requests to a plane in this process. For tests. */
+/** Returns a function that sends requests to a control plane in this process. For tests. */
 export const caller =
   (plane: ControlPlane) =>
   async (method: string, path: string, { body, token, headers }: CallOptions = {}): Promise<Answer> => {

@@ -18,7 +18,7 @@ const OID = {
   clientAuth: '1.3.6.1.5.5.7.3.2',
 } as const;
 
-/** A key and its certificate, in PEM. */
+/** A key and its certificate as PEM. */
 export interface KeyPair {
   readonly key: string;
   readonly certificate: string;
@@ -46,7 +46,7 @@ interface Leaf {
   readonly publicKey: KeyObject;
   readonly notBefore: Date;
   readonly notAfter: Date;
-  /** What the key may be used for. */
+  /** The allowed uses of the key. */
   readonly keyUsages: readonly KeyUsage[];
   readonly extendedKeyUsages: readonly ExtendedKeyUsage[];
   /** Host names and IP addresses. */
@@ -178,8 +178,8 @@ function issue(signer: KeyObject, { subject, publicKey, notBefore, notAfter, ext
 const generate = () => generateKeyPairSync('ec', { namedCurve: 'P-256' });
 
 /**
- * Opens an authority with a stored key and certificate. @param now the start of the validity of the certificates that it
- * issues
+ * Opens an authority with a stored key and certificate.
+ * @param now the start of the validity of the certificates that the authority issues
  */
 export function openAuthority(pair: KeyPair, now: Date): CertificateAuthority {
   const signer = createPrivateKey(pair.key);
@@ -238,5 +238,5 @@ export function createAuthority(now: Date): CertificateAuthority {
   return openAuthority({ key: exportKey(privateKey), certificate }, now);
 }
 
-/** Creates a new P-256 key, PEM. */
+/** Creates a new P-256 key as PEM. */
 export const createKey = (): string => exportKey(generate().privateKey);

@@ -1,7 +1,7 @@
 /** A value in DER (ITU-T X.690): its tag, its encoding, and its content. */
 export interface DerValue {
   readonly tag: number;
-  /** The header and the content. */
+  /** The bytes of the header and of the content. */
   readonly bytes: Buffer;
   readonly content: Buffer;
 }

@@ -23,7 +23,7 @@ export const explicit = (tag: number, ...items: Uint8Array[]): Buffer => value(0
 /** Writes a primitive value with the implicit tag `[n]`, which replaces its own tag. */
 export const implicit = (tag: number, bytes: Uint8Array): Buffer => value(0x80 | tag, bytes);
 
-/** Writes a positive integer, big endian. */
+/** Encodes a positive integer, in big endian. */
 export function integer(bytes: Uint8Array | number): Buffer {
   const raw = typeof bytes === 'number' ? Buffer.from([bytes]) : Buffer.from(bytes);
   return (raw[0] ?? 0) & 0x80 ? value(0x02, Buffer.from([0]), raw) : value(0x02, raw);
@@ -42,7 +42,7 @@ export function oid(dotted: string): Buffer {
   return value(0x06, Buffer.from(bytes));
 }
 
-/** Writes a time. From 2050 on, certificates use the longer form. */
+/** Encodes a time. From 2050 on, certificates use the longer form. */
 export function time(date: Date): Buffer {
   const digits = date.toISOString().replace(/[-:T]/g, '').slice(0, 14);
   return date.getUTCFullYear() < 2050

@@ -12,7 +12,8 @@ const ACCOUNT_KEY = 'service-account.key';
 const write = (path: string, text: string): void => writeFileSync(path, text, { mode: 0o600, flag: 'wx' });
 
 /**
- * Checks a stored authority. Clients would reject certificates of an invalid one, and the server would not log the reason.
+ * Checks a stored authority. Clients would reject certificates of an invalid authority, and the server log would not show
+ * the reason.
  */
 function mustBeOfUse({ key, certificate }: KeyPair, now: Date): void {
   const parsed = new X509Certificate(certificate);
@@ -27,13 +28,13 @@ function mustBeOfUse({ key, certificate }: KeyPair, now: Date): void {
 }
 
 /**
- * The authority in a data folder. It is created at the first start. @throws Error in one sentence if it cannot be read or
- * written
+ * Returns the authority in a data folder. Creates the authority at the first start.
+ * @throws Error in one sentence if the authority cannot be read or written
  */
 export function keepAuthority(dir: string, now: Date): CertificateAuthority {
   const [keyPath, certificatePath] = [join(dir, CA_KEY), join(dir, CA_CERTIFICATE)];
   try {
-    // The key is written before the certificate. So if the certificate exists, its key exists too.
+    // The key is written before the certificate. If the certificate exists, the key therefore also exists.
     if (existsSync(keyPath) && existsSync(certificatePath)) {
       const pair = { key: readFileSync(keyPath, 'utf8'), certificate: readFileSync(certificatePath, 'utf8') };
       mustBeOfUse(pair, now);
@@ -50,10 +51,10 @@ export function keepAuthority(dir: string, now: Date): CertificateAuthority {
   }
 }
 
-/** The token of the administrator in a data folder. It is created at the first start. */
+/** Returns the token of the administrator in a data folder. Creates the token at the first start. */
 export const keepToken = (dir: string, fresh: () => string): string => keepSecret(dir, TOKEN, fresh);
 
-/** The key in a data folder that signs tokens of service accounts. It is created at the first start. */
+/** Returns the key in a data folder that signs tokens of service accounts. Creates the key at the first start. */
 export const keepServiceAccountKey = (dir: string): string => keepSecret(dir, ACCOUNT_KEY, createKey);
 
 function keepSecret(dir: string, name: string, fresh: () => string): string {

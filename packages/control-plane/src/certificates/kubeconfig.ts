@@ -3,19 +3,19 @@ import type { KeyPair } from './authority.ts';
 export interface KubeconfigFacts {
   readonly server: string;
   readonly token: string;
-  /** PEM. */
+  /** The CA of the server as PEM. */
   readonly caCertificate: string | undefined;
-  /** A client certificate of the user, in addition to its token. */
+  /** A client certificate of the user. The kubeconfig contains it in addition to the token. */
   readonly client?: KeyPair | undefined;
-  /** Name of the cluster, the user and the context; default `mcm`. */
+  /** The name of the cluster, of the user and of the context. Default: `mcm`. */
   readonly name?: string;
 }
 
-/** A kubeconfig (YAML) with one context. */
+/** Returns a kubeconfig (YAML) with one context. */
 export function renderKubeconfig({ server, token, caCertificate, client, name = 'mcm' }: KubeconfigFacts): string {
   const line = (field: string, pem: string | undefined): string =>
     pem === undefined ? '' : `      ${field}: ${Buffer.from(pem).toString('base64')}\n`;
-  // JSON is valid YAML, so the YAML library is not loaded for this text.
+  // Quotes a text. JSON is valid YAML, so the YAML library is not loaded.
   const text = JSON.stringify;
   return `apiVersion: v1
 kind: Config

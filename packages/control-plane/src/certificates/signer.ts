@@ -4,7 +4,7 @@ import { readSigningRequest, type SigningRequest } from './signing-request.ts';
 
 /** The fields of `spec` in a CertificateSigningRequest that a signer uses. */
 export interface RequestSpec {
-  /** Base64 of PEM. */
+  /** The request: PEM, encoded as base64. */
   readonly request: string;
   readonly signerName: string;
   readonly usages: readonly string[];
@@ -15,11 +15,11 @@ export interface RequestSpec {
 export interface Signer {
   /** Whether the signer signs requests with this signer name. */
   serves(signerName: string): boolean;
-  /** Returns the certificate, PEM. @throws RefusedRequest when the request breaks the rules of its signer */
+  /** Returns the certificate as PEM. @throws RefusedRequest if the request violates a rule of its signer */
   sign(spec: RequestSpec): string;
 }
 
-/** A request breaks a rule of its signer. The message states the rule. */
+/** A request violates a rule of its signer. The message states the rule. */
 export class RefusedRequest extends Error {
   override readonly name = 'RefusedRequest';
 }
@@ -35,16 +35,16 @@ const NODE_USER_PREFIX = 'system:node:';
 /** The default and maximum lifetime of certificates (`--cluster-signing-duration`). */
 const DEFAULT_SECONDS = 365 * 24 * 60 * 60;
 const SHORTEST_SECONDS = 600;
-/** The validity of a certificate starts this much earlier, because the clocks of clients may be slow. */
+/** The validity of a certificate starts this long in the past, because the clocks of clients may be slow. */
 const BACKDATE_MS = 5 * 60 * 1000;
-/** A certificate with a shorter lifetime than this gets its whole lifetime from now on. */
+/** A certificate with a shorter lifetime has its full lifetime from now on. */
 const SHORT_MS = 8 * 60 * 60 * 1000;
 
 function refuse(broken: boolean, why: string): void {
   if (broken) throw new RefusedRequest(why);
 }
 
-/** Whether a request has exactly the usages of its purpose; key encipherment is optional. */
+/** Whether a request has exactly the usages of its purpose. Key encipherment is optional. */
 const hasUsages = (usages: readonly string[], purpose: string): boolean =>
   ['digital signature', purpose].every((usage) => usages.includes(usage)) &&
   usages.every((usage) => ['digital signature', 'key encipherment', purpose].includes(usage));
@@ -139,15 +139,15 @@ const pick = <T>(usages: readonly string[], table: Readonly<Record<string, T>>):
 ];
 
 /**
- * The end of a certificate: the requested duration, from ten minutes up to a year. If the duration is eight hours or longer,
- * it includes the backdating.
+ * Returns the end of a certificate. The requested duration is limited to the range from ten minutes to a year. A duration of
+ * eight hours or longer starts in the past.
  */
 function endOf(now: number, seconds = DEFAULT_SECONDS): Date {
   const ms = Math.max(SHORTEST_SECONDS, Math.min(seconds, DEFAULT_SECONDS)) * 1000;
   return new Date(now + ms - (ms < SHORT_MS ? 0 : BACKDATE_MS));
 }
 
-/** A signer for the signer names of Kubernetes. It calls `authority` at the first signature. */
+/** Returns a signer for the signer names of Kubernetes. The signer calls `authority` at its first signature. */
 export function createSigner(authority: () => CertificateAuthority, clock: Clock): Signer {
   return {
     serves: (signerName) => Object.hasOwn(CHECKS, signerName),

@@ -18,7 +18,7 @@ const ORGANIZATION = '2.5.4.10';
 const EXTENSION_REQUEST = '1.2.840.113549.1.9.14';
 const SUBJECT_ALT_NAME = '2.5.29.17';
 
-/** Digest of each signature algorithm; null if the key determines it. */
+/** The digest of each signature algorithm. It is null if the key determines the digest. */
 const DIGESTS: Readonly<Record<string, string | null>> = {
   '1.2.840.10045.4.3.2': 'sha256',
   '1.2.840.10045.4.3.3': 'sha384',
@@ -31,13 +31,13 @@ const DIGESTS: Readonly<Record<string, string | null>> = {
 
 const BLOCK = /-----BEGIN ([A-Z0-9 ]+)-----\r?\n([\s\S]*?)-----END \1-----/;
 
-/** The first block of a PEM text, if it has this label. */
+/** Returns the first block of a PEM text, if the block has this label. */
 export function pemBlock(text: string, label: string): Buffer | undefined {
   const match = BLOCK.exec(text);
   return match !== null && match[1] === label ? Buffer.from(match[2] ?? '', 'base64') : undefined;
 }
 
-/** Requests that were parsed last. Validation, approval and signing read the same request within milliseconds. */
+/** The requests that were parsed last. Validation, approval and signing read the same request within milliseconds. */
 const known = new Map<string, SigningRequest>();
 const MAX_KNOWN = 64;
 
@@ -93,7 +93,7 @@ function readSubject(subject: DerValue): Pick<SigningRequest, 'commonName' | 'or
   return { commonName, organizations };
 }
 
-/** Reads the requested alternative names. Tags: RFC 5280, GeneralName. */
+/** Reads the alternative names in the request. Tags: RFC 5280, GeneralName. */
 function readNames(
   attributes: DerValue | undefined,
 ): Pick<SigningRequest, 'dnsNames' | 'ipAddresses' | 'emails' | 'uris'> {

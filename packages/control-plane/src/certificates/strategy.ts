@@ -35,9 +35,9 @@ const USAGES = [
 ];
 
 const SHORTEST_SECONDS = 600;
-/** Final conditions of a request, which cannot be removed. */
+/** Conditions that a client cannot remove from a request. */
 const FINAL = ['Approved', 'Denied', 'Failed'];
-/** The signer of requests that have no signer name. The version v1beta1 allowed them. */
+/** The signer of requests without a signer name. The version v1beta1 allowed such requests. */
 const LEGACY = 'kubernetes.io/legacy-unknown';
 const SIGNER_NAME =
   /^([a-z0-9]([-a-z0-9]*[a-z0-9])?\.)+[a-z0-9]([-a-z0-9]*[a-z0-9])?\/[A-Za-z0-9]([-A-Za-z0-9.]*[A-Za-z0-9])?$/;
@@ -136,7 +136,9 @@ const causesOf = (object: ApiObject): StatusCause[] => {
 const withType = (object: ApiObject, type: string): Plain[] =>
   items(look(object, 'status'), 'conditions').filter((condition) => condition.type === type);
 
-/** The errors of a change. Final conditions must remain, and only the subresource `approval` may change the approval. */
+/**
+ * Returns the errors of a change. Final conditions must remain, and only the subresource `approval` may change the approval.
+ */
 function transitionCauses(object: ApiObject, old: ApiObject, { subresource }: StrategyContext): StatusCause[] {
   const forbid = (why: string) => [forbiddenValue('status.conditions', why)];
   const removed = FINAL.flatMap((type) =>
@@ -155,8 +157,8 @@ function transitionCauses(object: ApiObject, old: ApiObject, { subresource }: St
 }
 
 /**
- * A write of the status keeps the approval conditions if their number does not change (`preserveConditionInstances`).
- * Mutates.
+ * Keeps the approval conditions in a write of the status, if their number does not change (`preserveConditionInstances`).
+ * Mutates the object.
  */
 function keepApproval(object: ApiObject, old: ApiObject): void {
   const conditions = look(object, 'status').conditions;
@@ -170,7 +172,7 @@ function keepApproval(object: ApiObject, old: ApiObject): void {
   }
 }
 
-/** Sets missing times of conditions. */
+/** Sets the missing times of conditions. */
 function stampConditions(object: ApiObject, old: ApiObject, now: Date): void {
   const time = formatTime(now);
   for (const condition of items(look(object, 'status'), 'conditions')) {

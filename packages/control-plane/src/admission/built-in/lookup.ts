@@ -2,7 +2,7 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import type { Registry } from '../../resources/registry.ts';
 import type { Words } from '../../store/word-index.ts';
 
-/** Returns the stored object of a kind with this name; undefined if there is none. */
+/** Returns the stored object of a kind with this name, or undefined if the object does not exist. */
 export function lookup(
   registry: Registry,
   apiVersion: string,
@@ -18,12 +18,14 @@ export function lookup(
 
 const MARKED = 'marked';
 
-/** An index of the few marked objects of a kind, so that a lookup does not read all objects. */
+/**
+ * Returns an index of the marked objects of a kind. Few objects are marked, so a lookup does not need to read all objects.
+ */
 export const markedBy = (isMarked: (object: ApiObject) => boolean): Words => ({
   of: ({ json }) => (isMarked(JSON.parse(json) as ApiObject) ? [[MARKED]] : []),
 });
 
-/** The marked objects of a cluster-scoped kind, in the order of their names. */
+/** Returns the marked objects of a cluster-scoped kind, in the order of their names. */
 export function lookupMarked(registry: Registry, apiVersion: string, kind: string, marked: Words): ApiObject[] {
   const served = registry.kinds.byKind(apiVersion, kind);
   if (served === undefined) return [];

@@ -9,7 +9,7 @@ import { lookup, lookupMarked, markedBy } from './lookup.ts';
 
 const PODS = '/pods';
 
-/** Whether the request writes a pod, and not a subresource such as its status. */
+/** Whether the request writes a pod. Writes of subresources, such as the status of a pod, do not count. */
 const isPod = ({ served, subresource, operation }: AdmissionAttributes, ...operations: string[]): boolean =>
   served.resource === PODS && subresource === '' && operations.includes(operation);
 
@@ -50,7 +50,10 @@ function mountToken(spec: Plain, random: () => number): void {
   if (name !== undefined) spec.volumes = [...items(spec, 'volumes'), tokenVolume(name)];
 }
 
-/** The first field of a mirror pod that is forbidden, because its node runs a static pod without the API. */
+/**
+ * Returns the first field of a mirror pod that is forbidden. A mirror pod represents a static pod, which a node runs without
+ * the API.
+ */
 function mirrorProblem(pod: ApiObject): string | undefined {
   const spec = look(pod, 'spec');
   if (text(spec, 'serviceAccountName') !== '') return 'a mirror pod may not reference service accounts';
@@ -112,7 +115,7 @@ const priorityOf = (priorityClass: ApiObject): Priority => ({
 
 const IS_GLOBAL_DEFAULT = markedBy(({ globalDefault }) => globalDefault === true);
 
-/** The priority of a pod without a class: the lowest default class, or zero. */
+/** Returns the priority of a pod without a class: the value of the lowest default class, or zero. */
 function defaultPriority(registry: Registry): Priority {
   let found: Priority | undefined;
   for (const priorityClass of lookupMarked(registry, 'scheduling.k8s.io/v1', 'PriorityClass', IS_GLOBAL_DEFAULT)) {
@@ -129,7 +132,7 @@ function namedPriority(registry: Registry, name: string): Priority | undefined {
   return value === undefined ? undefined : { name, value, preemptionPolicy: DEFAULT_PREEMPTION };
 }
 
-/** Priority: sets the priority of a pod from its class. A pod cannot set another number. */
+/** Priority: sets the priority of a pod from its class. A client cannot set another number. */
 export const priorityAdmission = (registry: Registry): AdmissionPlugin => ({
   name: 'Priority',
   admit(attributes) {
@@ -167,7 +170,7 @@ export const priorityAdmission = (registry: Registry): AdmissionPlugin => ({
 const TOLERATED_SECONDS = 300;
 const TOLERATED = ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable'];
 
-/** Whether a toleration covers a taint of this key with the effect NoExecute. */
+/** Whether a toleration covers the taint with this key and the effect NoExecute. */
 function covers(toleration: Plain, key: string): boolean {
   const own = text(toleration, 'key');
   const effect = text(toleration, 'effect');

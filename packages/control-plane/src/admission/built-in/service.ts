@@ -9,20 +9,26 @@ import type { Registry } from '../../resources/registry.ts';
 
 const SERVICES = '/services';
 const IP_ADDRESSES = 'networking.k8s.io/ipaddresses';
-/** How long a claim is valid before its service is stored, in milliseconds. This is longer than the timeout of webhooks. */
+/**
+ * The time for which a claim is valid before its service is stored, in milliseconds. It is longer than the timeout of
+ * webhooks.
+ */
 const PENDING_MS = 60_000;
 
 interface Claim {
   readonly namespace: string;
   readonly name: string;
   readonly at: number;
-  /** Whether the service is stored. If so, the stored service decides whether it still has the address or port. */
+  /**
+   * Whether the service is stored. If it is, the address or port belongs to the service only while the stored service has
+   * it.
+   */
   stored: boolean;
 }
 
 /**
- * The services that own each address and node port. Claims are not removed when a service changes. Instead, the next claim
- * checks whether the service still has the address or port.
+ * The services that own each address and node port. A claim remains when its service changes. The next claim of the same
+ * value checks whether the stored service still has the value.
  */
 class Claims {
   readonly #registry: Registry;
@@ -44,8 +50,8 @@ class Claims {
   }
 
   /**
-   * Claims an address or port for a service, unless another service has it. With `isTrial`, the method only checks whether
-   * it is free.
+   * Claims an address or port for a service, unless another service has it. With `isTrial`, only checks whether the address
+   * or port is free.
    */
   claim(thing: string, service: ApiObject, isTrial: boolean): boolean {
     const now = this.#registry.now().getTime();
@@ -78,7 +84,7 @@ class Claims {
 
 const portThing = (port: number): string => `port ${port}`;
 
-/** The addresses and node ports of a service. Only one service may have each of them. */
+/** Returns the addresses and node ports of a service. Each of them may belong to only one service. */
 function held(service: ApiObject): string[] {
   const spec = look(service, 'spec');
   const addresses = strings(spec, 'clusterIPs').filter((address) => address !== '' && address !== 'None');
@@ -86,7 +92,7 @@ function held(service: ApiObject): string[] {
   return [...addresses, ...ports.filter((port) => port !== 0).map(portThing)];
 }
 
-/** Returns the first free value of those that the server proposes. @throws StatusError 500 when none is free */
+/** Returns the first free value of the values that the server proposes. @throws StatusError 500 if no value is free */
 function firstFree<T>(choices: (attempt: number) => T | undefined, isFree: (choice: T) => boolean, what: string): T {
   for (let attempt = 0; ; attempt++) {
     const choice = choices(attempt);
@@ -96,9 +102,9 @@ function firstFree<T>(choices: (attempt: number) => T | undefined, isFree: (choi
 }
 
 /**
- * Prevents that two services share an address or a node port. If the server chose the value, a conflict leads to another
- * choice. If the client requested it, the request is refused. The plugin runs between mutating and validating admission, as
- * in the real server.
+ * Prevents that two services share an address or a node port. After a conflict, the server chooses another value, or refuses
+ * the request if the client had chosen the value. The plugin runs between mutating and validating admission, as in the real
+ * server.
  */
 export function serviceAddresses(registry: Registry): AdmissionPlugin {
   let claims: Claims | undefined;
@@ -127,12 +133,12 @@ export function serviceAddresses(registry: Registry): AdmissionPlugin {
   };
 }
 
-/** Whether the server, and not the client, may have chosen this node port. */
+/** Whether the server may have chosen this node port. Otherwise the client has chosen it. */
 const isPicked = (uid: string, index: number, ports: number, given: number): boolean =>
   Array.from({ length: ports + 2 }, (_, attempt) => nodePort(uid, index, attempt)).includes(given);
 
 /**
- * Claims the node ports of a service. If another service has a port that the server chose, the server chooses another one.
+ * Claims the node ports of a service. If another service has a port that the server chose, the server chooses another port.
  */
 function claimPorts(kind: KindDefinition, service: ApiObject, name: string, isFree: (thing: string) => boolean): void {
   const spec = look(service, 'spec');

@@ -2,11 +2,12 @@ import { look, text } from '../../apimachinery/objects/plain.ts';
 import type { AdmissionPlugin } from '../../resources/admission.ts';
 import type { Registry } from '../../resources/registry.ts';
 
-/** The topology labels of a node, which are copied to its pods. */
+/** The topology labels of a node. The plugin copies them to the pods of the node. */
 const TOPOLOGY = ['topology.kubernetes.io/zone', 'topology.kubernetes.io/region'];
 
 /**
- * PodTopologyLabels: copies the topology labels of a node to its pods and their Bindings. They replace labels of the pod.
+ * PodTopologyLabels: copies the topology labels of a node to its pods and their Bindings. The labels of the node replace
+ * labels of the pod.
  */
 export const topologyLabels = (registry: Registry): AdmissionPlugin => ({
   name: 'PodTopologyLabels',

@@ -10,13 +10,13 @@ const PODS = '/pods';
 const CLAIMS = '/persistentvolumeclaims';
 const ANNOTATION = 'kubernetes.io/limit-ranger';
 
-/** The limit ranges of a namespace. If the cluster has no limit ranges, the plugin does not search. */
+/** Returns the limit ranges of a namespace. If the cluster has no limit ranges, returns an empty list without a search. */
 function rangesOf({ store }: Registry, namespace: string): ApiObject[] {
   if (store.count(RANGES) === 0) return [];
   return store.list(RANGES, { namespace }).records.map((record) => JSON.parse(record.json) as ApiObject);
 }
 
-/** Sets missing requests and limits of a container. Returns the names of the set values. */
+/** Sets missing requests or limits of a container. Returns the names of the values that it set. */
 function fill(container: Plain, field: 'requests' | 'limits', defaults: Readonly<Plain>): string[] {
   const missing = Object.entries(defaults).filter(
     ([name]) => !Object.hasOwn(look(container, 'resources', field), name),

@@ -5,7 +5,7 @@ import { CelRuntimeError, isOpaque, LiteralMap, toCel } from '../../schema/cel/r
 import { CelCompileError } from '../../schema/cel/syntax/ast.ts';
 import { type CelType, DYN } from '../../schema/cel/types/types.ts';
 
-/** Variables that expressions of webhooks and policies may use. Their values are given in this order. */
+/** The variables that expressions of webhooks and policies may use. The evaluation passes their values in this order. */
 const NAMES = [
   'object',
   'oldObject',
@@ -22,7 +22,7 @@ const TYPES: Partial<Record<(typeof NAMES)[number], CelType>> = {
 };
 const DECLARATIONS: readonly Declaration[] = NAMES.map((name) => ({ name, type: TYPES[name] ?? DYN }));
 
-/** The variables of expressions. Each value is computed when an expression first uses it. */
+/** The variables of expressions. The value of each variable is computed when an expression first uses the variable. */
 export interface Scope {
   readonly object: () => unknown;
   readonly oldObject: () => unknown;
@@ -37,7 +37,7 @@ export interface Scope {
 /** The result of an expression, or its error. */
 export type Outcome =
   | { readonly value: unknown }
-  | { readonly error: string /** Without the expression. */; readonly why: string };
+  | { readonly error: string /** The error text, which does not contain the expression. */; readonly why: string };
 
 /** An expression of a webhook or a policy. */
 export class Expression {
@@ -81,7 +81,7 @@ function compile(source: string, mutates: boolean): Program | string {
   }
 }
 
-/** Named expressions that are evaluated at most once each, and only when they are used (`variables.x`). */
+/** Named expressions that other expressions use as `variables.x`. Each one is evaluated at most once, at its first use. */
 export class LazyVariables extends LiteralMap {
   readonly #expressions: ReadonlyMap<string, Expression>;
   readonly #scope: Scope;
@@ -103,7 +103,7 @@ export class LazyVariables extends LiteralMap {
     if (expression === undefined) return undefined;
     let outcome = this.#outcomes.get(name);
     if (outcome === undefined) {
-      // The error of a variable that uses itself.
+      // The error of a variable whose expression uses the same variable.
       const why = `variable ${JSON.stringify(name)} depends on itself`;
       this.#outcomes.set(name, { error: why, why });
       outcome = expression.evaluate(this.#scope);
@@ -115,7 +115,7 @@ export class LazyVariables extends LiteralMap {
   }
 }
 
-/** The result of match conditions for a request: true if all are true, false if one is false, or an error. */
+/** Evaluates the match conditions for a request. Returns true if all are true, false if one is false, or an error. */
 export function conditionsHold(conditions: readonly Expression[], scope: Scope): boolean | { readonly error: string } {
   const errors: string[] = [];
   for (const condition of conditions) {

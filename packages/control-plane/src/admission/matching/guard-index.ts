@@ -12,11 +12,11 @@ import {
 } from './guard-words.ts';
 import { namespaceLabelsOf } from './match.ts';
 
-/** A webhook, policy or binding that may apply to requests. */
+/** A webhook, a policy or a binding, which may apply to requests. */
 export interface Guard<T> {
   readonly item: T;
   readonly about: About;
-  /** The owner, for guards that are found by it. The owner of a binding is its policy. */
+  /** The name of the owner, for guards that belong to another object. The owner of a binding is its policy. */
   readonly owner?: string;
 }
 
@@ -29,7 +29,7 @@ interface Entry<T> {
   readonly narrow: NarrowWords | undefined;
 }
 
-/** The guards for one index word, which consists of owner, operation and resource. */
+/** The guards with one index word. An index word consists of owner, operation and resource. */
 interface Bucket<T> {
   readonly every: Set<Entry<T>>;
   readonly narrowed: Readonly<Record<Narrowing, Map<string, Set<Entry<T>>>>>;
@@ -54,12 +54,12 @@ export class GuardIndex<T> {
   readonly #make: (object: ApiObject) => readonly Guard<T>[];
   readonly #entries = new Map<string, readonly Entry<T>[]>();
   readonly #buckets = new Map<string, Bucket<T>>();
-  /** The number of entries for each narrowing word. The index uses the most selective word. */
+  /** The number of entries for each narrowing word. For each guard, the index uses the word with the fewest entries. */
   readonly #shares = new Map<string, number>();
 
   /**
    * @param delayMs The delay until the index shows a change. The real server reads its policies in the background, so a
-   * policy takes effect a moment after its write.
+   * written policy takes effect with a delay.
    */
   constructor(registry: Registry, resource: string, make: (object: ApiObject) => readonly Guard<T>[], delayMs = 0) {
     this.#registry = registry;
@@ -81,7 +81,10 @@ export class GuardIndex<T> {
     return this.#entries.size === 0;
   }
 
-  /** The guards that may apply to a request, ordered by object and position. The caller still checks rules and selectors. */
+  /**
+   * Returns the guards that may apply to a request, ordered by object and position. The caller must still check rules and
+   * selectors.
+   */
   find(attributes: AdmissionAttributes, owner = ''): T[] {
     const found = new Set<Entry<T>>();
     const add = (entries: Iterable<Entry<T>> | undefined): void => {

@@ -3,9 +3,9 @@ import type { SelectorObject } from '../../selectors/label-selector.ts';
 import { wordsOfLabels, wordsOfSelector } from '../../selectors/selector-words.ts';
 import type { MatchRule } from './match.ts';
 
-/** The parts of a webhook, policy or binding that decide which requests it applies to. */
+/** The fields of a webhook, policy or binding that select the requests to which it applies. */
 export interface About {
-  /** If there are none, every request matches. */
+  /** The rules for requests. If the list is empty, every request matches. */
   readonly rules: readonly MatchRule[];
   readonly namespaceSelector?: SelectorObject | undefined;
   readonly objectSelector?: SelectorObject | undefined;
@@ -18,8 +18,8 @@ const word = (operation: string, group: string, resource: string, part: string):
   `${operation} ${group} ${resource} ${part}`;
 
 /**
- * The index words of rules, which consist of operation, group, resource and subresource. Versions and scopes are checked
- * later.
+ * Returns the index words of rules, which consist of operation, group, resource and subresource. The index ignores versions
+ * and scopes, which the caller checks later.
  */
 export function resourceWordsOf(rules: readonly MatchRule[]): ReadonlySet<string> {
   const words = new Set<string>();
@@ -34,7 +34,10 @@ export function resourceWordsOf(rules: readonly MatchRule[]): ReadonlySet<string
   return words;
 }
 
-/** The index words of all rules that can match a request. Each part of a word is the value of the request or a wildcard. */
+/**
+ * Returns the index words of all rules that can match a request. Each part of a word is the value of the request or a
+ * wildcard.
+ */
 export function resourceWordsFor({ operation, served, subresource }: AdmissionAttributes): readonly string[] {
   const { group, plural } = served.kind;
   const words: string[] = [];
@@ -48,11 +51,12 @@ export function resourceWordsFor({ operation, served, subresource }: AdmissionAt
   return words;
 }
 
-/** Additional properties of a request by which an index can find fewer guards. */
+/** A property of a request with which the index can find fewer guards. */
 export type Narrowing = 'name' | 'namespace' | 'object';
 
 /**
- * Alternative sets of index words; one set is sufficient. A guard without a set applies to every request for its resources.
+ * Alternative sets of index words. An index needs only one of the sets. A guard without a set applies to every request for
+ * its resources.
  */
 export interface NarrowWords {
   readonly by: Narrowing;
@@ -62,10 +66,10 @@ export interface NarrowWords {
 const wordsIn = (selector: SelectorObject | undefined): readonly string[][] =>
   selector === undefined ? [] : wordsOfSelector('', selector).filter(([first]) => first !== NO_VALUE);
 
-/** The word of a selector without a value. */
+/** The index word of an empty label selector. */
 const [NO_VALUE = ''] = wordsOfLabels('', undefined);
 
-/** The possible sets of index words of a guard. */
+/** Returns the possible sets of index words of a guard. */
 export function narrowWordsOf({ rules, namespaceSelector, objectSelector }: About): readonly NarrowWords[] {
   const named = rules.length > 0 && rules.every(({ resourceNames = [] }) => resourceNames.length > 0);
   const names = named ? [...new Set(rules.flatMap(({ resourceNames = [] }) => resourceNames))] : undefined;
@@ -76,7 +80,7 @@ export function narrowWordsOf({ rules, namespaceSelector, objectSelector }: Abou
   ];
 }
 
-/** The index words of a request for one kind of narrowing. */
+/** Returns the index words of a request for one kind of narrowing. */
 export function narrowWordsFor(
   { name, object, old }: AdmissionAttributes,
   namespaceLabels: Readonly<Record<string, string>> | undefined,

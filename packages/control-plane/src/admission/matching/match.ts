@@ -19,7 +19,10 @@ const ANY = '*';
 
 const has = (list: readonly string[] = [], value: string): boolean => list.includes(ANY) || list.includes(value);
 
-/** Patterns are `pods` or `pods/status`, where each part may be `*`. A pattern without a slash matches no subresource. */
+/**
+ * Whether the patterns contain a resource. A pattern is `pods` or `pods/status`, where each part may be `*`. A pattern
+ * without a slash matches no subresource.
+ */
 function coversResource(patterns: readonly string[] = [], plural: string, subresource: string): boolean {
   return patterns.some((pattern) => {
     const [resource, part = ''] = pattern.split('/');
@@ -27,7 +30,7 @@ function coversResource(patterns: readonly string[] = [], plural: string, subres
   });
 }
 
-/** Whether a rule matches the operation and the kind. Resource names are checked separately. */
+/** Whether a rule matches the operation and the kind. The caller checks resource names separately. */
 export function ruleMatches(
   rule: MatchRule,
   { kind }: ServedKind,
@@ -48,8 +51,8 @@ export const nameMatches = ({ resourceNames = [] }: MatchRule, name: string): bo
   resourceNames.length === 0 || resourceNames.includes(name);
 
 /**
- * The version of a resource that the rules match. The requested version comes first. With `exact`, only the requested
- * version counts. Undefined if the rules match none.
+ * Returns the version of a resource that the rules match, or undefined if the rules match no version. The requested version
+ * takes precedence. With `exact`, only the requested version is checked.
  */
 export function versionNamed(
   kinds: KindRegistry,
@@ -64,7 +67,7 @@ export function versionNamed(
   return kinds.versionsOf(group, plural).find((other) => other !== served && names(other));
 }
 
-/** Compiles a selector. Undefined for a selector that matches everything. */
+/** Compiles a selector. Returns undefined for a selector that matches everything. */
 export function compileSelector(selector: SelectorObject): LabelSelector | undefined {
   if (selector === undefined || selector === null) return undefined;
   const { matchLabels = {}, matchExpressions = [] } = selector;
@@ -73,7 +76,10 @@ export function compileSelector(selector: SelectorObject): LabelSelector | undef
 
 const NAMESPACES = '/namespaces';
 
-/** The labels of the namespace of an object. A Namespace is its own namespace; other cluster-scoped objects have `none`. */
+/**
+ * Returns the labels of the namespace of an object. For a Namespace, returns its own labels. For other cluster-scoped
+ * objects, returns `none`.
+ */
 export function namespaceLabelsOf(
   { store }: Registry,
   { served, namespace, object, old }: AdmissionAttributes,
@@ -83,7 +89,7 @@ export function namespaceLabelsOf(
   return store.get(NAMESPACES, '', namespace)?.labels ?? {};
 }
 
-/** Whether the namespace of an object matches a selector. Objects without a namespace match. */
+/** Whether the namespace of an object matches a selector. Objects without a namespace always match. */
 export function namespacePasses(
   selector: LabelSelector | undefined,
   registry: Registry,
@@ -102,13 +108,16 @@ export const objectPasses = (
   selector === undefined || [object, old].some((one) => one !== undefined && selector(one.metadata.labels ?? {}));
 
 /**
- * Whether a kind is exempt from webhooks and policies. Their configurations are exempt, so that a wrong one can always be
- * repaired.
+ * Whether a kind is exempt from webhooks and policies. The kinds of webhook and policy configurations are exempt, so that
+ * users can always repair a wrong configuration.
  */
 export const isExempt = ({ kind }: ServedKind): boolean => kind.group === 'admissionregistration.k8s.io';
 
 const REVIEW_GROUPS: ReadonlySet<string> = new Set(['authentication.k8s.io', 'authorization.k8s.io']);
 
-/** Whether a kind is exempt from policies. Reviews are exempt too, because a wrong policy could break the whole cluster. */
+/**
+ * Whether a kind is exempt from policies. Reviews are also exempt, because a wrong policy for reviews could break the whole
+ * cluster.
+ */
 export const isExemptFromPolicies = (served: ServedKind): boolean =>
   isExempt(served) || REVIEW_GROUPS.has(served.kind.group);

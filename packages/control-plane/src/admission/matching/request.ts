@@ -10,13 +10,13 @@ const OPTIONS = {
   DELETE: 'DeleteOptions',
 } as const;
 
-/** The kind of the object in a request. */
+/** Returns the kind of the object in a request. */
 const kindOf = ({ kind }: ServedKind, carries: CarriedKind | undefined): CarriedKind =>
   carries ?? { group: kind.group, version: kind.version, kind: kind.kind };
 
 const resourceOf = ({ kind: { group, version, plural } }: ServedKind) => ({ group, version, resource: plural });
 
-/** An object in its review, with the requested version. Versions differ only by name. */
+/** Returns an object as its review contains it, with the requested version. The versions of a kind have the same fields. */
 export function presented(
   object: ApiObject | undefined,
   as: ServedKind,
@@ -24,7 +24,7 @@ export function presented(
 ): ApiObject | null {
   if (object === undefined) return null;
   if (operation === 'CONNECT') {
-    // The object has no metadata if it contains options.
+    // If the object is an options object, such as DeleteOptions, it has no metadata.
     const { metadata: _metadata, ...options } = object;
     return options as ApiObject;
   }
@@ -32,11 +32,11 @@ export function presented(
   return carries === undefined ? { ...object, apiVersion: as.apiVersion, metadata } : { ...object, metadata };
 }
 
-/** The namespace of a request. A Namespace is its own namespace. */
+/** Returns the namespace of a request. For a Namespace, returns its own name. */
 export const requestNamespace = ({ served, namespace, name }: AdmissionAttributes): string =>
   served.resource === '/namespaces' ? name : namespace;
 
-/** `AdmissionRequest` without the objects, for webhooks and expressions. */
+/** Returns the `AdmissionRequest` without the objects, for webhooks and expressions. */
 export function describeRequest(attributes: AdmissionAttributes, as: ServedKind, uid: string): Record<string, unknown> {
   const { served, subresource, carries, name, operation, user, dryRun } = attributes;
   const namespace = requestNamespace(attributes);

@@ -15,7 +15,7 @@ const KUBELET_LABELS: ReadonlySet<string> = new Set([
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Whether the prefix of a label is the domain or one of its subdomains. */
+/** Whether the prefix of a label is this domain or one of its subdomains. */
 const isOf = (prefix: string, domain: string): boolean => prefix === domain || prefix.endsWith(`.${domain}`);
 
 function isForbidden(label: string): boolean {
@@ -27,7 +27,7 @@ function isForbidden(label: string): boolean {
   return !KUBELET_LABELS.has(label) && !isKubelets;
 }
 
-/** The labels that a change adds, changes or removes although a kubelet must not, in order. */
+/** Returns the labels that a change adds, changes or removes and that a kubelet must not write, in order. */
 export function forbiddenLabels(next: Labels = {}, before: Labels = {}): string[] {
   const changed = Object.keys({ ...next, ...before }).filter((label) => next[label] !== before[label]);
   return changed.filter(isForbidden).sort();

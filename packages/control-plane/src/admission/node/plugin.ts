@@ -37,7 +37,7 @@ function checkNode(node: string, { operation, name, object, old }: AdmissionAttr
   if (labels.length > 0) refuse(`is not allowed to modify labels: ${labels.join(', ')}`);
 }
 
-/** The fields of a claim that a node must not change when it writes the status. */
+/** Returns the fields of a claim that a node must not change when it writes the status. */
 function keptOfClaim(claim: ApiObject | undefined): unknown {
   const { resourceVersion: _version, managedFields: _managed, ...metadata } = claim?.metadata ?? {};
   const {
@@ -58,7 +58,7 @@ function checkClaim(node: string, { operation, subresource, object, old }: Admis
   }
 }
 
-/** The name of the written object; for a create it is in the object. */
+/** Returns the name of the written object. For a create request, the object contains the name. */
 const nameOf = ({ name, object }: AdmissionAttributes): string => (name === '' ? (object?.metadata.name ?? '') : name);
 
 function check(registry: Registry, node: string, attributes: AdmissionAttributes, refuse: Refuse): void {
@@ -91,7 +91,7 @@ function check(registry: Registry, node: string, attributes: AdmissionAttributes
 
 /**
  * NodeRestriction: a kubelet (`system:node:NAME` of the group `system:nodes`) may only write its own node, pods, leases and
- * CSINode. It may not set labels that select nodes for workloads. The signers check signing requests.
+ * CSINode. It may not set labels that select nodes for workloads. Certificate requests of nodes are checked by the signers.
  */
 export const nodeRestriction = (registry: Registry): AdmissionPlugin => ({
   name: 'NodeRestriction',

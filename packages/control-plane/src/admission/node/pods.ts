@@ -8,12 +8,12 @@ import { apiReference } from './references.ts';
 
 const MIRROR = 'kubernetes.io/config.mirror';
 
-/** Refuses the request with a reason. */
+/** Refuses the request with this reason. */
 export type Refuse = (why: string) => never;
 
 const nodeOf = (pod: ApiObject | undefined): string => text(look(pod, 'spec'), 'nodeName');
 
-/** The stored object. @throws StatusError 404 that names the kind in the singular, as listers of client-go do */
+/** Returns the stored object. @throws StatusError 404 that names the kind in the singular, as listers of client-go do */
 export function stored({ store }: Registry, kind: 'pod' | 'node', namespace: string, name: string): ApiObject {
   const record = store.get(`/${kind}s`, namespace, name);
   if (record === undefined) throw notFound({ group: '', plural: kind }, name);
@@ -36,7 +36,10 @@ function checkOwner(registry: Registry, node: string, owners: readonly OwnerRefe
   if (owner.uid !== uid) refuse(`node ${node} UID mismatch: expected ${owner.uid} got ${uid}`);
 }
 
-/** Checks the creation of a pod. A node creates only the mirrors of its static pods, and these use no objects of the API. */
+/**
+ * Checks the creation of a pod by a node. A node may create only mirrors of its static pods, and these pods use no objects
+ * of the API.
+ */
 function checkMirror(registry: Registry, node: string, pod: ApiObject, refuse: Refuse): void {
   const { annotations = {}, ownerReferences = [] } = pod.metadata;
   if (annotations[MIRROR] === undefined) {

@@ -34,7 +34,7 @@ const usesEnv = (containers: readonly Plain[], kind: 'secret' | 'configMap'): bo
       items(container, 'env').some((variable) => isPlain(look(variable, 'valueFrom')[`${kind}KeyRef`])),
   );
 
-/** The kind of API object that a pod refers to; undefined for none. A static pod must not refer to any. */
+/** Returns the kind of API object to which a pod refers, or undefined. A static pod must not refer to API objects. */
 export function apiReference(pod: ApiObject): string | undefined {
   const spec = look(pod, 'spec');
   if (text(spec, 'serviceAccountName') !== '') return 'serviceaccounts';

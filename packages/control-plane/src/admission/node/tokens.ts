@@ -7,7 +7,7 @@ import { type Refuse, stored } from './pods.ts';
 
 const VERB = 'request-serviceaccounts-token-audience';
 
-/** A stored object by the singular of its resource. @throws StatusError 404 */
+/** Returns a stored object by the singular name of its resource. @throws StatusError 404 */
 function find({ store }: Registry, group: string, singular: string, namespace: string, name: string): ApiObject {
   const record = store.get(`${group}/${singular}s`, namespace, name);
   if (record === undefined) throw notFound({ group, plural: singular }, name);
@@ -15,8 +15,9 @@ function find({ store }: Registry, group: string, singular: string, namespace: s
 }
 
 /**
- * The CSI driver of the volume that a claim is bound to; '' if there is no volume or it has another plugin. @throws
- * StatusError 404
+ * Returns the CSI driver of the volume that is bound to a claim. Returns '' if the claim has no volume, or if the volume has
+ * another plugin.
+ * @throws StatusError 404
  */
 function driverOfClaim(registry: Registry, namespace: string, claim: string): string {
   const { spec } = find(registry, '', 'persistentvolumeclaim', namespace, claim);
@@ -24,7 +25,10 @@ function driverOfClaim(registry: Registry, namespace: string, claim: string): st
   return text(look(look(volume, 'spec'), 'csi'), 'driver');
 }
 
-/** The CSI driver that mounts a volume of the pod; '' for none. In-tree plugins are not translated to their CSI drivers. */
+/**
+ * Returns the CSI driver that mounts a volume of the pod, or '' if no CSI driver mounts it. In-tree plugins are not
+ * translated to their CSI drivers.
+ */
 function driverOf(registry: Registry, pod: ApiObject, volume: Plain): string {
   const { name = '', namespace = '' } = pod.metadata;
   if (isPlain(look(volume, 'ephemeral').volumeClaimTemplate)) {
@@ -62,7 +66,7 @@ function wants(
   return { found: false, why: more.length === 0 ? first : `[${[first, ...more].join(', ')}]` };
 }
 
-/** Checks the permission for an audience that no volume of the pod names. RBAC decides. */
+/** Checks the permission for an audience that no volume of the pod requests. RBAC decides about this permission. */
 function checkAudience(registry: Registry, pod: ApiObject, attributes: AdmissionAttributes, refuse: Refuse): void {
   const { user, namespace, name } = attributes;
   const audiences = strings(look(attributes.object, 'spec'), 'audiences');

@@ -94,7 +94,7 @@ export const hostPorts: Check = ({ spec }) => {
   };
 };
 
-/** Hosts to which the probes and hooks of a container connect, other than its own pod. */
+/** Returns the hosts that the probes and hooks of a container name. Without a host, they connect to the pod itself. */
 function hostsOf(container: Plain): string[] {
   const lifecycle = look(container, 'lifecycle');
   const handlers = [
@@ -167,7 +167,7 @@ export const seLinuxOptions: Check = ({ spec }, minor) => {
 
 export const isSeccompAllowed = (part: Plain): boolean => ['Localhost', 'RuntimeDefault'].includes(text(part, 'type'));
 
-/** A violation for the pod or containers with a forbidden seccomp profile. */
+/** Returns a violation if the pod or one of its containers has a forbidden seccomp profile. */
 export function badSeccomp(spec: Plain): Violation | undefined {
   const { pod, containers } = parts(spec, 'seccompProfile');
   const bad = containers.filter(([, part]) => !isSeccompAllowed(part));
@@ -184,7 +184,7 @@ export function badSeccomp(spec: Plain): Violation | undefined {
 
 const SECCOMP = 'seccomp.security.alpha.kubernetes.io/';
 
-/** Up to version 1.18, the seccomp profile is an annotation. */
+/** Checks the seccomp annotations. Up to version 1.18, an annotation contains the seccomp profile. */
 function badSeccompNotes({ annotations, spec }: PodLike): Violation | undefined {
   const keys = [
     `${SECCOMP}pod`,
@@ -203,7 +203,7 @@ function badSeccompNotes({ annotations, spec }: PodLike): Violation | undefined 
 
 export const seccompBaseline: Check = (pod, minor) => (minor < 19 ? badSeccompNotes(pod) : badSeccomp(pod.spec));
 
-/** Safe sysctls, with the minor version that added them. */
+/** The safe sysctls, each with the first minor version that allows it. */
 const SYSCTLS: Readonly<Record<string, number>> = {
   'kernel.shm_rmid_forced': 0,
   'net.ipv4.ip_local_port_range': 0,

@@ -8,7 +8,10 @@ import type { PodLike, Violation } from './words.ts';
 const NEWEST = 35;
 const ALWAYS = Number.POSITIVE_INFINITY;
 
-/** The checks of baseline in their order. From the given version on, the level restricted uses a stricter check instead. */
+/**
+ * The checks of the level baseline in their order. From the given version on, the level restricted uses a stricter check
+ * instead.
+ */
 const BASELINE: readonly (readonly [check: Check, replacedSince: number])[] = [
   [baseline.appArmorProfile, ALWAYS],
   [baseline.capabilitiesBaseline, 22],
@@ -24,7 +27,7 @@ const BASELINE: readonly (readonly [check: Check, replacedSince: number])[] = [
   [baseline.windowsHostProcess, ALWAYS],
 ];
 
-/** The additional checks of restricted. Each has the first version in which it applies. */
+/** The additional checks of the level restricted. Each has the first version in which it applies. */
 const RESTRICTED: readonly (readonly [check: Check, since: number])[] = [
   [restricted.allowPrivilegeEscalation, 8],
   [restricted.capabilitiesRestricted, 22],
@@ -35,7 +38,10 @@ const RESTRICTED: readonly (readonly [check: Check, since: number])[] = [
   [restricted.seccompRestricted, 19],
 ];
 
-/** The violations of a pod, baseline first. @see kubernetes.io Pod Security Standards */
+/**
+ * Returns the violations of a pod. Violations of the level baseline come first.
+ * @see kubernetes.io Pod Security Standards
+ */
 export function violations(pod: PodLike, { level, minor: asked }: Standard): Violation[] {
   if (level === 'privileged') return [];
   const minor = asked === 'latest' ? NEWEST : Math.min(asked, NEWEST);
@@ -47,9 +53,9 @@ export function violations(pod: PodLike, { level, minor: asked }: Standard): Vio
   return checks.flatMap(([check]) => check(pod, minor) ?? []);
 }
 
-/** All violations in one line, with their details. */
+/** Joins all violations to one line, with their details. */
 export const inDetail = (found: readonly Violation[]): string =>
   found.map(({ reason, detail }) => (detail === '' ? reason : `${reason} (${detail})`)).join(', ');
 
-/** All violations in one line without details, for messages about many pods. */
+/** Joins all violations to one line without details, for messages about many pods. */
 export const inShort = (found: readonly Violation[]): string => found.map(({ reason }) => reason).join(', ');

@@ -4,13 +4,13 @@ import type { StatusCause } from '../../apimachinery/objects/status.ts';
 const LEVELS = ['privileged', 'baseline', 'restricted'] as const;
 export type Level = (typeof LEVELS)[number];
 
-/** A level of the Pod Security Standards in a minor version 1.x. `latest` is newer than all versions. */
+/** A level of the Pod Security Standards in a minor version 1.x. The value `latest` is newer than all versions. */
 export interface Standard {
   readonly level: Level;
   readonly minor: number | 'latest';
 }
 
-/** The levels of a namespace. This server writes no audit log, so it only validates the labels for audit. */
+/** The levels of a namespace. This server writes no audit log, so it validates the audit labels but does not use them. */
 export interface Policy {
   readonly enforce: Standard;
   readonly warn: Standard;
@@ -23,7 +23,7 @@ const NO_POLICY: Policy = { enforce: OPEN, warn: OPEN };
 
 export const strictness = (level: Level): number => LEVELS.indexOf(level);
 
-/** The text of a standard: `restricted:latest`, `baseline:v1.30`. */
+/** Formats a standard: `restricted:latest`, `baseline:v1.30`. */
 export const showStandard = ({ level, minor }: Standard): string =>
   `${level}:${minor === 'latest' ? minor : `v1.${minor}`}`;
 
@@ -38,7 +38,7 @@ function parseMinor(version: string): number | 'latest' | undefined {
 /**
  * Returns the policy in the labels of a namespace, and the errors in these labels.
  * - An invalid level of `enforce` means restricted. An invalid level of another label means privileged.
- * - An invalid version means the latest one.
+ * - An invalid version means the latest version.
  * - Without its own level, `warn` follows a stricter `enforce`.
  */
 export function policyOf(labels: Readonly<Record<string, string>> = {}): {

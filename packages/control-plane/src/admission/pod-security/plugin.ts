@@ -7,7 +7,7 @@ import { assessNamespace } from './namespace.ts';
 import { hasTemplate, isSignificant, podOf, templateOf } from './pods.ts';
 import type { PodLike } from './words.ts';
 
-/** Subresources of pods that do not change the spec. */
+/** Subresources of pods. Requests to them do not change the spec. */
 const IGNORED: ReadonlySet<string> = new Set('exec attach binding eviction log portforward proxy status'.split(' '));
 
 const policyIn = ({ store }: Registry, namespace: string): Policy =>
@@ -35,7 +35,7 @@ function assessPod(registry: Registry, attributes: AdmissionAttributes): void {
   warnOf(pod, warn, attributes);
 }
 
-/** Checks a workload. Violations cause only warnings, and never a refusal. */
+/** Checks a workload. Violations cause warnings, but the request is accepted. */
 function assessWorkload(registry: Registry, attributes: AdmissionAttributes): void {
   const { object, served, namespace, subresource } = attributes;
   if (object === undefined || subresource !== '') return;
@@ -45,7 +45,7 @@ function assessWorkload(registry: Registry, attributes: AdmissionAttributes): vo
   if (pod !== undefined) warnOf(pod, warn, attributes);
 }
 
-/** PodSecurity: checks pods against the standard that the labels of their namespace name. @see KEP-2579 */
+/** PodSecurity: checks pods against the standard in the labels of their namespace. @see KEP-2579 */
 export const podSecurity = (registry: Registry): AdmissionPlugin => ({
   name: 'PodSecurity',
   validate(attributes) {

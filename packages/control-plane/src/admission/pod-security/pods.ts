@@ -21,13 +21,16 @@ export const podOf = (pod: Plain | ApiObject): PodLike => ({
   spec: look(pod, 'spec'),
 });
 
-/** The pod template of an object; undefined if it has none. */
+/** Returns the pod template of an object, or undefined if it has none. */
 export function templateOf(resource: string, object: ApiObject): PodLike | undefined {
   const template = look(object, ...(TEMPLATES[resource] ?? []));
   return isPlain(template.spec) ? podOf(template) : undefined;
 }
 
-/** Whether an update changes fields that the standards check: added or removed containers, or another image. */
+/**
+ * Whether an update changes fields that the standards check. Such changes are an added or removed container, or another
+ * image.
+ */
 export function isSignificant(pod: ApiObject, old: ApiObject): boolean {
   const [next, before] = [look(pod, 'spec'), look(old, 'spec')];
   for (const field of ['containers', 'initContainers']) {

@@ -1,6 +1,6 @@
 import { isPlain, items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
 
-/** A violation: a short reason, and details ('' for none). */
+/** A violation: a short reason and details. The details are '' if there are none. */
 export interface Violation {
   readonly reason: string;
   readonly detail: string;
@@ -16,10 +16,10 @@ export const plural = (count: number, one: string, many = `${one}s`): string => 
 
 export const quoted = (words: readonly string[]): string => words.map((word) => `"${word}"`).join(', ');
 
-/** Unique words, sorted. */
+/** Returns the unique words, sorted. */
 export const sorted = (words: Iterable<string>): string[] => [...new Set(words)].sort();
 
-/** All containers, in the order in which violation messages list them. */
+/** Returns all containers, in the order in which violation messages list them. */
 export const containersOf = (spec: Plain): Plain[] => [
   ...items(spec, 'initContainers'),
   ...items(spec, 'containers'),
@@ -29,23 +29,26 @@ export const containersOf = (spec: Plain): Plain[] => [
 export const named = (containers: readonly Plain[]): string =>
   `${plural(containers.length, 'container')} ${quoted(containers.map((container) => text(container, 'name')))}`;
 
-/** The security context of a pod or container; undefined without one. */
+/** Returns the security context of a pod or container, or undefined. */
 export const context = (holder: Plain): Plain => look(holder, 'securityContext');
 
 export const isWindows = (spec: Plain): boolean => text(look(spec, 'os'), 'name') === 'windows';
 
-/** Whether a pod has its own user namespace. Such a pod may run as root in it. */
+/** Whether a pod has its own user namespace. Such a pod may run as root within its user namespace. */
 export const hasUserNamespace = (spec: Plain): boolean => spec.hostUsers === false;
 
-/** Text that names the pod, the containers, or both, if they violate a rule. Empty if neither does. */
+/**
+ * Returns a text that names the pod, the containers, or both, if they violate a rule. Returns an empty text without a
+ * violation.
+ */
 export function setters(podDoes: boolean, containers: readonly Plain[]): string {
   return [...(podDoes ? ['pod'] : []), ...(containers.length > 0 ? [named(containers)] : [])].join(' and ');
 }
 
-/** Whether a field is set; Go does not distinguish null from absent. */
+/** Whether a field is set. Null counts as absent, because Go does not distinguish them. */
 export const has = (holder: Plain, field: string): boolean => holder[field] !== undefined && holder[field] !== null;
 
-/** The security contexts of the pod and of its containers that have this field. */
+/** Returns the security contexts of the pod and of its containers that contain this field. */
 export function parts(spec: Plain, field: string): { pod: Plain | undefined; containers: [Plain, Plain][] } {
   const own = context(spec)[field];
   const containers = containersOf(spec).flatMap((container): [Plain, Plain][] => {

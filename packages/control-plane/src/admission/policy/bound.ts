@@ -10,7 +10,10 @@ import { nameMatches, namespacePasses, objectPasses, ruleMatches, versionNamed }
 import { describeRequest, presented } from '../matching/request.ts';
 import { type Binding, compileBinding, type MatchResources, type PolicyBase } from './policy.ts';
 
-/** A binding of a policy that may apply to a kind, and the version of the kind that the policy's rules name. */
+/**
+ * A binding that may apply to a kind, with its policy. It contains the version of the kind that the rules of the policy
+ * name.
+ */
 export interface Bound<P extends PolicyBase> {
   readonly policy: P;
   readonly binding: Binding;
@@ -27,12 +30,12 @@ export class BoundPolicies<P extends PolicyBase> {
   readonly #policies: GuardIndex<P>;
   readonly #bindings: GuardIndex<Binding>;
 
-  /** @param sort `validating` or `mutating`, the start of the names of the resources */
+  /** @param sort `validating` or `mutating`, with which the names of the resources start */
   constructor(registry: Registry, sort: string, compile: (object: ApiObject) => P) {
     this.#registry = registry;
     const policyGuards = (object: ApiObject) => {
       const policy = compile(object);
-      // A policy without rules applies to no request. A binding without rules applies to every request of its policy.
+      // A policy without rules applies to no request. A binding without rules applies to all requests of its policy.
       return policy.matches.rules.length === 0 ? [] : [{ item: policy, about: policy.matches.about }];
     };
     const bindingGuards = (object: ApiObject) => {
@@ -43,19 +46,19 @@ export class BoundPolicies<P extends PolicyBase> {
     this.#bindings = new GuardIndex(registry, `${GROUP}/${sort}admissionpolicybindings`, bindingGuards, REFRESH_MS);
   }
 
-  /** Whether no policy can apply. A policy without a binding does not apply. */
+  /** Whether no policy can apply to any request. A policy without a binding does not apply. */
   get isEmpty(): boolean {
     return this.#bindings.isEmpty;
   }
 
-  /** The bindings of policies that match a request, in the order of their names. */
+  /** Returns the bindings of policies that match a request, in the order of their names. */
   applicable(attributes: AdmissionAttributes): Bound<P>[] {
     return this.#about(attributes).filter(
       ({ policy, binding }) => this.#passes(policy.matches, attributes) && this.#passes(binding.matches, attributes),
     );
   }
 
-  /** The variables of expressions for a request. */
+  /** Returns the variables of expressions for a request. */
   scope(attributes: AdmissionAttributes, as: ServedKind): Scope {
     const { object, old, namespace } = attributes;
     let request: Record<string, unknown> | undefined;
@@ -71,7 +74,7 @@ export class BoundPolicies<P extends PolicyBase> {
     };
   }
 
-  /** The namespace of a request, in the form that expressions use. */
+  /** Returns the namespace of a request, in the form that expressions use. */
   #namespace(name: string): unknown {
     const record = name === '' ? undefined : this.#registry.store.get('/namespaces', '', name);
     return record === undefined ? null : parseJson(record.json);
@@ -86,7 +89,7 @@ export class BoundPolicies<P extends PolicyBase> {
       list.some((rule) => ruleMatches(rule, served, subresource, operation) && nameMatches(rule, name));
     if (excluded.length > 0 && about(excluded)) return false;
     const named = rules.filter(({ resourceNames = [] }) => resourceNames.length > 0);
-    // Rules without resource names were already checked when the policy was found.
+    // If no rule has resource names, the index has already checked all rules.
     if (rules.length > 0 && named.length === rules.length && !about(rules)) return false;
     return namespacePasses(namespaceSelector, this.#registry, attributes) && objectPasses(objectSelector, attributes);
   }

@@ -4,13 +4,13 @@ import type { Policy, Validation } from './policy.ts';
 /** A validation that failed, or that could not be evaluated. */
 export interface Failure {
   readonly message: string;
-  /** The reason of the validation; '' for the default. */
+  /** The reason in the validation, or '' for the default reason. */
   readonly reason: string;
-  /** Whether the policy is invalid. Then the action of the binding does not matter. */
+  /** Whether the policy itself is invalid. For an invalid policy, the server ignores the action of the binding. */
   readonly ofPolicy?: boolean;
 }
 
-/** Maximum length of a message that an expression returns, in bytes. */
+/** The maximum length of a message that an expression returns, in bytes. */
 const MAX_MESSAGE = 5 * 1024;
 
 function messageOf({ expression, message, messageExpression }: Validation, scope: Scope): string {
@@ -23,8 +23,8 @@ function messageOf({ expression, message, messageExpression }: Validation, scope
 }
 
 /**
- * The failures of a policy, in the order of its validations. An error counts as a failure unless the failure policy is
- * Ignore.
+ * Returns the failures of a policy, in the order of its validations. An error counts as a failure unless the failure policy
+ * is Ignore.
  */
 export function evaluatePolicy(policy: Policy, base: Scope): Failure[] {
   const scope: Scope = { ...base, variables: new LazyVariables(policy.variables, base) };

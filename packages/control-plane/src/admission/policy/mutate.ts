@@ -11,7 +11,7 @@ import { CelRuntimeError, isMap } from '../../schema/cel/runtime/values.ts';
 import type { Scope } from '../matching/expression.ts';
 import type { Mutation } from './policy.ts';
 
-/** A mutation failed. The failure policy decides the result. */
+/** A mutation failed. The failure policy decides whether the request is refused. */
 export class MutationError extends Error {
   override readonly name = 'MutationError';
 }
@@ -68,8 +68,8 @@ function applyConfiguration(object: ApiObject, value: unknown, structure: Served
 }
 
 /**
- * The kind whose schema is used to merge an apply configuration into an object. For subresources, the real server knows only
- * the type of Bindings.
+ * Returns the kind whose schema is used to merge an apply configuration into an object. For subresources, the real server
+ * knows only the type of Bindings.
  */
 function structureOf(of: ServedKind | CarriedKind): ServedKind['kind'] {
   if (of instanceof ServedKind) return of.kind;
@@ -80,7 +80,7 @@ function structureOf(of: ServedKind | CarriedKind): ServedKind['kind'] {
   );
 }
 
-/** Applies the operations in order. If one of them fails, the given object is unchanged. */
+/** Applies the operations in order. If one of them fails, the input object is unchanged. */
 function applyOperations(object: ApiObject, value: unknown): ApiObject {
   if (!Array.isArray(value))
     throw new MutationError('type mismatch: JSONPatchType.expression should evaluate to array');
@@ -103,7 +103,7 @@ function applyOperations(object: ApiObject, value: unknown): ApiObject {
 }
 
 /**
- * Applies one mutation of a policy to an object. Returns a new object, and does not change the given one.
+ * Applies one mutation of a policy to an object. Returns a new object, and leaves the input object unchanged.
  * @throws MutationError
  */
 export function mutate(

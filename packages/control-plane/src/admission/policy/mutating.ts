@@ -30,7 +30,7 @@ function refusal({ served, name }: AdmissionAttributes, messages: readonly strin
   });
 }
 
-/** Runs one policy with one binding, once for every parameter. */
+/** Runs one policy with one binding, once for every parameter object. */
 function invoke(
   policies: BoundPolicies<MutatingPolicy>,
   registry: Registry,
@@ -56,7 +56,8 @@ function invoke(
         continue;
       }
       for (const mutation of policy.mutations) {
-        // Variables may depend on the object, which each step changes. So each step evaluates them again.
+        // Each mutation changes the object, and variables may depend on the object. Therefore each mutation evaluates the
+        // variables again.
         const scope: Scope = { ...fixed, variables: new LazyVariables(policy.variables, fixed) };
         current =
           current === null
@@ -90,7 +91,7 @@ function taken(made: ApiObject, attributes: AdmissionAttributes, apiVersion: str
 
 /**
  * MutatingAdmissionPolicy: runs the policies in order. Policies with reinvocation run again if later policies changed the
- * object. The changed fields have no manager in managedFields, as in the real server.
+ * object. As in the real server, no manager in managedFields owns the changed fields.
  */
 export function mutatingPolicies(registry: Registry): AdmissionPlugin {
   const policies = new BoundPolicies(registry, 'mutating', compileMutatingPolicy);
@@ -101,7 +102,7 @@ export function mutatingPolicies(registry: Registry): AdmissionPlugin {
     let { object } = attributes;
     repeats.begin(object);
     for (const bound of policies.applicable(attributes)) {
-      // The binding identifies a policy, because the list of policies is built again in each round.
+      // Rounds are compared by binding, because each round creates new policy objects.
       if (repeats.isSkipped(bound.binding)) continue;
       const seen = { ...attributes, object };
       const made = invoke(policies, registry, bound, seen, failures);

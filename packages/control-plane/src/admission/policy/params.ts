@@ -2,10 +2,13 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import type { Registry } from '../../resources/registry.ts';
 import type { Binding, PolicyBase } from './policy.ts';
 
-/** The parameters of a policy cannot be read. The failure policy decides the result, and the message states the reason. */
+/**
+ * The server cannot read the parameters of a policy. The message states the reason, and the failure policy decides whether
+ * the request is refused.
+ */
 export class ParamsError extends Error {
   override readonly name = 'ParamsError';
-  /** Whether the error is in the policy, and not in its binding. */
+  /** Whether the policy caused the error. Otherwise the binding caused it. */
   readonly ofPolicy: boolean;
 
   constructor(why: string, ofPolicy = false) {
@@ -15,7 +18,8 @@ export class ParamsError extends Error {
 }
 
 /**
- * The objects that a binding gives to its policy, one evaluation for each; `[null]` for a policy without parameters.
+ * Returns the objects that a binding passes to its policy. The policy is evaluated once for each of them. Returns `[null]`
+ * for a policy without parameters.
  * @param namespace the namespace of the request
  */
 export function paramsOf(

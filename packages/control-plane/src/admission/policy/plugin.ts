@@ -17,7 +17,7 @@ const CODES: Readonly<Record<string, number>> = {
   Invalid: 422,
 };
 
-/** A refusal with the message of an admission plugin and the code of the reason of the validation. */
+/** Returns a refusal with the message of an admission plugin, and with the code for the reason of the validation. */
 function refusal({ served, name, object }: AdmissionAttributes, message: string, reason: string): StatusError {
   const { kind } = served;
   // The name, or the prefix of a generated name.
@@ -41,7 +41,7 @@ function validate(policies: BoundPolicies<Policy>, registry: Registry, attribute
   let denial: StatusError | undefined;
   for (const bound of policies.applicable(attributes)) {
     for (const failure of failuresOf(policies, registry, bound, attributes)) {
-      // Every binding can cause a warning, even after another binding denied the request.
+      // The loop continues after the first refusal, because every binding can cause a warning.
       const refused = act(bound.policy, bound.binding, failure, attributes);
       denial ??= refused;
     }
@@ -66,7 +66,10 @@ function failuresOf(
   return params.flatMap((param) => evaluatePolicy(policy, { ...scope, params: () => param }));
 }
 
-/** Applies the actions of the binding to a failure. Returns the refusal for Deny. This server writes no audit log. */
+/**
+ * Applies the actions of the binding to a failure. For the action Deny, returns the refusal. The action Audit has no effect,
+ * because this server writes no audit log.
+ */
 function act(
   policy: Policy,
   binding: Binding,

@@ -8,7 +8,7 @@ const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps';
 
 let plane: ControlPlane;
 let call: ReturnType<typeof caller>;
-/** Timers of the control plane fire immediately after the current turn. */
+/** A clock whose timers fire immediately after the current turn of the event loop. */
 const clock: Clock = {
   now: realClock.now,
   setTimeout(fn) {

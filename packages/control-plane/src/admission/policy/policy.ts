@@ -21,13 +21,13 @@ interface MatchResourcesObject {
 
 /** The requests that a policy or a binding matches. */
 export interface MatchResources {
-  /** If it is empty, a binding applies to every resource. */
+  /** The rules for requests. If the list of a binding is empty, the binding applies to every resource. */
   readonly rules: readonly MatchRule[];
   readonly excluded: readonly MatchRule[];
   readonly namespaceSelector: LabelSelector | undefined;
   readonly objectSelector: LabelSelector | undefined;
   readonly exact: boolean;
-  /** The parts from which the index words are computed. */
+  /** The fields from which the index words are computed. */
   readonly about: About;
 }
 
@@ -62,7 +62,7 @@ export interface Mutation {
 /** A compiled MutatingAdmissionPolicy. */
 export interface MutatingPolicy extends PolicyBase {
   readonly mutations: readonly Mutation[];
-  /** Whether the policy runs again after a later policy changed the object. */
+  /** Whether the policy runs again after a later policy has changed the object. */
   readonly reinvoked: boolean;
 }
 
@@ -110,7 +110,7 @@ function compileBase(object: ApiObject, spec: PolicySpec): PolicyBase {
   };
 }
 
-/** Compiles a policy. Called once for each write of the policy. */
+/** Compiles a policy, once for each write of the policy. */
 export function compilePolicy(object: ApiObject): Policy {
   const spec = (object['spec'] ?? {}) as PolicySpec;
   return {
@@ -124,7 +124,7 @@ export function compilePolicy(object: ApiObject): Policy {
   };
 }
 
-/** Compiles a mutating policy. Called once for each write of the policy. */
+/** Compiles a mutating policy, once for each write of the policy. */
 export function compileMutatingPolicy(object: ApiObject): MutatingPolicy {
   const spec = (object['spec'] ?? {}) as PolicySpec;
   return {
@@ -140,12 +140,12 @@ export function compileMutatingPolicy(object: ApiObject): MutatingPolicy {
 /** The parameter reference of a binding. */
 interface ParamRef {
   readonly name: string;
-  /** The namespace of the parameters; '' for the namespace of the request. */
+  /** The namespace of the parameters, or '' for the namespace of the request. */
   readonly namespace: string;
   readonly selector: LabelSelector | undefined;
-  /** Index words of the selector: every object that it matches has them. */
+  /** The index words of the selector. Every object that the selector matches has these words. */
   readonly where: readonly Demand[];
-  /** Whether a request is refused if no parameter exists. */
+  /** Whether the server refuses a request if no parameter object exists. */
   readonly required: boolean;
 }
 

@@ -11,7 +11,7 @@ import { counts } from './scopes.ts';
 import { sumOf, usageOf } from './usage.ts';
 
 const QUOTAS = '/resourcequotas';
-/** The requests and limits that each container must set if a quota limits them. */
+/** If a quota limits one of these names, each container must set the request or limit. */
 const COMPUTE: Readonly<Record<string, readonly ['requests' | 'limits', string]>> = {
   cpu: ['requests', 'cpu'],
   memory: ['requests', 'memory'],
@@ -23,11 +23,11 @@ const COMPUTE: Readonly<Record<string, readonly ['requests' | 'limits', string]>
 /** Resources for which an update can change the quota usage. */
 const UPDATABLE = new Set(['/pods', '/services', '/persistentvolumeclaims']);
 
-/** `a=1,b=2` in the order of the names. */
+/** Formats amounts as `a=1,b=2`, in the order of the names. */
 const listed = (amounts: Amounts, names: readonly string[]): string =>
   names.map((name) => `${name}=${showAmount(amounts.get(name))}`).join(',');
 
-/** The usage that a request adds to its namespace. An update that lowers the usage adds nothing. */
+/** Returns the usage that a request adds to its namespace. An update that lowers the usage adds nothing. */
 function increaseOf({ operation, object, old, served: { kind } }: AdmissionAttributes): Amounts {
   if (object === undefined) return new Map();
   const usage = usageOf(kind.group, kind.plural, object);
@@ -41,7 +41,7 @@ function increaseOf({ operation, object, old, served: { kind } }: AdmissionAttri
   return usage;
 }
 
-/** The missing requests and limits of containers that a quota requires: `cpu for: a,b; limits.memory for: a`. */
+/** Returns the requests and limits that a quota requires and that containers lack: `cpu for: a,b; limits.memory for: a`. */
 function unsaid(pod: ApiObject, hard: Amounts): string {
   const spec = look(pod, 'spec');
   const containers: Plain[] = [...items(spec, 'containers'), ...items(spec, 'initContainers')];
@@ -64,13 +64,16 @@ const BY_RESOURCE: Words = {
   },
 };
 
-/** The quotas of a namespace that limit at least one of these resources, in the order of their names. */
+/** Returns the quotas of a namespace that limit at least one of these resources, in the order of their names. */
 const limiting = ({ store }: Registry, namespace: string, resources: Iterable<string>): readonly StoredRecord[] =>
   store
     .find(QUOTAS, BY_RESOURCE, new Set([...resources].map((resource) => `${namespace}/${resource}`)))
     .toSorted((a, b) => (a.name < b.name ? -1 : 1));
 
-/** Charges a request to all quotas of its namespace. If one of them is exceeded, none is charged. @throws StatusError 403 */
+/**
+ * Adds the usage of a request to all quotas of its namespace. If the usage exceeds one quota, no quota is changed.
+ * @throws StatusError 403
+ */
 function charge(registry: Registry, attributes: AdmissionAttributes): void {
   const { served, namespace, name, object, dryRun, operation } = attributes;
   const { group, plural } = served.kind;
@@ -109,19 +112,21 @@ function charge(registry: Registry, attributes: AdmissionAttributes): void {
     }
     charged.push({ quota, status: { ...status, used: { ...look(status, 'used'), ...shown(after, names) } } });
   }
-  // The quotas were read without a wait in between, so no other request was charged meanwhile.
+  // The function has not waited since it read the quotas, so no other request has changed them in the meantime.
   if (!dryRun) for (const { quota, status } of charged) putStatus(registry, quotaKind, quota, status);
 }
 
 const shown = (amounts: Amounts, names: readonly string[]): Record<string, string> =>
   Object.fromEntries(names.map((name) => [name, showAmount(amounts.get(name))]));
 
-/** ResourceQuota: runs as the last plugin, so that refused requests are not charged. */
+/**
+ * ResourceQuota: adds the usage of a request to the quotas. It is the last plugin, so that refused requests do not count.
+ */
 export const resourceQuota = (registry: Registry): AdmissionPlugin => ({
   name: 'ResourceQuota',
   validate(attributes) {
     const { served, subresource, operation } = attributes;
-    // If the cluster has no quota, the plugin does not search.
+    // If the cluster has no quota, the plugin skips the search.
     if (registry.store.count(QUOTAS) === 0 || !served.kind.namespaced || subresource !== '') return undefined;
     if (operation === 'CREATE' || (operation === 'UPDATE' && UPDATABLE.has(served.resource))) {
       charge(registry, attributes);

@@ -13,7 +13,7 @@ const NAMED = new Set([
   'services',
 ]);
 
-/** Resources of pod requests that a quota may name without the prefix `requests.`. */
+/** Resources of pod requests. A quota may name them without the prefix `requests.`. */
 const UNPREFIXED = new Set(['cpu', 'memory', 'ephemeral-storage']);
 
 /** Whether a pod has finished. A finished pod uses no quota. */
@@ -51,7 +51,7 @@ function addClaim(usage: Amounts, claim: ApiObject): void {
   if (storage !== undefined) usage.set(`${prefix}/requests.storage`, storage);
 }
 
-/** The quota usage of one object, by quota name. */
+/** Returns the quota usage of one object, by quota name. */
 export function usageOf(group: string, plural: string, object: ApiObject): Amounts {
   const one = wholeNumber(1);
   const usage: Amounts = new Map([[`count/${plural}${group === '' ? '' : `.${group}`}`, one]]);

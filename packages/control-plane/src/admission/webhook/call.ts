@@ -11,10 +11,10 @@ import type { WebhookTransport } from './transport.ts';
 
 const GROUP = 'admission.k8s.io';
 
-/** Joins a path with the root as Go's client does: without empty and relative steps, and without a final slash. */
+/** Joins a path with the root as the client of Go does. Empty and relative steps and a final slash are removed. */
 const joined = (path: string): string => posix.join('/', path).replace(/(.)\/$/, '$1');
 
-/** The URL of a webhook, and the address of the connection if it is another one. */
+/** Returns the URL of a webhook, and the address of the connection if the address differs from the URL. */
 function locate(registry: Registry, hook: Hook): { url: URL; connectTo?: { host: string; port: number } } {
   const { url, service } = hook.clientConfig;
   if (service === undefined) {
@@ -46,7 +46,7 @@ const timeoutOf = ({ timeoutSeconds }: Hook): string => `${timeoutSeconds}s`;
 
 const post = (url: URL, why: string): string => `failed to call webhook: Post ${JSON.stringify(hrefOf(url))}: ${why}`;
 
-/** The URL as the real server writes it. For a service, it always contains the port. */
+/** Formats the URL as the real server does. The URL of a service always contains the port. */
 const hrefOf = (url: URL): string => {
   const name = url.hostname.endsWith('.svc') && url.port === '' ? `${url.origin}:443` : url.origin;
   return `${name}${url.pathname}${url.search}`;
@@ -105,7 +105,7 @@ export async function callWebhook(
   }
 }
 
-/** The refusal of a request by a webhook. */
+/** Returns the error for a request that a webhook refused. */
 export function refusalOf({ name }: Hook, status: Partial<Status> = {}): StatusError {
   const { message = '', reason = '', code = 0, details, metadata } = status;
   const why = message !== '' ? `: ${message}` : reason !== '' ? `: ${reason}` : ' without explanation';
@@ -113,14 +113,14 @@ export function refusalOf({ name }: Hook, status: Partial<Status> = {}): StatusE
     message: `admission webhook ${JSON.stringify(name)} denied the request${why}`,
     ...(reason === '' ? {} : { reason }),
     ...(details === undefined ? {} : { details }),
-    // A lower code would be a success.
+    // The code must be at least 400, because a lower code would be a success.
     code: Math.max(code, 400),
   });
   refusal.status.metadata = metadata ?? {};
   return refusal;
 }
 
-/** The refusal of a request if the call of a webhook failed and its failure policy is Fail. */
+/** Returns the error for a request if the call of a webhook failed and its failure policy is Fail. */
 export function failureOf({ name }: Hook, { message }: WebhookFailure): StatusError {
   const why = `failed calling webhook ${JSON.stringify(name)}: ${message}`;
   return new StatusError({

@@ -29,33 +29,35 @@ export interface ClientConfig {
     readonly path?: string;
     readonly port?: number;
   };
-  /** Base64 of PEM. */
+  /** The CA bundle: PEM, encoded as base64. */
   readonly caBundle?: string;
 }
 
 /** A compiled webhook. */
 export interface Hook {
   readonly name: string;
-  /** Name of its configuration, and the position of the webhook in it. They define the order of the calls. */
+  /**
+   * The name of the configuration. Together with the position of the webhook in it, the name defines the order of the calls.
+   */
   readonly configuration: string;
   readonly position: number;
   readonly clientConfig: ClientConfig;
   readonly rules: readonly MatchRule[];
   readonly ignoresFailure: boolean;
   readonly exact: boolean;
-  /** Undefined if it matches everything. */
+  /** The selector for namespaces. Undefined if the webhook applies to all namespaces. */
   readonly namespaceSelector: LabelSelector | undefined;
   readonly objectSelector: LabelSelector | undefined;
   readonly timeoutSeconds: number;
-  /** Whether the webhook may be called in a dry run. */
+  /** Whether the server may call the webhook in a dry run. */
   readonly dryRuns: boolean;
   readonly version: 'v1' | 'v1beta1';
-  /** Whether the webhook is called again if a later one changed the object. */
+  /** Whether the server calls the webhook again after a later webhook has changed the object. */
   readonly reinvoked: boolean;
   readonly conditions: readonly Expression[];
 }
 
-/** Whether one webhook is called later than another. */
+/** Whether the server calls one webhook later than the other. */
 export const isAfter = (one: Hook, other: Hook): boolean =>
   one.configuration === other.configuration ? one.position > other.position : one.configuration > other.configuration;
 
@@ -84,7 +86,7 @@ function compileHook(webhook: WebhookObject, configuration: string, position: nu
   };
 }
 
-/** The webhooks of a configuration, in order. A webhook without rules matches nothing. */
+/** Returns the webhooks of a configuration, in order. A webhook without rules matches no request. */
 export const hooksOf = (configuration: ApiObject): Guard<Hook>[] =>
   ((configuration.webhooks as readonly WebhookObject[] | undefined) ?? []).flatMap((webhook, position) => {
     const { rules = [], namespaceSelector, objectSelector } = webhook;
@@ -93,7 +95,7 @@ export const hooksOf = (configuration: ApiObject): Guard<Hook>[] =>
     return [{ item, about: { rules, namespaceSelector, objectSelector } }];
   });
 
-/** A webhook that matches a request, and the version of the kind in its rules. */
+/** A webhook that matches a request. It contains the version of the kind that the rules of the webhook name. */
 export interface Invocation {
   readonly hook: Hook;
   readonly as: ServedKind;

@@ -14,7 +14,7 @@ import { type Verdict, WebhookFailure } from './reply.ts';
 /** The result of a patch. */
 export interface Patched {
   readonly object: ApiObject;
-  /** Whether webhooks with reinvocation must be called again. */
+  /** Whether the patch changed the object, so that webhooks with reinvocation must be called again. */
   readonly changed: boolean;
 }
 
@@ -56,8 +56,8 @@ export class Patching {
 
   /** @param attributes the request at the start of the round */
   constructor({ served, object, old, reinvocation }: AdmissionAttributes) {
-    // In a built-in kind, the time of a new entry in managedFields has fractions of a second until the object is written. So
-    // the first patch always counts as a change.
+    // In built-in kinds, the time of a new entry in managedFields has fractions of a second until the object is written.
+    // Therefore the first patch always counts as a change.
     this.#fresh =
       !served.kind.custom &&
       (reinvocation?.round ?? 0) === 0 &&
@@ -65,9 +65,9 @@ export class Patching {
   }
 
   /**
-   * Applies the patch of a webhook. The result is parsed like a request body: unknown fields are removed, and defaults are set.
-   * Undefined: no patch.
-   * @throws WebhookFailure for an invalid patch; StatusError 500 for one that cannot be applied
+   * Applies the patch of a webhook. The result is parsed like a request body: unknown fields are removed, and defaults are
+   * set. Returns undefined without a patch.
+   * @throws WebhookFailure for an invalid patch, or StatusError 500 for a patch that cannot be applied
    */
   apply(attributes: AdmissionAttributes, { hook, as }: Invocation, verdict: Verdict): Patched | undefined {
     const { object, served } = attributes;

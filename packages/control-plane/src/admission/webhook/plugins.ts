@@ -28,19 +28,19 @@ class Hooks {
     this.#mutates = sort === 'mutating';
   }
 
-  /** Whether there are no webhooks, as in most clusters. */
+  /** Whether the cluster has no webhooks, as most clusters. */
   get isEmpty(): boolean {
     return this.#hooks.isEmpty;
   }
 
-  /** The webhooks that may match a request, in order. */
+  /** Returns the webhooks that may match a request, in order. */
   find(attributes: AdmissionAttributes): readonly Hook[] {
     return this.#hooks.find(attributes);
   }
 
   /**
-   * The call of a webhook for this request; undefined if the webhook does not match. @throws StatusError 403 for a condition
-   * without a result
+   * Returns the call of a webhook for this request, or undefined if the webhook does not match.
+   * @throws StatusError 403 for a condition without a result
    */
   invocation(hook: Hook, attributes: AdmissionAttributes): Invocation | undefined {
     const as = versionNamed(this.#registry.kinds, hook.rules, hook.exact, attributes);
@@ -79,15 +79,15 @@ class Hooks {
   }
 }
 
-/** Applies the failure policy to an error. @throws StatusError */
+/** Applies the failure policy to an error. @throws StatusError if the policy is Fail */
 function tolerate(error: unknown, hook: Hook): void {
   if (!(error instanceof WebhookFailure)) throw error;
   if (!hook.ignoresFailure) throw failureOf(hook, error);
 }
 
 /**
- * MutatingAdmissionWebhook: calls the webhooks in order. Each gets the object as the previous one returned it. In a second
- * round, webhooks with reinvocation are called again if a later one changed the object.
+ * MutatingAdmissionWebhook: calls the webhooks in order. Each webhook gets the object from the previous webhook. In a second
+ * round, webhooks with reinvocation are called again if a later webhook changed the object.
  */
 export function mutatingWebhooks(registry: Registry, transport: WebhookTransport): AdmissionPlugin {
   const hooks = new Hooks(registry, transport, 'mutating');
@@ -110,7 +110,7 @@ export function mutatingWebhooks(registry: Registry, transport: WebhookTransport
         if (made !== undefined) {
           changed = made.changed;
           object = made.object;
-          // The labels of the object may have changed, so other webhooks may match.
+          // The patch may have changed the labels of the object, so other webhooks may match.
           waiting = hooks.find({ ...attributes, object }).filter((other) => isAfter(other, current));
         }
       } catch (error) {

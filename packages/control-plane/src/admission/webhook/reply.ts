@@ -6,7 +6,7 @@ import { parseJsonBody } from '../../registry/bodies/body.ts';
 import { parseYamlText } from '../../registry/bodies/yaml-body.ts';
 import type { WebhookReply } from './transport.ts';
 
-/** The call of a webhook failed, or its answer is invalid. The failure policy decides the result. */
+/** The call of a webhook failed, or its answer is invalid. The failure policy decides whether the request is refused. */
 export class WebhookFailure extends Error {
   override readonly name = 'WebhookFailure';
 }
@@ -15,13 +15,13 @@ export class WebhookFailure extends Error {
 export interface Verdict {
   readonly allowed: boolean;
   readonly status: Partial<Status> | undefined;
-  /** Base64 of a JSON patch. */
+  /** The JSON patch, encoded as base64. */
   readonly patch: string | undefined;
   readonly patchType: string | undefined;
   readonly warnings: readonly string[];
 }
 
-/** The properties that an answer must have. */
+/** The values that the answer must contain. */
 export interface Expected {
   readonly version: 'v1' | 'v1beta1';
   readonly uid: string;
@@ -30,7 +30,7 @@ export interface Expected {
 
 const GROUP = 'admission.k8s.io';
 const KIND = 'AdmissionReview';
-/** Number of bytes of a body that an error contains. */
+/** An error quotes at most this number of bytes of a body. */
 const SHOWN = 2048;
 const HEAD = String.raw`struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }`;
 
@@ -49,7 +49,7 @@ const CODES: Readonly<Record<number, string>> = {
   503: 'the server is currently unable to handle the request',
   504: 'the server was unable to return a response in the time allotted, but may still be processing the request',
 };
-/** Status codes whose body client-go shows. */
+/** Status codes for which client-go quotes the body in its error. */
 const TOLD: ReadonlySet<number> = new Set([403, 406, 415]);
 
 function httpFailure({ status, body, contentType = '' }: WebhookReply): WebhookFailure {
@@ -66,7 +66,7 @@ function httpFailure({ status, body, contentType = '' }: WebhookReply): WebhookF
   );
 }
 
-/** The message in the body, if the body is a Status with a failure. */
+/** Returns the message in the body, if the body is a Status that reports a failure. */
 function statusMessage(body: string): string | undefined {
   try {
     const answer = parseJsonBody(body);
@@ -78,7 +78,7 @@ function statusMessage(body: string): string | undefined {
   }
 }
 
-/** Parses JSON, or else YAML. @throws WebhookFailure with the text of the decoder of the real server */
+/** Parses JSON, or YAML if the text is not JSON. @throws WebhookFailure with the text of the decoder of the real server */
 function decode({ status, body, contentType = '' }: WebhookReply): Record<string, unknown> {
   if (body === '') throw uncalled(`0-length response with status code: ${status} and content type: ${contentType}`);
   const unread = (why: string) => uncalled(`couldn't get version/kind; json parse error: ${why}`);
@@ -95,7 +95,7 @@ function decode({ status, body, contentType = '' }: WebhookReply): Record<string
   return answer;
 }
 
-/** An answer without a kind or version has the expected one. */
+/** Checks the kind and version of an answer. If one of them is absent, the answer is accepted. */
 function checkKind(answer: Record<string, unknown>, expected: Expected): void {
   const kind = String(answer.kind ?? '') || KIND;
   const apiVersion = String(answer.apiVersion ?? '') || `${GROUP}/${expected.version}`;
@@ -114,7 +114,7 @@ function checkKind(answer: Record<string, unknown>, expected: Expected): void {
 type Fits = (value: unknown) => boolean;
 const isText: Fits = (value) => typeof value === 'string';
 
-/** Fields of an answer, their checks, and the names of their types. */
+/** The fields of an answer, their checks, and the names of their types. */
 const FIELDS: readonly (readonly [string, Fits, string])[] = [
   ['uid', isText, 'types.UID'],
   ['allowed', (value) => typeof value === 'boolean', 'bool'],
@@ -139,7 +139,7 @@ function checkFields(response: Record<string, unknown>, version: string): void {
   if (at !== undefined) throw uncalled(`illegal base64 data at input byte ${at}`);
 }
 
-/** The position of the first invalid character in base64. */
+/** Returns the position of the first invalid character in base64, or undefined. */
 function base64Problem(text: string): number | undefined {
   const stray = /[^A-Za-z0-9+/=\r\n]/.exec(text);
   if (stray !== null) return stray.index;
@@ -182,7 +182,7 @@ export function readReply(reply: WebhookReply, expected: Expected): Verdict {
   } & { readonly allowed?: boolean; readonly status?: Partial<Status>; readonly warnings?: readonly string[] };
   const rest = { allowed: allowed === true, status: status ?? undefined, warnings: warnings ?? [] };
   const given = patch ?? '';
-  // Version v1beta1 requires neither the uid nor the type of a patch. The patch of a validating webhook is ignored.
+  // Answers of version v1beta1 need neither the uid nor the type of the patch. The patch of a validating webhook is ignored.
   if (expected.version === 'v1beta1') {
     const taken = expected.mutates && given !== '';
     return { ...rest, patch: taken ? given : undefined, patchType: taken ? 'JSONPatch' : undefined };

@@ -11,17 +11,17 @@ import { httpsTransport, type WebhookReply } from './transport.ts';
 let server: Server;
 let caBundle: string;
 let port: number;
-/** The connections of the server, in order. */
+/** The connections that the server has accepted, in order. */
 let connections: TLSSocket[];
 let bodies: string[];
-/** Faults of the server that replace an answer, one for each call. */
+/** The faults with which the server replaces an answer, one for each call. */
 let faults: (((socket: Duplex) => void) | undefined)[];
 
 beforeEach(async () => {
   connections = [];
   bodies = [];
   faults = [];
-  // Each test has its own CA, because connections are kept for each CA.
+  // Each test has its own CA, because the transport keeps connections for each CA.
   const authority = createAuthority(realClock.now());
   caBundle = authority.certificate;
   const { key, certificate } = authority.issueServer(['hook.test']);
@@ -64,7 +64,7 @@ test('a connection is reused for the next call', async () => {
 test('a kept connection that closes at the moment of the call causes no failure', async () => {
   await call('a');
   connections[0]?.destroy();
-  // The call happens in the same turn, so the client cannot have noticed the close.
+  // The call happens in the same turn of the event loop, so the client cannot have noticed the end of the connection.
   expect((await call('b')).body).toBe('seen b');
   expect(bodies).toEqual(['a', 'b']);
   expect(connections).toHaveLength(2);

@@ -1,12 +1,12 @@
 import { Agent, request } from 'node:https';
 import { isIP } from 'node:net';
 
-/** One call of a webhook. */
+/** The parameters of one call of a webhook. */
 export interface WebhookCall {
   readonly url: URL;
-  /** The address of the connection, if it differs from the URL. This is so for services. */
+  /** The address of the connection, if it differs from the URL. The address of a service always differs. */
   readonly connectTo?: { readonly host: string; readonly port: number };
-  /** CAs of the webhook, PEM. Absent: the CAs of the system. */
+  /** The CAs of the webhook as PEM. If undefined, the CAs of the system are used. */
   readonly caBundle: string | undefined;
   readonly body: string;
   readonly signal: AbortSignal;
@@ -27,11 +27,11 @@ const REPLY_LIMIT = 10 * 1024 * 1024;
 
 const agents = new Map<string, Agent>();
 
-/** As in Go, each certificate of the bundle is trusted, including certificates that are not an authority. */
+/** Trusts each certificate of the bundle, including certificates that are no authority. Go does the same. */
 const trusting = (caBundle: string | undefined) =>
   caBundle === undefined ? {} : { ca: caBundle, allowPartialTrustChain: true };
 
-/** Returns the connections for a CA bundle. The function keeps them for only a few bundles. */
+/** Returns the connections for a CA bundle. Connections are kept for only a few bundles. */
 function agentFor(caBundle: string | undefined): Agent {
   const key = caBundle ?? '';
   let agent = agents.get(key);
@@ -65,15 +65,15 @@ function inGoWords(error: NodeJS.ErrnoException, host: string, port: number): st
   return error.message;
 }
 
-/** Errors of a connection that the other end closed. */
+/** The error codes of a connection that the webhook has closed. */
 const CLOSED = new Set(['ECONNRESET', 'EPIPE']);
 
 /**
  * Sends calls over HTTPS. If the webhook closed a kept connection before its answer, the call is repeated once on a new
  * connection.
  *
- * Go's client notices such a close while the connection is idle. In Node.js, the event may still be in the queue. So a
- * webhook may receive a call twice. Webhooks must support this, because clients also repeat requests.
+ * The client of Go notices the end of a connection while the connection is idle. In Node.js, the event may still be in the
+ * queue, so a webhook may receive a call twice. Webhooks must support this, because clients also repeat requests.
  */
 export const httpsTransport: WebhookTransport = (call) => send(call, true);
 

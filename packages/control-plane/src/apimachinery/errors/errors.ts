@@ -5,15 +5,15 @@ import { type StatusCause, StatusError } from '../objects/status.ts';
 
 type Named = Pick<KindDefinition, 'group' | 'plural'>;
 
-/** `deployments.apps`, or `pods` in the core group. */
+/** Formats the name of a resource: `deployments.apps`, or `pods` in the core group. */
 export const qualifiedResource = (kind: Named): string =>
   kind.group === '' ? kind.plural : `${kind.plural}.${kind.group}`;
 
-/** `Deployment.apps`, or `Pod` in the core group. */
+/** Formats the name of a kind: `Deployment.apps`, or `Pod` in the core group. */
 const qualifiedKind = (kind: Pick<KindDefinition, 'group' | 'kind'>): string =>
   kind.group === '' ? kind.kind : `${kind.kind}.${kind.group}`;
 
-/** The details of a Status. Their order and the omitted fields are those of the real server. */
+/** Returns the details of a Status. The order of the fields and the omitted fields are the same as in the real server. */
 function details(name: string, group: string, kind: string, more: Record<string, unknown> = {}) {
   return { ...(name === '' ? {} : { name }), ...(group === '' ? {} : { group }), kind, ...more };
 }
@@ -34,7 +34,7 @@ export const alreadyExists = (kind: Named, name: string, prefix = ''): StatusErr
     code: 409,
   });
 
-/** A 409 that names the resource (`configmaps "x"`). */
+/** Returns a 409 error that names the resource (`configmaps "x"`). */
 export const conflict = (kind: Named, name: string, why: string): StatusError =>
   new StatusError({
     message: `Operation cannot be fulfilled on ${qualifiedResource(kind)} "${name}": ${why}`,
@@ -45,7 +45,7 @@ export const conflict = (kind: Named, name: string, why: string): StatusError =>
 
 export const MODIFIED = 'the object has been modified; please apply your changes to the latest version and try again';
 
-/** A 409 for a failed precondition. It names the kind (`ConfigMap "x"`). */
+/** Returns a 409 error for a failed precondition. The error names the kind (`ConfigMap "x"`). */
 export const preconditionFailed = (kind: KindDefinition, name: string, why: string): StatusError =>
   new StatusError({
     message: `Operation cannot be fulfilled on ${qualifiedKind(kind)} "${name}": ${why}`,
@@ -54,17 +54,17 @@ export const preconditionFailed = (kind: KindDefinition, name: string, why: stri
     code: 409,
   });
 
-/** Joins several causes into one line: `a: x`, or `[a: x, b: y]`. Equal causes appear once. */
+/** Joins several causes to one line: `a: x`, or `[a: x, b: y]`. Equal causes appear once. */
 export function joinCauses(causes: readonly StatusCause[]): string {
   const lines = [...new Set(causes.map(({ field = '', message = '' }) => `${field}: ${message}`))];
   return lines.length === 1 ? (lines[0] ?? '') : `[${lines.join(', ')}]`;
 }
 
-/** The kind that an error names. If the kind is a view of a core kind, this is the core kind. */
+/** Returns the kind that an error names. For a kind that is a view of a core kind, returns the core kind. */
 export const shownKind = (kind: KindDefinition): Pick<KindDefinition, 'group' | 'kind'> =>
   kind.storedAs?.resource.startsWith('/') === true ? { group: '', kind: kind.kind } : kind;
 
-/** A 422 with its causes. If the kind is a view of another one, the error has the group of the other kind. */
+/** Returns a 422 error with its causes. If the kind is a view of another kind, the error has the group of the other kind. */
 export const invalid = (
   kind: Pick<KindDefinition, 'group' | 'kind'> & Partial<Pick<KindDefinition, 'storedAs'>>,
   name: string,
@@ -73,7 +73,7 @@ export const invalid = (
   invalidWith(
     { kind: kind.kind, group: kind.storedAs?.resource.split('/')[0] ?? kind.group },
     name,
-    // The cause applies to the whole object, so it has no field.
+    // A cause of the whole object has no field.
     given.map((cause) => (cause.field === '' ? { ...cause, field: '[]' } : cause)),
   );
 
@@ -92,10 +92,10 @@ const invalidWith = (
 export const badRequest = (message: string): StatusError =>
   new StatusError({ message, reason: 'BadRequest', code: 400 });
 
-/** An internal error without a reason. The real server converts plain errors to this form. */
+/** Returns an internal error without a reason. The real server converts plain errors to this form. */
 export const internal = (message: string): StatusError => new StatusError({ message, code: 500 });
 
-/** The 404 of the router for an unknown path or subresource. */
+/** Returns the 404 error of the router for an unknown path or subresource. */
 export const unknownResource = (): StatusError =>
   new StatusError({
     message: 'the server could not find the requested resource',
@@ -104,7 +104,7 @@ export const unknownResource = (): StatusError =>
     code: 404,
   });
 
-/** The 405 of the router. */
+/** Returns the 405 error of the router. */
 export const methodNotAllowed = (): StatusError =>
   new StatusError({
     message: 'the server does not allow this method on the requested resource',
@@ -113,7 +113,7 @@ export const methodNotAllowed = (): StatusError =>
     code: 405,
   });
 
-/** The 405 of a handler: `delete is not supported on resources of kind "widgets.example.dev"`. */
+/** Returns the 405 error of a handler: `delete is not supported on resources of kind "widgets.example.dev"`. */
 export const notSupported = (kind: Named, verb: string): StatusError =>
   new StatusError({
     message: `${verb} is not supported on resources of kind "${qualifiedResource(kind)}"`,
@@ -122,7 +122,7 @@ export const notSupported = (kind: Named, verb: string): StatusError =>
     code: 405,
   });
 
-/** The 403 of an admission plugin or of the authorizer. */
+/** Returns the 403 error of an admission plugin or of the authorizer. */
 export const forbidden = (kind: Named, name: string, why: string, causes?: StatusCause[]): StatusError =>
   new StatusError({
     message: `${qualifiedResource(kind)}${name === '' ? '' : ` "${name}"`} is forbidden: ${why}`,
@@ -131,7 +131,7 @@ export const forbidden = (kind: Named, name: string, why: string, causes?: Statu
     code: 403,
   });
 
-/** The fields of a request in admission that name its object. */
+/** The fields of an admission request that name its object. */
 interface NamedRequest {
   readonly served: { readonly kind: KindDefinition };
   readonly name: string;
@@ -139,16 +139,16 @@ interface NamedRequest {
 }
 
 /**
- * The 403 of an admission plugin. For an object without a name, the message has its generateName. For a collection, it has
- * no name.
+ * Returns the 403 error of an admission plugin. For an object without a name, the message contains its generateName. For a
+ * collection, the message contains no name.
  */
 export const notAdmitted = ({ served, name, object }: NamedRequest, why: string, causes?: StatusCause[]): StatusError =>
   forbidden(served.kind, name || object?.metadata.name || object?.metadata.generateName || 'Unknown', why, causes);
 
-/** The 410 for a revision that is compacted. */
+/** Returns the 410 error for a compacted revision. */
 export const expired = (message: string): StatusError => new StatusError({ message, reason: 'Expired', code: 410 });
 
-/** The 504 for a resourceVersion that does not exist yet. */
+/** Returns the 504 error for a resourceVersion that does not exist yet. */
 export const tooLargeResourceVersion = (asked: string, current: number): StatusError =>
   new StatusError({
     message: `Timeout: Too large resource version: ${asked}, current: ${current}`,
@@ -163,7 +163,7 @@ export const tooLargeResourceVersion = (asked: string, current: number): StatusE
 export const unauthorized = (): StatusError =>
   new StatusError({ message: 'Unauthorized', reason: 'Unauthorized', code: 401 });
 
-/** Values in causes are printed like Go's `%q`, or else as JSON. */
+/** Formats the value in a cause like `%q` of Go, or else as JSON. */
 const shown = (value: unknown): string => (value === undefined ? 'null' : stringifyJson(value));
 
 export const invalidValue = (field: string, value: unknown, message: string): StatusCause => ({
@@ -196,11 +196,11 @@ export const tooLong = (field: string, limit: number): StatusCause => ({
   field,
 });
 
-/** The type of a JSON value, as Go's decoder names it. */
+/** Returns the type of a JSON value, with the name that the decoder of Go uses. */
 export const jsonTypeOf = (value: unknown): string =>
   value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value;
 
-/** An internal error of the server, with the text of `NewInternalError` in apimachinery. */
+/** Returns an internal error of the server, with the text of `NewInternalError` in apimachinery. */
 export const internalError = (why: string): StatusError =>
   new StatusError({
     message: `Internal error occurred: ${why}`,

@@ -1,13 +1,13 @@
 import { deepestBracket } from '../objects/nesting.ts';
 
-/** Go's error text for an invalid JSON text. V8 has other texts, so this function parses the JSON text again. */
+/** Returns the error text of Go for invalid JSON. The texts of V8 differ, so this function parses the JSON again. */
 export function jsonProblem(text: string): string {
   const deepest = deepestBracket(text);
   if (deepest !== undefined) return `invalid character '${deepest}' exceeded max depth`;
   const trimmed = text.trimStart();
   if (trimmed === '') return 'unexpected end of JSON input';
   const first = trimmed[0] ?? '';
-  // Go reads bytes, and prints each byte as a character.
+  // Go reads bytes, and prints each byte as one character.
   const byte = String.fromCharCode(Buffer.from(trimmed.slice(0, 2))[0] ?? 0);
   if (!/[[{"\-0-9ntf]/.test(first)) return `invalid character '${byte}' looking for beginning of value`;
   for (const literal of ['null', 'true', 'false']) {
@@ -32,7 +32,7 @@ export function jsonProblem(text: string): string {
   }
 }
 
-/** What Go expects at the position of the error. The previous character determines it. */
+/** Returns the token that Go expects at the position of the error. The previous character determines the token. */
 function jsonContext(text: string, at: number): string {
   const before = text.slice(0, at).trimEnd().at(-1);
   switch (before) {

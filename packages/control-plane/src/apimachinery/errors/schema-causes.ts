@@ -23,8 +23,8 @@ export function goQuote(text: string): string {
 }
 
 /**
- * Prints a number as Go's `%v` does: integers as they are, and floats in scientific notation if the exponent is below -4 or
- * above 5.
+ * Formats a number like `%v` of Go. Integers have no exponent. Floats have scientific notation if the exponent is below -4
+ * or above 5.
  */
 export function goFloat(value: number): string {
   const magnitude = Math.abs(value);
@@ -47,7 +47,7 @@ export const required = (field: string, detail = ''): StatusCause => ({
   field,
 });
 
-/** A cause "Invalid value" without the value, for structures. */
+/** Returns a cause "Invalid value" that omits the value, for structures. */
 export const invalidWhole = (field: string, detail: string): StatusCause => ({
   reason: 'FieldValueInvalid',
   message: `Invalid value: ${detail}`,
@@ -96,5 +96,5 @@ export const tooMany = (field: string, actual: number, max: number): StatusCause
   field,
 });
 
-/** The field name of a cause that belongs to no field. Go prints a nil path like this. */
+/** The field name of a cause without a field. Go prints a nil path like this. */
 export const NO_FIELD = '<nil>';

@@ -4,7 +4,7 @@ import { subdomainProblems } from './names.ts';
 
 /** Validates the service of a webhook. */
 export function webhookServiceFindings(findings: Findings, service: Plain, at: string): void {
-  // The real server confuses the two fields, so the cause names the other one.
+  // The real server swaps the two fields, so the cause for one field names the other field.
   if (text(service, 'namespace') === '') findings.required(`${at}.name`);
   if (text(service, 'name') === '') findings.required(`${at}.namespace`);
   const port = number(service, 'port');
@@ -32,7 +32,7 @@ export function webhookServiceFindings(findings: Findings, service: Plain, at: s
 
 const URL_FORM = 'desired format: https://host[/path]';
 
-/** Splits a URL into its scheme, its authority and the rest. */
+/** Splits a URL into its scheme, its authority and the remaining part. */
 const URL_PARTS = /^(?:([a-z][a-z0-9+.-]*):)?(?:\/\/([^/?#]*))?(.*)$/is;
 
 /** Validates the URL of a webhook. */
@@ -62,7 +62,7 @@ export function webhookUrlFindings(findings: Findings, url: string, at: string):
   if (query.join('?') !== '') findings.invalid(at, query.join('?'), 'query parameters are not permitted in the URL');
 }
 
-/** Why Go cannot parse a URL; undefined if it can. */
+/** Returns the reason why Go cannot parse a URL, or undefined if Go can parse it. */
 function urlProblem(url: string, scheme: string, authority: string, rest: string): string | undefined {
   if ([...url].some((letter) => letter < ' ' || letter === '\x7f')) return 'net/url: invalid control character in URL';
   if (url.startsWith(':')) return 'missing protocol scheme';

@@ -1,13 +1,13 @@
 /** A request, independent of its transport. */
 export interface ServerRequest {
   readonly method: string;
-  /** The path as the client sent it: still escaped, without the query. */
+  /** The path as the client sent it: escaped, and without the query. */
   readonly path: string;
   readonly query: URLSearchParams;
   header(name: string): string | undefined;
   /**
-   * All values of a header. A client may send a header several times. `fetch` joins such values, so they are split at
-   * commas.
+   * Returns all values of a header. A client may send a header several times. `fetch` joins these values, so the method
+   * splits them at commas.
    */
   headerValues(name: string): readonly string[];
   /** Names of the headers that start with the prefix, in lower case. */
@@ -16,15 +16,18 @@ export interface ServerRequest {
   body(): Promise<Uint8Array>;
   /** The signal aborts when the client disconnects. */
   readonly signal: AbortSignal;
-  /** A request from this process. Without credentials, it has the rights of the administrator. */
+  /**
+   * Whether the request comes from this process. Without credentials, such a request has the permissions of the
+   * administrator.
+   */
   readonly trusted: boolean;
-  /** The user in the client certificate, if this CA signed it. */
+  /** The user in the client certificate, if the CA of this server has signed the certificate. */
   readonly certificate?: { readonly commonName: string; readonly organizations: readonly string[] } | undefined;
 }
 
 /** The receiver of a streamed answer. */
 export interface Sink {
-  /** Writes a chunk. If the result is false, the caller must wait for `onDrain` before the next chunk. */
+  /** Writes a chunk. If the result is false, the caller must wait for `onDrain` before it writes the next chunk. */
   write(chunk: Uint8Array): boolean;
   onDrain(listener: () => void): void;
   /** Calls the listener when the client has disconnected or the stream has ended. */

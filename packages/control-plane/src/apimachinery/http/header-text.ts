@@ -4,6 +4,6 @@ const BEYOND_ASCII = /[\u0080-\u00ff]/;
 export const headerText = (value: string): string =>
   BEYOND_ASCII.test(value) ? Buffer.from(value, 'latin1').toString('utf8') : value;
 
-/** Splits the joined values of a header that was sent several times. */
+/** Splits the joined values of a header that the client sent several times. */
 export const splitValues = (joined: string | null | undefined): string[] =>
   typeof joined === 'string' ? joined.split(',').map((value) => headerText(value.trim())) : [];

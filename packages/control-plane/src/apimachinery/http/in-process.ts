@@ -5,9 +5,9 @@ import { queryOf } from './query.ts';
 /** A request from this process to its own handler. */
 export interface InProcessRequest {
   readonly method: string;
-  /** The escaped path, with its query. */
+  /** The escaped path with the query. */
   readonly target: string;
-  /** Names are in lower case. */
+  /** The headers. Their names are in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -16,8 +16,8 @@ export interface InProcessRequest {
 const NEVER = new AbortController().signal;
 
 /**
- * The request in the form that the handler reads. Controllers send as many requests as all clients together. With `fetch`
- * and its streams, each request would cost twice as much.
+ * Creates a request in the form that the handler reads. Controllers send as many requests as all clients together. With
+ * `fetch` and its streams, each request would cost twice as much.
  */
 export function inProcess({ method, target, headers, body = '', signal = NEVER }: InProcessRequest): ServerRequest {
   const mark = target.indexOf('?');
@@ -37,15 +37,15 @@ export function inProcess({ method, target, headers, body = '', signal = NEVER }
 
 const decoder = new TextDecoder();
 
-/** The text of an answer. @throws TypeError if the answer is a stream */
+/** Returns the text of an answer. @throws TypeError if the answer is a stream */
 export function textOf({ body }: ServerResponse): string {
   if (typeof body === 'function') throw new TypeError('the answer is a stream');
   return typeof body === 'string' ? body : decoder.decode(body);
 }
 
 /**
- * The chunks of a streamed answer, as they were written. A watch writes one event in each chunk. The loop ends with the
- * stream. If the loop ends earlier, or the signal aborts, the stream ends.
+ * Returns the chunks of a streamed answer, as the server wrote them. A watch writes each event as one chunk. The loop ends
+ * with the stream. If the loop ends earlier, or the signal aborts, the stream is closed.
  * @throws TypeError for an answer that is not a stream; reads throw the reason of an aborted signal
  */
 export function piecesOf({ body }: ServerResponse, signal: AbortSignal): AsyncIterableIterator<Uint8Array> {
@@ -53,7 +53,7 @@ export function piecesOf({ body }: ServerResponse, signal: AbortSignal): AsyncIt
   return new Pieces(body, signal);
 }
 
-/** Maximum number of bytes that wait for the reader. Beyond it, the writer must wait. */
+/** The maximum number of bytes that wait for the reader. If there are more, the writer must wait. */
 const HIGH_WATER_MARK = 256 * 1024;
 
 const DONE = { done: true, value: undefined } as const;
@@ -61,7 +61,7 @@ const DONE = { done: true, value: undefined } as const;
 class Pieces implements AsyncIterableIterator<Uint8Array> {
   readonly #signal: AbortSignal;
   #ready: Uint8Array[] = [];
-  /** Number of entries of `#ready` that the reader has taken. */
+  /** The number of entries of `#ready` that the reader has already read. */
   #read = 0;
   #waitingBytes = 0;
   #ended = false;

@@ -9,9 +9,9 @@ type MediaType = (typeof MEDIA_TYPES)[number];
 export interface Format {
   readonly mediaType: MediaType;
   readonly pretty: boolean;
-  /** JSON that is indented and has no final line break. Used if no format was negotiated. */
+  /** Whether the JSON is indented and has no final line break. This is the format if no format was negotiated. */
   readonly bare?: boolean;
-  /** The form of the answer: a table, or metadata only. Undefined: whole objects. */
+  /** The form of the answer: a table, or only metadata. If undefined, the answer contains whole objects. */
   readonly as: 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList' | undefined;
   /** Version of `meta.k8s.io` for the converted answer. */
   readonly version: 'v1' | 'v1beta1';
@@ -23,7 +23,9 @@ interface Clause {
   readonly quality: number;
 }
 
-/** Whether a clause comes before another in Go's order: higher quality first, then types without a wildcard. */
+/**
+ * Whether one clause comes before the other in the order of Go. Higher quality comes first, then types without a wildcard.
+ */
 const precedes = (a: Clause, b: Clause): boolean =>
   a.quality > b.quality ||
   (!a.type.startsWith('*') && b.type.startsWith('*')) ||
@@ -56,7 +58,7 @@ function parseAccept(header: string): readonly Clause[] {
 const REPRESENTATIONS = MEDIA_TYPES.join(', ');
 const STREAMS = 'application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch';
 
-/** The 406 of a watch in a format that cannot be streamed. */
+/** Returns the 406 error for a watch in a format that cannot be streamed. */
 export const noStream = (): StatusError =>
   new StatusError({
     message: `only the following media types are accepted: ${STREAMS}`,
@@ -64,7 +66,7 @@ export const noStream = (): StatusError =>
     code: 406,
   });
 
-/** The 406 with the text of the router (built-in kinds and discovery) or of a handler (custom kinds). */
+/** Returns the 406 error with the text of the router (built-in kinds and discovery) or of a handler (custom kinds). */
 export function notAcceptable(by: 'router' | 'handler', streams = false, available = REPRESENTATIONS): StatusError {
   const message =
     by === 'router'
@@ -78,7 +80,7 @@ export function notAcceptable(by: 'router' | 'handler', streams = false, availab
   });
 }
 
-/** The 415 of the router, for a patch type without a handler. */
+/** Returns the 415 error of the router, for a patch type without a handler. */
 export const unsupportedByRouter = (): StatusError =>
   new StatusError({
     message: '415: Unsupported Media Type',
@@ -87,7 +89,7 @@ export const unsupportedByRouter = (): StatusError =>
     code: 415,
   });
 
-/** The 415 of a handler. */
+/** Returns the 415 error of a handler. */
 export const unsupportedBody = (accepted: readonly string[]): StatusError =>
   new StatusError({
     message: `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`,
@@ -96,8 +98,8 @@ export const unsupportedBody = (accepted: readonly string[]): StatusError =>
   });
 
 /**
- * Whether the answer is indented. The query parameter `pretty` decides. Without it, browsers and command line tools get
- * indented JSON.
+ * Whether the answer is indented. The query parameter `pretty` decides. Without this parameter, browsers and command line
+ * tools get indented JSON.
  */
 function isPretty(request: ServerRequest): boolean {
   const pretty = request.query.get('pretty');
@@ -106,21 +108,23 @@ function isPretty(request: ServerRequest): boolean {
 }
 
 export interface NegotiateOptions {
-  /** The component that sends the refusal. The router checks the media type first. A handler checks only its conversions. */
+  /**
+   * The component that refuses the request. The router checks the media type first. A handler checks only its conversions.
+   */
   readonly by: 'router' | 'handler';
   /** The conversions that the path supports. */
   readonly as: readonly NonNullable<Format['as']>[];
-  /** Whether the path also serves streams. This is so for lists. */
+  /** Whether the path also serves streams. Lists do. */
   readonly streams: boolean;
-  /** Whether whole objects can be sent as protobuf. Default: yes. Their metadata always can. */
+  /** Whether the server can send whole objects as protobuf. Default: true. Metadata can always be sent as protobuf. */
   readonly protobuf?: boolean;
 }
 
-/** The media types of the server that match a clause, in the order of the server. */
+/** Returns the media types of the server that match a clause, in the order of the server. */
 const typesOf = (clause: string): readonly MediaType[] =>
   MEDIA_TYPES.filter((type) => clause === type || clause === 'application/*' || clause === '*/*' || clause === '*');
 
-/** The format of an error: any format that the client accepts, or else JSON. Never throws. */
+/** Returns the format of an error: any format that the client accepts, or else JSON. Never throws. */
 export function plainFormat(request: ServerRequest): Format {
   for (const { type, parameters } of parseAccept(request.header('accept') ?? '*/*')) {
     const [mediaType] = typesOf(type);
@@ -135,7 +139,7 @@ export function plainFormat(request: ServerRequest): Format {
 
 type Conversion = Pick<Format, 'as' | 'version'>;
 
-/** The conversion that a clause requests for a media type; undefined if it is not supported. */
+/** Returns the conversion that a clause requests for a media type, or undefined if the server does not support it. */
 function conversionOf(parameters: Clause['parameters'], type: MediaType, options: NegotiateOptions) {
   const stream = parameters.get('stream') ?? '';
   if (stream !== '' && (stream !== 'watch' || type === 'application/yaml')) return undefined;
@@ -152,7 +156,7 @@ function conversionOf(parameters: Clause['parameters'], type: MediaType, options
   return converted;
 }
 
-/** Whether the router of built-in kinds accepts one of the types. It does not support `application/*`. */
+/** Whether the router of built-in kinds accepts one of the types. The router does not support `application/*`. */
 const passesRouter = (clauses: readonly Clause[]): boolean =>
   clauses.some(({ type }) => type === '*/*' || MEDIA_TYPES.some((one) => one === type));
 
@@ -164,7 +168,7 @@ const acceptOf = (request: ServerRequest): readonly Clause[] => {
 /** Whether the router of built-in kinds finds a handler for the accepted types. */
 export const reachesHandler = (request: ServerRequest): boolean => passesRouter(acceptOf(request));
 
-/** Returns the first acceptable format. @throws StatusError 406 */
+/** Returns the first format that both the client and the server support. @throws StatusError 406 */
 export function negotiate(request: ServerRequest, options: NegotiateOptions): Format {
   const clauses = acceptOf(request);
   if (options.by === 'router' && !passesRouter(clauses)) throw notAcceptable('router', options.streams);
@@ -178,8 +182,8 @@ export function negotiate(request: ServerRequest, options: NegotiateOptions): Fo
 }
 
 /**
- * The first media type of a path that the client accepts; undefined if there is none. The order of the client counts first,
- * then that of the path.
+ * Returns the first media type of a path that the client accepts, or undefined. The order of the client takes precedence
+ * over the order of the path.
  */
 export function pickMediaType<T extends string>(request: ServerRequest, offered: readonly T[]): T | undefined {
   for (const { type } of acceptOf(request)) {
@@ -196,8 +200,8 @@ export function pickMediaType<T extends string>(request: ServerRequest, offered:
 const PARAMETER = /^\s*[^\s;=]+\s*=\s*(?:"[^"]*"|[^\s;"]*)\s*$/;
 
 /**
- * The media type of a body without its parameters. If the type or a parameter is invalid, the result is a type that no
- * handler supports.
+ * Returns the media type of a body without its parameters. For an invalid type or parameter, returns a type that no handler
+ * supports.
  */
 export function bodyType(request: ServerRequest): string {
   const header = request.header('content-type') ?? '';

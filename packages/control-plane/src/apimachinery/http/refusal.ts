@@ -1,7 +1,7 @@
 import { StatusError } from '../objects/status.ts';
 import type { Access } from '../users/authorizer.ts';
 
-/** The 403 of the authorizer. */
+/** Returns the 403 error of the authorizer. */
 export function refusal(access: Access, reason: string): StatusError {
   const { user, verb, path, group, resource, subresource, namespace, name } = access;
   const because = reason === '' ? '' : `: ${reason}`;

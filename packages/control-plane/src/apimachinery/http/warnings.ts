@@ -1,14 +1,14 @@
-/** Maximum number of runes of all warnings. Beyond it, each warning is shortened. */
+/** The maximum number of runes of all warnings together. If there are more, each warning is shortened. */
 const LIMIT = 4096;
-/** Number of runes of a shortened warning. */
+/** The maximum number of runes of a shortened warning. */
 const CUT = 256;
 
 const runes = (text: string): number => [...text].length;
 const cut = (text: string): string => (text.length > CUT ? [...text].slice(0, CUT).join('') : text);
 
 /**
- * The warnings of one answer. Each appears once. Warnings that are empty or have control characters are omitted. If their
- * total length exceeds the limit, all are shortened.
+ * The warnings of one answer, without duplicates. Warnings that are empty or contain control characters are omitted. If
+ * their total length exceeds the limit, all warnings are shortened.
  */
 export class Warnings {
   readonly #seen = new Set<string>();
@@ -16,7 +16,7 @@ export class Warnings {
   #written = 0;
   #cutting = false;
 
-  /** @param out the list of the answer's warnings, which is always up to date */
+  /** @param out the list of the warnings of the answer, which this class keeps up to date */
   constructor(out: string[]) {
     this.#out = out;
   }
@@ -39,8 +39,8 @@ export class Warnings {
 }
 
 /**
- * The value of the Warning header for a text (RFC 7234, code 299, no agent). The text is in UTF-8, and each byte becomes a
- * character.
+ * Returns the value of the Warning header for a text (RFC 7234, code 299, no agent). The text is encoded in UTF-8, and each
+ * byte becomes one character.
  */
 export const warningHeader = (text: string): string =>
   Buffer.from(`299 - "${text.replace(/[\\"]/g, '\\$&')}"`).toString('latin1');

@@ -30,10 +30,10 @@ export function addAmount(to: Amounts, name: string, { nanos, format }: Quantity
 
 export const isMore = (a: Quantity, b: Quantity): boolean => a.nanos > b.nanos;
 
-/** The canonical text of a quantity; `0` if it is absent. */
+/** Returns the canonical text of a quantity, or `0` if it is absent. */
 export const showAmount = (quantity: Quantity | undefined): string => formatQuantity(quantity ?? ZERO);
 
-/** The amounts as a `ResourceList`. */
+/** Formats the amounts as a `ResourceList`. */
 const shownAmounts = (amounts: Amounts): Record<string, string> =>
   Object.fromEntries([...amounts].map(([name, quantity]) => [name, formatQuantity(quantity)]));
 
@@ -41,7 +41,7 @@ function addAll(to: Amounts, amounts: Amounts): void {
   for (const [name, quantity] of amounts) addAmount(to, name, quantity);
 }
 
-/** Raises each value of the sum to the amount of an init container, if that is larger. */
+/** Raises each value of the sum to the amount of an init container, if that amount is larger. */
 function raiseTo(sum: Amounts, amounts: Amounts): void {
   for (const [name, quantity] of amounts) {
     const before = sum.get(name);
@@ -50,8 +50,8 @@ function raiseTo(sum: Amounts, amounts: Amounts): void {
 }
 
 /**
- * The sum of the requests or limits of the containers in a pod spec. All normal containers run together. An init container
- * runs together with the restartable init containers before it, so the larger sum counts.
+ * Returns the sum of the requests or limits of the containers in a pod spec. All normal containers run at the same time. An
+ * init container runs with the restartable init containers before it. The larger of both sums is used.
  */
 function containerAmounts(spec: Plain, field: 'requests' | 'limits'): Amounts {
   const of = (container: Plain): Amounts => amountsOf(look(container, 'resources', field));
@@ -77,8 +77,8 @@ function containerAmounts(spec: Plain, field: 'requests' | 'limits'): Amounts {
 const isPodLevel = (name: string): boolean => name === 'cpu' || name === 'memory' || name.startsWith('hugepages-');
 
 /**
- * The requests or limits of a pod. Those of the pod itself come first, or else those of its containers. The overhead is
- * added.
+ * Returns the requests or limits of a pod. Amounts of the pod itself take precedence over the amounts of its containers. The
+ * overhead is added.
  */
 export function podAmounts(pod: ApiObject, field: 'requests' | 'limits'): Amounts {
   const spec = look(pod, 'spec');
@@ -87,15 +87,15 @@ export function podAmounts(pod: ApiObject, field: 'requests' | 'limits'): Amount
     if (isPodLevel(name)) sum.set(name, quantity);
   }
   for (const [name, quantity] of amountsOf(look(spec, 'overhead'))) {
-    // The overhead is added to limits only if there is a limit.
+    // The overhead is added to a limit only if the limit exists.
     if (field === 'requests' || (sum.get(name)?.nanos ?? 0n) !== 0n) addAmount(sum, name, quantity);
   }
   return sum;
 }
 
 /**
- * Sets resources of a pod as `defaultHugePagePodLimits` and `defaultPodRequests` do. Limits for huge pages come from its
- * containers. Requests come from its containers or from its own limits. Mutates the pod.
+ * Sets resources of a pod, as `defaultHugePagePodLimits` and `defaultPodRequests` do. The limits for huge pages come from
+ * the containers of the pod. The requests come from its containers, or from the limits of the pod. Mutates the pod.
  */
 export function defaultPodResources(spec: Plain): void {
   const { resources } = spec;

@@ -3,7 +3,9 @@ export interface Timer {
   cancel(): void;
 }
 
-/** A source of time. All code below the `main` of a program gets its clock as an argument. */
+/**
+ * A source of time. Only the function `main` of a program creates a clock, and all other code gets the clock as an argument.
+ */
 export interface Clock {
   now(): Date;
   /** Calls `fn` once, `ms` milliseconds from now. */

@@ -2,19 +2,19 @@ import { cloneJson, isRecord } from './json-value.ts';
 import type { Plain } from './plain.ts';
 
 /**
- * Fields of a body that were given as an empty list or map, by their object. The stored form omits empty fields, as the
- * types of the real server do. During a request, the server distinguishes `[]` and `{}` from absent fields: error messages
- * print them, and some defaults do not replace them. The record is separate from the objects, so that no other code reads
- * it. Only kinds with such fields have entries, so other bodies have no extra cost.
+ * The fields that a body set to an empty list or map, by their object. The stored form omits empty fields, as the types of
+ * the real server do. During a request, the server distinguishes `[]` and `{}` from absent fields, because error messages
+ * print them and some defaults do not replace them. A separate map keeps this record, so that no other code reads it. Only
+ * kinds with such fields have entries, so other bodies have no extra cost.
  */
 const noted = new WeakMap<Plain, Readonly<Plain>>();
 
 const NONE: Readonly<Plain> = {};
 
-/** The fields of an object that were given as an empty list or map. */
+/** Returns the fields of an object that the body set to an empty list or map. */
 export const emptiesOf = (record: Plain): Readonly<Plain> => noted.get(record) ?? NONE;
 
-/** Records that the body had this field as an empty list or map. */
+/** Records that the body set this field to an empty list or map. */
 export function noteEmpty(record: Plain, field: string, empty: unknown): void {
   noted.set(record, { ...noted.get(record), [field]: empty });
 }
@@ -28,8 +28,8 @@ export function forgetEmpty(record: Plain, field: string): void {
 }
 
 /**
- * The value of a field. It is `[]` or `{}` if the body had an empty list or map, and null if the body did not have the
- * field.
+ * Returns the value of a field. The value is `[]` or `{}` if the body contained an empty list or map. The value is null if
+ * the body did not contain the field.
  */
 export const given = (record: unknown, field: string): unknown =>
   isRecord(record) ? (record[field] ?? emptiesOf(record)[field] ?? null) : null;
@@ -41,7 +41,7 @@ export function keepEmpties<T extends Plain>(copy: T, source: Plain): T {
   return copy;
 }
 
-/** A deep copy of a value, with its records. */
+/** Returns a deep copy of a value, with the records of its empty fields. */
 export function copyWithEmpties<T>(value: T): T {
   const copy = cloneJson(value);
   carryNotes(value, copy);
@@ -58,11 +58,11 @@ function carryNotes(from: unknown, to: unknown): void {
   for (const key of Object.keys(from)) carryNotes(from[key], to[key]);
 }
 
-/** Whether a field of an object was given as an empty list or map, and has no default. */
+/** Whether the body set a field of an object to an empty list or map, and the field has no default. */
 export const isGivenEmpty = (record: Plain): boolean =>
   Object.keys(emptiesOf(record)).some((field) => (record[field] ?? null) === null);
 
-/** Whether any part of a value was given as an empty list or map. */
+/** Whether the body set any part of a value to an empty list or map. */
 export function holdsEmpties(value: unknown): boolean {
   if (Array.isArray(value)) return value.some(holdsEmpties);
   if (!isRecord(value)) return false;

@@ -20,9 +20,12 @@ function quote(text: string): string {
   return `${quoted}"`;
 }
 
-/** The text does not match the layout. Thrown at the invalid part, and then converted to a message with the whole text. */
+/**
+ * The text does not match the layout. The reader throws this error at the invalid part. The caller converts it to a message
+ * with the whole text.
+ */
 class Misfit extends Error {
-  /** The part of the layout that was expected here. Absent if the text matches the layout, but its value is impossible. */
+  /** The part of the layout that the reader expected. Absent if the text matches the layout and its value is impossible. */
   readonly part: string | undefined;
 
   constructor(message: string, part?: string) {
@@ -35,7 +38,7 @@ const isLeap = (year: number): boolean => year % 4 === 0 && (year % 100 !== 0 ||
 const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 const daysIn = (month: number, year: number): number => (month === 2 && isLeap(year) ? 29 : (DAYS[month - 1] ?? 0));
 
-/** Reads a text part by part, from its start. */
+/** Reads a text from its start, part by part. */
 class Reader {
   rest: string;
 
@@ -66,8 +69,8 @@ class Reader {
   }
 
   /**
-   * Reads a fraction of a second that the layout does not contain. It may have any number of digits, and the first nine
-   * count.
+   * Reads a fraction of a second that the layout does not contain. The fraction may have any number of digits, and the
+   * digits after the ninth are ignored.
    */
   anyFraction(): number {
     const digits = /^[.,](\d+)/.exec(this.rest)?.[1];
@@ -76,7 +79,7 @@ class Reader {
     return Number(digits.slice(0, 9).padEnd(9, '0'));
   }
 
-  /** Reads six digits. The first may be a sign, because Go reads a number here. */
+  /** Reads six digits. Go reads a number here, so the first character may be a sign. */
   micros(): number {
     const digits = /^[.,]([-+]?\d+)$/.exec(this.rest.slice(0, 7))?.[1];
     if (digits === undefined || Buffer.byteLength(this.rest) < 7 || digits.length !== 6) {
@@ -88,7 +91,7 @@ class Reader {
     return value * 1000;
   }
 
-  /** Reads a zone. Returns minutes east of UTC. */
+  /** Reads a time zone. Returns the minutes east of UTC. */
   zone(): number {
     if (this.rest.startsWith('Z')) {
       this.rest = this.rest.slice(1);
@@ -110,7 +113,7 @@ function read(text: string, micro: boolean): GoTime {
   reader.literal('-');
   const month = reader.number('01', 'month', 1, 12);
   reader.literal('-');
-  // A later check finds a day that does not exist in its month.
+  // A later check refuses a day that its month does not have.
   const day = reader.number('02', 'day', 0, 99);
   reader.literal('T');
   const hour = reader.number('15', 'hour', 0, 23, 1);

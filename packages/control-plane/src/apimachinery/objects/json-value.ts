@@ -2,7 +2,9 @@
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Reads an own property. So `constructor` or `__proto__` of an untrusted object is never read from the prototype. */
+/**
+ * Reads an own property. The function never reads `constructor` or `__proto__` of an untrusted object from the prototype.
+ */
 export const own = (object: Record<string, unknown>, key: string): unknown =>
   Object.hasOwn(object, key) ? object[key] : undefined;
 
@@ -24,13 +26,13 @@ export function cloneJson<T>(value: T): T {
   return copy as T;
 }
 
-/** Compares two numbers. A large integer is a bigint, or a double if it was written as a double. */
+/** Compares two numbers. A large integer may be a bigint, or a double if the JSON contained a double. */
 const sameNumber = (a: unknown, b: unknown): boolean => {
   const [large, other] = typeof a === 'bigint' ? [a, b] : [b, a];
   return typeof other === 'number' && Number.isInteger(other) && BigInt(other) === large;
 };
 
-/** Deep equality of JSON values; the order of keys does not matter. */
+/** Whether two JSON values are deeply equal. The order of keys has no effect. */
 export function equalJson(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a === 'bigint' || typeof b === 'bigint') return sameNumber(a, b);
@@ -46,7 +48,7 @@ export function equalJson(a: unknown, b: unknown): boolean {
   return true;
 }
 
-/** JSON with the keys of every object sorted, as Go marshals maps. */
+/** Formats JSON with the keys of every object sorted, as Go marshals maps. */
 export function sortedJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(sortedJson).join(',')}]`;
   if (typeof value === 'bigint') return value.toString();
@@ -58,11 +60,11 @@ export function sortedJson(value: unknown): string {
   return `{${parts.join(',')}}`;
 }
 
-/** JSON in the format of Go's encoder: sorted keys, with `<`, `>` and `&` escaped. */
+/** Formats JSON like the encoder of Go: with sorted keys, and with `<`, `>` and `&` escaped. */
 export const goJson = (value: unknown): string =>
   sortedJson(value).replace(/[<>&\u2028\u2029]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
-/** The number of UTF-8 bytes of `goJson(value)`. This is cheaper than creating the text. */
+/** Returns the number of UTF-8 bytes of `goJson(value)`. The computation is cheaper than the creation of the text. */
 export function goJsonBytes(value: unknown): number {
   if (typeof value === 'string') return Buffer.byteLength(goJson(value));
   if (Array.isArray(value)) {

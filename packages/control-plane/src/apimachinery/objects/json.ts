@@ -1,6 +1,6 @@
 declare global {
   interface JSON {
-    /** Node.js has this function, but the types of TypeScript do not. */
+    /** Node.js has this function, but TypeScript does not declare it. */
     rawJSON(text: string): unknown;
   }
 }
@@ -8,8 +8,8 @@ declare global {
 const { rawJSON } = JSON;
 
 /**
- * Finds texts that may contain an integer beyond 2^53: at least 16 digits at a position where a number may start. Only these
- * few texts need the slower parser.
+ * Matches texts that may contain an integer beyond 2^53: at least 16 digits at a position where a number may start. Only
+ * these few texts need the slower parser.
  */
 const MAYBE_LARGE = /[:[,\s-]\d{16}/;
 const INTEGER = /^-?\d+$/;
@@ -55,8 +55,8 @@ export function stringifyJson(value: unknown, indent?: number): string {
   try {
     return JSON.stringify(value, null, indent);
   } catch (error) {
-    // `JSON.stringify` throws for a bigint. This is detected afterwards, because a check before would visit every value of
-    // every object.
+    // `JSON.stringify` throws an error for a bigint. The code catches this error, because a check in advance would visit
+    // every value of every object.
     if (!(error instanceof TypeError && /BigInt/.test(error.message))) throw error;
     return JSON.stringify(value, writeExact, indent);
   }

@@ -4,11 +4,10 @@ import type { StatusCause } from './status.ts';
 /**
  * A JSON schema in the dialect of `apiextensions.k8s.io/v1` (`JSONSchemaProps`), with its `x-kubernetes-*` extensions.
  * Built-in kinds use the same dialect. For strategic merge patches they also have `x-kubernetes-patch-merge-key` and
- * `x-kubernetes-patch-strategy`.
- *
- * Built-in schemas are graphs. A shared definition (`io.k8s.api.core.v1.PodSpec`) is one object with its name as `$id`. A
- * definition may contain itself, as JSONSchemaProps does. So visit a schema only as deep as the data, or cache results by
- * schema object. In a document with references, write `$id` as a reference.
+ * `x-kubernetes-patch-strategy`. Built-in schemas are graphs. A shared definition (`io.k8s.api.core.v1.PodSpec`) is one
+ * object with its name as `$id`. A definition may contain itself, as JSONSchemaProps does. Therefore a function that visits
+ * a schema must stop at the depth of the data, or cache its results by schema object. In a document with references, write
+ * `$id` as a reference.
  */
 export interface JsonSchema {
   /** Name of a shared definition, e.g. `io.k8s.api.core.v1.PodSpec`. */
@@ -26,9 +25,11 @@ export interface JsonSchema {
   [keyword: string]: unknown;
 }
 
-/** A column of `kubectl get`. Custom kinds have a JSON path, and built-in kinds a function. */
+/** A column of `kubectl get`. A column of a custom kind has a JSON path, and a column of a built-in kind has a function. */
 export interface PrinterColumn {
-  /** The rows have a cell for this column, but the Table does not define the column. The real server does the same. */
+  /**
+   * If true, the rows have a cell for this column, but the Table does not define the column. The real server does the same.
+   */
   readonly hidden?: boolean;
   readonly name: string;
   readonly type: 'string' | 'integer' | 'number' | 'boolean' | 'date';
@@ -46,10 +47,10 @@ export interface PrinterColumn {
 /** The input of a strategy that prepares or validates an object. */
 export interface StrategyContext {
   readonly now: Date;
-  /** '' for the main resource, else for example `status`. */
+  /** The subresource, for example `status`. It is '' for the main resource. */
   readonly subresource: string;
   readonly userName: string;
-  /** Whether the request is a dry run, which stores nothing. */
+  /** Whether the request is a dry run, which does not store the object. */
   readonly dryRun?: boolean;
   /** The stored objects of a resource, such as `networking.k8s.io/servicecidrs`. */
   readonly stored?: (resource: string) => readonly ApiObject[];
@@ -59,7 +60,7 @@ export interface StrategyContext {
 
 /**
  * The definition of one kind: its names, its schema, and the functions that prepare and validate its objects. Each built-in
- * kind, or small family of kinds, has a file with this value. A CRD version is converted to one.
+ * kind, or small family of kinds, has a file with its definition. Each version of a CRD is converted to a definition.
  */
 export interface KindDefinition {
   readonly group: string;
@@ -74,9 +75,9 @@ export interface KindDefinition {
   /** Verbs of the main resource; default: create, delete, deletecollection, get, list, patch, update, watch. */
   readonly verbs?: readonly string[];
   /**
-   * Schema of the whole object. Absent: the kind has no schema, and all fields are kept. Custom kinds are validated against
-   * it. For built-in kinds it defines only fields, merge keys and list types. `setDefaults`, `validate` and `validateUpdate`
-   * check the values.
+   * Schema of the whole object. If absent, the kind has no schema, and all fields are kept. Custom kinds are validated with
+   * their schema. The schema of a built-in kind defines only fields, merge keys and list types. `setDefaults`, `validate`
+   * and `validateUpdate` check the values of built-in kinds.
    */
   readonly schema?: JsonSchema;
   /** Built-in kinds: name of the client model from which the schema was generated, e.g. `V1Pod`. */
@@ -92,7 +93,10 @@ export interface KindDefinition {
    */
   readonly hasGeneration?: boolean;
   readonly subresources?: {
-    /** Whether the kind has a status subresource. Writes to the main resource do not change `status`, and vice versa. */
+    /**
+     * Whether the kind has a status subresource. With a status subresource, writes to the main resource do not change
+     * `status`. Writes to the status change only `status`.
+     */
     readonly status?: boolean;
     readonly scale?: {
       readonly specReplicasPath: string;
@@ -112,34 +116,34 @@ export interface KindDefinition {
   readonly columns?: readonly PrinterColumn[];
   /** Annotations that are fields in the internal form of the object. Tables and metadata-only answers omit them. */
   readonly innerAnnotations?: readonly string[];
-  /** Conditions of an object's row in a Table. Absent or []: the row has none. */
+  /** The conditions of the row of an object in a Table. If absent or empty, the row has no conditions. */
   readonly rowConditions?: (object: ApiObject) => readonly JsonObject[];
   /** Functions that return the value of a field, for field selectors other than `metadata.name` and `metadata.namespace`. */
   readonly selectableFields?: Readonly<Record<string, (object: ApiObject) => string>>;
   /**
-   * Selectable fields of other versions of the kind. They are stored with each object, but this version has no field
+   * Selectable fields of other versions of the kind. The server stores them with each object, but this version has no field
    * selectors for them.
    */
   readonly otherFields?: Readonly<Record<string, (object: ApiObject) => string>>;
   /**
-   * The stored form of a kind that is a view of another one. For example, the Events of `events.k8s.io` are core Events. It
-   * has the resource of the stored objects, and the conversions. Both conversions take and return a whole object, and may
-   * mutate it.
+   * The stored form of a kind that is a view of another kind. For example, the Events of `events.k8s.io` are stored as core
+   * Events. It contains the resource of the stored objects, and the conversions. Both conversions take and return a whole
+   * object, and may mutate it.
    */
   readonly storedAs?: {
     readonly resource: string;
     readonly encode: (object: ApiObject) => ApiObject;
     readonly decode: (object: ApiObject) => ApiObject;
   };
-  /** The warning in every answer for a deprecated version. */
+  /** For a deprecated version: the warning that every answer contains. */
   readonly deprecationWarning?: string;
-  /** The versions of a custom kind, including those that are not served. */
+  /** The versions of a custom kind, including versions that the server does not serve. */
   readonly versions?: readonly string[];
-  /** The storage version of a custom kind, if it is a different one. */
+  /** The storage version of a custom kind, if it differs from this version. */
   readonly storageVersion?: string;
   /** Whether a PUT without a resourceVersion is refused (custom kinds, leases). */
   readonly requiresResourceVersion?: boolean;
-  /** Whether a PUT of an absent object creates it (leases). */
+  /** Whether a PUT creates an object that does not exist (leases). */
   readonly createOnUpdate?: boolean;
   /**
    * The default grace period of a delete in seconds. With 0, the object is deleted at once. Pods have 30, or their own
@@ -152,7 +156,7 @@ export interface KindDefinition {
    * this function. Mutates the object.
    */
   readonly markForDeletion?: (object: ApiObject, now: Date) => void;
-  /** For custom kinds: whether the CRD is being deleted. Then no object may be created. */
+  /** For custom kinds: whether the CRD is being deleted. During the deletion of the CRD, no object may be created. */
   readonly terminating?: boolean;
   /** The warning for a delete without a propagationPolicy. */
   readonly propagationWarning?: string;
@@ -161,37 +165,37 @@ export interface KindDefinition {
   /**
    * Sets defaults that depend on other fields. The schema contains the other defaults. Built-in kinds first convert the
    * object to the form of the types of the real server (see `shape.ts`): quantities become canonical, and nulls are removed.
-   * Mutates.
+   * Mutates the object.
    * @throws DecodeError (a StatusError 400) for a built-in kind when a value has the wrong type
    */
   readonly setDefaults?: (object: ApiObject) => void;
   /** Changes the stored text of an object before readers get it. A write starts from the stored text. */
   readonly shownAs?: (text: string) => string;
   /**
-   * Sets defaults that apply only when an object is stored and read. Validation does not see them. Mutates. Returns whether
-   * it set one.
+   * Sets defaults when an object is stored or read. Validation does not see these defaults. Mutates the object. Returns
+   * whether it set a default.
    */
   readonly defaultsOnRead?: (object: ApiObject) => boolean;
   /**
    * Prepares an object for its creation: removes fields that a client may not set, such as the status, and sets fields of
-   * the server. Mutates.
+   * the server. Mutates the object.
    */
   readonly prepareForCreate?: (object: ApiObject, context: StrategyContext) => void;
   readonly prepareForUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => void;
-  /** Causes of a 422 in addition to those of the schema; [] for none. */
+  /** Returns the causes of a 422 error in addition to the causes of the schema. */
   readonly validate?: (object: ApiObject, context: StrategyContext) => StatusCause[];
-  /** All validation errors of an update: those of the new object, and those of the change. */
+  /** Returns all validation errors of an update. They include the errors of the new object and of the change. */
   readonly validateUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => StatusCause[];
-  /** Texts of `Warning` headers for a valid object; `old` is absent for a creation. */
+  /** Returns the texts of `Warning` headers for a valid object. `old` is absent for a creation. */
   readonly warnings?: (object: ApiObject, old: ApiObject | undefined) => string[];
   readonly validateName?: (name: string) => string[];
-  /** Whether the metadata of a new object is validated only by the general rules, and only if `validate` finds no cause. */
+  /** If true, only the general rules validate the metadata of a new object, and only if `validate` finds no cause. */
   readonly assessesMetaLast?: boolean;
 }
 
-/** `group/plural`, unique among served resources of one version. */
+/** Returns the ID of a resource: `group/plural`. It is unique among the served resources of one version. */
 export const resourceId = (kind: Pick<KindDefinition, 'group' | 'plural'>): string => `${kind.group}/${kind.plural}`;
 
-/** `v1` or `group/version`. */
+/** Returns the API version: `v1` or `group/version`. */
 export const apiVersionOf = (kind: Pick<KindDefinition, 'group' | 'version'>): string =>
   kind.group === '' ? kind.version : `${kind.group}/${kind.version}`;

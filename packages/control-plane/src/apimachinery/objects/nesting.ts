@@ -1,8 +1,8 @@
 import { yaml } from './yaml.ts';
 
 /**
- * Maximum depth of a body. The functions that visit an object are recursive. At this depth, they are far from the limit of
- * the stack.
+ * The maximum depth of a body. Recursive functions visit objects, and at this depth they need only a small part of the
+ * stack.
  */
 export const MAX_DEPTH = 1000;
 /** Maximum number of aliases of a YAML text. Each alias causes a search of all anchors, and a merge copies all keys. */
@@ -10,7 +10,7 @@ export const MAX_ALIASES = 200;
 
 const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_MAP, CLOSE_MAP] = [...'"\\[]{}'].map((c) => c.charCodeAt(0));
 
-/** The bracket of a JSON text that exceeds the maximum depth; undefined if there is none. */
+/** Returns the bracket of a JSON text that exceeds the maximum depth, or undefined. */
 export function deepestBracket(text: string): string | undefined {
   if (text.length <= MAX_DEPTH) return undefined;
   let depth = 0;
@@ -43,11 +43,14 @@ function isMark(token: string): boolean {
 
 /** Computes the depth of a YAML text from the tokens that have been read so far. */
 class Levels {
-  /** The columns at which the blocks around the current position start. */
+  /** The columns at which the enclosing blocks start. */
   readonly #columns: number[] = [];
   #flow = 0;
   #column = 0;
-  /** Whether a block may start here: before this position, the line has only indentation or signs of lists and keys. */
+  /**
+   * Whether a block may start at the current position. Before this position, the line may contain only indentation and the
+   * signs of lists and keys.
+   */
   #fresh = true;
 
   get depth(): number {
@@ -74,7 +77,7 @@ class Levels {
 }
 
 /**
- * Go's error for a YAML text that is too expensive to parse; undefined for other texts. Only the lexer reads the text, in
+ * Returns the error of Go for a YAML text that is too expensive to parse, or undefined. Only the lexer reads the text, in
  * linear time.
  */
 export function yamlExcess(text: string): string | undefined {

@@ -29,7 +29,7 @@ const isEmpty = (value: unknown): boolean =>
   (Array.isArray(value) && value.length === 0) ||
   (typeof value === 'object' && Object.keys(value).length === 0);
 
-/** Metadata with only the known fields, in their order. Empty fields are omitted, as `omitempty` does. */
+/** Returns the metadata with only the known fields, in their order. Empty fields are omitted, as `omitempty` does. */
 export function tidyMeta(meta: ObjectMeta): ObjectMeta {
   const tidy: Record<string, unknown> = {};
   for (const field of META_ORDER) {
@@ -39,7 +39,10 @@ export function tidyMeta(meta: ObjectMeta): ObjectMeta {
   return tidy as ObjectMeta;
 }
 
-/** The text of an object in the store: apiVersion, kind and metadata come first. The metadata has the given revision. */
+/**
+ * Returns the text of an object for the store: apiVersion, kind and metadata come first. The metadata contains the given
+ * revision.
+ */
 export function renderObject(object: ApiObject, revision: number | undefined): string {
   const { apiVersion, kind, metadata, ...body } = object;
   const resourceVersion = revision === undefined ? metadata.resourceVersion : String(revision);

@@ -6,7 +6,7 @@ export type Plain = Record<string, unknown>;
 export const isPlain = (value: unknown): value is Plain =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The object in this field. If the field is absent, an empty object is added to the parent. */
+/** Returns the object in this field. If the field is absent, adds an empty object to the parent. */
 export function child(parent: Plain | ApiObject, field: string): Plain {
   const holder = parent as Plain;
   const value = holder[field];
@@ -16,38 +16,38 @@ export function child(parent: Plain | ApiObject, field: string): Plain {
   return made;
 }
 
-/** The object at this path, for reading. If the path is absent, a new empty object. */
+/** Returns the object at this path, for reading. If the path is absent, returns a new empty object. */
 export function look(parent: unknown, ...path: readonly string[]): Plain {
   let value: unknown = parent;
   for (const field of path) value = isPlain(value) ? value[field] : undefined;
   return isPlain(value) ? value : {};
 }
 
-/** The list of objects in this field; empty if it is absent. */
+/** Returns the list of objects in this field. If the field is absent, the list is empty. */
 export function items(parent: unknown, field: string): Plain[] {
   const value = isPlain(parent) ? parent[field] : undefined;
   return Array.isArray(value) ? value.filter(isPlain) : [];
 }
 
-/** The list of strings in this field; empty if it is absent. */
+/** Returns the list of strings in this field. If the field is absent, the list is empty. */
 export function strings(parent: unknown, field: string): string[] {
   const value = isPlain(parent) ? parent[field] : undefined;
   return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
 }
 
-/** The string in this field; '' if it is absent. */
+/** Returns the string in this field, or '' if the field is absent. */
 export function text(parent: unknown, field: string): string {
   const value = isPlain(parent) ? parent[field] : undefined;
   return typeof value === 'string' ? value : '';
 }
 
-/** The number in this field; undefined if it is absent. */
+/** Returns the number in this field, or undefined if the field is absent. */
 export function number(parent: unknown, field: string): number | undefined {
   const value = isPlain(parent) ? parent[field] : undefined;
   return typeof value === 'number' ? value : undefined;
 }
 
-/** The map of strings in this field; empty if it is absent. */
+/** Returns the map of strings in this field. If the field is absent, the map is empty. */
 export function labels(parent: unknown, field: string): Record<string, string> {
   return look(parent, field) as Record<string, string>;
 }

@@ -1,7 +1,7 @@
-/** The format of a quantity. It is printed in the format in which it was written. */
+/** The notation of a quantity. A quantity is printed in the notation in which it was written. */
 type QuantityFormat = 'binary' | 'decimal' | 'exponent';
 
-/** A quantity, as an integer number of nanos, the smallest unit. */
+/** A quantity as an integer number of nanos. A nano is the smallest unit. */
 export interface Quantity {
   readonly nanos: bigint;
   readonly format: QuantityFormat;
@@ -23,16 +23,16 @@ function divideUp(value: bigint, by: bigint): bigint {
   return value % by === 0n ? quotient : quotient + 1n;
 }
 
-/** The largest binary quantity. Larger ones become this one. */
+/** The largest binary quantity. A larger binary quantity is reduced to this value. */
 const MOST_BINARY = (2n ** 63n - 1n) * NANO;
 
 /** Whether a suffix is an exponent such as `e3`, and not the `E` of exa. */
 const isExponent = (suffix: string): boolean => /^[eE][+-]?\d/.test(suffix);
 
-/** The power of ten that a decimal suffix means. */
+/** Returns the power of ten of a decimal suffix. */
 const powerOf = (suffix: string): number => (isExponent(suffix) ? Number(suffix.slice(1)) : (DECIMAL[suffix] ?? 0));
 
-/** Reads a quantity such as `100m`, `1.5Gi` or `1e3`; undefined if it is invalid. */
+/** Parses a quantity such as `100m`, `1.5Gi` or `1e3`. Returns undefined if the text is invalid. */
 export function parseQuantity(text: string): Quantity | undefined {
   const match = PATTERN.exec(text);
   if (match === null) return undefined;
@@ -70,7 +70,7 @@ function formatDecimal(nanos: bigint, format: QuantityFormat): string {
   return `${mantissa}${SUFFIX.get(exponent) ?? ''}`;
 }
 
-/** The canonical text of a quantity. It has no fraction, and the largest suffix that needs no fraction. */
+/** Returns the canonical text of a quantity. The text has the largest suffix with which it needs no fraction. */
 export function formatQuantity({ nanos, format }: Quantity): string {
   const whole = nanos / NANO;
   const small = whole > -1024n && whole < 1024n;
@@ -88,7 +88,10 @@ export function formatQuantity({ nanos, format }: Quantity): string {
 
 const canonical = new Map<string, string>();
 
-/** The canonical text of a quantity; undefined if it is invalid. Results are cached, because few different texts occur. */
+/**
+ * Returns the canonical text of a quantity, or undefined if the text is invalid. Results are cached, because few different
+ * texts occur.
+ */
 export function canonicalQuantity(text: string): string | undefined {
   const known = canonical.get(text);
   if (known !== undefined) return known;
@@ -99,14 +102,17 @@ export function canonicalQuantity(text: string): string | undefined {
   return written;
 }
 
-/** The nanos of a quantity; 0 for an invalid text. */
+/** Returns the nanos of a quantity, or 0 for an invalid text. */
 export const quantityNanos = (text: unknown): bigint =>
   (typeof text === 'number' || typeof text === 'string' ? parseQuantity(String(text))?.nanos : undefined) ?? 0n;
 
 /** The maximum number of digits of a quantity that Go stores as a 64-bit integer with a power of ten. */
 const SMALL_DIGITS = 18;
 
-/** A quantity that Go stores as a 64-bit integer with a power of ten; undefined if Go stores it as a long decimal. */
+/**
+ * Returns a quantity that Go stores as a 64-bit integer with a power of ten. Returns undefined if Go stores it as a long
+ * decimal.
+ */
 function smallOf(text: string): { readonly value: bigint; readonly power: number } | undefined {
   const [, sign = '', digits = '0', suffix = ''] = PATTERN.exec(text) ?? [];
   const [given = '', fraction = ''] = digits.split('.');
@@ -122,8 +128,8 @@ function smallOf(text: string): { readonly value: bigint; readonly power: number
 }
 
 /**
- * A quantity as a 64-bit integer of units of `10^-digits`, rounded up (`Quantity.ScaledValue` in Go). A small quantity that
- * overflows is 0. A long decimal loses its upper bits.
+ * Returns a quantity as a 64-bit integer of units of `10^-digits`, rounded up (`Quantity.ScaledValue` in Go). A small
+ * quantity that overflows becomes 0. A long decimal loses its upper bits.
  */
 function scaledValue(amount: unknown, digits: number): bigint {
   const small = smallOf(String(amount));
@@ -142,15 +148,15 @@ function scaledValue(amount: unknown, digits: number): bigint {
   return small.value < 0n ? -divideUp(-small.value, unit) : divideUp(small.value, unit);
 }
 
-/** A quantity as a 64-bit integer (`Quantity.Value`). */
+/** Returns a quantity as a 64-bit integer (`Quantity.Value`). */
 export const quantityValue = (amount: unknown): bigint => scaledValue(amount, 0);
 
-/** A quantity in thousandths as a 64-bit integer (`Quantity.MilliValue`). */
+/** Returns a quantity in thousandths as a 64-bit integer (`Quantity.MilliValue`). */
 export const quantityMilli = (amount: unknown): bigint => scaledValue(amount, 3);
 
 const MICRO = 1_000_000n;
 
-/** Rounds amounts of resources up to thousandths. Mutates. */
+/** Rounds amounts of resources up to thousandths. Mutates the amounts. */
 export function roundAmounts(amounts: unknown): void {
   if (typeof amounts !== 'object' || amounts === null) return;
   const list = amounts as Record<string, unknown>;

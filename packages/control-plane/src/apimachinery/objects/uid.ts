@@ -1,4 +1,4 @@
-/** A UUID of version 4. `random` returns numbers in [0, 1). */
+/** Returns a UUID of version 4. `random` returns numbers in [0, 1). */
 export function randomUid(random: () => number): string {
   const bytes = new Uint8Array(16);
   for (let at = 0; at < bytes.length; at++) bytes[at] = Math.floor(random() * 256);

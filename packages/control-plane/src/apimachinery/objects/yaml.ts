@@ -5,14 +5,20 @@ type Yaml = typeof import('yaml');
 
 let loaded: Yaml | undefined;
 
-/** Returns the YAML library. It is loaded at its first use, because its seventy modules take a tenth of the start time. */
+/**
+ * Returns the YAML library. The function loads the library at the first call, because its seventy modules take a tenth of
+ * the start time.
+ */
 export function yaml(): Yaml {
   loaded ??= createRequire(import.meta.url)('yaml') as Yaml;
   return loaded;
 }
 
 const CORE = 'tag:yaml.org,2002:';
-/** Tags that Go's library does not support: times, sets, ordered maps and pairs. Their values are read without the tag. */
+/**
+ * YAML tags that the library of Go does not support: times, sets, ordered maps and pairs. Values with these tags are read
+ * without the tag.
+ */
 const UNKNOWN: ReadonlySet<string> = new Set(['timestamp', 'set', 'omap', 'pairs', 'binary'].map((tag) => CORE + tag));
 
 const octal: ScalarTag = {
@@ -29,7 +35,8 @@ const binary: ScalarTag = {
 };
 
 /**
- * The tags of YAML 1.1 that Go's library supports. For example, `12:30` and `2020-01-01` are texts, and `0o7` is a number.
+ * Returns the tags of YAML 1.1 that the library of Go supports. For example, `12:30` and `2020-01-01` are texts, and `0o7`
+ * is a number.
  */
 export const goTags = (tags: Tags): Tags => [
   octal,

@@ -1,11 +1,11 @@
 import type { UserInfo } from './user.ts';
 import { MASTERS } from './user.ts';
 
-/** A request for access, which an authorizer decides on. */
+/** A request for access. An authorizer allows or refuses it. */
 export interface Access {
   readonly user: UserInfo;
   readonly verb: string;
-  /** The path of a request that has no resource, e.g. `/healthz`; '' for a resource. */
+  /** The path of a request without a resource, e.g. `/healthz`. It is '' for a resource. */
   readonly path: string;
   readonly group: string;
   readonly version?: string;
@@ -13,18 +13,18 @@ export interface Access {
   readonly subresource: string;
   readonly namespace: string;
   readonly name: string;
-  /** The field selector of a list, watch or deletecollection; absent: none. */
+  /** The field selector of a list, watch or deletecollection. If absent, the request has no field selector. */
   readonly fields?: readonly FieldDemand[];
 }
 
-/** A requirement of a field selector: the field has this value, or (with `equal: false`) has another value. */
+/** A requirement of a field selector. The field must have this value, or with `equal: false` another value. */
 export interface FieldDemand {
   readonly field: string;
   readonly equal: boolean;
   readonly value: string;
 }
 
-/** The decision about an access. The error of a refusal shows the reason. */
+/** The decision about an access. The error response of a refusal contains the reason. */
 export interface Verdict {
   readonly allowed: boolean;
   readonly reason: string;
@@ -36,13 +36,13 @@ export type Authorizer = (access: Access) => Verdict;
 /** Allows an access, or has no opinion. An authorizer without an opinion returns undefined, or a verdict with a reason. */
 export type PartialAuthorizer = (access: Access) => Verdict | undefined;
 
-/** Allows everything for members of the group `system:masters`. No other authorizer can deny it. */
+/** Allows everything for members of the group `system:masters`. No other authorizer can refuse these accesses. */
 export const mastersMay: PartialAuthorizer = ({ user }) =>
   user.groups.includes(MASTERS) ? { allowed: true, reason: '' } : undefined;
 
 /**
- * Calls the authorizers in order. The first one that allows the access decides. If none does, the refusal has the reasons of
- * all.
+ * Calls the authorizers in order. The first authorizer that allows the access decides. If no authorizer allows it, the
+ * refusal contains all reasons.
  */
 export function anyOf(...parts: readonly PartialAuthorizer[]): Authorizer {
   return (access) => {

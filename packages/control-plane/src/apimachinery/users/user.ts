@@ -12,7 +12,7 @@ export const BOOTSTRAPPERS = 'system:bootstrappers';
 export const NODES = 'system:nodes';
 export const UNAUTHENTICATED = 'system:unauthenticated';
 
-/** The administrator of the plane, with all permissions. */
+/** The administrator of the control plane, with all permissions. */
 export const administrator: UserInfo = { name: 'kubernetes-admin', groups: [MASTERS, AUTHENTICATED] };
 
 /** The user of a request without credentials. */

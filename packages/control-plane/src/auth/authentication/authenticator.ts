@@ -3,7 +3,7 @@ import { unauthorized } from '../../apimachinery/errors/errors.ts';
 import type { ServerRequest } from '../../apimachinery/http/exchange.ts';
 import { AUTHENTICATED, administrator, anonymous, type UserInfo } from '../../apimachinery/users/user.ts';
 
-/** Returns the user of a bearer token; undefined if the token is unknown. */
+/** Returns the user of a bearer token, or undefined if the token is unknown. */
 export type TokenReader = (token: string) => UserInfo | undefined;
 
 const digest = (text: string): Buffer => hash('sha256', text, 'buffer');
@@ -18,8 +18,8 @@ export function staticTokens(tokens: ReadonlyMap<string, UserInfo>): TokenReader
 }
 
 /**
- * The token of an `Authorization` header: the word after `Bearer`. Undefined if there is none, or if two spaces follow
- * `Bearer`.
+ * Returns the token in an `Authorization` header: the word after `Bearer`. Returns undefined without a token, or if two
+ * spaces follow `Bearer`.
  */
 export function bearerToken(header: string): string | undefined {
   const [scheme = '', token = ''] = header.trim().split(' ');
@@ -27,8 +27,8 @@ export function bearerToken(header: string): string | undefined {
 }
 
 /**
- * Finds the user of a request by its client certificate or bearer token. A request from this process may have neither. As in
- * kube-apiserver, a valid certificate takes precedence.
+ * Finds the user of a request by its client certificate or bearer token. A request from this process may have neither of
+ * them. As in kube-apiserver, a valid certificate takes precedence.
  */
 export class Authenticator {
   readonly #readers: TokenReader[];
@@ -56,7 +56,7 @@ export class Authenticator {
     return request.trusted && this.#trustInside && header === undefined ? administrator : anonymous;
   }
 
-  /** The user of a token. */
+  /** Returns the user of a token. */
   identify(token: string): UserInfo | undefined {
     for (const reader of this.#readers) {
       const user = reader(token);

@@ -14,12 +14,12 @@ const TYPE = 'bootstrap.kubernetes.io/token';
 /** A bootstrap token secret, parsed for authentication. */
 interface KnownToken {
   readonly secret: Buffer;
-  /** Milliseconds since the epoch; Infinity for a token that does not expire. */
+  /** The expiry in milliseconds since the epoch. Infinity for a token that does not expire. */
   readonly expires: number;
   readonly user: UserInfo;
 }
 
-/** Parses a bootstrap token secret; undefined if it cannot authenticate. */
+/** Parses the secret of a bootstrap token. Returns undefined if the secret does not allow authentication. */
 function readToken(id: string, { json }: StoredRecord): KnownToken | undefined {
   const secret = JSON.parse(json) as {
     metadata: { deletionTimestamp?: string };
@@ -45,7 +45,7 @@ function readToken(id: string, { json }: StoredRecord): KnownToken | undefined {
 
 /** Authenticates bootstrap tokens of nodes: secrets `bootstrap-token-ID` in kube-system. */
 export function bootstrapTokens(store: Store, clock: Clock): TokenReader {
-  // A record never changes, so its parsed form is cached for the lifetime of the record.
+  // The parsed tokens by record. A record never changes, so its parsed form is cached for the lifetime of the record.
   const known = new WeakMap<StoredRecord, { readonly token: KnownToken | undefined }>();
   return (text) => {
     const [, id, secret] = TOKEN.exec(text) ?? [];

@@ -33,7 +33,7 @@ interface Credentials {
   readonly socket?: TLSSocket;
 }
 
-/** The name and the groups of the user, as the server sees them, or the code of a refusal. */
+/** Returns the name and the groups of the user from a review, or the code of a refusal. */
 function whoAmI({ pair, token, socket }: Credentials): Promise<unknown> {
   const body = JSON.stringify({ apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' });
   return new Promise((resolve, reject) => {

@@ -6,7 +6,7 @@ import { AUTHENTICATED, type UserInfo } from '../../apimachinery/users/user.ts';
 import type { BoundObject, TokenFacts, TokenSigner } from '../../resources/registry.ts';
 import type { Store } from '../../store/store.ts';
 
-/** Issuer and default audience of the tokens. */
+/** The issuer of the tokens, which is also their default audience. */
 export const ISSUER = 'https://kubernetes.default.svc';
 
 interface Reference {
@@ -31,10 +31,10 @@ interface Claims {
   };
 }
 
-/** The tolerance for the expiry of tokens and the deletion of their bound objects. */
+/** A token stays valid for this time after its expiry, and after the deletion of its bound object. */
 const LEEWAY_SECONDS = 60;
 
-/** The number of cached tokens with a valid signature, so that requests do not verify it again. */
+/** The number of tokens whose signature was verified and is cached. */
 const REMEMBERED_TOKENS = 1000;
 
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
@@ -57,7 +57,10 @@ function boundClaims(bound: BoundObject | undefined): Pick<Claims['kubernetes.io
   return { ...(node === undefined ? {} : { node }), pod: reference };
 }
 
-/** Accounts and objects are read from the store. IDs of tokens come from the random source, and times from the clock. */
+/**
+ * The parts from which tokens are created. The store contains accounts and objects, the random source creates IDs, and the
+ * clock returns times.
+ */
 export interface TokenParts {
   readonly store: Store;
   readonly clock: Clock;
@@ -74,7 +77,7 @@ export class ServiceAccountTokens implements TokenSigner {
   readonly #keyId: string;
   readonly #genuine = new Map<string, Claims>();
 
-  /** @param key a P-256 key, PEM */
+  /** @param key a P-256 key as PEM */
   constructor({ store, clock, random }: TokenParts, key: string) {
     this.#store = store;
     this.#clock = clock;
@@ -104,8 +107,8 @@ export class ServiceAccountTokens implements TokenSigner {
   }
 
   /**
-   * The user of a token with one of these audiences. Undefined for a token of another issuer, an invalid token, or other
-   * audiences.
+   * Returns the user of a token with one of these audiences. Returns undefined for a token of another issuer, an invalid
+   * token, or other audiences.
    */
   read(token: string, audiences: readonly string[] = [ISSUER]): UserInfo | undefined {
     const claims = this.#claimsOf(token);
@@ -113,12 +116,15 @@ export class ServiceAccountTokens implements TokenSigner {
     return this.#problemOf(claims) === undefined ? userOf(claims) : undefined;
   }
 
-  /** The audiences of a token with our signature; undefined for other tokens. */
+  /** Returns the audiences of a token that this server signed, or undefined for other tokens. */
   audiencesOf(token: string): readonly string[] | undefined {
     return this.#claimsOf(token)?.aud;
   }
 
-  /** Why a token with our signature is invalid. Undefined if it is valid, or has another signature. */
+  /**
+   * Returns the reason why a token of this server is invalid. Returns undefined for a valid token, and for a token with
+   * another signature.
+   */
   problemOf(token: string): string | undefined {
     const claims = this.#claimsOf(token);
     return claims === undefined ? undefined : this.#problemOf(claims);
@@ -135,7 +141,7 @@ export class ServiceAccountTokens implements TokenSigner {
     return (
       this.#boundProblem('/secrets', namespace, secret, 'secret') ??
       this.#boundProblem('/pods', namespace, pod, 'pod') ??
-      // In the token of a pod, the node is only informative, so its deletion does not invalidate the token.
+      // The node in the token of a pod is only information, so the deletion of the node does not invalidate the token.
       (pod === undefined ? this.#boundProblem('/nodes', '', node, 'node') : undefined)
     );
   }
@@ -156,7 +162,7 @@ export class ServiceAccountTokens implements TokenSigner {
     return state.isDead ? 'service account token has been invalidated' : undefined;
   }
 
-  /** The claims of a token with our signature. */
+  /** Returns the claims of a token that this server signed. */
   #claimsOf(token: string): Claims | undefined {
     const known = this.#genuine.get(token);
     if (known !== undefined) return known;
@@ -177,14 +183,14 @@ export class ServiceAccountTokens implements TokenSigner {
   }
 
   /**
-   * The UID of a stored object, and whether its deletion makes a token invalid. The UID of the object comes first in its
-   * JSON text, before those in the owner references. A deleted object with finalizers is still stored.
+   * Returns the UID of a stored object, and whether its deletion makes a token invalid. In the JSON text, the UID of the
+   * object comes before the UIDs in the owner references. A deleted object with finalizers is still stored.
    */
   #stateOf(resource: string, namespace: string, name: string): { uid: string; isDead: boolean } | undefined {
     const json = this.#store.get(resource, namespace, name)?.json;
     if (json === undefined) return undefined;
     const uid = /"uid":"([^"]*)"/.exec(json)?.[1] ?? '';
-    // A fast check: only an object that is being deleted contains this word.
+    // This check is fast, because only an object that is being deleted contains this word.
     if (!json.includes('"deletionTimestamp"')) return { uid, isDead: false };
     const { metadata } = JSON.parse(json) as ApiObject;
     const end = Date.parse(metadata.deletionTimestamp ?? '') + LEEWAY_SECONDS * 1000;

@@ -6,7 +6,7 @@ import type { Access, Authorizer } from '../../apimachinery/users/authorizer.ts'
 import { MASTERS, type UserInfo } from '../../apimachinery/users/user.ts';
 import { accountOf, nodeOf, type Wanted } from './wanted.ts';
 
-/** From this number of groups on, the permission for all groups is checked first. */
+/** If a user requests at least this number of groups, the permission for all groups is checked first. */
 const MANY = 4;
 const AUTHENTICATION = 'authentication.k8s.io';
 
@@ -22,22 +22,22 @@ const part = (group: string, resource: string, name: string, more: Partial<Part>
   ...more,
 });
 
-/** Checks a permission. Returns the refusal, or undefined if it is allowed. */
+/** Checks a permission. Returns the refusal, or undefined if the access is allowed. */
 export function denial(access: Access, authorize: Authorizer): StatusError | undefined {
   const { allowed, reason } = authorize(access);
   return allowed ? undefined : refusal(access, reason);
 }
 
 /**
- * Checks the permissions for the parts of a user, with the verb of a mode. `isConstrained` applies the rules of the
- * constrained modes.
+ * Checks the permissions for the parts of a user, with the verb of a mode. With `isConstrained`, the rules of the
+ * constrained modes apply.
  */
 export interface Checks {
   readonly requestor: UserInfo;
   readonly verb: string;
   readonly isConstrained: boolean;
   readonly authorize: Authorizer;
-  /** The node name to check. Absent: the name of the requested node. */
+  /** The node name to check. If absent, the name of the requested node is checked. */
   readonly nodeName?: string;
 }
 
@@ -100,7 +100,7 @@ function firstOf<T>(list: readonly T[], ask: (one: T) => StatusError | undefined
   return undefined;
 }
 
-/** Checks all parts of a user: its name, UID, groups and extras. Returns the first refusal; undefined if there is none. */
+/** Checks all parts of a user: the name, UID, groups and extras. Returns the first refusal, or undefined. */
 export function partsDenial(checks: Checks, wanted: Wanted): StatusError | undefined {
   const { authorize } = checks;
   return (

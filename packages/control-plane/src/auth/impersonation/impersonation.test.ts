@@ -38,7 +38,7 @@ const AGENT: UserInfo = {
 const words = ({ verb, resource, subresource, group, name }: Access): string =>
   `${verb} ${resource}${subresource === '' ? '' : `/${subresource}`}${group === '' ? '' : '.auth'} ${name}`.trim();
 
-/** A user with only these permissions. */
+/** Returns a user with only these permissions. */
 function who(...allowed: string[]) {
   const asked: string[] = [];
   const impersonate = impersonation((access) => {

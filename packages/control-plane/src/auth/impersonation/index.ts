@@ -6,11 +6,13 @@ import { AUTHENTICATED, anonymous, NODES, UNAUTHENTICATED, type UserInfo } from 
 import { denial, partsDenial } from './check.ts';
 import { accountOf, isNameAlone, nodeOf, type Wanted, wantedOf } from './wanted.ts';
 
-/** The number of users whose last mode is cached. */
+/** The number of users for which the last mode is cached. */
 const REMEMBERED = 10_000;
 const NODE_NAME = 'authentication.kubernetes.io/node-name';
 
-/** A mode of impersonation. `legacy` is the verb `impersonate`; the others are limited to some users and verbs. */
+/**
+ * A mode of impersonation. The mode `legacy` is the verb `impersonate`. The other modes are limited to some users and verbs.
+ */
 type Mode = 'associated-node' | 'arbitrary-node' | 'serviceaccount' | 'user-info' | 'legacy';
 const MODES: readonly Mode[] = ['associated-node', 'arbitrary-node', 'serviceaccount', 'user-info', 'legacy'];
 
@@ -34,7 +36,7 @@ function isFor(mode: Mode, wanted: Wanted, requestor: UserInfo): boolean {
   }
 }
 
-/** The refusal of a mode; undefined if it allows the impersonation. */
+/** Returns the refusal of a mode, or undefined if the mode allows the impersonation. */
 function denialOf(mode: Mode, wanted: Wanted, access: Access, authorize: Authorizer): StatusError | undefined {
   const requestor = access.user;
   if (mode === 'legacy') {
@@ -43,7 +45,7 @@ function denialOf(mode: Mode, wanted: Wanted, access: Access, authorize: Authori
   const checks = { requestor, verb: `impersonate:${mode}`, isConstrained: true, authorize };
   return (
     denial({ ...access, verb: `impersonate-on:${mode}:${access.verb}` }, authorize) ??
-    // A permission for the associated node applies to any node, so it is checked with the name *.
+    // A permission for the associated node must apply to any node, so the check uses the name *.
     partsDenial(mode === 'associated-node' ? { ...checks, nodeName: '*' } : checks, wanted)
   );
 }
@@ -62,12 +64,13 @@ function groupsOf(mode: Mode, wanted: Wanted): string[] {
   return isUnknown || own.includes(AUTHENTICATED) ? own : [...own, AUTHENTICATED];
 }
 
-/** Returns the impersonated user of a request, or its own user. @throws StatusError */
+/** Returns the impersonated user of a request, or the user itself without impersonation. @throws StatusError */
 export type Impersonate = (request: ServerRequest, user: UserInfo, access: Omit<Access, 'user'>) => UserInfo;
 
 /**
  * Allows users to impersonate others. A constrained mode needs a permission for the user and one for the request. The legacy
- * mode needs only the verb `impersonate`. The last mode that a user used is tried first, so the answer has its refusal.
+ * mode needs only the verb `impersonate`. The last mode of a user is tried first, so the answer contains the refusal of this
+ * mode.
  * @see https://kep.k8s.io/5284
  * @throws StatusError (from the returned function) 400 for groups without a user, 403 without permission
  */

@@ -5,21 +5,21 @@ import type { ServerRequest } from '../../apimachinery/http/exchange.ts';
 const SERVICE_ACCOUNT = /^system:serviceaccount:([^:]+):([^:]+)$/;
 const NODE_PREFIX = 'system:node:';
 
-/** The service account that a user name names; undefined if it is not the name of a service account. */
+/** Returns the service account in a user name, or undefined if the user is not a service account. */
 export function accountOf(user: string): { namespace: string; name: string } | undefined {
   const [, namespace = '', name = ''] = SERVICE_ACCOUNT.exec(user) ?? [];
   if (namespace === '' || labelProblems(namespace).length > 0 || subdomainProblems(name).length > 0) return undefined;
   return { namespace, name };
 }
 
-/** The node that a user name names; undefined if it is not the name of a node. */
+/** Returns the node in a user name, or undefined if the user is not a node. */
 export function nodeOf(user: string): string | undefined {
   if (!user.startsWith(NODE_PREFIX)) return undefined;
   const name = user.slice(NODE_PREFIX.length);
   return name === '' || subdomainProblems(name).length > 0 ? undefined : name;
 }
 
-/** The user that a request wants to impersonate, from its headers. */
+/** The user that a request wants to impersonate, as the headers of the request describe it. */
 export interface Wanted {
   readonly name: string;
   readonly uid: string;
@@ -27,7 +27,7 @@ export interface Wanted {
   readonly extra: ReadonlyMap<string, readonly string[]>;
 }
 
-/** Whether only the name of a user is requested. */
+/** Whether the request names only a user, without groups, UID and extras. */
 export const isNameAlone = ({ uid, groups, extra }: Wanted): boolean =>
   uid === '' && groups.length === 0 && extra.size === 0;
 
@@ -41,7 +41,7 @@ function dump({ name, uid, groups, extra }: Wanted): string {
   return `&user.DefaultInfo{Name:${JSON.stringify(name)}, UID:${JSON.stringify(uid)}, Groups:${shownGroups}, Extra:map[string][]string${shownExtra}}`;
 }
 
-/** Unescapes the key in the name of a header. An invalid escape remains unchanged. */
+/** Unescapes the key in the name of a header. An invalid escape stays unchanged. */
 function unescaped(key: string): string {
   try {
     return decodeURIComponent(key);
@@ -54,8 +54,8 @@ function unescaped(key: string): string {
 const EXTRA = 'impersonate-extra-';
 
 /**
- * Parses the headers of impersonation; undefined if there are none. A repeated header has several values. For groups and
- * extras, an empty header counts as a value.
+ * Parses the headers of impersonation. Returns undefined if the request has none. A repeated header has several values. For
+ * groups and extras, an empty header counts as a value.
  * @throws StatusError 400 for other parts without a user name
  */
 export function wantedOf(request: ServerRequest): Wanted | undefined {

@@ -4,7 +4,9 @@ import type { BindingIndex, Grant } from './bindings.ts';
 import { type PolicyRule, ruleAllows } from './rules.ts';
 import { showSubject } from './subjects.ts';
 
-/** The reason of a decision: `RBAC: allowed by RoleBinding "r/default" of Role "r" to ServiceAccount "bot/default"`. */
+/**
+ * Returns the reason of a decision: `RBAC: allowed by RoleBinding "r/default" of Role "r" to ServiceAccount "bot/default"`.
+ */
 function allowedBy({ binding, subject }: Grant): string {
   const { kind, namespace, name, role } = binding;
   const place = namespace === '' ? name : `${name}/${namespace}`;
@@ -14,7 +16,7 @@ function allowedBy({ binding, subject }: Grant): string {
 const missingRole = ({ binding: { role } }: Grant): string =>
   `${role.kind.toLowerCase()}.rbac.authorization.k8s.io ${JSON.stringify(role.name)} not found`;
 
-/** Joins several errors into one line, as Go's aggregate of errors does. */
+/** Joins several errors to one line, as Go joins an aggregate of errors. */
 export function joinErrors(errors: readonly string[]): string {
   const distinct = [...new Set(errors)];
   return distinct.length === 1 ? (distinct[0] ?? '') : `[${distinct.join(', ')}]`;
@@ -26,7 +28,7 @@ export interface OwnedRules {
   readonly errors: readonly string[];
 }
 
-/** Decides by Roles, ClusterRoles and their bindings. */
+/** Decides about accesses with Roles, ClusterRoles and their bindings. */
 export class RbacAuthorizer {
   readonly #index: BindingIndex;
 
@@ -44,7 +46,7 @@ export class RbacAuthorizer {
     return { allowed: false, reason: errors.length === 0 ? '' : `RBAC: ${joinErrors(errors)}` };
   }
 
-  /** All rules of a user in a namespace ('' for the cluster). */
+  /** Returns all rules of a user in a namespace. The namespace is '' for the whole cluster. */
   rulesFor(user: UserInfo, namespace: string): OwnedRules {
     const rules: PolicyRule[] = [];
     const errors: string[] = [];
@@ -56,7 +58,7 @@ export class RbacAuthorizer {
     return { rules, errors };
   }
 
-  /** The rules of the role that a binding refers to; undefined if the role does not exist. */
+  /** Returns the rules of the role to which a binding refers, or undefined if the role does not exist. */
   rulesOfRole(role: { kind: string; name: string }, namespace: string): readonly PolicyRule[] | undefined {
     return this.#index.rules({ role, namespace });
   }

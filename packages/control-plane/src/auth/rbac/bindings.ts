@@ -10,7 +10,7 @@ const GROUP = 'rbac.authorization.k8s.io';
 /** A binding in parsed form. */
 export interface Binding {
   readonly kind: 'ClusterRoleBinding' | 'RoleBinding';
-  /** The namespace; '' for ClusterRoleBindings. */
+  /** The namespace of the binding. It is '' for ClusterRoleBindings. */
   readonly namespace: string;
   readonly name: string;
   readonly role: { readonly kind: string; readonly name: string };
@@ -25,12 +25,12 @@ export interface Grant {
 
 const placeOf = (namespace: string, name: string): string => `${namespace}/${name}`;
 
-/** Roles and bindings of a cluster, with an index by subject. The index follows the changes of the store. */
+/** The roles and bindings of a cluster, with an index by subject. Each change of the store updates the index. */
 export class BindingIndex {
-  /** Rules by namespace and name of the role. ClusterRoles have the namespace ''. */
+  /** The rules by the namespace and name of the role. ClusterRoles have the namespace ''. */
   readonly #roles = new Map<string, readonly PolicyRule[]>();
   readonly #bindings = new Map<string, Binding>();
-  /** Grants by namespace ('' for the cluster) and subject. */
+  /** The grants by namespace and subject. ClusterRoleBindings have the namespace ''. */
   readonly #grants = new Map<string, Map<string, Grant[]>>();
 
   constructor(store: Store) {
@@ -55,14 +55,14 @@ export class BindingIndex {
     }
   }
 
-  /** The bindings of a user in a namespace, or, for '', in the whole cluster. */
+  /** Returns the bindings of a user in a namespace. For '', returns the bindings for the whole cluster. */
   *grants(user: UserInfo, namespace: string): Generator<Grant> {
     const held = this.#grants.get(namespace);
     if (held === undefined) return;
     for (const key of keysOf(user)) yield* held.get(key) ?? [];
   }
 
-  /** The rules of a role; undefined if it does not exist. */
+  /** Returns the rules of a role, or undefined if the role does not exist. */
   rules({ role, namespace }: Pick<Binding, 'role' | 'namespace'>): readonly PolicyRule[] | undefined {
     return this.#roles.get(placeOf(role.kind === 'Role' ? namespace : '', role.name));
   }

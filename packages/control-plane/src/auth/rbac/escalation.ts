@@ -36,7 +36,7 @@ function showRule({
   return `{${shown.join(', ')}}`;
 }
 
-/** Merges rules that differ only in their verb. Returns them in the order of the message. */
+/** Merges rules that differ only in their verb. Returns the rules in the order of the message. */
 function compact(rules: readonly PolicyRule[]): PolicyRule[] {
   const merged = new Map<string, PolicyRule>();
   for (const { verbs, ...rest } of rules) {
@@ -50,7 +50,10 @@ function compact(rules: readonly PolicyRule[]): PolicyRule[] {
 const isRole = ({ served: { kind } }: AdmissionAttributes): boolean =>
   kind.kind === 'Role' || kind.kind === 'ClusterRole';
 
-/** The permissions that a write of a role or binding would grant; undefined if it grants no new ones. */
+/**
+ * Returns the permissions that a write of a role or binding would grant, or undefined if the write grants no new
+ * permissions.
+ */
 function granted(attributes: AdmissionAttributes, security: Security): readonly PolicyRule[] | undefined {
   const { object, old, namespace, served } = attributes;
   if (object === undefined) return undefined;
@@ -86,7 +89,7 @@ function uncovered(security: Security, user: UserInfo, namespace: string, rules:
   return rules.flatMap((rule) => [...breakDown(rule)]).filter((part) => !isCovered(owned, part));
 }
 
-/** Whether the user has the permission to skip the check: the verb `escalate` for roles, or `bind` for bindings. */
+/** Whether the user has the permission to skip the check. This is the verb `escalate` for roles, or `bind` for bindings. */
 function mayAnyway(attributes: AdmissionAttributes, security: Security): boolean {
   const { object, user, namespace, name } = attributes;
   const about = isRole(attributes)

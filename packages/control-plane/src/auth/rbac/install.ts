@@ -4,8 +4,8 @@ import type { Registry } from '../../resources/registry.ts';
 import { bootstrapPolicy } from './policy.ts';
 
 /**
- * Creates the roles and bindings that every cluster has, unless they exist. They are written directly to the store, because
- * they are valid, and there are many at every start.
+ * Creates the roles and bindings that every cluster has, unless they exist. The function writes directly to the store,
+ * because the objects are valid and their number is high.
  */
 export function installPolicy(registry: Registry): void {
   const creationTimestamp = formatTime(registry.now());

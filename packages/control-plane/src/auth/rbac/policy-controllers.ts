@@ -1,6 +1,6 @@
 /**
- * Roles of the controllers of kube-controller-manager, in the format of `CLUSTER_ROLES`, without their prefix
- * `system:controller:`. Each is bound to the service account of the same name in kube-system.
+ * The roles of the controllers of kube-controller-manager, in the format of `CLUSTER_ROLES`, without the prefix
+ * `system:controller:`. Each role is bound to the service account with the same name in kube-system.
  */
 export const CONTROLLER_ROLES = `
 attachdetach-controller

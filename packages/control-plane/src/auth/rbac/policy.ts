@@ -34,7 +34,7 @@ function metadataOf(place: string, labels: Record<string, string> = {}): ApiObje
 
 interface RoleText {
   readonly place: string;
-  /** The role that contains the rules of this one by aggregation. */
+  /** The role that contains the rules of this role by aggregation. */
   readonly partOf: string | undefined;
   /** The role whose parts this role contains by aggregation. */
   readonly collects: string | undefined;
@@ -55,7 +55,7 @@ function parseRoles(text: string, prefix = ''): RoleText[] {
   return roles;
 }
 
-/** The rules of an aggregating role, without duplicates. Its parts may be aggregating roles too. */
+/** Returns the rules of an aggregating role, without duplicates. The aggregated roles may also be aggregating roles. */
 function collect(role: RoleText, all: readonly RoleText[]): PolicyRule[] {
   if (role.collects === undefined) return role.rules;
   const parts = all.filter(({ partOf }) => partOf === role.collects).sort((a, b) => (a.place < b.place ? -1 : 1));
@@ -108,7 +108,7 @@ const parseBindings = (text: string): ApiObject[] =>
 
 let policy: readonly ApiObject[] | undefined;
 
-/** The roles and bindings that every cluster has from the start. They are the same for all planes of a process. */
+/** Returns the roles and bindings that every cluster has from the start. All control planes of a process share them. */
 export function bootstrapPolicy(): readonly ApiObject[] {
   policy ??= makePolicy();
   return policy;

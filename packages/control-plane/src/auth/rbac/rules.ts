@@ -7,10 +7,10 @@ export interface PolicyRule {
   readonly nonResourceURLs?: readonly string[];
 }
 
-/** The attributes of a request that a rule is compared with. */
+/** The attributes of a request. The authorizer compares them with the rules. */
 export interface Attributes {
   readonly verb: string;
-  /** The path of a request that has no resource; '' for a resource. */
+  /** The path of a request without a resource. It is '' for a resource. */
   readonly path: string;
   readonly group: string;
   readonly resource: string;
@@ -57,7 +57,7 @@ export function* breakDown(rule: PolicyRule): Generator<PolicyRule> {
   }
 }
 
-/** Whether one of the owned rules covers a rule that {@link breakDown} returned. */
+/** Whether one of the rules covers a rule that {@link breakDown} returned. */
 export const isCovered = (owned: readonly PolicyRule[], part: PolicyRule): boolean =>
   owned.some((rule) => {
     if (!part.verbs.every((verb) => has(rule.verbs, verb))) return false;

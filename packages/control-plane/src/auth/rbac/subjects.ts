@@ -9,7 +9,7 @@ export interface Subject {
 
 const SERVICE_ACCOUNT_PREFIX = 'system:serviceaccount:';
 
-/** The key of a subject in the index; undefined for kinds that RBAC does not support. */
+/** Returns the key of a subject in the index, or undefined for kinds that RBAC does not support. */
 export function subjectKey({ kind, name, namespace = '' }: Subject, bindingNamespace: string): string | undefined {
   switch (kind) {
     case 'User':
@@ -25,7 +25,7 @@ export function subjectKey({ kind, name, namespace = '' }: Subject, bindingNames
   }
 }
 
-/** The index keys of a user: its name and each of its groups. */
+/** Returns the index keys of a user: one for its name, and one for each of its groups. */
 export function* keysOf(user: UserInfo): Generator<string> {
   yield `u:${user.name}`;
   for (const group of user.groups) yield `g:${group}`;

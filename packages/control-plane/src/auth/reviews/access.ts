@@ -12,7 +12,7 @@ import { fieldDemands, parseTerms } from '../../selectors/field-selector.ts';
 import { labelDemands } from '../../selectors/label-selector.ts';
 import { answered, invalidReview } from './answer.ts';
 
-/** The path attributes in a refusal, with the field names of the Go structure. */
+/** Returns the path attributes as a refusal prints them, with the field names of the Go structure. */
 const shownPath = (attributes: Plain): Plain => ({ Path: text(attributes, 'path'), Verb: text(attributes, 'verb') });
 
 function attributeCauses(spec: Plain): StatusCause[] {
@@ -55,7 +55,7 @@ function selectorCauses(attributes: Plain): StatusCause[] {
 const WITH_VALUES = ['In', 'NotIn'];
 const WITHOUT_VALUES = ['Exists', 'DoesNotExist'];
 
-/** Accepts unknown operators, because newer clients may send them. */
+/** Validates a requirement. Unknown operators are valid, because newer clients may send them. */
 function requirementCauses(requirement: Plain, at: string, field: string): StatusCause[] {
   const findings = new Findings();
   const operator = text(requirement, 'operator');
@@ -82,7 +82,9 @@ function subjectCauses(spec: Plain): StatusCause[] {
   return [invalidValue('spec.user', '', 'at least one of user or group must be specified')];
 }
 
-/** Checks the metadata of a review. It may contain only managed fields, and in a local review its namespace. */
+/**
+ * Checks the metadata of a review. It may contain only managed fields. In a local review, it may also contain the namespace.
+ */
 function metadataCauses({ metadata }: ApiObject, namespaced: boolean): StatusCause[] {
   const { managedFields: _managed, namespace, ...rest } = metadata;
   const others = tidyMeta(namespaced ? rest : { ...rest, ...(namespace === undefined ? {} : { namespace }) });
@@ -106,7 +108,8 @@ function localCauses({ metadata }: ApiObject, spec: Plain): StatusCause[] {
 }
 
 /**
- * The requirements of the field selector in a review. The selector is a text, or a list of requirements with one value each.
+ * Returns the requirements of the field selector in a review. The selector is a text, or a list of requirements with one
+ * value each.
  */
 function fieldsOf(selector: Plain): { fields?: readonly FieldDemand[] } {
   const raw = text(selector, 'rawSelector');
@@ -152,7 +155,7 @@ const KNOWN_OPERATORS: Readonly<Record<string, readonly string[]>> = {
   labelSelector: [...WITH_VALUES, ...WITHOUT_VALUES],
 };
 
-/** Whether some requirements of a selector can be evaluated, and whether all can. */
+/** Whether some requirements of a selector can be evaluated, and whether all of them can. */
 function readable(selector: Plain, field: string): { readonly some: boolean; readonly all: boolean } {
   const raw = text(selector, 'rawSelector');
   if (raw !== '') {
@@ -179,7 +182,7 @@ function parses(raw: string, field: string): boolean {
   }
 }
 
-/** The errors for selectors that cannot be evaluated completely. */
+/** Returns the errors for selectors that cannot be evaluated completely. */
 function selectorProblems(attributes: Plain): string[] {
   return ['fieldSelector', 'labelSelector'].flatMap((field) => {
     if (!isPlain(attributes[field])) return [];
@@ -189,7 +192,7 @@ function selectorProblems(attributes: Plain): string[] {
   });
 }
 
-/** Handles access reviews: for the user of the request, or for the subject in the spec. */
+/** Handles access reviews. They check the user of the request, or the subject in the spec. */
 export function accessReview(authorize: Authorizer, about: 'self' | 'subject' | 'local'): ReviewHandler {
   return ({ object, call }) => {
     const spec = look(object, 'spec');

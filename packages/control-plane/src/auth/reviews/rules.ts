@@ -15,7 +15,8 @@ const resourceRule = ({ verbs, apiGroups, resources, resourceNames }: PolicyRule
 });
 
 /**
- * SelfSubjectRulesReview: all permissions of a user in a namespace, from its roles. The answer has no spec and no metadata.
+ * SelfSubjectRulesReview: returns all permissions of a user in a namespace, from the roles of the user. The answer has no
+ * spec and no metadata.
  */
 export const rulesReview =
   (rbac: RbacAuthorizer): ReviewHandler =>
@@ -28,7 +29,7 @@ export const rulesReview =
     const status = {
       resourceRules,
       nonResourceRules,
-      // Roles that do not exist are reported in `evaluationError`. All other rules are complete.
+      // Missing roles are reported in `evaluationError`. The rules of all other roles are complete.
       incomplete: false,
       ...(errors.length === 0 ? {} : { evaluationError: joinErrors(errors) }),
     };

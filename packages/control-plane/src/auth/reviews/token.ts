@@ -9,13 +9,13 @@ import { answered, showUser } from './answer.ts';
 
 const list = (items: readonly string[]): string => `[${items.map((item) => JSON.stringify(item)).join(' ')}]`;
 
-/** The status in the request. After a failure, only its error is replaced. */
+/** Returns the status in the request. After a failure, the server replaces only the error in this status. */
 function before({ status }: ApiObject): Plain {
   const { authenticated: _authenticated, ...rest } = isPlain(status) ? status : {};
   return { ...rest, user: look(rest, 'user') };
 }
 
-/** TokenReview: returns the user of a token. `fixed` reads tokens that are valid only for this server. */
+/** TokenReview: returns the user of a token. The function `fixed` reads tokens that are valid only for this server. */
 export const tokenReview =
   (tokens: ServiceAccountTokens, fixed: readonly TokenReader[]): ReviewHandler =>
   ({ object }) => {
@@ -24,7 +24,7 @@ export const tokenReview =
     if (given === '') throw badRequest('token is required for TokenReview in authentication');
     const wanted = audiences.length === 0 ? [ISSUER] : audiences;
     const token = bearerToken(`Bearer ${given}`);
-    // A text that cannot be the value of a header is not a token, so the user is anonymous.
+    // A text that cannot be the value of a header is not a token, so the review reports the anonymous user.
     if (token === undefined) {
       return answered(object, { spec, status: { authenticated: true, user: showUser(anonymous), audiences: wanted } });
     }

@@ -21,7 +21,7 @@ const POLICIES: Resource = {
 /** Maximum number of types for which a policy is checked. A policy that names more types usually has wildcards. */
 const MAX_TYPES = 10;
 
-/** The kinds that the rules of a policy name. Resources in wildcards are not checked. */
+/** Returns the kinds that the rules of a policy name. Resources with wildcards are not checked. */
 function kindsOf(policy: ApiObject, kinds: readonly KindDefinition[]): KindDefinition[] {
   const rules = items(look(policy, 'spec', 'matchConstraints'), 'resourceRules');
   const found = rules.flatMap((rule) =>
@@ -35,7 +35,7 @@ function kindsOf(policy: ApiObject, kinds: readonly KindDefinition[]): KindDefin
   return [...new Set(found)].slice(0, MAX_TYPES);
 }
 
-/** The variables of a policy's expressions. `object` has this kind. */
+/** Returns the variables of the expressions of a policy. The variable `object` has this kind. */
 function declarationsFor(kind: KindDefinition): Declaration[] {
   const node = nodeOf(kind.schema ?? {});
   const type = kind.schema === undefined ? DYN : typeOfNode(node, kind.kind, false);
@@ -44,7 +44,7 @@ function declarationsFor(kind: KindDefinition): Declaration[] {
   return [...object, ...others.map((name) => ({ name, type: DYN }))];
 }
 
-/** The expressions of a policy that are checked, with their fields. */
+/** Returns the expressions of a policy that are checked, with their fields. */
 function expressionsOf(policy: ApiObject): [field: string, expression: string][] {
   return items(look(policy, 'spec'), 'validations').flatMap((validation, index) =>
     ['expression', 'messageExpression']
@@ -53,7 +53,7 @@ function expressionsOf(policy: ApiObject): [field: string, expression: string][]
   );
 }
 
-/** The type errors of the expressions of a policy for its matched kinds. */
+/** Returns the type errors of the expressions of a policy, for its matched kinds. */
 export function typeWarnings(policy: ApiObject, kinds: readonly KindDefinition[]): Plain[] {
   const about = kindsOf(policy, kinds).map((kind) => ({ kind, declarations: declarationsFor(kind) }));
   return expressionsOf(policy).flatMap(([fieldRef, expression]) => {

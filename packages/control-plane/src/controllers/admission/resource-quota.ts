@@ -14,12 +14,12 @@ import { PODS } from '../runtime/resources.ts';
 const QUOTAS: Resource = { group: '', version: 'v1', plural: 'resourcequotas', namespaced: true };
 
 /**
- * The interval at which quotas are counted without an event. If a create fails after it was charged, the usage is too high
- * until then.
+ * The interval at which the controller counts quotas without an event. If a create request fails after the quota was
+ * charged, the usage is too high until then.
  */
 const RESYNC_MS = 5 * 60 * 1000;
 
-/** The resource, as `plural` or `plural.group`, that a name in a quota counts. */
+/** Returns the resource that a name in a quota counts, as `plural` or `plural.group`. */
 function countedBy(name: string): string {
   if (name.startsWith('count/')) return name.slice('count/'.length);
   if (name.startsWith('services')) return 'services';
@@ -35,7 +35,7 @@ function setup({ api, directory, informer, metadataInformer, queue }: Controller
   const pods = informer(PODS);
   const watched = new Set<string>();
 
-  /** The total usage of a namespace for the resources of a quota. */
+  /** Returns the total usage of a namespace for the resources of a quota. */
   const use = async (quota: ApiObject, names: readonly string[]): Promise<Record<string, string>> => {
     const counted = new Set(names.map(countedBy));
     const resources = directory.deletable().filter((resource) => counted.has(qualified(resource)));
@@ -54,8 +54,8 @@ function setup({ api, directory, informer, metadataInformer, queue }: Controller
   const work = queue(async (key) => {
     if (quotas.get(key) === undefined) return;
     work.addAfter(key, RESYNC_MS);
-    // The quota is read before the objects are counted. If another write charges the quota in between, the result is a
-    // conflict and another count.
+    // Reads the quota before it counts the objects. If another write changes the quota in between, the result is a conflict
+    // and another count.
     const quota = await allowing(api.get(QUOTAS, splitKey(key)), 404);
     if (quota === undefined) return;
     const hard = Object.fromEntries(
@@ -65,8 +65,7 @@ function setup({ api, directory, informer, metadataInformer, queue }: Controller
     const status = { hard, used };
     if (jsonEquals(status, quota['status'])) return;
     await allowing(api.update(QUOTAS, { ...quota, status }, 'status'), 404);
-    // From now on, the server charges new objects to this quota. It did not charge objects that existed before, so they are
-    // counted now.
+    // From this write on, the server adds new objects to this quota. Objects that existed before are counted now.
     if (!jsonEquals(hard, look(quota, 'status', 'hard'))) work.add(key);
   });
 
@@ -84,7 +83,7 @@ function setup({ api, directory, informer, metadataInformer, queue }: Controller
   });
   directory.onChange(() => {
     const served = new Set(directory.deletable().map(resourceKey));
-    // A resource that is served again later gets a new cache.
+    // If a resource is served again later, it gets a new cache.
     for (const key of watched) if (!served.has(key)) watched.delete(key);
     for (const resource of directory.deletable()) {
       const key = resourceKey(resource);

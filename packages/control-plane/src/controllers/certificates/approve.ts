@@ -6,7 +6,7 @@ import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import { CERTIFICATE_REQUESTS } from '../runtime/resources.ts';
 import { addCondition, hasCondition, isIssued, specOf } from './request.ts';
 
-/** The permission that allows an automatic approval, and the message of the resulting condition. */
+/** The permission that allows an automatic approval, and the message of the condition Approved. */
 interface Recognizer {
   readonly subresource: string;
   readonly message: string;
@@ -26,7 +26,10 @@ const RECOGNIZERS: readonly Recognizer[] = [
   },
 ];
 
-/** The parsed request, if it is for the client certificate of a kubelet. Other requests wait for a user to approve them. */
+/**
+ * Returns the parsed request, if it is for the client certificate of a kubelet. Other requests wait until a user approves
+ * them.
+ */
 function kubeletRequest(request: ApiObject): SigningRequest | undefined {
   const { signerName, usages, request: pem } = specOf(request);
   if (signerName !== KUBELET_CLIENT) return undefined;
@@ -35,7 +38,7 @@ function kubeletRequest(request: ApiObject): SigningRequest | undefined {
     checkKubeletClient(parsed, usages);
     return parsed;
   } catch {
-    // An invalid request is not approved automatically. The signer reports its error.
+    // An invalid request is not approved automatically. The signer reports the error of the request.
     return undefined;
   }
 }

@@ -15,7 +15,7 @@ interface Condition {
   readonly lastUpdateTime: string;
 }
 
-/** A request in an answer. If the answer is a Status, only its message is used. */
+/** A certificate request in an answer. If the answer is a Status, the test uses only its message. */
 interface Reported {
   readonly metadata: { readonly name: string };
   readonly spec: Readonly<Record<string, unknown>>;
@@ -93,7 +93,7 @@ beforeEach(async () => {
 });
 afterEach(() => plane.close());
 
-/** A request over TLS with a client certificate. */
+/** Sends a request over TLS with a client certificate. */
 function overTls(
   pair: { key: string; cert: string },
   method: string,

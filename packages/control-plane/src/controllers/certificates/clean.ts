@@ -8,27 +8,29 @@ import { hasCondition, isIssued } from './request.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
 /**
- * A request with an answer is deleted after an hour. A request without a decision or without a signature is deleted after a
- * day.
+ * An answered request is deleted after an hour. A request without a decision or without a signature is deleted after a day.
  */
 const ANSWERED_MS = HOUR_MS;
 const PENDING_MS = 24 * HOUR_MS;
 
-/** Expiry of the certificate in a request, in milliseconds since the epoch; Infinity if the certificate cannot be read. */
+/**
+ * Returns the expiry of the certificate in a request, in milliseconds since the epoch. Returns Infinity if the certificate
+ * cannot be read.
+ */
 function endOfCertificate(request: ApiObject): number {
   const pem = Buffer.from(text(look(request, 'status'), 'certificate'), 'base64');
   try {
     return Date.parse(new X509Certificate(pem).validTo);
   } catch {
-    // The signer of another signer name may have written an invalid certificate. Such a request is deleted only because of
-    // its age.
+    // The signer of another signer name may have written an invalid certificate. The age of such a request decides its
+    // deletion.
     return Number.POSITIVE_INFINITY;
   }
 }
 
 /**
- * When a request can be deleted, in milliseconds since the epoch. Each condition defines a time, and the earliest one
- * counts.
+ * Returns the time when a request can be deleted, in milliseconds since the epoch. Each condition defines a time, and the
+ * earliest time is used.
  */
 export function expires(request: ApiObject): number {
   const conditions = items(look(request, 'status'), 'conditions');

@@ -24,8 +24,8 @@ export function specOf(request: ApiObject): RequestSpec {
 }
 
 /**
- * Adds a condition. If another client changed the request in between, nothing is written, because its event triggers another
- * sync.
+ * Adds a condition. If another client has changed the request in between, the function writes nothing, because the event of
+ * this change triggers another sync.
  */
 export async function addCondition(
   api: Api,

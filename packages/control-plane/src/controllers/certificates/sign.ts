@@ -31,8 +31,5 @@ function setup({ api, clock, informer, queue, signer }: ControllerContext): void
   });
 }
 
-/**
- * Signs approved certificates with the cluster's authority.
- * @see kubernetes pkg/controller/certificates/signer
- */
+/** Signs approved certificates with the authority of the cluster. @see kubernetes pkg/controller/certificates/signer */
 export const certificateSigner: Controller = { name: 'csrsigning', setup };

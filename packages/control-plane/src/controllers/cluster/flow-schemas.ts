@@ -11,7 +11,7 @@ const MANAGER = 'api-priority-and-fairness-config-consumer-v1';
 
 const levelOf = (schema: ApiObject): string => text(look(schema, 'spec', 'priorityLevelConfiguration'), 'name');
 
-/** The condition Dangling of a schema. It is True if the priority level does not exist. */
+/** Returns the condition Dangling of a FlowSchema. It is True if the priority level does not exist. */
 function danglingCondition(schema: ApiObject, isThere: boolean): Plain {
   const about = `This FlowSchema references the PriorityLevelConfiguration object named ${JSON.stringify(levelOf(schema))}`;
   return isThere
@@ -51,8 +51,8 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
 }
 
 /**
- * Reports in the status of each FlowSchema whether its PriorityLevelConfiguration exists, as kube-apiserver does. This
- * control plane queues no requests.
+ * Reports in the status of each FlowSchema whether its PriorityLevelConfiguration exists, as kube-apiserver does. The
+ * FlowSchemas have no other effect in this control plane.
  * @see kubernetes staging/src/k8s.io/apiserver/pkg/util/flowcontrol
  */
 export const flowSchemas: Controller = { name: 'flowschema-status', setup };

@@ -8,7 +8,10 @@ import { CLUSTER_ROLES } from '../runtime/resources.ts';
 
 type SelectorSpec = Parameters<typeof selectorOf>[0];
 
-/** The rules of all roles that an aggregating role selects, without duplicates, in the order of the roles' names. */
+/**
+ * Returns the rules of all roles that an aggregating role selects. The rules have no duplicates, and are in the order of the
+ * role names.
+ */
 function aggregatedRules(role: ApiObject, roles: readonly ApiObject[]): unknown[] {
   const rules: unknown[] = [];
   const byName = [...roles].sort((a, b) => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1));

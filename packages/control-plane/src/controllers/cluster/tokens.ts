@@ -19,7 +19,10 @@ const dataOf = (secret: ApiObject, key: string): string =>
 
 const NAME = /^bootstrap-token-([a-z0-9]{6})$/;
 
-/** Expiry of a bootstrap token in milliseconds since the epoch. Without a time it never expires, and with an invalid time it has expired. */
+/**
+ * Returns the expiry of a bootstrap token in milliseconds since the epoch. A token without an expiry never expires, and a
+ * token with an invalid expiry has expired.
+ */
 function expirationOf(secret: ApiObject): number {
   const expiration = dataOf(secret, 'expiration');
   if (expiration === '') return Number.POSITIVE_INFINITY;
@@ -29,8 +32,8 @@ function expirationOf(secret: ApiObject): number {
 }
 
 /**
- * The token in a Secret, if it may sign. The Secret must be named after the token's ID, contain all parts of the token, be
- * valid, and allow signing.
+ * Returns the token in a Secret, if it may sign. The name of the Secret must contain the ID of the token. The token must be
+ * complete, valid, and allowed to sign.
  */
 function signingToken(secret: ApiObject, now: Date): { id: string; secret: string } | undefined {
   const id = dataOf(secret, 'token-id');
@@ -61,7 +64,7 @@ export const tokenCleaner: Controller = { name: 'token-cleaner', setup: setupCle
 
 const base64url = (value: string | Buffer): string => Buffer.from(value).toString('base64url');
 
-/** A detached JWS of the kubeconfig, signed with the token. A client with the token can verify the kubeconfig. */
+/** Returns a detached JWS of the kubeconfig, signed with the token. A client with the token can verify the kubeconfig. */
 function detachedSignature(content: string, tokenId: string, tokenSecret: string): string {
   const header = base64url(JSON.stringify({ alg: 'HS256', kid: tokenId }));
   const signed = `${header}.${base64url(content)}`;

@@ -3,7 +3,7 @@ import { formatTime } from '../../apimachinery/objects/object-text.ts';
 import { isPlain, items, look, type Plain } from '../../apimachinery/objects/plain.ts';
 import { isDying, isReady, scaled } from '../runtime/objects.ts';
 
-/** If the deletion of an evicted pod does not start within this time, the budget gets its disruption back. */
+/** If the deletion of an evicted pod does not start within this time, the eviction no longer counts as a disruption. */
 const DELETION_TIMEOUT_MS = 2 * 60 * 1000;
 
 /** The inputs for the status of a budget. */
@@ -11,7 +11,7 @@ export interface BudgetView {
   readonly budget: ApiObject;
   /** All pods that the selector of the budget matches. */
   readonly pods: readonly ApiObject[];
-  /** The total number of pods that the owners of these pods want. Undefined if the budget does not depend on it. */
+  /** The total number of pods that the owners of these pods want. Undefined if the budget does not depend on this number. */
   readonly scale: number | undefined;
   readonly now: Date;
 }
@@ -50,7 +50,7 @@ interface Disrupted {
   until: Date | undefined;
 }
 
-/** Evicted pods whose deletion has not started yet. */
+/** Returns evicted pods whose deletion has not started yet. */
 function stillDisrupted({ budget, pods, now }: BudgetView): Disrupted {
   const known = look(budget, 'status', 'disruptedPods');
   const found: Disrupted = { kept: {}, overdue: [], until: undefined };
@@ -69,7 +69,7 @@ function stillDisrupted({ budget, pods, now }: BudgetView): Disrupted {
   return found;
 }
 
-/** Counts a budget's pods (`trySync` of the disruption controller). */
+/** Counts the pods of a budget (`trySync` of the disruption controller). */
 export function countBudget(view: BudgetView): BudgetCount {
   const { expected, desired } = wanted(view);
   const { kept, overdue, until } = stillDisrupted(view);
