@@ -19,9 +19,9 @@ import { isAskedFor, planRequested } from './requests/requested.ts';
 import { NO_VOLUMES, volumesLeft, waitForMoves, waitForVolumes } from './volumes/volume-waits.ts';
 import { beginMove, byPriority, mayMove, nextPlaceAt } from './volumes/volumes.ts';
 
-/** What the drain does with the pods of a node now. */
+/** The actions of a drain on the pods of a node at this time. */
 export interface DrainPlan {
-  /** True if no pod and no volume has to be awaited. */
+  /** True if the drain has to wait for no pod and no volume. */
   readonly drained: boolean;
   /** True if the drain was forced. Volumes may then still be attached. */
   readonly forced: boolean;
@@ -29,13 +29,14 @@ export interface DrainPlan {
   readonly evict: readonly DrainPod[];
   /** Pods to delete now with grace period 0. */
   readonly remove: readonly DrainPod[];
-  /** Why these pods are deleted and not evicted, as the end of a sentence. */
+  /** The reason why these pods are deleted instead of evicted, as the end of a sentence. */
   readonly removeBecause: string;
   /** Pods that are terminating or wait for their eviction. */
   readonly leaving: readonly DrainPod[];
   readonly blockers: readonly Blocker[];
   /**
-   * Set if pods are left after the drain timeout and this policy keeps them. Absent while the drain can still end by itself.
+   * Set if pods are left after the drain timeout and this policy keeps them. Absent while the drain can still end without a
+   * user.
    */
   readonly undrained?: UndrainablePolicy | undefined;
   /** Set if the cache shows no pods to evict, but its watch was interrupted. The drain waits until the watch continues. */
@@ -48,27 +49,30 @@ export interface DrainPlan {
   readonly lookAgainAt?: Date | undefined;
 }
 
-/** A terminating pod may exceed its grace period by this time before the drain reports it. Source: drain.go. */
+/** A terminating pod may exceed its grace period by this time before the drain reports the pod. Source: drain.go. */
 export const ENDING_BUFFER_MS = 30_000;
 
 /**
- * A change of a budget starts a pass of the drain. This timer covers the case that the changes of a budget and of a pod
- * arrive in the wrong order.
+ * A change of a budget starts a pass of the drain. This timer starts a pass if the changes of a budget and of a pod arrive
+ * in the wrong order.
  */
 const BUDGET_RECHECK_MS = 120_000;
 
 /**
- * Delay before the drain checks whether an interrupted watch of pods has continued. It needs only one request to continue.
+ * Delay before the drain checks whether an interrupted watch of pods has continued. The watch needs only one request to
+ * continue.
  */
 const WATCH_RECHECK_MS = 1_000;
 
-/** Delays between retries of a refused eviction. The first is 20 s as in the original, and later ones are longer. */
+/**
+ * Delays between retries of a refused eviction. The first delay is 20 s as in the original, and later delays are longer.
+ */
 const BLOCKED_RETRY_MS = { firstMs: 20_000, maxMs: 120_000 } as const;
 const FAILED_RETRY_MS = { firstMs: 5_000, maxMs: 60_000 } as const;
 
 /**
  * Plans one pass of a drain: the pods to evict now, and the reason for each pod that waits. The function does not wait.
- * Changes of pods, budgets and attachments start the next pass. `lookAgainAt` is its latest time.
+ * Changes of pods, budgets and attachments start the next pass. `lookAgainAt` is the latest time of the next pass.
  */
 export function planDrain(o: DrainObservation, now: Date): DrainPlan {
   const going = o.pods.filter((pod) => verdictOf(pod).pod !== 'stay');
@@ -100,7 +104,7 @@ export function planDrain(o: DrainObservation, now: Date): DrainPlan {
     undrained,
   };
   const isEmpty = going.length === 0 && !volumes.waits && unseen === undefined;
-  // There is no event when the watch continues, so a timer starts the next pass.
+  // No event reports that the watch continues, so a timer starts the next pass.
   if (isEmpty && o.podsUnproven && !overdue)
     return { ...plan, drained: false, awaitsWatch: true, lookAgainAt: new Date(now.getTime() + WATCH_RECHECK_MS) };
   if (isEmpty) return { ...plan, drained: true };
@@ -110,13 +114,18 @@ export function planDrain(o: DrainObservation, now: Date): DrainPlan {
   return { ...plan, drained: false, lookAgainAt: times.length > 0 ? new Date(Math.min(...times)) : undefined };
 }
 
-/** The plan of a drain that cannot read the pods. No timeout forces it, because running pods could lose their VM. */
+/**
+ * The plan of a drain that cannot read the pods. No timeout forces this drain, because running pods could lose their VM.
+ */
 const planBlind = (o: DrainObservation, unseen: string): DrainPlan => ({
   ...NOTHING,
   blockers: [unseenBlocker(unseen, [], o.forcedBy)],
 });
 
-/** Returns true if the pod has claims and the drain cannot read volumes, so it could not see that they are detached. */
+/**
+ * Returns true if the pod has claims and the drain cannot read volumes. The drain could not see when these volumes are
+ * detached.
+ */
 const needsVolumes = ({ unseen }: DrainObservation, { hasClaims }: DrainPod): boolean =>
   unseen?.volumes !== undefined && hasClaims;
 
@@ -155,8 +164,8 @@ function planQuarantine(o: DrainObservation, going: readonly DrainPod[], now: Da
 }
 
 /**
- * Returns true if the pod's budgets have changed since this process last evicted it, and now allow the eviction. A process
- * that has never evicted the pod tries once, because the budgets may have changed before the process started.
+ * Returns true if the pod's budgets have changed since this process last evicted it, and now allow the eviction. If this
+ * process has never evicted the pod, it tries once. The budgets may have changed before the process started.
  */
 function isReleased(o: DrainObservation, pod: DrainPod): boolean {
   if (pod.dueAt || needsVolumes(o, pod) || budgetBlockerOf(pod)) return false;
@@ -164,7 +173,7 @@ function isReleased(o: DrainObservation, pod: DrainPod): boolean {
   return o.memory.attempts.get(pod.uid)?.budgets !== budgetVersions(pod);
 }
 
-/** Deletes every pod once, with grace period 0. The drain neither waits for the pods nor stops at an error. */
+/** Deletes every pod once, with grace period 0. The drain does not wait for the pods, and it continues after an error. */
 function planForced(o: DrainObservation, going: readonly DrainPod[]): DrainPlan {
   const remove = going.filter((pod) => o.memory.attempts.get(forcedKey(pod)) === undefined);
   const removeBecause = o.forced
@@ -220,7 +229,8 @@ function planPod(o: DrainObservation, pod: DrainPod, now: Date): PodPlan {
     const requested = planRequested(o, pod, attempt, now);
     return requested ? { pod, verb: 'wait', ...requested } : planEviction(pod, attempt, now);
   }
-  // A responder can prepare the eviction of a pod whose budget forbids it now. A pod with volumes would occupy its place.
+  // A responder can prepare the eviction of a pod whose budget forbids the eviction now. A pod with volumes gets no
+  // request, because it would occupy a place of another pod.
   if (isAskedFor(o, pod, now) && !beginMove(pod)) return { pod, verb: 'evict' };
   // The API server accepted the eviction, but the watch does not show the pod's deletionTimestamp yet.
   if (attempt?.result === 'asked' && now < later(attempt.at, ENDING_BUFFER_MS)) {
@@ -236,7 +246,7 @@ function planEviction(pod: DrainPod, attempt: Attempt | undefined, now: Date): P
   return planRetry(pod, attempt, now);
 }
 
-/** The budget in the cache that forbids the eviction now. The drain then sends no request. */
+/** Returns the budget in the cache that forbids the eviction now. The drain then sends no request. */
 function budgetBlockerOf(pod: DrainPod): Blocker | undefined {
   if (protectedByBudgets(pod) && pod.budgets.length > 1) return severalBlocker(pod);
   const misconfigured = misconfiguredBudget(pod);
@@ -245,7 +255,7 @@ function budgetBlockerOf(pod: DrainPod): Blocker | undefined {
   return blocking && budgetBlocker(pod, blocking);
 }
 
-/** Plans the retry of a refused eviction. While this pod waits, other pods are evicted. */
+/** Plans the retry of a refused eviction. Other pods are evicted while this pod waits. */
 function planRetry(pod: DrainPod, attempt: Attempt | undefined, now: Date): PodPlan {
   if (!attempt || attempt.result === 'asked') return { pod, verb: 'evict' };
   const assessed = !pod.budgets.some(({ stale }) => stale);
@@ -258,7 +268,10 @@ function planRetry(pod: DrainPod, attempt: Attempt | undefined, now: Date): PodP
   return { pod, verb: 'wait', until, blocker: refusedBlocker(pod, attempt) };
 }
 
-/** Plans a pod whose eviction timeout has ended: it is deleted with grace period 0, and budgets have no effect. */
+/**
+ * Plans a pod whose eviction timeout has ended. The drain deletes the pod with grace period 0, even if a budget forbids the
+ * disruption.
+ */
 function planRemoval(o: DrainObservation, pod: DrainPod, now: Date): PodPlan {
   const attempt = o.memory.attempts.get(forcedKey(pod));
   if (!attempt) return { pod, verb: 'remove' };
@@ -273,8 +286,8 @@ function planRemoval(o: DrainObservation, pod: DrainPod, now: Date): PodPlan {
 }
 
 /**
- * Plans a terminating pod. If it exceeds its grace period, it is reported. After the eviction timeout it is deleted with
- * grace period 0.
+ * Plans a terminating pod. If the pod exceeds its grace period, the drain reports the pod. After the eviction timeout, the
+ * drain deletes the pod with grace period 0.
  */
 function planLeaving(o: DrainObservation, pod: DrainPod, dueAt: Date, overdue: boolean, now: Date): PodPlan {
   if (overdue) return planRemoval(o, pod, now);

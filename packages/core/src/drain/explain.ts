@@ -22,7 +22,7 @@ export interface ExplainedPod {
    */
   readonly fate: 'evict' | 'delete' | 'leaving' | 'turn' | 'blocked' | 'stays';
   readonly because: string;
-  /** For a terminating pod: its expected end, and the time from which it is reported. */
+  /** For a terminating pod: its expected end, and the time from which the drain reports the pod. */
   readonly ends?: { readonly by: Date; readonly overdueFrom: Date };
   /** Names of the PersistentVolumes that move with the pod. */
   readonly volumes: readonly string[];
@@ -34,25 +34,28 @@ export interface ExplainedPod {
 export interface DrainExplanation {
   readonly node: string;
   /**
-   * The pods in the order of eviction: first those without volumes, then those with volumes. Pods that the drain ignores
-   * come last.
+   * The pods in the order of eviction: first the pods without volumes, then the pods with volumes. Pods that the drain
+   * ignores come last.
    */
   readonly pods: readonly ExplainedPod[];
   /** The blockers without duplicates, each with a hint. */
   readonly blockers: readonly Pick<Blocker, 'text' | 'failed' | 'hint' | 'pods'>[];
-  /** Names of PersistentVolumes of deleted pods that must still be detached from the node. Absent if there are none. */
+  /**
+   * Names of PersistentVolumes of deleted pods that must still be detached from the node. Absent if there are no such
+   * volumes.
+   */
   readonly detaching?: readonly string[] | undefined;
-  /** True if no pod and no volume has to be awaited. */
+  /** True if the drain has to wait for no pod and no volume. */
   readonly drained: boolean;
   readonly policy: UndrainablePolicy;
-  /** The time from which pods are deleted instead of evicted. Absent if the policy forbids it. */
+  /** The time from which pods are deleted instead of evicted. Absent if the policy forbids the deletion. */
   readonly deletesFrom?: Date | undefined;
-  /** The end of the drain timeout. `policy` defines what happens then. */
+  /** The end of the drain timeout. `policy` defines the action at this time. */
   readonly overAt: Date;
 }
 
 /**
- * Explains a drain at the time `now`. It is a pure function over the same plan that the controller executes.
+ * Explains a drain at the time `now`. The function is pure and uses the same plan that the controller executes.
  *
  * @param detaching Volumes of evicted pods that are still attached to the node, for a process that did not evict these pods
  */
@@ -93,7 +96,7 @@ const inOrder = (a: DrainPod, b: DrainPod): number => rank(a) - rank(b) || byPri
 
 /**
  * Returns the pods that wait because their budgets first allow the disruption of other pods, by UID, with the reason. The
- * drain sends all evictions at once, and the API server refuses these.
+ * drain sends all evictions at once, and the API server refuses the evictions of these pods.
  */
 function waitingForBudgets(evicted: readonly DrainPod[]): ReadonlyMap<string, string> {
   const used = new Map<string, number>();

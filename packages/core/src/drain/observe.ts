@@ -30,20 +30,20 @@ export interface ObserveDrainOptions {
   readonly node: Node;
   readonly caches: DrainCaches;
   /**
-   * Returns the cloud's ID of a volume, as in the Node's status. If undefined, only VolumeAttachments show where the volume
-   * is attached.
+   * Returns the cloud's ID of a volume, as in the Node's status. If the result is undefined, only VolumeAttachments show
+   * where the volume is attached.
    */
   readonly volumeIdOf: (source: VolumeSource) => string | undefined;
   readonly memory: DrainMemory;
   readonly volumeWindow: number;
-  /** Limits for attaching volumes. If absent, they are unknown. */
+  /** Limits for attaching volumes. If absent, the limits are unknown. */
   readonly limits?: Pick<AttachLimits, 'roomOnOtherNodes'> | undefined;
   readonly now: Date;
-  /** Whether pods get EvictionRequests, see {@link DrainObservation.requests}. */
+  /** The way in which pods get EvictionRequests, see {@link DrainObservation.requests}. */
   readonly requests?: DrainObservation['requests'];
   /** The undrainable policy. If absent, `Force`. */
   readonly choice?: PolicyChoice;
-  /** The times of the interruption of the VM. Absent if the cloud has announced none. */
+  /** The times of the interruption of the VM. Absent if the cloud has announced no interruption. */
   readonly interrupted?: InterruptionTimes | undefined;
 }
 
@@ -54,8 +54,8 @@ export function observeDrain(options: ObserveDrainOptions): DrainObservation {
   const { machine, settings, node, caches, memory, now } = options;
   const nodeName = node.metadata.name;
   const deletion = machine.metadata.deletionTimestamp;
-  // Preserved Failed machines are drained too. Their drain starts with the preservation, and it is forced by another label.
-  // For an in-place update, the drain starts with the selection of the node.
+  // Preserved Failed machines are drained too. Such a drain starts with the preservation, and another label forces it. For
+  // an in-place update, the drain starts with the selection of the node.
   const selected = node.status?.conditions?.find(
     ({ type, reason }) => type === NodeConditions.InPlaceUpdate && reason === InPlaceUpdateReasons.SelectedForUpdate,
   );
@@ -131,8 +131,8 @@ function observePods(pods: readonly Pod[], finder: VolumeFinder, caches: DrainCa
 }
 
 /**
- * Volumes are reported as unreadable only if the node or its pods may have some. A cluster without VolumeAttachments has
- * none.
+ * Reports volumes as unreadable only if the node or its pods may have volumes. In a cluster without VolumeAttachments, no
+ * volume is reported.
  */
 function unseenOf(
   { status }: Node,
@@ -190,8 +190,8 @@ function observePod(pod: Pod, volumes: readonly string[], caches: DrainCaches): 
 }
 
 /**
- * Returns the expected end of a terminating pod. When a pod has ended, its kubelet deletes it with grace period 0, which
- * sets the deletionTimestamp to the time of this request. The pod must not count as overdue at that moment.
+ * Returns the expected end of a terminating pod. When a pod has ended, its kubelet deletes the pod with grace period 0,
+ * which sets the deletionTimestamp to the time of this request. The pod must not count as overdue at that moment.
  */
 export function dueAtOf({ metadata, spec }: Pick<Pod, 'metadata' | 'spec'>): Date | undefined {
   const due = parseTime(metadata.deletionTimestamp);

@@ -29,7 +29,7 @@ async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<voi
   await Promise.all(Array.from({ length: Math.min(PARALLEL, queue.length) }, worker));
 }
 
-/** Returns the observed pods by UID. A plan refers to pods by UID. */
+/** Returns the observed pods by UID, because a plan refers to pods by UID. */
 const observed = ({ o }: DrainScope): ReadonlyMap<string, DrainPod> =>
   new Map((o.drain?.pods ?? []).map((pod) => [pod.uid, pod]));
 
@@ -41,8 +41,8 @@ function note({ memory }: DrainScope, key: string, attempt: Omit<Attempt, 'count
 }
 
 /**
- * Evicts pods and records the answers. It throws only if the connection is lost or the process stops. A pod gets an
- * EvictionRequest if the observation demands it and the API server accepts it.
+ * Evicts pods and records the answers. The function throws only if the connection is lost or the process stops. A pod gets
+ * an EvictionRequest if the observation demands it and the API server accepts it.
  * @returns the pods that were deleted because the API server has no eviction API
  */
 export async function evictPods(
@@ -86,7 +86,10 @@ async function isRequested(
   return requests.ask(pod);
 }
 
-/** A namespace that is being deleted accepts no new objects. An Eviction is a new object, so the API server refuses it. */
+/**
+ * A namespace that is being deleted accepts no new objects. An Eviction is a new object, so the API server refuses the
+ * eviction.
+ */
 const refusal = (error: KubeError): Attempt['result'] => {
   const ends = error.status.details?.causes?.some(({ reason }) => reason === 'NamespaceTerminating') ?? false;
   if (isTooManyRequests(error)) return 'blocked';

@@ -20,14 +20,14 @@ export interface Played {
   readonly tookMs: number;
   /**
    * Maximum number of pods that moved at the same time. A pod moves from its eviction until its volumes are attached
-   * elsewhere, or the wait for them ends.
+   * elsewhere, or until the wait for its volumes ends.
    */
   readonly mostUnderWay: number;
 }
 
 /**
  * Simulates a drain in steps of one second. An evicted pod ends after `graceMs`. Its volume is detached after another
- * `detachMs`. After another `attachMs` it is attached elsewhere, if there is a slot.
+ * `detachMs`. After another `attachMs`, the volume is attached to another node, if that node has a free slot.
  */
 export function playDrain(pods: readonly DrainPod[], times: PlayTimes, volumeWindow = 1): Played {
   const { graceMs, detachMs, attachMs, slots = Number.POSITIVE_INFINITY } = times;

@@ -63,9 +63,10 @@ export type FollowOptions = Omit<PreviewOptions, 'machine' | 'machineClass' | 'o
 };
 
 /**
- * Watches the objects that a drain of one node reads until the signal aborts. It explains the drain with the same decision
- * that the controller uses. For a machine that is not being deleted, it explains a drain that starts now. Durations come
- * from the machine's spec, else from `defaults`, else from the default flags. Volumes come from their VolumeAttachments.
+ * Watches the objects that a drain of one node reads until the signal aborts. The explanation uses the same decision as the
+ * controller. For a machine that is not being deleted, the explanation is about a drain that starts now. Durations come
+ * from the machine's spec, else from `defaults`, else from the default flags. VolumeAttachments show where volumes are
+ * attached.
  */
 export function followDrain({
   target,
@@ -124,7 +125,7 @@ async function memoryOf({ target, machine, runtime, signal, onRefused }: Preview
   try {
     return await requestedMemory(target, signal, runtime.clock.now());
   } catch (error) {
-    // The API server no longer has the API.
+    // The API server no longer serves the API of EvictionRequests.
     if (isNotFound(error)) return NO_DRAIN_MEMORY;
     if (onRefused === undefined || !isForbidden(error)) throw error;
     onRefused(error);
@@ -134,7 +135,7 @@ async function memoryOf({ target, machine, runtime, signal, onRefused }: Preview
 
 /** Returns caches for one node only, so that a preview does not read the pods of the whole cluster. */
 function cachesOf(target: KubeClient, nodeName: string, runtime: InformerRuntime): DrainCaches {
-  // A preview moves one pod with volumes at a time. It needs no attach limits, so it does not read CSINodes.
+  // A preview moves one pod with volumes at a time. The preview needs no attach limits, so it does not read CSINodes.
   const { csiNodes: _, ...needed } = targetCaches(target, runtime, {
     nodes: `metadata.name=${nodeName}`,
     pods: `spec.nodeName=${nodeName}`,
@@ -142,7 +143,7 @@ function cachesOf(target: KubeClient, nodeName: string, runtime: InformerRuntime
   return needed;
 }
 
-/** Applies the controller's decision to the caches. Returns undefined without a Node. */
+/** Applies the decision of the controller to the caches. Returns undefined if the cache contains no Node. */
 function explained({
   caches,
   nodeName,

@@ -41,7 +41,7 @@ export const budget = (change: Partial<DrainBudget> = {}): DrainBudget => ({
   ...change,
 });
 
-/** A drain that started at NOON. Pods are evicted for one hour, and after two hours the drain is forced. */
+/** Returns a drain that started at NOON. Pods are evicted for one hour. After two hours, the drain is forced. */
 export const look = (pods: readonly DrainPod[], change: Partial<DrainObservation> = {}): DrainObservation => ({
   nodeName: 'fakeNode-0',
   pods,

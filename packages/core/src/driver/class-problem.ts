@@ -4,7 +4,7 @@ import { scrub } from './invoker/stages/scrub.ts';
 import { placeOf } from './schemas/hint.ts';
 
 /**
- * Reads the provider spec of a class in the same way as a creation. It needs no Secret, no cluster and no cloud.
+ * Reads the provider spec of a class in the same way as a creation. This function needs no Secret, no cluster and no cloud.
  * @throws MachineError that names each invalid field
  */
 export type ReadProviderSpec = (machineClass: MachineClass) => unknown;

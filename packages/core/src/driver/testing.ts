@@ -21,7 +21,7 @@ export interface FakeVm {
   readonly providerId: string;
   readonly nodeName: string;
   readonly machineName: string;
-  /** UID of its Machine. A repeated create finds the VM by this UID. */
+  /** UID of the Machine of the VM. A repeated create finds the VM by this UID. */
   readonly uid: string;
   /** The user data as text, with U+FFFD for bytes that are not UTF-8. */
   readonly userData: string;
@@ -29,7 +29,7 @@ export interface FakeVm {
   readonly createdAt?: string;
   /** The control cluster that created the VM. */
   readonly owner?: string;
-  /** Why the VM does not run and will not start, such as `being deleted`. */
+  /** The reason why the VM does not run and will not start, such as `being deleted`. */
   ending?: string;
   initialized: boolean;
   /** True if the VM is stopped. */
@@ -39,8 +39,8 @@ export interface FakeVm {
 }
 
 /**
- * Returns the provider ID that the cloud controller of the fake cloud writes to the Node. It contains the zone and differs
- * from the driver's ID.
+ * Returns the provider ID that the cloud controller of the fake cloud writes to the Node. This ID contains the zone and
+ * differs from the ID of the driver.
  */
 export const controllerIdOf = (providerId: string): string => providerId.replace('fake:///zone/', 'fake://zone-1a/');
 
@@ -66,11 +66,13 @@ export interface FakeFailure {
 
 /** Options of the fake cloud. */
 export interface FakeCloudOptions {
-  /** Whether VMs need `initialize`. By default, the driver does not have this method. */
+  /** True if VMs need `initialize`. By default, the driver does not have this method. */
   readonly initializes?: boolean;
-  /** Called at the start of each call and before each answer. A test can wait, throw or stop the process here. */
+  /**
+   * Called at the start of each call and before each answer. A test can wait, throw or stop the process in this function.
+   */
   readonly gate?: (method: FakeMethod, point: 'before' | 'after', machineName: string) => Promise<void> | void;
-  /** Returns true if the cloud accepts these credentials. By default it accepts all. */
+  /** Returns true if the cloud accepts these credentials. By default, the cloud accepts all credentials. */
   readonly accepts?: (credentials: Readonly<Record<string, unknown>>, machineName: string) => boolean;
   /** Returns the console output of a VM. If absent, the driver has no `evidence` method. */
   readonly console?: (vm: FakeVm) => string;
@@ -85,9 +87,9 @@ export interface FakeCloudOptions {
   /** Called when a VM is created or deleted, to simulate its kubelet. */
   readonly onCreated?: (vm: FakeVm) => void;
   readonly onDeleted?: (vm: FakeVm) => void;
-  /** True if the cloud announces interruptions. By default, the driver does not watch them. */
+  /** True if the cloud announces interruptions. By default, the driver does not watch for interruptions. */
   readonly announces?: boolean;
-  /** Returns true if an offering such as `small b` has capacity. By default, all have. */
+  /** Returns true if an offering such as `small b` has capacity. By default, all offerings have capacity. */
   readonly room?: (offering: string) => boolean;
   /** True if lookups and lists return only the VMs in the zone of the request, as in Compute Engine. */
   readonly zonal?: boolean;
@@ -106,14 +108,14 @@ const credentials = z.looseObject({ userData: z.string().optional(), key: z.stri
 export type FakeDriver = DriverDefinition<z.infer<typeof spec>, z.infer<typeof credentials>>;
 
 /**
- * A cloud in memory for tests. Its VMs exist independently of drivers, and it fails on request. Tests should check `vms` and
- * `made`, not the calls.
+ * A cloud in memory for tests. Its VMs exist independently of drivers, and its calls fail on request. Tests should check
+ * `vms` and `made` instead of the calls.
  */
 export class FakeCloud {
   readonly #options: FakeCloudOptions;
   readonly #vms = new Map<string, FakeVm>();
   readonly #failures = new Map<FakeMethod, FakeFailure[]>();
-  /** Every VM that was ever created, by the UID of its machine. More than one for a UID is an error. */
+  /** Every VM that was ever created, by the UID of its machine. More than one VM for a UID is an error. */
   readonly made: FakeVm[] = [];
   /** Number of calls by method. */
   readonly calls: Record<FakeMethod, number> = {
@@ -229,7 +231,7 @@ export class FakeCloud {
     return result;
   }
 
-  /** A machine without a provider ID is also looked up by name, as in real clouds. */
+  /** Looks up the VM of a machine. As in real clouds, a machine without a provider ID is also looked up by its name. */
   #look({ machine, owner, formerOwners, spec }: MachineRequest<FakeSpec, unknown>): readonly FakeVm[] {
     const { uid, name } = machine.metadata;
     const found = this.#find(uid, machine.spec.providerID);

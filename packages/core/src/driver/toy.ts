@@ -35,7 +35,7 @@ export const machineOf = (name: string, className: string): Machine => ({
   spec: { class: { kind: 'MachineClass', name: className } },
 });
 
-/** Credentials by pool. The pools `a` and `b` share them, and the pool `other` has different ones. */
+/** Credentials by pool. The pools `a` and `b` have the same credentials, and the pool `other` has different credentials. */
 export const TOKENS: Readonly<Record<string, string>> = {
   a: 'token-shared',
   b: 'token-shared',

@@ -6,7 +6,7 @@ import { runWithCrashes } from './testing/crash-runs.ts';
 import { NAMESPACE, type Rig } from './testing/rig.ts';
 import { type StartOptions, startRig } from './testing/start.ts';
 
-/** VMs that another controller created and did not record, with the API server and the cloud in memory. */
+/** Tests VMs that another controller created and did not record. The API server and the cloud are in memory. */
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

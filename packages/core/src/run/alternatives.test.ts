@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { NAMESPACE, type Rig } from './testing/rig.ts';
 import { type StartOptions, startRig } from './testing/start.ts';
 
-/** Machines with alternatives, with the API server and the cloud in memory. */
+/** Tests machines with alternatives. The API server and the cloud are in memory. */
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -95,7 +95,7 @@ test('another pool of the process asks no empty offering, and one new machine pr
   await rig.clock.advance(HOUR);
   await createMany(rig, 20, 21);
   await running(rig, 42);
-  // Only the probe, and the machines that followed its success, have the first choice.
+  // Only the probe, and the machines that started after its success, have the first choice.
   expect(rig.cloud.vms.filter((vm) => vm.offering === 'small a').length).toBeGreaterThan(0);
   expect(refusals(rig)).toEqual({ 'small a': 2 });
 });

@@ -10,14 +10,14 @@ import { expect, test } from 'vitest';
 import { NAMESPACE, type Rig } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
 
-/** A drain reads the attach limits of the remaining nodes from CSINodes. */
+/** Tests that a drain reads the attach limits of the other nodes from CSINodes. */
 
 const DRIVER = 'local.csi';
 const NAMES = ['db-0', 'db-1', 'db-2', 'db-3'];
 
 /**
- * Starts two machines. The first has four pods with one volume each. The node of the second can attach up to `limit`
- * volumes.
+ * Starts two machines. The first machine has four pods with one volume each. The node of the second machine can attach up
+ * to `limit` volumes.
  */
 async function started(
   count: number | undefined,

@@ -7,7 +7,10 @@ import { MachineError } from '../driver/contract/errors.ts';
 import { NAMESPACE, Rig, type RigOptions } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
 
-/** Invalid input is reported with the field and a hint. It delays no other machine and causes no hot loop. */
+/**
+ * Tests that invalid input is reported with the field and a hint. Invalid input delays no other machine and causes no hot
+ * loop.
+ */
 
 const cleanUp: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -17,7 +20,7 @@ afterEach(async () => {
 const HOUR = 3_600_000;
 const RULES = new Set(['x-kubernetes-validations', 'pattern', 'minLength', 'required', 'enum']);
 
-/** The CRDs of the original check only types. They accept input that the CRDs of mcm refuse. */
+/** The CRDs of the original check only types. These CRDs accept input that the CRDs of mcm refuse. */
 const LENIENT = JSON.parse(JSON.stringify(crds), (_key, value: unknown) => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).filter(([key, rule]) => !RULES.has(key) || !isRule(key, rule)));
@@ -59,7 +62,7 @@ interface Row {
   readonly options?: Partial<RigOptions>;
   /** Creates the class and its Secret. Returns the spec of the machine with invalid input. */
   readonly prepare: (rig: Rig) => Promise<Partial<Machine['spec']>>;
-  /** Pattern of the machine's status. */
+  /** Pattern of the text in the status of the machine. */
   readonly says: RegExp;
   readonly mend: (rig: Rig) => Promise<unknown>;
 }
@@ -138,8 +141,8 @@ test.each(ROWS)(
     const wrap =
       (transport: Transport): Transport =>
       (request) => {
-        // After a watch has ended, the server is probed and the watch is opened again. The invalid machine does not cause
-        // this.
+        // After a watch has ended, the controller probes the server and opens the watch again. The invalid machine does not
+        // cause these requests.
         if (!/watch=|dummy-name/.test(request.path)) requests.push(`${request.method} ${request.path.split('?')[0]}`);
         return transport(request);
       };
@@ -156,7 +159,8 @@ test.each(ROWS)(
     requests.length = 0;
     await rig.clock.advance(HOUR);
     expect(rig.cloud.calls.create - before).toBeLessThanOrEqual(20);
-    // After half an hour, the same failure is written again with its Event, as in the original. There are no other requests.
+    // After half an hour, the controller writes the same failure and its Event again, as the original does. The controller
+    // sends no other request.
     const wanted = /^(PATCH \S+\/machines\/bad\/status|(POST|PATCH) \S+\/events(\/\S+)?)$/;
     expect(requests.filter((request) => !wanted.test(request))).toEqual([]);
     expect(requests.length).toBeLessThanOrEqual(4);
@@ -295,7 +299,7 @@ test('credentials that do not see the VM do not count, so the VM is not treated 
   const rig = await started({
     cloud: {
       accepts: ({ key }) => !revoked || key !== 'old',
-      // The other account: its credentials are valid, but they do not find the VMs of this account.
+      // The credentials of the other account are valid, but do not find the VMs of this account.
       gate: (method) => {
         if (revoked && method === 'status') throw new MachineError('NotFound', 'no such VM');
       },

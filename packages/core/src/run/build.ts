@@ -11,16 +11,19 @@ import { startOverAfterRestore, watchCaches } from './watches.ts';
 export interface MachineController {
   readonly caches: Caches;
   readonly informers: readonly Informer<KubeObject>[];
-  /** Informers for which the start does not wait. Only machines that need their objects wait for them. */
+  /** Informers for which the start does not wait. Only machines that need the objects of these informers wait for them. */
   readonly spares: readonly Informer<KubeObject>[];
   readonly controllers: readonly Controller[];
-  /** Returns true if the controller is frozen: API servers were unreachable for too long, so it checks no health. */
+  /**
+   * Returns true if the controller is frozen. A frozen controller could not reach an API server for too long, so it checks
+   * no health.
+   */
   readonly frozen: () => boolean;
-  /** Numbers of orphaned VMs and Nodes, from the last search. */
+  /** Returns the numbers of orphaned VMs and Nodes from the last search. */
   readonly suspects: () => { readonly vms: number; readonly nodes: number; readonly quarantined: number };
   /** Returns the offerings whose capacity the cloud refused. */
   readonly shortages: () => Iterable<OfferingShortage>;
-  /** Counts of the live reads of Nodes, which happen for machines whose health changes often. */
+  /** Returns the counts of live reads of Nodes. A live read happens for a machine whose health changes often. */
   readonly rechecks: () => Rechecks;
   /** Runs informers and controllers until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Rig, RigOptions } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
 
-/** The system clock is set forward or back. Waits keep their length. */
+/** Tests that waits keep their length when the system clock is set forward or back. */
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

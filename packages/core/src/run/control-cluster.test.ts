@@ -21,7 +21,10 @@ import { ControlCluster, FENCE_NAMESPACE, fenceName } from './control-cluster.ts
 import { NAMESPACE, Rig } from './testing/rig.ts';
 import { createRig } from './testing/start.ts';
 
-/** Copies of the same Machines in two control clusters with one target cluster, as after a control plane was moved. */
+/**
+ * Tests copies of the same Machines in two control clusters with one target cluster. Such copies exist after a control
+ * plane was moved.
+ */
 
 const cleanUp: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -73,7 +76,7 @@ async function stage() {
   };
 }
 
-/** A connection to the target cluster that a test can interrupt, or that refuses one kind. */
+/** A connection to the target cluster. A test can interrupt the connection, or make it refuse one kind. */
 function way() {
   const state = { cut: false, refuses: undefined as string | undefined };
   const wrap =
@@ -123,7 +126,7 @@ test('the side without access to the target cluster changes nothing in the cloud
   expect(String(old.state.failed)).toContain(
     'another control cluster took Lease kube-system/machine-controller-default',
   );
-  // A component that does not know that the Lease is lost gets no answer.
+  // A component that does not know about the lost Lease gets no answer.
   const { create, delete: deleted } = rig.cloud.calls;
   await rig.deleteMachine('m');
   await rig.createMachine('late');

@@ -20,7 +20,7 @@ export const FENCE_NAMESPACE = 'kube-system';
 export const fenceName = (namespace: string): string => `machine-controller-${namespace}`;
 
 /**
- * The timings are longer than those of the election in a control cluster, because this Lease changes only when a whole
+ * These timings are longer than the timings of the election in a control cluster. This Lease changes only when a whole
  * control plane is moved.
  */
 const TIMINGS: ElectionTimings = { leaseMs: 60_000, renewDeadlineMs: 40_000, retryMs: 10_000 };
@@ -30,7 +30,10 @@ const ASK_AGAIN_MS = 5_000;
 export interface ControlClusterOptions {
   /** Client of the cluster with the machine objects. */
   readonly control: KubeClient;
-  /** Client of the cluster with the nodes, if it is a different one. If undefined, no Lease is needed. */
+  /**
+   * Client of the cluster with the nodes, if this cluster differs from the control cluster. If undefined, no Lease is
+   * needed.
+   */
   readonly target: KubeClient | undefined;
   /** Namespace of the machine objects. */
   readonly namespace: string;
@@ -45,9 +48,9 @@ const isForbidden = (error: unknown): boolean => error instanceof KubeError && e
 
 /**
  * Ensures that only one control cluster manages the machines of a namespace in a target cluster. If a control plane is
- * moved, copies of its Machines stay behind. A controller that reads these copies must not delete the VMs of the new control
- * plane (incident 16). Only the holder of a Lease in the target cluster may continue. The Lease names the control cluster,
- * so processes of the same control cluster do not wait for each other.
+ * moved, copies of its Machines stay in the old control cluster. A controller that reads these copies must not delete the
+ * VMs of the new control plane (incident 16). Only the holder of a Lease in the target cluster may continue. The Lease
+ * names the control cluster, so processes of the same control cluster do not wait for each other.
  */
 export class ControlCluster {
   readonly #o: ControlClusterOptions;
@@ -58,7 +61,7 @@ export class ControlCluster {
     this.#o = options;
   }
 
-  /** UID of the namespace of the Machines, after `run` has read it. Undefined without permission to read it. */
+  /** UID of the namespace of the Machines, after `run` has read the namespace. Undefined without permission to read it. */
   readonly owner = (): string | undefined => this.#owner;
 
   /** Checks the Leases in the control cluster and in the target cluster. */
@@ -111,7 +114,7 @@ export class ControlCluster {
     return (await this.#untilReported(signal, 'the Lease of the target cluster', ask)) ?? false;
   }
 
-  /** Retries until the server answers. Without permission, the controller assumes that there is no other control cluster. */
+  /** Retries until the server answers. Without permission, the method assumes that there is no other control cluster. */
   async #untilReported<T>(signal: AbortSignal, what: string, ask: () => Promise<T>): Promise<T | undefined> {
     const { clock, log } = this.#o;
     while (!signal.aborted) {

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { type CrashOptions, type CrashResult, type CrashTest, runWithCrashes } from './testing/crash-runs.ts';
 import { NAMESPACE } from './testing/rig.ts';
 
-/** Machines that are preserved or updated in place while the process stops at every write. */
+/** Tests machines that are preserved or updated in place while the process stops at every write. */
 
 const open: CrashOptions['open'] = (clock) => startControlPlane({ clock, crds, controllers: false });
 

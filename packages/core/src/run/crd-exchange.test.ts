@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { NAMESPACE, type Rig } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
 
-/** The CRD of the Machines is deleted and created again while a machine controller runs. */
+/** Tests a machine controller while the CRD of the Machines is deleted and created again. */
 
 const MINUTE = 60_000;
 const CRD = 'machines.machine.sapcloud.io';
@@ -18,8 +18,8 @@ const definitions: ResourceDefinition<KubeObject & { spec: object }> = {
 };
 
 /**
- * The controller has no watches at the moment of the deletion. With them, it would treat the deletions as requests of a
- * user.
+ * Starts a controller that has no watches at the moment of the deletion. With watches, the controller would treat the
+ * deletions as requests of a user.
  */
 async function started(count: number) {
   let isAway = false;
@@ -42,7 +42,7 @@ async function started(count: number) {
   return { rig, names, away };
 }
 
-/** Deletes the CRD with all Machines. A user removes the finalizers of the Machines. */
+/** Deletes the CRD together with all Machines. A user removes the finalizers of the Machines. */
 async function deleteCrd(rig: Rig, names: readonly string[]): Promise<void> {
   await rig.admin.resource(definitions).delete(CRD);
   for (const name of names) {
@@ -77,7 +77,7 @@ test('a machine controller survives the exchange of the CRD, and keeps the VMs o
   away(true);
   await deleteCrd(rig, names);
   away(false);
-  // The kind is not served, so no list of the Machines can confirm an orphan.
+  // The server does not serve the kind, so no list of the Machines can confirm an orphan.
   await rig.clock.advance(30 * MINUTE);
   expect(rig.cloud.vms).toEqual(before);
   await createCrd(rig);

@@ -98,7 +98,7 @@ test.each([404, 400])('without an eviction API (%i) pods are deleted, and an eve
   await rig.deleteMachine('m-0');
   const pod = async (name: string) => (await rig.admin.resource(pods, NAMESPACE).get(name)).metadata;
   await rig.until(async () => (await pod('other')).deletionGracePeriodSeconds === 30, 5_000);
-  // The controller still respects a budget that allowed nothing when it was last read.
+  // The controller still respects a budget that allowed no disruption when the controller last read it.
   await rig.clock.advance(600_000);
   expect((await pod('web-1')).deletionTimestamp).toBeUndefined();
   await allow(rig, 1);

@@ -18,7 +18,10 @@ import { type CrashOptions, runWithCrashes } from './testing/crash-runs.ts';
 import { NAMESPACE, type Rig, USER_AGENT } from './testing/rig.ts';
 import { createRig, type StartOptions } from './testing/start.ts';
 
-/** Drains with EvictionRequests. The control plane serves the alpha API, and a test may play its controller. */
+/**
+ * Tests drains with EvictionRequests. The control plane serves the alpha API. Tests may simulate the controller of
+ * EvictionRequests.
+ */
 
 const LIFECYCLE = 'lifecycle.k8s.io/v1alpha1';
 const REQUESTER = 'machine.sapcloud.io/machine-controller';
@@ -67,7 +70,7 @@ const requestsOf = async (rig: Rig) => (await rig.admin.resource(evictionRequest
 const evictionsOf = async (rig: Rig) => (await rig.admin.resource(evictions, NAMESPACE).list()).items;
 const isGone = (rig: Rig) => async () => (await rig.machines()).length === 0;
 
-/** The requests of the machine controller to the eviction subresource. */
+/** Returns the requests of the machine controller to the eviction subresource. */
 const direct = (requests: readonly RequestLogEntry[]): readonly string[] =>
   requests
     .filter(({ path, userAgent }) => path.endsWith('/eviction') && userAgent?.includes(USER_AGENT))
@@ -233,7 +236,7 @@ test('if an Eviction fails, the drain evicts the pod', async () => {
   expect(direct(requests)).toEqual(['a']);
 });
 
-/** Makes the machine a preserved Failed one, whose Node is drained. */
+/** Makes the machine a preserved Failed machine, whose Node is drained. */
 async function preserve(rig: Rig): Promise<void> {
   // The Node responds, so the drain is not forced.
   const lastTransitionTime = '2026-01-01T00:00:00Z';
@@ -294,7 +297,7 @@ test('undrainable policy Quarantine: after the timeout the requests are withdraw
   await rig.until(async () => (await requestsOf(rig)).length === 0, 2 * MINUTE);
   await rig.clock.advance(MINUTE);
   expect(direct(requests)).toEqual([]);
-  // A new process does not know that the pod was requested.
+  // The new process does not know that the pod has an EvictionRequest.
   await rig.kill();
   rig.start();
   await rig.clock.advance(MINUTE);

@@ -7,7 +7,7 @@ import { EVIDENCE_BOUND_MS } from '../machine/health/evidence-first.ts';
 import { NAMESPACE, type Rig, type RigOptions } from './testing/rig.ts';
 import { createRig } from './testing/start.ts';
 
-/** Evidence of failed machines, with the API server and the cloud in memory. */
+/** Tests the evidence of failed machines. The API server and the cloud are in memory. */
 
 const MINUTE = 60_000;
 const JOIN = 'run <<MACHINE_NAME>> with --token <<BOOTSTRAP_TOKEN>> please';
@@ -15,7 +15,7 @@ const UNREACHABLE = [
   { type: 'Ready', status: 'Unknown', reason: 'NodeStatusUnknown', message: 'no word from it' },
 ] as const;
 
-/** A console that shows the whole user data, as the console of some images does. */
+/** Returns a console output with the whole user data, as some images print it. */
 const careless = (vm: FakeVm): string =>
   `Booting ${vm.machineName}\n${vm.userData}\n${Buffer.from(vm.userData).toString('base64')}\npanic: no root device\n`;
 
@@ -196,6 +196,6 @@ test('a machine that recovers and fails again is kept twice', async () => {
   expect(await readEvidence(rig.admin, NAMESPACE, 'm-0')).toHaveLength(2);
   await rig.admin.resource<Machine>(machines, NAMESPACE).delete('m-0');
   await rig.until(async () => (await rig.machines()).length === 0);
-  // The evidence must exist after the machine is deleted.
+  // The evidence must still exist after the machine is deleted.
   expect(await readEvidence(rig.admin, NAMESPACE, 'm-0')).toHaveLength(2);
 });

@@ -20,7 +20,7 @@ import { ORPHAN_DEFAULTS, type OrphanOptions } from '../safety/orphans/orphan-op
 import { MACHINE_DEFAULTS, type MachineDefaults } from '../settings/settings.ts';
 
 /**
- * The flags of a machine controller, in addition to the common ones. The flags of the original come first, with the same
+ * The flags of a machine controller, in addition to the common flags. The flags of the original come first, with the same
  * names and defaults.
  */
 export const machineFlags = {

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { NAMESPACE, type Rig } from './testing/rig.ts';
 import { type StartOptions, startRig } from './testing/start.ts';
 
-/** Machines that wait for hooks, with the API server and the cloud in memory. */
+/** Tests machines that wait for hooks. The API server and the cloud are in memory. */
 
 const MINUTE = 60_000;
 const STAGES = ['before-create', 'after-ready', 'before-drain', 'before-delete'] as const;

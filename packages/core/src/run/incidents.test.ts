@@ -22,7 +22,10 @@ import { ORPHAN_DEFAULTS } from '../safety/orphans/orphan-options.ts';
 import { NAMESPACE, Rig, type RigOptions } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
 
-/** Incidents from production, replayed with the API server. The numbers are those in docs/compatibility/findings.md. */
+/**
+ * Tests that replay incidents from production with the API server. docs/compatibility/findings.md lists the incidents by
+ * number.
+ */
 
 const cleanUp: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -35,7 +38,7 @@ async function started(options: Partial<RigOptions> = {}): Promise<Rig> {
 
 const HOUR = 3_600_000;
 
-/** A connection to the server that a test can interrupt for the requests that `only` selects. */
+/** A connection to the server. A test can interrupt the connection for the requests that `only` selects. */
 function cuttable(only: (path: string) => boolean) {
   let cut = false;
   const wrap =
@@ -66,7 +69,7 @@ test.each<[what: string, only: (path: string) => boolean]>([
   await rig.clock.advance(3 * HOUR);
   expect(rig.cloud.calls.delete).toBe(0);
   set(false);
-  // The orphan collection is running, so it kept the VM above on purpose.
+  // The orphan collection deletes this VM, so it is running. It kept the VM above on purpose.
   await rig.until(async () => !rig.cloud.vms.includes(orphan), 3 * HOUR);
   await rig.clock.advance(2 * HOUR);
   expect(rig.cloud.vms.map(({ providerId }) => providerId)).toEqual(before);
@@ -200,11 +203,11 @@ test('a VM whose kubelet finds the Ready Node of an unknown VM joins with its ow
   if (!own) throw new Error('no VM');
   await rig.clock.advance(5_000);
   // The Node came from a VM of a `create` call whose answer was lost. This VM joined and was deleted. The kubelet of the
-  // other VM reports on its Node.
+  // other VM uses its Node.
   const gone = { metadata: { name: own.nodeName }, spec: { providerID: 'fake:///gone' } };
   await rig.admin.resource(nodes).create({ ...gone, status: { conditions: [{ type: 'Ready', status: 'True' }] } });
   await rig.until(async () => (await rig.nodes()).length === 0, 2_000);
-  // There is one lookup before the creation, and one that finds the VM of the machine.
+  // The first lookup runs before the creation, and the second lookup finds the VM of the machine.
   expect(rig.cloud.calls.status).toBe(2);
   await rig.join(own);
   await rig.until(async () => (await rig.phase('m')) === 'Running', 5_000);
@@ -222,7 +225,8 @@ test('a leftover Node that is younger than a minute is deleted before the machin
   await register();
   await rig.until(async () => (await rig.nodes()).length === 0, 2_000);
   expect(await rig.phase('m')).toBe('Pending');
-  // The kubelet of that VM runs and registers the Node again. The two must not delete and create it without end.
+  // The kubelet of that VM runs and registers the Node again. The controller and the kubelet must not delete and create the
+  // Node forever.
   await register();
   await rig.clock.advance(50_000);
   expect(await rig.nodes()).toHaveLength(1);
@@ -257,7 +261,7 @@ test('a machine whose provider ID was edited before it joined keeps its Node: th
   expect((await rig.nodes()).map(({ spec }) => spec.providerID)).toEqual([controllerIdOf(own.providerId)]);
 });
 
-/** A connection that hides existing Nodes: the list is empty, and the watch sends nothing. */
+/** A connection that hides existing Nodes: the list is empty, and the watch sends no events. */
 function blindToNodes() {
   let blind = false;
   const wrap =
@@ -319,16 +323,16 @@ test('forty machines without capacity call the cloud one at a time, with growing
   );
   expect(rig.cloud.calls.create).toBe(1);
   await rig.clock.advance(2 * HOUR);
-  // `create` is called after about 10 and 30 minutes, then every 30 to 36 minutes, for all machines together.
+  // All machines together call `create` after about 10 and 30 minutes, then every 30 to 36 minutes.
   expect(rig.cloud.calls.create).toBeGreaterThanOrEqual(4);
   expect(rig.cloud.calls.create).toBeLessThanOrEqual(6);
-  // The creation timeout also applies to a machine that never sent a call.
+  // The creation timeout also applies to a machine that never called the cloud.
   expect(await rig.phase('m-0')).toBe('Failed');
   short = false;
   await rig.createMachine('other-zone', { nodeTemplate: elsewhere });
   await rig.until(async () => (await rig.phase('other-zone')) === 'Running', 60_000);
   expect(rig.cloud.vms).toHaveLength(1);
-  // The Failed machine has no owner that could replace it, so its creation is retried too.
+  // The Failed machine has no owner that could replace the machine, so the controller also retries its creation.
   await rig.until(async () => (await rig.machines()).every((m) => m.status?.currentStatus?.phase === 'Running'));
   expect(rig.cloud.made).toHaveLength(41);
   expect(rig.cloud.vms).toHaveLength(41);

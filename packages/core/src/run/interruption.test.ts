@@ -18,7 +18,7 @@ import { runWithCrashes } from './testing/crash-runs.ts';
 import { NAMESPACE, type Rig, type RigOptions } from './testing/rig.ts';
 import { createRig } from './testing/start.ts';
 
-/** Interruptions with the whole machine controller, with the API server and the cloud in memory. */
+/** Tests interruptions with the whole machine controller. The API server and the cloud are in memory. */
 
 async function started(
   options: Partial<RigOptions> = {},

@@ -7,7 +7,7 @@ import { checkMachineFlags, machineFlags } from './flags.ts';
 import { NAMESPACE, type Rig, type RigOptions } from './testing/rig.ts';
 import { createRig } from './testing/start.ts';
 
-/** VMs of failed machines that are kept for investigation, with the API server and the cloud in memory. */
+/** Tests VMs of failed machines that are kept for investigation. The API server and the cloud are in memory. */
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { NAMESPACE } from './testing/rig.ts';
 import { createRig } from './testing/start.ts';
 
-/** A stream without data that ends when its signal aborts. */
+/** A stream without data. The stream ends when its signal aborts. */
 const silent = (signal: AbortSignal | undefined): ReadableStream =>
   new ReadableStream({
     start: (stream) => signal?.addEventListener('abort', () => stream.error(signal.reason), { once: true }),
@@ -47,7 +47,7 @@ const unreadable =
       ? Promise.resolve(Response.json({ kind: 'Status', status: 'Failure', code: 500, message: 'no' }, { status: 500 }))
       : transport(request);
 
-/** Creates a machine that is being deleted. Its Node has a pod, and no watch has reported the Node. */
+/** Creates a machine that is being deleted. Its Node has a pod, and no watch has reported this Node. */
 async function unseenNode(wrap: (transport: Transport) => Transport) {
   const { rig } = await createRig({ wrap, joinAfterMs: undefined });
   await rig.createClass();

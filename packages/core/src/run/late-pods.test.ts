@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { NAMESPACE } from './testing/rig.ts';
 import { createRig } from './testing/start.ts';
 
-/** Drains while the watch of pods is interrupted. */
+/** Tests drains while the watch of pods is interrupted. */
 
 const MINUTE = 60_000;
 

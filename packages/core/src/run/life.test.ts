@@ -85,8 +85,8 @@ test('an empty machine is deleted with five writes, without a read of its own', 
     'DELETE /api/v1/nodes/m-1',
     `PATCH ${machine}`,
   ]);
-  // It was the last machine of its class. Before the finalizer of the class is removed, one request checks whether the class
-  // has kept VMs.
+  // The deleted machine was the last machine of its class. Before the controller removes the finalizer of the class, one
+  // request checks whether the class has kept VMs.
   const reads = mine(requests).filter((entry) => entry.method === 'GET' && entry.verb !== 'watch');
   expect(reads.map(({ resource, verb }) => [resource, verb])).toEqual([['configmaps', 'list']]);
   expect(r.cloud.vms).toEqual([]);
@@ -297,7 +297,7 @@ test('a deletion waits for a running creation and leaves nothing behind [inciden
   expect(r.cloud.vms).toEqual([]);
 });
 
-/** Blocks the first call of a method until the test releases it, even after its signal aborted. */
+/** Blocks the first call of a method until the test releases the call, even after its signal aborted. */
 function deafTo(method: 'create' | 'delete') {
   let held = 0;
   const released = Promise.withResolvers<void>();

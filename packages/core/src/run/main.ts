@@ -51,7 +51,7 @@ import {
 } from './flags.ts';
 
 /**
- * Name of the Lease and of the event source. It is the same as in the original, so both programs never run at the same time.
+ * Name of the Lease and of the event source. The original uses the same name, so both programs never run at the same time.
  */
 const NAME = 'machine-controller';
 
@@ -69,22 +69,25 @@ type MachineFlags = typeof machineFlags;
 /** A driver that was configured by flags and environment variables. */
 export interface ConfiguredDriver<Spec, Credentials> {
   readonly driver: DriverDefinition<Spec, Credentials>;
-  /** Endpoints of the cloud that are not the default, by the name of their setting. They are logged once at the start. */
+  /**
+   * Endpoints of the cloud that differ from the default, by the name of their setting. The log contains them once at the
+   * start.
+   */
   readonly endpoints?: Readonly<Record<string, string>>;
-  /** Settings that are valid but probably wrong, one sentence each. They are logged once at the start. */
+  /** Settings that are valid but probably wrong, one sentence each. The log contains them once at the start. */
   readonly warnings?: readonly string[];
 }
 
 /** The flags of a provider, and the function that configures its driver with them. */
 export interface ProviderSettings<F extends Flags, Spec, Credentials> {
   /**
-   * The flags appear in `--help` under "Cloud". Like all other flags, they can be set in the environment and in the file of
-   * `--config`.
+   * The flags appear in `--help` under "Cloud". Like all other flags, these flags can be set in the environment and in the
+   * file of `--config`.
    */
   readonly flags: F;
   /**
    * Configures the driver. Called once at the start, before any connection.
-   * @throws ConfigError with the invalid setting and a hint. The process prints it as its last line and exits.
+   * @throws ConfigError with the invalid setting and a hint. The process prints the error as its last line and exits.
    */
   configure(flags: FlagValues<F>): ConfiguredDriver<Spec, Credentials> | Promise<ConfiguredDriver<Spec, Credentials>>;
 }
@@ -95,7 +98,7 @@ export interface BinaryParts<F extends Flags, Spec, Credentials> {
   readonly tracer?: DriverTracer | undefined;
   readonly tracing?: TracingSettings | TracingOff;
   readonly provider?: ProviderSettings<F, Spec, Credentials> | undefined;
-  /** The path in `NODE_EXTRA_CA_CERTS`. Node.js ignores a file that it cannot read. */
+  /** The path in `NODE_EXTRA_CA_CERTS`. Node.js ignores a file that cannot be read. */
   readonly authorities?: string | undefined;
 }
 
@@ -191,7 +194,7 @@ function unitOf<Spec, Credentials>(
   const same = ['', flags['target-kubeconfig']].includes(flags['control-kubeconfig']);
   const cluster = new ControlCluster({
     control,
-    // If both clusters are the same, there is already a Lease. In observe mode, a process acquires none.
+    // If both clusters are the same, there is already a Lease. In observe mode, the process acquires no Lease.
     target: same || context.observe ? undefined : target,
     namespace,
     fence,
@@ -255,7 +258,7 @@ function unitOf<Spec, Credentials>(
   return { controller, unit };
 }
 
-/** The metric is registered in any case, so that its documentation does not depend on a flag. */
+/** The metric is registered with any flags, so that its documentation does not depend on a flag. */
 function interruptionsOf({ interruptions }: MachineFlagValues, meters: Meters, provider: string) {
   const observe = registerInterruptionMetrics(meters, provider);
   return interruptions ? { observe } : undefined;
@@ -276,8 +279,8 @@ export const processContext = (): DriverContext => ({
 
 /**
  * Logs an unhandled promise rejection in driver code. The process continues, because its end would affect the machines of
- * all classes. A rejection that is awaited only fails its own call. The error may contain secrets, so only its type is
- * logged.
+ * all classes. A rejection that a caller awaits only fails the call of this caller. The error may contain secrets, so the
+ * log contains only its type.
  */
 function reportStrayRejections(log: Logger): void {
   process.on('unhandledRejection', (reason) => {
@@ -290,7 +293,8 @@ function reportStrayRejections(log: Logger): void {
 export interface MachineControllerSettings<F extends Flags, Spec, Credentials> {
   readonly version?: string;
   /**
-   * Creates spans for the driver's calls. The default is the tracer of an OpenTelemetry SDK in the process, if there is one.
+   * Creates spans for driver calls. The default is the tracer of an OpenTelemetry SDK in the process, if the process has
+   * one.
    */
   readonly tracer?: DriverTracer;
   /** Flags of the provider. Absent if the driver needs no configuration. */
@@ -315,8 +319,8 @@ export async function runMachineController<Spec, Credentials, F extends Flags = 
     await new Promise((resolve) => process.stdout.write(text, resolve));
     process.exit(0);
   }
-  // Without this flag, a first list of 20,000 pods enlarges V8's young generation, which never shrinks again. The process
-  // then uses 233 MB of memory instead of 170 MB.
+  // Sets a flag of V8 that limits the memory of the process. Otherwise a first list of 20,000 pods enlarges V8's young
+  // generation, which never shrinks again. The process then uses 233 MB of memory instead of 170 MB.
   setFlagsFromString('--semi-space-growth-factor=1');
   const tracing = tracingSettings(process.env);
   const authorities = process.env.NODE_EXTRA_CA_CERTS;

@@ -22,9 +22,9 @@ import { createCaches, informersOf } from '../cluster/caches.ts';
 import { NAMESPACE } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
 
-/** An object with a value of a wrong type affects no other object. */
+/** Tests that an object with a value of a wrong type affects no other object. */
 
-/** CRDs that accept every object. */
+/** CRDs without validation, which accept every object. */
 const OPEN = crds.map((crd) => ({
   ...crd,
   spec: {
@@ -56,7 +56,7 @@ test.each([
 ] as const)(
   '%s with any field missing, null or of another type keep no other machine from its VM',
   async (_, definition) => {
-    // Deeper fields and the status are in the last test, because a user cannot set them at a creation.
+    // The last test covers deeper fields and the status, because a user cannot set these fields at a creation.
     const shallow = [...malformations(definition.shape)].filter(
       ({ field }) => field.split('.').length <= 2 && !field.startsWith('status'),
     );
@@ -80,7 +80,7 @@ test.each([
     expect(reported.map(({ fields }) => fields.object).toSorted()).toEqual(
       held.map((name) => `${NAMESPACE}/${name}`).toSorted(),
     );
-    // After its correction, it is handled like any other machine.
+    // After its correction, the controller handles the object like any other machine.
     if (definition.kind !== 'Machine') return;
     const [name = ''] = held;
     const { apiVersion, kind, metadata } = await resource.get(name);

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { NAMESPACE, type Rig } from './testing/rig.ts';
 import { type StartOptions, startRig } from './testing/start.ts';
 
-/** Machines whose class was always invalid, with the API server and the cloud in memory. */
+/** Tests machines whose class was always invalid. The API server and the cloud are in memory. */
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

@@ -41,29 +41,29 @@ export interface MachineControllerOptions<Spec, Credentials> {
   readonly defaults?: MachineDefaults;
   /** Number of keys that each controller reconciles at the same time. The default is 50. */
   readonly concurrency?: number;
-  /** The same number for individual controllers, by name. */
+  /** Number of keys that a controller reconciles at the same time, by the name of the controller. */
   readonly concurrencyByController?: Readonly<Record<string, number>>;
   readonly bootstrapTokenExtraGroups?: string;
   /**
-   * Set in observe mode. The controller then changes nothing in the cloud and creates no token; it records these changes
-   * here. The clients record their own writes.
+   * Set in observe mode. The controller then changes nothing in the cloud and creates no token. It records these changes
+   * with this object. The clients record their own writes.
    */
   readonly observe?: ObserveDecisions | undefined;
   readonly timeouts?: DriverTimeouts;
   readonly orphans?: OrphanOptions;
   readonly reachability?: ReachabilityTimings;
   /**
-   * Clients for probes of the API servers, so that other requests do not delay the probes. The default is the normal
-   * clients.
+   * Clients for probes of the API servers, so that other requests do not delay the probes. The default is the clients of
+   * the controllers.
    */
   readonly probes?: { readonly control: KubeClient; readonly target: KubeClient | undefined };
   /** Number of pods with volumes of one node that may move at the same time. The default is 1. */
   readonly volumeWindow?: number;
-  /** Whether drains use EvictionRequests if the target cluster serves them. The default is true. */
+  /** True if drains use EvictionRequests when the target cluster serves them. The default is true. */
   readonly evictionRequests?: boolean;
   /** Maximum number of evidence records for a class. The default is 10, and 0 stores none. */
   readonly evidencePerClass?: number;
-  /** Limits for VMs that are kept after their failed machines are deleted. By default, none is kept. */
+  /** Limits for VMs that are kept after their failed machines are deleted. By default, no VM is kept. */
   readonly keptVms?: KeptVmOptions;
   readonly queueMetrics?: QueueMetrics;
   readonly observeCall?: ObserveCall;
@@ -73,13 +73,13 @@ export interface MachineControllerOptions<Spec, Credentials> {
   /** Checked before each call that changes the cloud. Absent if no other process can be the leader. */
   readonly fence?: Fence | undefined;
   /**
-   * Whether a VM can be deleted with the credentials of another class, if the cloud refuses those of its own class. The
-   * default is true.
+   * True if a VM can be deleted with the credentials of another class when the cloud refuses the credentials of its own
+   * class. The default is true.
    */
   readonly siblingCredentials?: boolean;
   /** Records the decisions. If absent, they are not recorded. */
   readonly journal?: Journal | undefined;
-  /** Whether a machine without a Node has the condition `Ready`. The default is false. */
+  /** True if a machine without a Node gets the condition `Ready`. The default is false. */
   readonly readyCondition?: boolean;
   /** Set if mcm reacts to interruptions that the cloud announces. `observe` is called with the outcome of each notice. */
   readonly interruptions?: { readonly observe: ObserveNotice } | undefined;

@@ -6,7 +6,7 @@ import { ORPHAN_DEFAULTS } from '../safety/orphans/orphan-options.ts';
 import { NAMESPACE, type Rig } from './testing/rig.ts';
 import { type StartOptions, startRig } from './testing/start.ts';
 
-/** Edge cases of orphans, and the records of kept VMs, with the API server and the cloud in memory. */
+/** Tests edge cases of orphans, and the records of kept VMs. The API server and the cloud are in memory. */
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -113,7 +113,7 @@ const records = async (rig: Rig): Promise<number> =>
     metadata.name.startsWith('kept-vm-'),
   ).length;
 
-/** An unhealthy machine is deleted, and its VM is kept for three hours. */
+/** Deletes an unhealthy machine whose VM is kept for three hours. */
 async function kept(options: StartOptions = {}): Promise<{ rig: Rig; controller: { keptVms: KeptVmOptions } }> {
   const controller = { keptVms: { perClass: 1, forMs: 3 * HOUR } };
   const rig = await started({ controller, ...options });

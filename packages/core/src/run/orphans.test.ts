@@ -5,7 +5,7 @@ import { ORPHAN_DEFAULTS } from '../safety/orphans/orphan-options.ts';
 import { NAMESPACE, type Rig, type RigOptions } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
 
-/** VMs and Nodes without a Machine, with the API server and the cloud in memory. */
+/** Tests VMs and Nodes without a Machine. The API server and the cloud are in memory. */
 
 const HOUR = 3_600_000;
 const MINUTE = 60_000;
@@ -17,7 +17,7 @@ async function started(options: Partial<RigOptions> = {}): Promise<Rig> {
 const UNREACHABLE = [{ type: 'Ready', status: 'Unknown', reason: 'NodeStatusUnknown' }] as const;
 
 /**
- * Creates machines that were Running. Their objects were removed and their VMs deleted, and their Nodes remain without a
+ * Creates machines that were Running, then removes the Machine objects and deletes their VMs. Their Nodes remain without a
  * kubelet.
  */
 async function forcedAway(rig: Rig, ...names: string[]): Promise<void> {
@@ -59,7 +59,7 @@ const nodeEvents = async (rig: Rig): Promise<string[]> =>
     .filter(({ reason }) => reason === 'OrphanNode')
     .map(({ involvedObject, message }) => `${involvedObject.name}: ${message}`);
 
-/** The reason to keep the Node, its cause, and the text of an event on the Node if there is one. */
+/** Each row contains the reason to keep the Node, the cause, and the text of an event on the Node if there is an event. */
 test.each<
   [guard: string, options: Partial<RigOptions>, spoil: (rig: Rig) => Promise<unknown>, says: RegExp | undefined]
 >([
@@ -127,7 +127,10 @@ test.each<
   if (says) expect(reported[0]).toMatch(says);
 });
 
-/** Starts a rig whose controller gets no events of machines after its restart: the watch opens and sends nothing. */
+/**
+ * Starts a rig whose controller gets no events of machines after its restart. The watch of machines opens and sends no
+ * events.
+ */
 async function deafAfterRestart(prepare: (rig: Rig) => Promise<void>): Promise<Rig> {
   let deaf = false;
   const silent = (signal: AbortSignal | undefined): Promise<Response> =>
@@ -149,7 +152,7 @@ async function deafAfterRestart(prepare: (rig: Rig) => Promise<void>): Promise<R
 
 test('a Node is not deleted if only the cache lacks its machine: mcm reads the server', async () => {
   const rig = await deafAfterRestart((each) => forcedAway(each, 'gone'));
-  // The watch sends nothing, so no cache contains this machine, to which the Node belongs.
+  // The watch sends no events, so no cache contains the machine of this Node.
   await rig.createMachine('new', {}, { labels: { node: 'gone' } });
   await rig.clock.advance(30 * MINUTE);
   expect(await nodeNames(rig)).toEqual(['gone']);
@@ -158,8 +161,8 @@ test('a Node is not deleted if only the cache lacks its machine: mcm reads the s
 
 test('a VM is not deleted while the server has its machine, even if the cache does not', async () => {
   const rig = await deafAfterRestart(async () => undefined);
-  // The state that the other replica leaves behind: a VM, and a machine with its recorded ID. The watch does not report this
-  // machine.
+  // Creates the state that another replica leaves after a crash: a VM, and a machine with the ID of this VM. The watch does
+  // not report this machine.
   const { providerId } = rig.cloud.plant('new', rig.clock.now().toISOString());
   const orphan = rig.cloud.plant('nobody', rig.clock.now().toISOString());
   await rig.createMachine('new', { providerID: providerId });
@@ -167,7 +170,7 @@ test('a VM is not deleted while the server has its machine, even if the cache do
   await rig.admin
     .resource<Machine>(machines, NAMESPACE)
     .patch('new', { type: 'merge', body: { status } }, { subresource: 'status' });
-  // The orphan collection is running, so it has checked the other VM too.
+  // The orphan collection deletes this VM, so it has checked the other VM too.
   await rig.until(async () => !rig.cloud.vms.includes(orphan), 2 * HOUR);
   expect(rig.cloud.vms.map(({ machineName }) => machineName)).toEqual(['new']);
 });
@@ -216,7 +219,7 @@ test('a cloud that ignores the signal of a list or a deletion delays its own cla
   rig.cloud.plant('other', rig.clock.now().toISOString());
   await rig.until(async () => !rig.cloud.vms.some(({ machineName }) => machineName === 'other'), HOUR);
   await rig.clock.advance(2 * HOUR);
-  // There is one call for the blocked cloud, however long it takes, and one for the other cloud.
+  // The controller sends one call for the blocked cloud, however long the call takes, and one call for the other cloud.
   expect(rig.cloud.calls.delete).toBe(2);
   expect(rig.cloud.vms.map(({ machineName }) => machineName)).toEqual(['deaf']);
 });
@@ -238,7 +241,8 @@ test('a list that never ends is not started again, and other classes are listed'
   await rig.createClass('second');
   rig.cloud.plant('nobody', rig.clock.now().toISOString());
   await rig.until(async () => rig.cloud.vms.length === 0, HOUR);
-  // There is a listing every quarter of an hour, and a confirmation. They are for the second class only.
+  // The controller lists VMs every quarter of an hour, and one more time to confirm an orphan. All listings are for the
+  // second class.
   expect(rig.cloud.calls.list).toBeLessThanOrEqual(6);
 });
 

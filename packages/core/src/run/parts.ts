@@ -26,7 +26,9 @@ import type { MachineControllerOptions } from './options.ts';
 /** The options without the driver. */
 export type Settings = Omit<MachineControllerOptions<unknown, unknown>, 'driver'>;
 
-/** Functions that reconcile keys of the controllers. The controllers are created after the components that call them. */
+/**
+ * Functions that reconcile keys of the controllers. The shared components get these functions before the controllers exist.
+ */
 export interface Wake {
   machine(key: Key, afterMs?: number): void;
   orphans(key: Key): void;
@@ -38,7 +40,7 @@ type Tokens = ReturnType<typeof tokensOf>;
 /** The components that the controllers of one machine controller share. */
 export interface Parts {
   readonly caches: Caches;
-  /** Its signal aborts when the process stops. */
+  /** The signal of this controller aborts when the process stops. */
   readonly stop: AbortController;
   readonly former: FormerSpecs;
   readonly problems: ClassProblems;
@@ -60,7 +62,7 @@ export interface Parts {
   readonly wake: Wake;
 }
 
-/** Creates the shared components around a driver. Nothing runs yet. */
+/** Creates the shared components around a driver. The components are not running yet. */
 export function createParts<Spec, Credentials>(
   options: MachineControllerOptions<Spec, Credentials>,
   caches: Caches,
@@ -164,8 +166,8 @@ function invokerOf<Spec, Credentials>(
 }
 
 /**
- * Returns the offerings that are recorded on machines of a class. If a user edited a record, the calls of its machine report
- * it.
+ * Returns the offerings that are recorded on machines of a class. An edited record is skipped, because the calls of its
+ * machine report the error.
  */
 const recordsOf = ({ machines }: Pick<Caches, 'machines'>, { metadata }: MachineClass): readonly Alternative[] =>
   machines.store.byIndex('class', metadata.name).flatMap((machine) => offeringOf(machine) ?? []);
@@ -199,7 +201,10 @@ function callsOf(
   });
 }
 
-/** Creates the watcher. In observe mode there is none, because the notices are for the active process. */
+/**
+ * Creates the watcher of interruptions. In observe mode, the function creates no watcher, because the notices are for the
+ * active process.
+ */
 function watcherOf(
   { interruptions, observe, control, clock, random, log, recorder }: Settings,
   { caches, invoker }: Pick<Parts, 'caches' | 'invoker'>,

@@ -5,8 +5,9 @@ import { NAMESPACE, type Rig } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
 
 /**
- * Another client writes after the controller's decision and before its request arrives. Each request has the version or the
- * UID from the decision as a precondition. So the API server refuses it, and the controller decides again.
+ * Tests that another client writes after the decision of the controller and before its request arrives. Each request has
+ * the version or the UID from the decision as a precondition. So the API server refuses the request, and the controller
+ * decides again.
  */
 
 const MINUTE = 60_000;
@@ -49,7 +50,8 @@ const deletes =
 const machineClient = (rig: Rig) => rig.admin.resource<Machine>(machines, NAMESPACE);
 
 /**
- * Replaces a machine by another one of the same name. The new machine cannot adopt the VM, because the VM is deleted too.
+ * Replaces a machine by another machine of the same name. The new machine cannot adopt the VM, because the VM is deleted
+ * too.
  */
 async function replace(rig: Rig, name: string): Promise<Machine> {
   const client = machineClient(rig);
@@ -72,7 +74,7 @@ test('a finalizer that another client adds to a Machine survives the controller 
   );
 });
 
-/** The class and its Secret, their finalizers, and the request that writes them. */
+/** The class and its Secret, with their finalizers and the request that writes each finalizer. */
 const KEPT = [
   { what: 'MachineClass', path: 'machineclasses/small', ours: Finalizers.MachineControllerManager },
   { what: 'Secret', path: 'secrets/small', ours: Finalizers.Secret },

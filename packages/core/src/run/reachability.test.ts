@@ -3,7 +3,7 @@ import { probeIntervalMs, REACHABILITY_DEFAULTS } from '../machine/health/reacha
 import { type Cut, Cuts, type Server } from './testing/cuts.ts';
 import { startRig } from './testing/start.ts';
 
-/** The machine controller while its connections to an API server are interrupted. */
+/** Tests the machine controller while its connections to an API server are interrupted. */
 
 const SECOND = 1_000;
 const MINUTE = 60_000;
@@ -104,7 +104,7 @@ test.each(EVERY_WAY)(
         await rig.clock.advance(SECOND / 2);
         expect(rig.clock.monotonic() - heardAt).toBeLessThanOrEqual(TIMEOUT + INTERVAL + SECOND / 2);
       }
-      // The log contains the freeze after the last probe has ended.
+      // The log contains the freeze only after the last probe has ended.
       await rig.clock.advance(SECOND);
       expect(rig.log.lines.filter(({ message }) => message.startsWith('API servers unreachable'))).toHaveLength(
         ++freezes,
@@ -117,15 +117,15 @@ test.each(EVERY_WAY)(
 );
 
 describe('mcm checks no health with data older than the timeout', () => {
-  // On such a server, open watches keep the data up to date, so only the freeze applies.
+  // With these interruptions, open watches keep the data up to date, so only the freeze applies.
   const OLD: readonly (readonly [Server, Cut])[] = SERVERS.flatMap((server) =>
     (['refused', 'silent', 'unwatched'] as const).map((way) => [server, way] as const),
   );
 
   test.each(OLD)('a machine whose timeout has ended is not marked Failed: %s %s', async (server, way) => {
     const { rig, cuts } = await started('m-0');
-    // The health timeout ends between two probes. If the connection is interrupted immediately after a probe, the data is
-    // too old before the freeze starts.
+    // The health timeout ends between two probes. If the connection is interrupted immediately after a probe, the data
+    // becomes too old before the freeze starts.
     await rig.clock.advance(INTERVAL / 2);
     let leftMs = TIMEOUT + 2 * INTERVAL;
     await almostFailed(rig, leftMs);

@@ -16,7 +16,7 @@ import { parseAllDocuments } from 'yaml';
 import { NAMESPACE, type Rig } from './testing/rig.ts';
 import { createRig } from './testing/start.ts';
 
-/** Runs the controller with the roles of its installation except one rule, with the RBAC of the control plane. */
+/** Runs the controller with the roles of its installation, without one rule. The control plane enforces RBAC. */
 
 interface Rule {
   readonly apiGroups: readonly string[];
@@ -31,7 +31,7 @@ const RULES = ['rbac', 'target-rbac']
   .flatMap(({ rules = [] }) => rules)
   .map(({ apiGroups, resources, verbs }): Rule => ({ apiGroups, resources, verbs }));
 
-/** Returns the rules without list and watch of a resource. */
+/** Returns the rules without the verbs list and watch for one resource. */
 const less = (missing: string | undefined): readonly Rule[] =>
   RULES.flatMap(({ apiGroups, resources, verbs }) =>
     resources.map((resource) => ({
@@ -104,7 +104,7 @@ async function createPodWithVolume(rig: Rig, name: string, nodeName: string): Pr
   await rig.createPod(name, nodeName, {}, [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }]);
 }
 
-/** Lets minutes pass. Deleted pods end, then their volumes are detached. */
+/** Advances the time by some minutes. Deleted pods end, then their volumes are detached. */
 async function live(rig: Rig, minutes: number): Promise<void> {
   const client = rig.admin.resource(pods, NAMESPACE);
   for (let passed = 0; passed < minutes * 60; passed += 30) {
@@ -120,7 +120,7 @@ async function live(rig: Rig, minutes: number): Promise<void> {
   }
 }
 
-/** Returns what happened to a machine: it was deleted, or its phase and description. */
+/** Returns the state of a machine: `gone` if it was deleted, otherwise its phase and description. */
 async function fate(rig: Rig, name: string): Promise<string> {
   const machine = await rig.machine(name);
   if (!machine) return 'gone';
@@ -136,11 +136,14 @@ const VOLUMES = { made: RUNS, plain: 'gone', full: 'waits' } as const;
 const DRAINS = { made: RUNS, plain: 'gone', full: 'gone' } as const;
 
 interface Row {
-  /** Pattern of a machine that is created in the meantime. */
+  /** Pattern of the state of a machine that is created while the permission is missing. */
   readonly made: RegExp;
-  /** Pattern of a deleted machine whose pod has no volume. `waits` means that it waits for missing permissions. */
+  /**
+   * Pattern of the state of a deleted machine whose pod has no volume. `waits` means that the machine waits for
+   * permissions.
+   */
   readonly plain: RegExp | 'gone' | 'waits';
-  /** The same for a deleted machine whose pod has a volume. */
+  /** Pattern of the state of a deleted machine whose pod has a volume. */
   readonly full: RegExp | 'gone' | 'waits';
 }
 
@@ -213,7 +216,7 @@ test('without permission to list pods a running drain waits forever, until force
   await rig.deleteMachine('m');
   await rig.until(async () => (await fate(rig, 'm')).includes('Evicting'));
   await allow(rig, 'pods');
-  // An open watch stays open until the server ends it after at most ten minutes.
+  // The server ends an open watch after at most ten minutes.
   await rig.clock.advance(11 * 60_000);
   expect(await fate(rig, 'm')).toMatch(
     /^Terminating: Drain failed .* cannot be read: this process does not have the permission to watch pods/,

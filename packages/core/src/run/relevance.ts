@@ -3,11 +3,14 @@ import { type Change, type Key, makeKey } from '@mcm/kube';
 import { secretKeysOf } from '../driver/schemas/credentials.ts';
 import { releasesMore } from '../safety/orphans/quarantine.ts';
 
-/** Returns true if the machine needs a VM. New capacity is urgent, so such machines come before a large number of drains. */
+/**
+ * Returns true if the machine needs a VM. New capacity is urgent, so such machines are reconciled before machines that are
+ * being drained.
+ */
 export const awaitsVm = (machine: Machine | undefined): boolean =>
   machine !== undefined && !machine.spec.providerID && machine.metadata.deletionTimestamp === undefined;
 
-/** Annotations of a class that change how its machines are handled. */
+/** Annotations of a class that change the handling of its machines. */
 const SETTINGS = [Annotations.UndrainablePolicy, Annotations.Hooks];
 
 /** Returns true if the machines of a class must be reconciled. A change of only its finalizer does not affect them. */

@@ -6,7 +6,7 @@ import { ORPHAN_DEFAULTS } from '../safety/orphans/orphan-options.ts';
 import { type RestorableStage, running, staged } from './testing/restorable-stage.ts';
 import { NAMESPACE, type Rig, type RigOptions } from './testing/rig.ts';
 
-/** The API server of the machines is restored to an older state while VMs run. */
+/** Tests VMs while the API server of the machines is restored to an older state. */
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -40,7 +40,7 @@ async function forceAway(rig: Rig, name: string): Promise<void> {
   rig.start();
 }
 
-/** Starts a search for orphans by deleting a machine. */
+/** Starts a search for orphans. The deletion of a machine causes this search. */
 async function search(rig: Rig): Promise<void> {
   await rig.createMachine('brief', {}, { finalizers: [] });
   await rig.deleteMachine('brief');
@@ -165,7 +165,7 @@ const refer = (rig: Rig, name: string): Promise<MachineClass> => {
   return rig.admin.resource<MachineClass>(machineClasses, NAMESPACE).patch('small', { type: 'merge', body });
 };
 
-/** Other objects are written, so the version of the server proves the restore that follows. */
+/** Writes other objects. The higher version of the server then proves the later restore. */
 async function proceed(rig: Rig): Promise<void> {
   for (let index = 0; index < 20; index += 1) await rig.createPod(`other-${index}`, 'other');
   await rig.clock.settle();
@@ -306,7 +306,7 @@ test('mcm checks no health while the copy of the server is unproven', async () =
   const frozen: (boolean | undefined)[] = [];
   cache?.onDoubt(() => frozen.push(rig.controller?.frozen()));
   await rig.clock.advance(MINUTE);
-  // The cache was doubted and no longer is. mcm probes the servers before it checks health again.
+  // The cache was doubted for some time. mcm probes the servers before it checks health again.
   expect([frozen, rig.controller?.frozen()]).toEqual([[true, true], false]);
   expect(cache?.store.list().map(({ metadata }) => metadata.name)).toEqual(['m-0']);
 });

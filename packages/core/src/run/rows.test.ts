@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { NAMESPACE, type Rig, type RigOptions } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
 
-/** Rows of the scenario tables that need the whole machine controller. */
+/** Tests rows of the scenario tables that need the whole machine controller. */
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -16,7 +16,7 @@ async function started(names: readonly string[], options: Partial<RigOptions> = 
   return rig;
 }
 
-/** Counts the writes of Nodes by the controller, and refuses them if requested. */
+/** Counts the writes of Nodes by the controller, and refuses these writes on request. */
 function nodeWrites() {
   const state = { refused: false, count: 0 };
   const wrap =

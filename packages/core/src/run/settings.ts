@@ -2,8 +2,8 @@ import { booleanFlag, ConfigError, type Flag, textFlag } from '@mcm/kube';
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 /**
- * Link-local addresses and names of metadata servers, which the host's network never forwards. Metadata servers use plain
- * http.
+ * Link-local addresses and names of metadata servers. The network of the host never forwards these addresses. Metadata
+ * servers use plain http.
  */
 const LINK_LOCAL = /^(169\.254(\.\d+){2}|\[fe80:.*\]|\[fd00:ec2::254\]|metadata\.google\.internal)$/;
 
@@ -13,7 +13,7 @@ export type Variables = Readonly<Record<string, string | undefined>>;
 /** Creates a flag for the address of a cloud service. */
 export const endpointFlag = (help: string): Flag<string> => textFlag({ placeholder: '<url>', default: '', help });
 
-/** Creates a flag with the values true and false. If it is absent, an environment variable is used. */
+/** Creates a flag with the values true and false. If the flag is absent, an environment variable is used. */
 export const switchFlag = (help: string): Flag<boolean | undefined> => ({
   ...booleanFlag({ default: false, help }),
   fallback: undefined,
@@ -34,9 +34,9 @@ export interface GivenSetting<T> {
 }
 
 /**
- * Settings of a cloud. Flags take precedence over environment variables, of which the first one that is set is used. An
- * empty value counts as absent. All methods throw `ConfigError` with the setting and a hint. Values that may contain
- * credentials are not printed.
+ * Settings of a cloud. Flags take precedence over environment variables. Of several variables, the first one that is set is
+ * used. An empty value counts as absent. All methods throw `ConfigError` with the setting and a hint. Values that may
+ * contain credentials are not printed.
  */
 export class SettingSources {
   readonly #flags: Readonly<Record<string, unknown>>;
@@ -71,7 +71,8 @@ export class SettingSources {
   /**
    * Returns the endpoint of a service. The driver sends credentials and user data to it. Plain http is therefore allowed
    * only for loopback addresses, or with `--allow-plain-http` or `MCM_ALLOW_PLAIN_HTTP=true`.
-   * @param paths Paths that the endpoint may have in addition to none. If absent, any path is allowed.
+   * @param paths Paths that the endpoint may have. An endpoint without a path is always allowed. If absent, any path is
+   * allowed.
    */
   endpoint(flag: string, variables: readonly string[], paths?: readonly string[]): GivenSetting<URL> | undefined {
     const given = this.text(flag, ...variables);

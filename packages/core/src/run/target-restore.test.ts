@@ -5,15 +5,15 @@ import { expect, onTestFinished, test } from 'vitest';
 import { controllerIdOf } from '../driver/testing.ts';
 import { Rig } from './testing/rig.ts';
 
-/** Only the cluster of the Nodes is restored, while a machine controller runs. */
+/** Tests a machine controller while only the cluster of the Nodes is restored. */
 
 const MINUTE = 60_000;
 const READY = [{ type: 'Ready', status: 'True', reason: 'KubeletReady', lastTransitionTime: '2026-01-01T00:00:00Z' }];
 
-/** Machines that joined after the backup. There are enough of them to open the circuit breaker. */
+/** Machines that joined after the backup. Their number is high enough to open the circuit breaker. */
 const LOST = ['n-1', 'n-2', 'n-3'];
 
-/** The backup contains Node n-0, but not the Nodes of the other machines. */
+/** Restores a backup that contains Node n-0, but not the Nodes of the other machines. */
 async function restored(names: readonly string[]) {
   const clock = new VirtualClock();
   const plane = await startControlPlane({ clock, crds, controllers: false, eventTtlMs: 0 });
@@ -54,7 +54,8 @@ async function restored(names: readonly string[]) {
 
 test('machines whose Nodes a restore of the target cluster removes are kept until their kubelets register again', async () => {
   const { rig, user, join, before } = await restored(LOST);
-  // This is longer than the health timeout. Most machines are unreachable at the same time, so mcm replaces none.
+  // The test waits longer than the health timeout. Most machines are unreachable at the same time, so mcm replaces no
+  // machine.
   await rig.clock.advance(30 * MINUTE);
   const phases = () => Promise.all(['n-0', ...LOST].map((name) => rig.phase(name)));
   expect(await phases()).toEqual(['Running', 'Unknown', 'Unknown', 'Unknown']);

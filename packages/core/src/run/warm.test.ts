@@ -15,7 +15,7 @@ import { type RunningManager, startManager } from './testing/manager.ts';
 import { NAMESPACE, type Rig, type RigOptions } from './testing/rig.ts';
 import { createRig } from './testing/start.ts';
 
-/** Warm machines with both programs: the manager and the machine controller, with the API server and the cloud in memory. */
+/** Tests warm machines with the manager and the machine controller. The API server and the cloud are in memory. */
 
 const BOOT_MS = 120_000;
 const RESTART_MS = 10_000;
@@ -111,7 +111,7 @@ test('a deployment keeps two stopped machines, without Nodes, next to its replic
     (await replicasOf(rig)).map(({ metadata }) => metadata.name).sort(),
   );
   expect(await statusOf(rig)).toMatchObject({ replicas: 2, availableReplicas: 2, readyReplicas: 2 });
-  // No selector of a MachineSet or an autoscaler matches them.
+  // No selector of a MachineSet or an autoscaler matches the warm machines.
   expect(warm.map(({ metadata }) => metadata.labels)).toEqual(names.map((name) => ({ node: name })));
   await rig.clock.advance(24 * 3_600_000);
   expect((await warmOf(rig)).every(isStopped)).toBe(true);

@@ -21,7 +21,7 @@ export function watchCaches(controllers: Controllers, parts: Parts): void {
 }
 
 function watchMachines({ machine }: Controllers, { caches, wakes, calls, memories }: Parts): void {
-  // After an outage of a watch, all machines are reconciled, because changes were missed.
+  // After an outage of a watch, all machines are reconciled, because the watch missed changes.
   const all = (): readonly Key[] => caches.machines.store.list().map(keyOf);
   machine.watch(caches.machines, (change) => {
     if (change.type === 'deleted') {
@@ -50,7 +50,9 @@ function watchMachines({ machine }: Controllers, { caches, wakes, calls, memorie
   machine.watch(caches.target.volumes, () => [], all);
 }
 
-/** The API server was restored to an older state, so everything that this process knows about its objects may be wrong. */
+/**
+ * Handles a restore of the API server to an older state. All data that this process knows about objects may then be wrong.
+ */
 export function startOverAfterRestore({ machine }: Controllers, { caches, inherited, calls, memories }: Parts): void {
   caches.machines.onDoubt(() => {
     if (caches.machines.doubted) return;

@@ -6,11 +6,11 @@ export type ReportReason = 'DeletionBlocked' | 'PodDoesNotEnd' | 'VolumeStaysAtt
 /** An object that blocks a drain. */
 export interface Blocker {
   /**
-   * `pod`, `budget` or `volume`, with its name and problem. The text stays the same between passes, so it is written to the
-   * status once.
+   * `pod`, `budget` or `volume`, with its name and problem. The text stays the same between passes, so the drain writes it
+   * to the status once.
    */
   readonly text: string;
-  /** True if this is an error, false if it is only slow. */
+  /** True if the blocker is an error, false if the blocker only takes time. */
   readonly failed: boolean;
   /** Keys of the PodDisruptionBudgets whose change ends the wait. */
   readonly budgets?: readonly string[] | undefined;
@@ -19,8 +19,8 @@ export interface Blocker {
   /** What the user can do, as a sentence. */
   readonly hint: string;
   /**
-   * The event, which is sent once for each `cause` of a drain. The cause identifies the problem. It is the same for all pods
-   * that one budget blocks, and for all error texts of the API server.
+   * The event, which is sent once for each `cause` of a drain. The cause identifies the problem. All pods that one budget
+   * blocks have the same cause, and so have all error texts of the API server.
    */
   readonly tell?: { readonly reason: ReportReason; readonly cause: string };
 }
@@ -50,7 +50,10 @@ export function heldBlocker(
   };
 }
 
-/** Blocker for objects that the drain cannot read. It does not evict such pods, because it could not see when they end. */
+/**
+ * Blocker for objects that the drain cannot read. The drain does not evict such pods, because it could not see when their
+ * volumes are detached.
+ */
 export const unseenBlocker = (
   unseen: string,
   pods: readonly DrainPod[],
@@ -63,7 +66,10 @@ export const unseenBlocker = (
   tell: blocked('the pods of the node cannot be read'),
 });
 
-/** Blocker for a pod with two budgets. The API server answers 500 to its eviction, with any limits. */
+/**
+ * Blocker for a pod with two budgets. The API server answers 500 to an eviction of such a pod, with any limits of the
+ * budgets.
+ */
 export const severalBlocker = (pod: DrainPod): Blocker => {
   const keys = pod.budgets.map(({ key }) => key).sort();
   return {

@@ -5,9 +5,9 @@ import type { DrainBudget, DrainPod } from './observation.ts';
 /**
  * Returns true if a budget can never allow a disruption. There are two cases:
  *
- * - It needs every selected pod: `maxUnavailable: 0`, `minAvailable` of all pods, or an equivalent percentage.
+ * - The budget needs every selected pod: `maxUnavailable: 0`, `minAvailable` of all pods, or an equivalent percentage.
  * - All its pods are healthy and it still allows no disruption, for example because it counts no pods, see {@link
- *   countsNone}. With disrupted pods it may allow one later.
+ *   countsNone}. A budget with disrupted pods may allow a disruption later.
  *
  * The original checks only the second case, and only after a refusal. Source: drain.go, isMisconfiguredPdb.
  */
@@ -39,7 +39,7 @@ interface Counts {
   readonly allowed: number;
 }
 
-/** Returns the counts in the status of a budget. An absent one is 0. */
+/** Returns the counts in the status of a budget. An absent count is 0. */
 const countsOf = ({ status }: PodDisruptionBudget): Counts => ({
   expected: status?.expectedPods ?? 0,
   healthy: status?.currentHealthy ?? 0,
@@ -86,7 +86,8 @@ export const budgetSelects = (
 ): boolean => selectorMatches(budget.spec.selector as LabelSelector | undefined, labels);
 
 /**
- * Returns false for pods that have ended or not started yet. Budgets do not protect them: the API server always evicts them.
+ * Returns false for pods that have ended or not started yet. Budgets do not protect these pods, so the API server always
+ * evicts them.
  */
 export const protectedByBudgets = (pod: DrainPod): boolean =>
   pod.phase !== 'Succeeded' && pod.phase !== 'Failed' && pod.phase !== 'Pending';
@@ -98,14 +99,14 @@ export const blockingBudget = (pod: DrainPod): DrainBudget | undefined =>
     : undefined;
 
 /**
- * Returns a budget that will never allow the eviction of the pod. A budget that allows evicting unready pods does not count
- * if the pod is not ready.
+ * Returns a budget that will never allow the eviction of the pod. If the pod is not ready, a budget that allows the
+ * eviction of unready pods does not count.
  */
 export const misconfiguredBudget = (pod: DrainPod): DrainBudget | undefined =>
   protectedByBudgets(pod)
     ? pod.budgets.find((budget) => budget.misconfigured && (pod.ready || !budget.sparesUnready))
     : undefined;
 
-/** Resource versions of the pod's budgets as text. It differs after a change of a budget. */
+/** Returns the resource versions of the pod's budgets as text. The text differs after a change of a budget. */
 export const budgetVersions = (pod: DrainPod): string =>
   pod.budgets.map(({ key, resourceVersion }) => `${key}@${resourceVersion}`).join(',');

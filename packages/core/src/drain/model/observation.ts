@@ -1,6 +1,6 @@
 import type { UndrainablePolicy } from '../../settings/undrainable.ts';
 
-/** A pod by name and UID. A new pod of the same name is a different one. */
+/** A pod by name and UID. A new pod of the same name has another UID. */
 export interface PodRef {
   readonly namespace: string;
   readonly name: string;
@@ -67,7 +67,7 @@ export interface Attempt {
   readonly message: string;
   /** Number of consecutive attempts with this result. */
   readonly count: number;
-  /** Resource versions of the pod's budgets at the attempt. A change causes an immediate retry. */
+  /** Resource versions of the pod's budgets at the attempt. A change of a budget causes an immediate retry. */
   readonly budgets: string;
   readonly retryAfterMs?: number | undefined;
   /** Set if the pod was not evicted, but has an EvictionRequest. */
@@ -76,7 +76,7 @@ export interface Attempt {
 
 /** The state of the Eviction for an EvictionRequest. */
 export interface Responder {
-  /** The active responder, such as `imperative-eviction.k8s.io/evictor`. Absent if none is active. */
+  /** The active responder, such as `imperative-eviction.k8s.io/evictor`. Absent if no responder is active. */
   readonly name?: string | undefined;
   /** The last report of the responder. */
   readonly message?: string | undefined;
@@ -96,11 +96,14 @@ export interface VolumeMove {
   readonly detachedAt?: Date;
 }
 
-/** State of a drain in the memory of this process. A new process starts without it. The drain then only waits longer. */
+/**
+ * State of a drain in the memory of this process. A new process starts without this state. The drain then only waits
+ * longer.
+ */
 export interface DrainMemory {
-  /** By pod uid. */
+  /** Attempts by the UID of the pod. */
   readonly attempts: ReadonlyMap<string, Attempt>;
-  /** By pod uid. */
+  /** Moves by the UID of the pod. */
   readonly moves: ReadonlyMap<string, VolumeMove>;
   /** The time since which no pod had to be evicted. */
   readonly emptySince?: Date | undefined;
@@ -110,11 +113,11 @@ export interface DrainMemory {
   readonly reportedAt?: Date;
   /** Causes of blockers for which an event was sent. */
   readonly reported?: ReadonlySet<string>;
-  /** The Evictions of requested pods, by pod uid. */
+  /** The Evictions of requested pods, by the UID of the pod. */
   readonly responders?: ReadonlyMap<string, Responder>;
   /** The last time at which the Evictions were read. */
   readonly respondersAt?: Date;
-  /** True if the node could not be cordoned. A forced drain continues without it. */
+  /** True if the node could not be cordoned. A forced drain continues without the cordon. */
   readonly cordonFailed?: boolean;
 }
 
@@ -129,11 +132,14 @@ export interface Attachment {
   readonly uid?: string;
   readonly volume: string;
   readonly deleting: boolean;
-  /** Set if only `status.volumesInUse` of the Node shows the volume. The kubelet has it mounted, or has stopped. */
+  /**
+   * Set if only `status.volumesInUse` of the Node shows the volume. The kubelet has mounted the volume, or the kubelet has
+   * stopped.
+   */
   readonly inUse?: true;
 }
 
-/** How many volumes other nodes can still attach. */
+/** The number of volumes that other nodes can still attach. */
 export interface AttachRoom {
   /** Number of volumes that a CSI driver may still attach to other nodes. A driver without an entry has no limit. */
   readonly room: ReadonlyMap<string, number>;
@@ -158,24 +164,25 @@ export interface DrainObservation {
   readonly attachments: readonly Attachment[];
   /** Volumes of moving pods that are attached to another node now. */
   readonly attachedElsewhere: ReadonlySet<string>;
-  /** Set if the cloud will end the VM. The drain is then forced before that time. */
+  /** Set if the cloud will end the VM. The drain is then forced before the cloud ends the VM. */
   readonly interrupted?: true | undefined;
   /** Set if the VM ends soon. All pods are then evicted at the same time, by priority. */
   readonly urgent?: true | undefined;
-  /** How many volumes can be attached elsewhere. Absent if unknown. */
+  /** The number of volumes that other nodes can attach. Absent if the number is unknown. */
   readonly attach?: AttachRoom | undefined;
   /**
-   * Whether pods get EvictionRequests: `unknown` until discovery was read. Absent if the drain evicts the pods itself.
+   * The way in which pods get EvictionRequests. The value is `unknown` until discovery was read. Absent if the drain evicts
+   * the pods itself.
    */
   readonly requests?: 'served' | 'unknown' | undefined;
   /** Whether the cluster has VolumeAttachments. */
   readonly tracksVolumes: boolean;
-  /** Missing read permissions of this process, as clauses. Absent if it has all of them. */
+  /** Missing read permissions of this process, as clauses. Absent if the process has all permissions. */
   readonly unseen?: UnseenByDrain;
   /** Set if the watch of pods was interrupted, so pods may be missing in the cache. */
   readonly podsUnproven?: true | undefined;
   readonly memory: DrainMemory;
-  /** Until this time, pods are evicted. Afterwards they are deleted. */
+  /** Before this time, pods are evicted. After this time, pods are deleted. */
   readonly evictUntil: Date;
   /** From this time, the drain is forced. */
   readonly forceAt: Date;

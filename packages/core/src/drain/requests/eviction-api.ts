@@ -10,7 +10,7 @@ import {
 } from '@mcm/kube';
 import { type DrainMemory, NO_DRAIN_MEMORY, type PodRef, type Responder } from '../model/observation.ts';
 
-/** The requester in the EvictionRequests of all machine controllers. It is also a label of their Evictions. */
+/** The requester in the EvictionRequests of all machine controllers. The Evictions have this name as a label. */
 const REQUESTER = 'machine.sapcloud.io/machine-controller';
 
 /** The result of discovery is valid for this time. */
@@ -19,7 +19,7 @@ const KNOWN_FOR_MS = 3_600_000;
 /** Drains that read Evictions within this time share one list. */
 const SHARED_FOR_MS = 5_000;
 
-/** A request of a reconcile: its time, and the signal that aborts it. */
+/** The time of a reconcile, and the signal that aborts its requests. */
 interface Asking {
   readonly now: Date;
   readonly signal: AbortSignal;
@@ -29,12 +29,12 @@ interface Discovered {
   readonly resources?: readonly { readonly name: string }[];
 }
 
-/** The name of the EvictionRequest for a pod. A repeated creation finds the existing one. */
+/** The name of the EvictionRequest for a pod. A repeated creation finds the existing EvictionRequest. */
 const nameOf = ({ uid }: PodRef): string => `mcm-${uid}`;
 
 /**
- * Returns the memory of a drain with EvictionRequests, for a process that did not create them. It contains the pods for which
- * an Eviction exists.
+ * Returns the memory of a drain with EvictionRequests, for a process that did not create these requests. The memory
+ * contains the pods for which an Eviction exists.
  */
 export async function requestedMemory(client: KubeClient, signal: AbortSignal, now: Date): Promise<DrainMemory> {
   const responders = await readResponders(client, signal);
@@ -50,7 +50,7 @@ async function readResponders(client: KubeClient, signal: AbortSignal): Promise<
   for (const eviction of items) {
     const uid = eviction.spec.target?.pod?.uid;
     const responder = responderOf(eviction);
-    // A later Eviction replaces one that has failed.
+    // A later Eviction of the same pod replaces a failed Eviction.
     if (uid && (found.get(uid)?.failed ?? true)) found.set(uid, responder);
   }
   return found;
@@ -74,7 +74,10 @@ export class EvictionApi {
     this.#client = client;
   }
 
-  /** Returns `served`, or `unknown` if {@link find} must be called first. Undefined if evictions must be used. */
+  /**
+   * Returns `served`, or `unknown` if {@link find} must be called first. Returns undefined if the drain must evict the pods
+   * itself.
+   */
   state(now: Date): 'served' | 'unknown' | undefined {
     if (!this.#client) return undefined;
     const known = this.#discovered;
@@ -82,7 +85,10 @@ export class EvictionApi {
     return known.isServed ? 'served' : undefined;
   }
 
-  /** Reads from discovery whether the API server serves both kinds. If it refuses, evictions are used. */
+  /**
+   * Reads from discovery whether the API server serves both kinds. If the API server refuses this read, the drain evicts
+   * the pods itself.
+   */
   async find({ now, signal }: Asking): Promise<void> {
     const resources = await this.#discover(signal);
     const isServed = ['evictionrequests', 'evictions'].every((name) => resources.some((one) => one.name === name));
@@ -101,8 +107,9 @@ export class EvictionApi {
   }
 
   /**
-   * Creates the EvictionRequest for a pod. The pod owns it, so the garbage collector deletes it after the pod.
-   * @returns false if the API server refuses it
+   * Creates the EvictionRequest for a pod. The pod owns the request, so the garbage collector deletes the request after the
+   * pod.
+   * @returns false if the API server refuses the request
    */
   async ask(pod: PodRef, machineUid: string, signal: AbortSignal): Promise<boolean> {
     const { namespace, name, uid } = pod;
@@ -127,7 +134,7 @@ export class EvictionApi {
     }
   }
 
-  /** Returns the responders by the UID of the pod. If Evictions cannot be read, there are none. */
+  /** Returns the responders by the UID of the pod. The result is empty if Evictions cannot be read. */
   async read({ now, signal }: Asking): Promise<ReadonlyMap<string, Responder>> {
     const client = this.#client;
     if (!client) return new Map();
@@ -141,7 +148,7 @@ export class EvictionApi {
     return found;
   }
 
-  /** Deletes all EvictionRequests of a machine, which withdraws them. */
+  /** Deletes all EvictionRequests of a machine. The deletion withdraws the requests. */
   async withdraw(machineUid: string, signal: AbortSignal): Promise<void> {
     const client = this.#client;
     if (!client) return;

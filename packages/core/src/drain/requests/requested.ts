@@ -1,7 +1,7 @@
 import { type Blocker, nameOf } from '../model/blockers.ts';
 import type { Attempt, DrainObservation, DrainPod, Responder } from '../model/observation.ts';
 
-/** The first read of the Eviction for a requested pod. Most pods are terminating by then, and need none. */
+/** Delay before the first read of the Eviction for a requested pod. Most pods are terminating by then and need no read. */
 const FIRST_READ_MS = 10_000;
 
 /** Time between two reads of Evictions. */
@@ -13,13 +13,13 @@ const UNHANDLED_AFTER_MS = 30_000;
 const later = (instant: Date, ms: number): Date => new Date(instant.getTime() + ms);
 
 /**
- * Returns true if the drain creates an EvictionRequest for the pod. Each pod gets only one. The cloud
- * ends some VMs too soon for a request. After the timeout, the policy Quarantine stops all requests.
+ * Returns true if the drain creates an EvictionRequest for the pod. Each pod gets only one request. If the cloud will end
+ * the VM soon, there is no time for a request. After the timeout, the policy Quarantine stops all requests.
  */
 export const isAskedFor = (o: DrainObservation, pod: DrainPod, now: Date): boolean =>
   o.requests === 'served' && !o.urgent && !stopsRequests(o, now) && o.memory.attempts.get(pod.uid) === undefined;
 
-/** Returns true if the requests of the drain must be withdrawn, because no pod may be evicted by itself anymore. */
+/** Returns true if the requests of the drain must be withdrawn, because no pod may be evicted anymore. */
 export const stopsRequests = ({ policy, forceAt }: DrainObservation, now: Date): boolean =>
   policy === 'Quarantine' && now >= forceAt;
 
@@ -31,8 +31,8 @@ interface RequestedWait {
 }
 
 /**
- * Plans a pod with an EvictionRequest that is not terminating yet. Returns undefined if the drain must evict the pod itself:
- * its Eviction has failed, or no Eviction was created in time.
+ * Plans a pod with an EvictionRequest that is not terminating yet. Returns undefined if the drain must evict the pod
+ * itself. This is the case if its Eviction has failed, or if no Eviction was created in time.
  */
 export function planRequested(
   { memory }: DrainObservation,

@@ -6,7 +6,7 @@ import type { Attachment } from '../model/observation.ts';
 /**
  * Returns true if a name in `status.volumesAttached` belongs to the volume with this ID. The name contains the whole ID, as
  * in `kubernetes.io/csi/driver^vol-1` or `kubernetes.io/aws-ebs/aws://zone/vol-1`. The original searches for the ID as a
- * regular expression, so it confuses vol-12 with vol-1.
+ * regular expression, so the original confuses vol-12 with vol-1.
  */
 export function namesVolume(attachedName: string, id: string): boolean {
   if (id === '') return false;
@@ -20,8 +20,8 @@ export function namesVolume(attachedName: string, id: string): boolean {
 const isPartOfName = (character: string): boolean => /[A-Za-z0-9_-]/.test(character);
 
 /**
- * Finds the nodes to which volumes are attached. VolumeAttachments show CSI volumes. Other volumes appear only in the Node's
- * status under the cloud's ID. The driver derives this ID from the PersistentVolume.
+ * Finds the nodes to which volumes are attached. VolumeAttachments show CSI volumes. Other volumes appear only in the
+ * status of the Node, under the ID that the cloud uses. The driver derives this ID from the PersistentVolume.
  */
 export class VolumeFinder {
   readonly #caches: DrainCaches;
@@ -41,22 +41,22 @@ export class VolumeFinder {
     return this.#caches.attachments.store.byIndex('volume', volume);
   }
 
-  /** Returns the PersistentVolumes of a pod without duplicates. Unbound or unknown claims have none. */
+  /** Returns the PersistentVolumes of a pod without duplicates. An unbound or unknown claim has no PersistentVolume. */
   of(pod: Pod): readonly string[] {
     const names = (pod.spec.volumes ?? []).flatMap((volume) => {
       const claim = volume.ephemeral ? `${pod.metadata.name}-${volume.name}` : volume.persistentVolumeClaim?.claimName;
       if (!claim) return [];
       const bound = this.#caches.claims.store.get(`${pod.metadata.namespace}/${claim}`)?.spec.volumeName;
-      // Some volumes, such as NFS, are never attached, so the drain does not wait until they are detached.
+      // Some volumes, such as NFS volumes, are never attached. The drain does not wait for the detach of such a volume.
       return bound && (this.#attachmentsOf(bound).length > 0 || this.#id(bound) !== undefined) ? [bound] : [];
     });
     return [...new Set(names)];
   }
 
   /**
-   * Returns the volumes that are attached to the node. These are all volumes with a VolumeAttachment, and those of `used`
-   * that the Node's status shows as attached or in use. A list of VolumeAttachments may be incomplete (incident 21). A
-   * volume counts as detached only if all three sources show it.
+   * Returns the volumes that are attached to the node. The result contains all volumes with a VolumeAttachment, and the
+   * volumes of `used` that the status of the Node shows as attached or in use. A list of VolumeAttachments may be
+   * incomplete (incident 21). A volume counts as detached only if none of the three sources contains it.
    */
   attachedTo(node: Node, used: readonly string[]): Attachment[] {
     const reported = this.#caches.attachments.store
@@ -91,7 +91,7 @@ export class VolumeFinder {
 
   /**
    * Returns true if a volume is attached to another node. A volume without VolumeAttachments counts as attached, because no
-   * object would ever show it.
+   * object would ever show its attachment.
    */
   isAttachedElsewhere(volume: string, nodeName: string): boolean {
     const found = this.#caches.volumes.store.get(volume);

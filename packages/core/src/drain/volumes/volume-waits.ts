@@ -20,7 +20,7 @@ const IN_USE_HINT = 'check the log of the kubelet, which must unmount it; the de
 
 const REATTACH_HINT = 'check the events of the new pod on another node; the re-attach timeout ends the wait';
 
-/** Waits that are shorter than this are not written to the status. */
+/** Minimum length of a wait that the drain writes to the status. */
 const NAMED_AFTER_MS = 10_000;
 
 const later = (instant: Date, ms: number): Date => new Date(instant.getTime() + ms);
@@ -32,7 +32,7 @@ interface Wait {
   readonly blocker: Blocker;
 }
 
-/** Reports long waits. For each short wait, it starts a pass at the time when the wait becomes long. */
+/** Reports long waits. For each short wait, the function plans a pass at the time when the wait becomes long. */
 function reported(waits: readonly Wait[], now: Date): VolumeWaits {
   const named = waits.filter(({ since }) => now >= later(since, NAMED_AFTER_MS));
   const instants = waits.flatMap(({ since, by }) => [later(since, NAMED_AFTER_MS), by].filter((at) => now < at));
@@ -90,7 +90,7 @@ function leftBehind(o: DrainObservation, now: Date): readonly LeftBehind[] {
   return o.attachments
     .filter(({ volume }) => !used.has(volume))
     .map((attachment) => {
-      // If a pod came back to the node and was evicted again, its last eviction counts.
+      // If a pod came back to the node and was evicted again, the last eviction of the pod counts.
       const move = moves.findLast(({ volumes }) => volumes.includes(attachment.volume));
       const since = move?.goneAt ?? o.memory.emptySince ?? now;
       return { attachment, move, since, by: later(since, o.detachTimeoutMs) };
@@ -99,7 +99,7 @@ function leftBehind(o: DrainObservation, now: Date): readonly LeftBehind[] {
 
 /**
  * Returns the volumes that must be detached before the VM is deleted, when all pods are gone. Otherwise the cloud would
- * detach them by force. The drain waits for each at most for the detach timeout.
+ * detach these volumes by force. The drain waits for each volume at most for the detach timeout.
  */
 export function waitForVolumes(o: DrainObservation, now: Date): VolumeWaits {
   const waits = leftBehind(o, now)
@@ -108,7 +108,10 @@ export function waitForVolumes(o: DrainObservation, now: Date): VolumeWaits {
   return reported(waits, now);
 }
 
-/** Returns the volumes that were not detached in time. The drain continues without them, and each is reported once. */
+/**
+ * Returns the volumes that were not detached in time. The drain continues without these volumes, and reports each of them
+ * once.
+ */
 export function volumesLeft(o: DrainObservation, now: Date): readonly Blocker[] {
   return leftBehind(o, now)
     .filter(({ move, by }) => (move?.goneAt || o.memory.emptySince) && now >= by)

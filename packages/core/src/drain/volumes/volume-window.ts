@@ -4,12 +4,13 @@ import type { DrainObservation } from '../model/observation.ts';
 const FAST_MS = 30_000;
 
 /**
- * Returns how many pods with volumes may move at the same time.
+ * Returns the number of pods with volumes that may move at the same time.
  *
- * - A drain begins with one pod. Each fast detach adds one.
- * - A detach that takes half of the detach timeout halves the number, because it indicates that the cloud throttles.
+ * - A drain begins with one pod. Each fast detach adds one pod.
+ * - A detach that takes half of the detach timeout halves the number, because such a slow detach indicates that the cloud
+ *   throttles.
  * - The result is at least one, as in the original, and at most `volumeWindow`.
- * - The result depends only on the moves of this drain. A new process begins with one.
+ * - The result depends only on the moves of this drain. A new process begins with one pod.
  */
 export function windowSize(o: DrainObservation, now: Date): number {
   const gone = [...o.memory.moves.values()].flatMap(({ goneAt, detachedAt }) =>

@@ -9,7 +9,7 @@ import {
 import { later, look, MINUTE, pod, withVolume } from '../testing.ts';
 import { beginMove, byPriority, mayMove, nextPlaceAt, trackVolumes } from './volumes.ts';
 
-/** Which pods with volumes may be evicted now, and how the moves of their volumes are recorded. */
+/** Tests which pods with volumes may be evicted now, and how the drain records the moves of their volumes. */
 
 const moveOf = (name: string, change: Partial<VolumeMove> = {}): readonly [string, VolumeMove] => [
   `uid-${name}`,
@@ -107,7 +107,7 @@ test.each<[what: string, pods: readonly DrainPod[], change: Parameters<typeof lo
   expect(moving(pods, change)).toEqual(names);
 });
 
-/** A window of three, because two volumes were detached fast. */
+/** Returns a window of three pods, because two volumes were detached fast. */
 const wide = (room: Record<string, number>, ...moves: readonly (readonly [string, VolumeMove])[]) => ({
   volumeWindow: 3,
   memory: remember(

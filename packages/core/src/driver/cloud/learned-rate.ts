@@ -1,7 +1,7 @@
 import type { Clock } from '@mcm/kube';
 import { boundedWait } from '../contract/retry-after.ts';
 
-/** When the cloud throttles, the limit becomes this fraction of the rate that worked. */
+/** After a throttle, the limit becomes this fraction of the last rate without a throttle. */
 const CUT = 0.8;
 /** Growth of the limit per second without a throttle: a fraction of the limit, and at least this many calls. */
 const GROWTH = 0.05;
@@ -10,7 +10,7 @@ const GROWTH_AT_LEAST = 0.1;
 const SLOWEST = 0.5;
 /** The limit is reduced at most once in this time. Later refusals belong to calls that were sent before the reduction. */
 const CUT_REST_MS = 1_000;
-/** After this time without a throttle, there is no limit any more. */
+/** The limit ends after this time without a throttle. */
 const FORGET_AFTER_MS = 600_000;
 /** Time over which successful calls are counted. */
 const WINDOW_MS = 1_000;
@@ -21,8 +21,8 @@ interface Waiter {
 
 /**
  * A limit on the rate of calls, learned from the refusals of the cloud. There is no limit until the cloud throttles. Then
- * the limit is a little less than the rate that just worked, and it grows every second. All calls with the same account
- * share the limit. Calls wait in the order of their arrival, and one timer serves all.
+ * the limit starts a little below the last rate without a throttle, and grows every second. All calls with the same account
+ * share the limit. Calls wait in the order of their arrival. One timer serves all waiting calls.
  */
 export class LearnedRate {
   readonly #clock: Clock;
@@ -38,7 +38,7 @@ export class LearnedRate {
     this.#clock = clock;
   }
 
-  /** Calls per second that are allowed now. Undefined if there is no limit. */
+  /** The allowed calls per second. Undefined if there is no limit. */
   get limit(): number | undefined {
     if (this.#limit === undefined) return undefined;
     const now = this.#now();
@@ -50,7 +50,7 @@ export class LearnedRate {
     return Math.max(this.#limit * (1 + GROWTH) ** seconds, this.#limit + GROWTH_AT_LEAST * seconds);
   }
 
-  /** Resolves when the call may be sent; rejects with the signal's reason. */
+  /** Resolves when the call may be sent. Rejects with the reason of the signal. */
   async take(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (this.#waiting.length === 0 && this.#now() >= this.#nextFree) return this.#leave();

@@ -7,7 +7,7 @@ import type { ObserveApi } from '../contract/driver.ts';
  */
 export type ObservedCall = <T>(service: string, work: () => Promise<T>) => Promise<T>;
 
-/** @param observe Receives each request when it ends. If undefined, requests are not counted. */
+/** @param observe Receives each request when the request ends. If undefined, requests are not counted. */
 export const observedCalls =
   (clock: Clock, observe: ObserveApi | undefined): ObservedCall =>
   async (service, work) => {

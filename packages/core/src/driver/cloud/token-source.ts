@@ -10,9 +10,9 @@ export interface Token {
 
 /** Caches the token of one identity until shortly before its expiry. */
 export interface TokenSource {
-  /** @throws the error of the request, or the signal's reason */
+  /** @throws the error of the request, or the reason of the signal */
   get(signal: AbortSignal): Promise<string>;
-  /** Reports that the cloud refused this token, possibly before its expiry. The next call requests a new one. */
+  /** Reports that the cloud refused this token, possibly before its expiry. The next call requests a new token. */
   refused(value: string): void;
 }
 

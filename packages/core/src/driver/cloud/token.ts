@@ -29,14 +29,14 @@ export interface TokenQuestion<T> {
   /** Schema of an answer with a token. */
   readonly schema: z.ZodType<T>;
   /**
-   * Returns the text of an error. Its argument is the cause and the code of a refusal. It contains no other part of the
-   * request or the answer, because they may contain secrets.
+   * Returns the text of an error. The argument consists of the cause and the code of a refusal. The text contains no other
+   * part of the request or the answer, because such a part may contain secrets.
    */
   readonly say: (what: string) => string;
   readonly signal: AbortSignal;
   /**
-   * If true, an answer without a token counts as a refusal. A metadata server never sends such an answer, so it comes from
-   * another server.
+   * If true, an answer without a token counts as a refusal. A metadata server always sends a token, so such an answer comes
+   * from another server.
    */
   readonly strict?: boolean;
   /** The current time, to interpret a date in `Retry-After`. */
@@ -59,9 +59,9 @@ interface Answered {
 }
 
 /**
- * Sends the request and validates the answer. Errors contain only the code of a refusal, because the answer may contain a
- * token or the request.
- * @throws TokenRefused, TokenUnavailable, or the signal's reason
+ * Sends the request and validates the answer. From a refusal, errors contain only the code, because the answer may contain
+ * a token or the request.
+ * @throws TokenRefused, TokenUnavailable, or the reason of the signal
  */
 export async function askForToken<T>(question: TokenQuestion<T>): Promise<T> {
   const { schema, say, strict = false } = question;
@@ -118,10 +118,10 @@ function codeOf(text: string): string {
 }
 
 /**
- * Returns the likely cause of a refusal if the clocks of this process and the service differ. Otherwise it returns an empty
- * text.
+ * Returns the likely cause of a refusal if the clocks of this process and the service differ. Otherwise the function
+ * returns an empty text.
  * @param service Name of the service in the text
- * @param date Header `Date` of its answer
+ * @param date Header `Date` of the answer
  */
 export function clockText(service: string, date: string | null, now: Date): string {
   const skewMs = now.getTime() - Date.parse(date ?? '');

@@ -20,8 +20,8 @@ export function checkInstance<T extends Instance | CreatedInstance>(driver: stri
 }
 
 /**
- * Validates the VMs that a driver lists. The whole list is refused, because mcm would treat VMs that are missing in the list
- * as deleted.
+ * Validates the VMs that a driver lists. If one entry is invalid, the function refuses the whole list. mcm would treat VMs
+ * that are missing in the list as deleted.
  * @throws MachineError `Internal` with the invalid entry
  */
 export function checkListing(driver: string, answer: readonly ListedInstance[]): readonly ListedInstance[] {

@@ -4,9 +4,9 @@ import type { ConfigMap, Draft } from '@mcm/kube';
 import { defined } from '@mcm/kube';
 import { type Known, scrub } from '../secrets/evidence-text.ts';
 
-/** What the driver reports about the VM of a failed machine. */
+/** The report of the driver about the VM of a failed machine. */
 export interface InstanceEvidence {
-  /** State of the VM as the cloud names it, with the reason. */
+  /** State of the VM in the words of the cloud, with the reason. */
   readonly state?: string;
   /** The end of the VM's console output, beginning at the start of a line. */
   readonly console?: string;
@@ -14,9 +14,9 @@ export interface InstanceEvidence {
 
 /** A failure of a machine, for which evidence is stored. */
 export interface Failure {
-  /** Stays the same during a failure, so that its evidence is stored once. */
+  /** The ID of the failure. It stays the same during a failure, so that the evidence is stored once. */
   readonly id: string;
-  /** Why the machine becomes Failed. */
+  /** The reason why the machine becomes Failed. */
   readonly reason: string;
   readonly at: Date;
 }
@@ -31,7 +31,7 @@ export interface EvidenceParts {
   readonly known: Known;
 }
 
-/** Label of all evidence. Its value is a hash of the class name, because names can be too long for a label. */
+/** Label of all evidence objects. Its value is a hash of the class name, because a name can be too long for a label. */
 export const CLASS_LABEL = 'evidence.machine.sapcloud.io/class';
 /** Label with a hash of the machine name. */
 export const MACHINE_LABEL = 'evidence.machine.sapcloud.io/machine';
@@ -44,13 +44,18 @@ export const labelOf = (name: string): string => hash(name).slice(0, 16);
 
 const hash = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** Returns the name of the ConfigMap. It is derived from the failure, so a second attempt finds the stored evidence. */
+/**
+ * Returns the name of the ConfigMap. The name is derived from the failure, so a second attempt finds the stored evidence.
+ */
 export function evidenceName(machine: Machine, failure: Failure): string {
   const { name, uid } = machine.metadata;
   return `evidence-${name.slice(0, 200)}-${hash(`${uid} ${failure.id}`).slice(0, 10)}`;
 }
 
-/** Returns the ConfigMap for a failure. It first removes secrets, then cuts the texts, so no part of a secret remains. */
+/**
+ * Returns the ConfigMap for a failure. The function first removes secrets and then cuts the texts, so that no part of a
+ * secret remains.
+ */
 export function draftEvidence(parts: EvidenceParts): Draft<ConfigMap> {
   const { machine, machineClass, failure, instance, gaps, known } = parts;
   const clean = (text: string, limit: number): string => newest(scrub(text, known), limit);
@@ -79,8 +84,8 @@ export function draftEvidence(parts: EvidenceParts): Draft<ConfigMap> {
 }
 
 /**
- * Returns an owner reference to the class. The machine is not the owner, because the evidence must exist after the machine
- * is deleted.
+ * Returns an owner reference to the class. The machine cannot be the owner, because the evidence must exist after the
+ * machine is deleted.
  */
 export const ownerOf = ({ metadata: { name, uid } }: MachineClass) => ({
   apiVersion: `${machineClasses.group}/${machineClasses.version}`,

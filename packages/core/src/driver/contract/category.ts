@@ -3,10 +3,13 @@ import type { MachineCode } from '@mcm/api';
 /** The category of a failure, derived from its code. */
 export type ErrorCategory = 'capacity or quota' | 'credentials' | 'invalid input' | 'transient' | 'internal';
 
-/** What can fix a failure. With `a retry`, the controller retries and no other action is necessary. */
+/**
+ * The user, cloud or driver that can fix a failure. With `a retry`, the controller retries and no other action is
+ * necessary.
+ */
 export type Fault = 'the user' | 'the cloud' | 'the driver' | 'a retry';
 
-/** The category of an error, and what can fix it. */
+/** The category of an error, and the user, cloud or driver that can fix the failure. */
 export interface ErrorKind {
   readonly category: ErrorCategory;
   readonly fault: Fault;
@@ -19,7 +22,7 @@ const transient = kind('transient', 'a retry');
 const driver = kind('internal', 'the driver');
 
 /**
- * The category depends on the code, not on the text. It therefore stays the same through retries and restarts (incident 29).
+ * The category depends only on the error code. So the category stays the same through retries and restarts (incident 29).
  */
 const KINDS: Readonly<Record<MachineCode, ErrorKind>> = {
   OK: driver,

@@ -11,11 +11,11 @@ export interface DriverRequest<Spec, Credentials> {
   readonly signal: AbortSignal;
   readonly log: Logger;
   /**
-   * The control cluster of the caller. `create` adds it as a tag to the VM (see `ownerTags`), and `list` returns the tag.
-   * Absent if unknown.
+   * The control cluster of the caller. `create` adds the control cluster as a tag to the VM (see `ownerTags`), and `list`
+   * returns the tag. Absent if unknown.
    */
   readonly owner?: string | undefined;
-  /** Control clusters that this control cluster replaces. VMs with their tags count as its own. */
+  /** Control clusters that this control cluster replaces. This control cluster manages the VMs with their tags. */
   readonly formerOwners?: readonly string[] | undefined;
   /** Receives each request to the cloud, for metrics. If absent, requests are not counted. */
   readonly observeApi?: ObserveApi;
@@ -35,8 +35,8 @@ export interface MachineRequest<Spec, Credentials> extends DriverRequest<Spec, C
 /** Input for the creation of a VM. */
 export interface CreateRequest<Spec, Credentials> extends MachineRequest<Spec, Credentials> {
   /**
-   * The bytes of the Secret's `userData`, with placeholders replaced. They can be any bytes, such as gzip data, not only
-   * text. Send them to the cloud unchanged. Never log them.
+   * The bytes of `userData` in the Secret, with placeholders replaced. The bytes can be text or other data, such as gzip
+   * data. Send the bytes to the cloud unchanged, and never log them.
    */
   readonly userData: Uint8Array;
   /** Reports in a few words why the creation takes long. The status of the Machine shows this text until the call ends. */
@@ -45,7 +45,7 @@ export interface CreateRequest<Spec, Credentials> extends MachineRequest<Spec, C
 
 /** Input for stopping a VM. */
 export interface StopRequest<Spec, Credentials> extends MachineRequest<Spec, Credentials> {
-  /** True if the cloud must keep the memory of the VM. Only drivers with `hibernates` get this. */
+  /** True if the cloud must keep the memory of the VM. Only drivers with `hibernates` get the value true. */
   readonly hibernate: boolean;
 }
 
@@ -69,9 +69,9 @@ export interface FoundInstance extends Instance {
    */
   readonly createdAt?: string | undefined;
   /**
-   * Set if the VM does not run and will not start by itself: the reason as a predicate, such as `being deleted`. A machine
-   * without a VM does not adopt this VM, and waits until it is gone. In a small cluster, an unreachable machine with such a
-   * VM is replaced.
+   * Set if the VM does not run and will not start by itself. The text is the reason as a predicate, such as `being
+   * deleted`. A machine without a VM does not adopt this VM, and waits until it is gone. In a small cluster, an unreachable
+   * machine with such a VM is replaced.
    */
   readonly ending?: string | undefined;
 }
@@ -93,7 +93,7 @@ export interface ListedInstance {
 }
 
 /**
- * What a cloud announces for a VM:
+ * The kind of event that a cloud announces for a VM:
  *
  * - `Terminate`: the VM ends at the deadline, for example because a spot VM is reclaimed.
  * - `Maintenance`: the VM is moved, rebooted or retired at the deadline.
@@ -107,26 +107,28 @@ export type InterruptionKind = 'Terminate' | 'Maintenance' | 'Ended' | 'Freeze' 
 export interface InterruptionNotice {
   /** ID of the notice. If the notice is repeated, it has the same ID. */
   readonly id: string;
-  /** The provider ID of the VM, or the part of it that the cloud uses in notices, such as `i-0abc`. */
+  /** The provider ID of the VM, or the part of the ID that the cloud uses in notices, such as `i-0abc`. */
   readonly providerId: string;
   readonly kind: InterruptionKind;
   /** The time at which the cloud sent the notice, RFC 3339. */
   readonly noticedAt: string;
-  /** The time at which the cloud acts, RFC 3339. Absent if it acts at once or the time is unknown. */
+  /** The time at which the cloud acts, RFC 3339. Absent if the cloud acts at once or the time is unknown. */
   readonly deadline?: string | undefined;
   /** The reason, as the cloud states it. */
   readonly detail: string;
 }
 
 /**
- * The answer to a notice. With `done`, the notice is recorded or has no effect, and the driver removes it from its source.
- * With `later`, the driver keeps it and reports it again. The VM is not recorded yet, or a request failed.
+ * The answer to a notice.
+ *
+ * - `done`: the notice is recorded or has no effect. The driver removes the notice from its source.
+ * - `later`: the VM is not recorded yet, or a request failed. The driver keeps the notice and reports it again.
  */
 export type NoticeAnswer = 'done' | 'later';
 
 /** Input of a call that waits for notices. */
 export interface InterruptionRequest<Spec, Credentials> extends DriverRequest<Spec, Credentials> {
-  /** Records a notice. It never rejects. */
+  /** Records a notice. The promise never rejects. */
   readonly notify: (notice: InterruptionNotice) => Promise<NoticeAnswer>;
 }
 
@@ -137,32 +139,32 @@ export interface VolumeSource {
 }
 
 /**
- * The calls of one cloud. Every method is idempotent: the caller repeats it after a lost answer. Methods throw
+ * The calls of one cloud. Every method is idempotent, because the caller repeats a call after a lost answer. Methods throw
  * `MachineError`. A method that a provider does not support is absent (`Unimplemented` on the wire). The identity of the VM
  * is derived from the Machine's UID, so a repeated create finds the first VM.
  */
 export interface Driver<Spec = unknown, Credentials = unknown> {
   readonly name: string;
   /**
-   * Creates the VM of a machine, or finds the one created earlier.
+   * Creates the VM of a machine, or finds the VM that an earlier call created.
    * @throws `ResourceExhausted`: no quota or capacity; `InvalidArgument`: the spec can never work; `Unavailable`,
    * `DeadlineExceeded`, `Aborted`, `Unknown`: retry soon
    */
   create(request: CreateRequest<Spec, Credentials>): Promise<CreatedInstance>;
-  /** Applies settings that the cloud accepts only after the creation. The caller repeats it until it succeeds. */
+  /** Applies settings that the cloud accepts only after the creation. The caller repeats this call until it succeeds. */
   initialize?(request: MachineRequest<Spec, Credentials>): Promise<Instance>;
   /**
    * Looks up the VM of a machine. A machine without a provider ID is looked up by its name, because another controller may
-   * have created the VM without recording it. The machine controller calls this before the first `create`, and adopts such a
-   * VM. VMs of another control cluster and VMs that have ended do not count, see `isOthers`.
-   * @throws `NotFound`: the cloud confirms that there is none; `Uninitialized`: there is one, but `initialize` has not
-   * succeeded; `OutOfRange`: several match. The last two errors contain the VMs (`MachineError.found`).
+   * have created the VM without recording it. The machine controller calls this before the first `create`, and adopts such
+   * a VM. VMs of another control cluster and VMs that have ended do not count, see `isOthers`.
+   * @throws `NotFound`: the cloud confirms that no VM exists; `Uninitialized`: a VM exists, but `initialize` has not
+   * succeeded; `OutOfRange`: several VMs match. The last two errors contain the VMs (`MachineError.found`).
    */
   status?(request: MachineRequest<Spec, Credentials>): Promise<FoundInstance>;
   /**
-   * Deletes the VM with its NICs and disks. Resolves when the cloud reports the VM as deleted or absent. If it resolved
-   * earlier, the running kubelet would register the Node again. A long deletion may reject with `DeadlineExceeded`; the
-   * caller then repeats it.
+   * Deletes the VM with its NICs and disks. Resolves when the cloud reports the VM as deleted or absent. After an earlier
+   * resolution, the running kubelet would register the Node again. A long deletion may reject with `DeadlineExceeded`. The
+   * caller then repeats the call.
    */
   delete(request: MachineRequest<Spec, Credentials>): Promise<{ readonly lastKnownState?: string } | undefined>;
   /**
@@ -181,25 +183,25 @@ export interface Driver<Spec = unknown, Credentials = unknown> {
   /** True if `stop` can keep the memory of the VM. */
   readonly hibernates?: boolean;
   /**
-   * Returns the state and console output of a VM that failed to join or became unhealthy. It changes nothing. The controller
-   * removes secrets from the result. If the console output is cut, it must begin at the start of a line. The call has a time
-   * limit of 15 s.
+   * Returns the state and console output of a VM that failed to join or became unhealthy. The call changes nothing. The
+   * controller removes secrets from the result. If the driver cuts the console output, the output must begin at the start
+   * of a line. The call has a time limit of 15 s.
    */
   evidence?(request: MachineRequest<Spec, Credentials>): Promise<InstanceEvidence>;
   /**
-   * Waits at most about 20 s for notices about VMs of the class's account, reports each to `notify`, and resolves. The
-   * controller then calls it again, after an error with a growing delay. A notice may be reported several times, late, and
-   * in any order. The driver removes it from a queue only after the answer `done`. Absent if the cloud sends no notices to
-   * the driver.
+   * Waits at most about 20 s for notices about VMs of the class's account, reports each notice to `notify`, and resolves.
+   * The controller then calls this method again. After an error, the next call has a growing delay. A notice may be
+   * reported several times, late, and in any order. The driver removes a notice from a queue only after the answer `done`.
+   * Absent if the cloud sends no notices to the driver.
    */
   watchInterruptions?(request: InterruptionRequest<Spec, Credentials>): Promise<void>;
   /**
    * Identifies the source of notices of a class, such as a region and its credentials. One call waits for all classes with
-   * the same source. Undefined if the class has none.
+   * the same source. Undefined if the class has no source.
    */
   interruptionSource?(machineClass: MachineClass): string | undefined;
   /** Returns all VMs of the class's cluster and role, from all pages. */
   list?(request: DriverRequest<Spec, Credentials>): Promise<readonly ListedInstance[]>;
-  /** Returns the cloud's IDs of volumes, in the same order. The ID is undefined for a volume of another kind. */
+  /** Returns the cloud's IDs of volumes, in the same order. The ID is undefined for a volume of another cloud. */
   volumeIds?(sources: readonly VolumeSource[]): readonly (string | undefined)[];
 }

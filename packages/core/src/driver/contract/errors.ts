@@ -11,10 +11,10 @@ export class MachineError extends Error {
   /** The wait before the next attempt that the cloud requests, in milliseconds, at most one hour. */
   readonly retryAfterMs: number | undefined;
 
-  /** True if the cloud refuses the credentials. The code can be any code. The caller may try other credentials. */
+  /** True if the cloud refuses the credentials, with any code. The caller may try other credentials. */
   readonly credentialsRefused: boolean;
 
-  /** True if the cloud throttles the call. All calls with the same credentials then slow down. */
+  /** True if the cloud throttles the call. mcm then slows down all calls with the same credentials. */
   readonly throttled: boolean;
 
   /**
@@ -24,22 +24,22 @@ export class MachineError extends Error {
   readonly unexpected: boolean;
 
   /**
-   * The field to change, if the message cannot name it. It is `secret` for the class's Secrets, otherwise a path in the
-   * class such as `providerSpec.zone`. It is added to the message. Set it only for errors that occur before any request to
-   * the cloud.
+   * The field to change, if the message cannot name the field. The value is `secret` for the Secrets of the class,
+   * otherwise a path in the class such as `providerSpec.zone`. mcm adds the field to the message. Set `place` only for
+   * errors before any request to the cloud.
    */
   readonly place: 'secret' | `providerSpec.${string}` | undefined;
 
   /**
-   * The VMs of the machine, if a lookup found some but cannot return one. For `Uninitialized` it is one VM, for `OutOfRange`
-   * several. The machine controller adopts one for a machine without a recorded VM.
+   * The VMs of the machine, if a lookup found VMs but cannot return a single usable one. `Uninitialized` has one VM, and
+   * `OutOfRange` has several. The machine controller adopts one of them for a machine without a recorded VM.
    */
   readonly found: readonly FoundInstance[];
 
   /** True if the class or its Secrets are invalid, so the driver was not called and the cloud got no request. */
   readonly unsent: boolean;
 
-  /** @param options.throttled By default true for `Unavailable` with a wait that the cloud requests. */
+  /** @param options.throttled The default is true for `Unavailable` with a wait that the cloud requests. */
   constructor(
     code: MachineCode,
     message: string,
@@ -73,7 +73,10 @@ export class MachineError extends Error {
   }
 }
 
-/** An object without a prototype, or with a `toString` that throws, must not cause another error here. */
+/**
+ * Returns the text of any thrown value. An object without a prototype, or with a `toString` that throws, must not cause
+ * another error.
+ */
 function textOf(thrown: unknown): string {
   try {
     return String(thrown);

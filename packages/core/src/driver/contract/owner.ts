@@ -2,9 +2,9 @@ import type { Machine } from '@mcm/api';
 import { MachineError } from './errors.ts';
 
 /**
- * Tag or label of a VM with the control cluster that created it. The value is the UID of the namespace of its Machines. Two
- * control clusters with the same cloud account and cluster tag list each other's VMs. This tag prevents that one deletes the
- * other's VMs as orphans.
+ * Tag or label of a VM with the control cluster that created the VM. The value is the UID of the namespace of the Machines.
+ * Two control clusters with the same cloud account and cluster tag list each other's VMs. This tag prevents that one
+ * control cluster deletes the VMs of the other as orphans.
  */
 export const OWNER_TAG = 'mcm-control-cluster';
 
@@ -12,7 +12,7 @@ export const OWNER_TAG = 'mcm-control-cluster';
 export const ownerTags = ({ owner }: { readonly owner?: string | undefined }): Readonly<Record<string, string>> =>
   owner === undefined ? {} : { [OWNER_TAG]: owner };
 
-/** The control clusters of a request, and the machine. */
+/** The machine of a request, and the control clusters whose VMs the request may use. */
 interface Asked {
   readonly owner?: string | undefined;
   readonly formerOwners?: readonly string[] | undefined;
@@ -20,7 +20,7 @@ interface Asked {
 }
 
 /**
- * Returns true if the tags of a VM with the machine's name contain another control cluster. The machine controller neither
+ * Returns true if a VM with the name of the machine has the tag of another control cluster. The machine controller neither
  * adopts nor deletes such a VM. If a process does not know its own control cluster, it treats all VMs as its own.
  */
 export function isOthers({ owner, formerOwners = [], machine }: Asked, tags: unknown): boolean {
@@ -30,8 +30,8 @@ export function isOthers({ owner, formerOwners = [], machine }: Asked, tags: unk
 }
 
 /**
- * Throws if a VM belongs to another control cluster. It is for clouds with unique names, where the machine's VM cannot exist
- * at the same time. For a machine that is being deleted, it reports that there is no VM.
+ * Throws if a VM belongs to another control cluster. This check is for clouds with unique names, where a VM of the machine
+ * cannot exist at the same time. For a machine that is being deleted, the error reports that no VM exists.
  * @throws MachineError `AlreadyExists`, or `NotFound` for a machine that is being deleted
  */
 export function refuseOthers(asked: Asked, tags: unknown): void {

@@ -21,7 +21,7 @@ test.each<[headers: Readonly<Record<string, string>>, ms: number | undefined]>([
   [{ 'retry-after': '' }, undefined],
   [{ 'retry-after': '-5' }, undefined],
   [{ 'retry-after': 'soon' }, undefined],
-  // No cloud intends such a long wait, so it is limited.
+  // No cloud requests such a long wait on purpose, so mcm limits the wait.
   [{ 'retry-after': '99999999999999' }, 3_600_000],
   [{ 'retry-after': 'Infinity' }, 3_600_000],
 ])('the wait that an answer requests: %o is %s ms', (reported, ms) => {

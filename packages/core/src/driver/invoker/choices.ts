@@ -19,7 +19,7 @@ type Source<Spec, Credentials> = Pick<
 
 /**
  * Finds the offerings of machines: the first choice, then the alternatives in their order. The result is cached for each
- * version of a class, because every reconcile of a waiting machine needs it.
+ * version of a class, because every reconcile of a waiting machine reads the offerings.
  * @returns Undefined if the machine has no alternatives, so the shortage of its class applies
  */
 export function createChoices<Spec, Credentials>(
@@ -43,8 +43,8 @@ export function createChoices<Spec, Credentials>(
 }
 
 /**
- * Returns a hash of the credentials, so no key contains a secret. User data is not part of it, because it differs between
- * pools of one account.
+ * Returns a hash of the credentials, so that no key contains a secret. The hash excludes user data, because user data
+ * differs between pools of one account.
  */
 function accountOf(data: Readonly<Record<string, string>>): string {
   const credentials = Object.entries(data).filter(([key]) => key !== USER_DATA_KEY);
@@ -79,7 +79,7 @@ function choicesOf<Spec, Credentials>(
   });
 }
 
-/** Returns the provider spec; undefined if the class is invalid, which its creation reports. */
+/** Returns the provider spec. Undefined if the class is invalid. The creation of a machine reports an invalid class. */
 function specOf<Spec, Credentials>(
   driver: Source<Spec, Credentials>,
   machineClass: MachineClass,

@@ -35,8 +35,8 @@ export function checkClass<Spec, Credentials>(
 }
 
 /**
- * Returns the problems of the alternatives of a class, one sentence each. If the class itself is invalid, only that is
- * reported.
+ * Returns the problems of the alternatives of a class, one sentence each. If the class itself is invalid, the function
+ * reports only the problem of the class.
  */
 export function checkAlternatives<Spec, Credentials>(
   driver: DriverDefinition<Spec, Credentials>,

@@ -6,8 +6,8 @@ const secretVersion = (key: string, secret: Secret | undefined): string =>
   `${key}@${secret ? dataVersion(secret) : ''}`;
 
 /**
- * Returns the versions of a class and its Secrets. A change of the metadata, such as a finalizer, does not change the
- * version, because the version is the generation of the class.
+ * Returns the versions of a class and its Secrets. The version of the class is its generation, so a change of the metadata,
+ * such as a finalizer, does not change the version.
  */
 function inputs(machineClass: MachineClass | undefined, find: (key: string) => Secret | undefined): string {
   if (!machineClass) return 'no class';
@@ -16,8 +16,8 @@ function inputs(machineClass: MachineClass | undefined, find: (key: string) => S
 }
 
 /**
- * Returns the versions of a machine's inputs. They contain the recorded offering, so the retry with another offering does
- * not wait.
+ * Returns the versions of a machine's inputs. The versions contain the recorded offering, so a retry with another offering
+ * does not wait.
  */
 export function inputsOfMachine(
   machine: Machine,

@@ -32,7 +32,7 @@ import { scrub } from './stages/scrub.ts';
 
 const KIND = machineClasses.kind;
 
-/** Wraps a driver. Each call passes several stages, and each error becomes a MachineError without secrets. */
+/** Wraps a driver. Each call passes several stages. Each error becomes a MachineError without secrets. */
 export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, Credentials>): DriverInvoker {
   const { driver, caches, log } = options;
   const lookup = lookupOf(caches, driver.credentialsSchema);
@@ -119,7 +119,7 @@ type ForMachine<Spec, Credentials> = <T>(
   work: (call: MachineCall<Spec, Credentials>) => Promise<T>,
 ) => Promise<T>;
 
-/** The calls that stop and start the VM of a machine. A driver has either both or none. */
+/** The calls that stop and start the VM of a machine. A driver has both calls or neither. */
 const powerCalls = <Spec, Credentials>(
   driver: InvokerOptions<Spec, Credentials>['driver'],
   forMachine: ForMachine<Spec, Credentials>,
@@ -224,7 +224,7 @@ function createSender<Spec, Credentials>(
     );
 }
 
-/** Machines of unsupported class kinds are kept, and they can be deleted with the class of that name. They get no new VM. */
+/** A machine of an unsupported class kind is kept, and can be deleted with the class of that name. It gets no new VM. */
 const unknownKind = (kind: string | undefined): MachineError =>
   new MachineError('InvalidArgument', `spec.class.kind: must be ${KIND}, not "${kind ?? ''}"`);
 
@@ -236,21 +236,21 @@ async function create<Spec, Credentials>(
 ): Promise<CreatedInstance> {
   const { machine, machineClass } = request;
   const rendered = await render(userDataOf(secrets, machine.metadata.name, machineClass)).catch((thrown: unknown) => {
-    // The target cluster failed, not the cloud. The error must have no cause, because a cause would make it look like a
-    // network problem of the cloud.
+    // The target cluster failed, and the cloud did not. The new error must have no cause, because a cause would make it
+    // look like a network problem of the cloud.
     const { code, message } = MachineError.from(thrown);
     throw new MachineError(code, message);
   });
   // The requests for the bootstrap token to the target cluster may take long, so this process may have lost the Lease.
   await confirmLeader(fence, 'create');
-  // A Buffer that is printed by mistake appears as the text of the user data, which the redaction removes. A plain array
-  // would appear as a list of numbers.
+  // If a Buffer is printed by mistake, the text of the user data appears, which the redaction removes. A plain array would
+  // appear as a list of numbers.
   const userData = bytesOf(rendered);
   const waitsFor = (cause: string): void =>
     onWaiting?.(redact(cause, { ...secrets.hidden, [USER_DATA_KEY]: userData }));
   const created = await driver.create({ ...request, userData, waitsFor }).catch((thrown: unknown) => {
-    // The cloud may quote the rendered user data in base64 in an error. Only this function knows the rendered bytes and can
-    // remove them.
+    // An error of the cloud may quote the rendered user data in base64. Only this function knows the rendered bytes, so it
+    // removes them.
     const error = MachineError.from(thrown);
     throw scrub(error, { [USER_DATA_KEY]: userData }, undefined, error);
   });

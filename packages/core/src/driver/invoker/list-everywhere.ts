@@ -7,9 +7,9 @@ import type { ClassLookup } from './api/class-lookup.ts';
 import type { InvokerOptions } from './api/invoker-api.ts';
 
 /**
- * Lists the VMs of a class in every part of the cloud in which it may have some. These parts depend on its alternatives and
- * on the records of its machines. If all alternatives are in one part, this is one listing. If one listing fails, the whole
- * listing fails. Otherwise the VMs of the missing part would look deleted.
+ * Lists the VMs of a class in every part of the cloud that may contain such VMs. The parts depend on the alternatives of
+ * the class and on the records of its machines. If all alternatives are in one part, one listing suffices. If one listing
+ * fails, the function fails. Otherwise the VMs of the missing part would look deleted.
  */
 export async function listEverywhere<Spec, Credentials>(
   options: Pick<InvokerOptions<Spec, Credentials>, 'driver' | 'recorded'>,

@@ -1,7 +1,7 @@
 import { Annotations, type Machine, type MachineClass } from '@mcm/api';
 import { MachineError } from '../contract/errors.ts';
 
-/** How the VM is sold. */
+/** The purchase option of a VM. */
 export type Market = 'spot' | 'on-demand';
 
 /** Another offering for the VMs of a class. If a field is absent, the value of the provider spec is used. */
@@ -30,10 +30,10 @@ export interface Choice {
 const FIELDS: readonly AlternativeField[] = ['machineType', 'zone', 'subnet', 'market'];
 const MARKETS: readonly string[] = ['spot', 'on-demand'] satisfies readonly Market[];
 
-/** Maximum number of alternatives. If nothing has capacity, each one causes a refused call. */
+/** Maximum number of alternatives. If no alternative has capacity, each alternative causes a refused call. */
 const MOST = 20;
 
-/** A list of alternatives, or its problems, one sentence each. If there is a problem, the list is empty. */
+/** A list of alternatives, or the problems of the list, one sentence each. If there is a problem, the list is empty. */
 export interface ParsedAlternatives {
   readonly alternatives: readonly Alternative[];
   readonly problems: readonly string[];
@@ -89,9 +89,9 @@ function parseJson(text: string): unknown {
 export const recordOf = (alternative: Alternative): string => JSON.stringify(normal({ ...alternative }));
 
 /**
- * Returns the offering that is recorded on a Machine. Undefined for the first choice, and without a record.
- * @throws MachineError `InvalidArgument` if a user edited the record. With another offering, the driver could miss the VM or
- * create a second one.
+ * Returns the offering that is recorded on a Machine. Undefined for the first choice, or if there is no record.
+ * @throws MachineError `InvalidArgument` if a user edited the record. With another offering, the driver could miss the VM
+ * or create a second one.
  */
 export function recordedAlternative(machine: Machine): Alternative | undefined {
   const { metadata } = machine;
@@ -105,14 +105,17 @@ export function recordedAlternative(machine: Machine): Alternative | undefined {
   );
 }
 
-/** Returns the same without an error: undefined for the first choice, without a record, and for an edited record. */
+/**
+ * Returns the recorded offering, and never throws. Undefined for the first choice, without a record, and for an edited
+ * record.
+ */
 export function offeringOf({ metadata }: Machine): Alternative | undefined {
   const key = Annotations.CapacityOffering;
   const value = parseJson(metadata.annotations?.[key] ?? '');
   return isMap(value) && entryProblems(value, key, FIELDS).length === 0 ? normal(value) : undefined;
 }
 
-/** Returns the alternatives that apply to a machine as text: its own list, otherwise the list of its class. */
+/** Returns the alternatives that apply to a machine, as text: the list of the machine, otherwise the list of its class. */
 export const alternativesText = (machine: Machine, machineClass: MachineClass): string | undefined =>
   machine.metadata.annotations?.[KEY] ?? machineClass.metadata.annotations?.[KEY];
 

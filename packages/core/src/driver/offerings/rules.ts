@@ -18,14 +18,14 @@ export interface AlternativeRules<Spec> {
   /** Returns the provider spec with the fields of the alternative. All other fields stay. */
   apply(spec: Spec, alternative: Alternative): Spec;
   /**
-   * Returns why the alternative cannot work with the provider spec, as `zone: … ; …` with the field first and the fix last.
-   * Absent or undefined if it can.
+   * Returns the reason why the alternative cannot work with the provider spec, as `zone: … ; …`. The text starts with the
+   * field and ends with the fix. Absent or undefined if the alternative can work.
    */
   problem?(spec: Spec, alternative: Alternative): string | undefined;
   /** Returns the offering of a provider spec. Two specs with equal offerings share their capacity. */
   offering(spec: Spec): Offering;
   /**
-   * Returns the part of the cloud that `list` searches for the spec, such as its zone. Alternatives in another part need
+   * Returns the part of the cloud that `list` searches for the spec, such as a zone. Alternatives in another part need
    * their own listing. If absent, one listing contains the VMs of all alternatives.
    */
   listing?(spec: Spec): string;
@@ -49,8 +49,8 @@ export function alternativeProblems<Spec>(
 }
 
 /**
- * Returns the alternatives that can work. If the list has any problem, the result is empty, so no VM gets an unintended
- * offering.
+ * Returns the alternatives that can work. If the list has any problem, the result is empty, so that no VM gets an
+ * unintended offering.
  */
 export function usableAlternatives<Spec>(
   rules: AlternativeRules<Spec>,

@@ -6,11 +6,14 @@ import type { SecretValues } from '../secrets/secret-value.ts';
 
 /** The merged and decoded Secrets of a class. */
 export interface ClassSecrets {
-  /** Credentials and user data as text. Bytes of the user data that are not UTF-8 are lost here; `userData` has them. */
+  /**
+   * Credentials and user data as text. This text loses bytes of the user data that are not UTF-8. `userData` contains these
+   * bytes.
+   */
   readonly data: Readonly<Record<string, string>>;
-  /** The user data with the same bytes as in the Secret. Absent if the Secrets have none. */
+  /** The user data with the same bytes as in the Secret. Absent if the Secrets contain no user data. */
   readonly userData?: Uint8Array | undefined;
-  /** All values that no stored text may contain: `data`, but the user data as bytes. */
+  /** All values that no stored text may contain: the values of `data`, and the user data as bytes. */
   readonly hidden: SecretValues;
   /** Problems of the Secrets, one sentence each. A call that needs the Secrets fails with these sentences. */
   readonly problems: readonly string[];
@@ -40,7 +43,7 @@ interface Decoded {
 
 const decodedSecrets = new WeakMap<Secret, Decoded>();
 
-/** Decodes a Secret and caches the result, because every call needs it. */
+/** Decodes a Secret and caches the result, because every call reads the Secret. */
 function decode(secret: Secret): Decoded {
   const known = decodedSecrets.get(secret);
   if (known) return known;
@@ -65,7 +68,9 @@ const notText = (key: string, { metadata: { namespace, name } }: Secret): string
 
 const versions = new WeakMap<Secret, string>();
 
-/** Returns a version of the data of a Secret. A change of its metadata, such as a finalizer, does not change it. */
+/**
+ * Returns a version of the data of a Secret. A change of the metadata, such as a finalizer, does not change this version.
+ */
 export function dataVersion(secret: Secret): string {
   const known = versions.get(secret);
   if (known !== undefined) return known;
@@ -79,7 +84,7 @@ export function dataVersion(secret: Secret): string {
 
 /**
  * Merges the Secrets of a class; `credentialsSecretRef` takes precedence over `secretRef`. User data may be any bytes, and
- * credentials must be UTF-8. Other keys are skipped if they are not UTF-8.
+ * credentials must be UTF-8. Other keys are skipped if their values are not UTF-8.
  * @param find Returns the Secret of a key
  * @param isCredential Returns true if the driver reads the key; default all keys
  */
@@ -112,7 +117,7 @@ export function readSecrets(
 
 /**
  * Returns the user data.
- * @throws MachineError if there is none, because no VM can be created without it
+ * @throws MachineError if there is no user data, because no VM can be created without it
  */
 export function userDataOf(secrets: ClassSecrets, machineName: string, machineClass: MachineClass): Uint8Array {
   const { userData } = secrets;

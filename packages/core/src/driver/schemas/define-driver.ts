@@ -39,19 +39,19 @@ export interface DriverDefinition<Spec, Credentials> extends Driver<Spec, Creden
   readonly credentialsSchema: z.ZodType<Credentials>;
   /**
    * Replaces the schemas, for a driver with its own rules, texts or codes. `foldGoJson` decodes a provider spec in the same
-   * way as Go. It is called before every call to the cloud.
+   * way as Go. `decode` is called before every call to the cloud.
    * @throws MachineError
    */
   decode?(input: DriverInput): DecodedInput<Spec, Credentials>;
   /**
-   * Returns further problems of a class and its Secret that can be found without the cloud, one sentence each. They are
-   * reported on the class before any VM is created. Absent if there are no further checks.
+   * Returns further problems of a class and its Secret that can be found without the cloud, one sentence each. mcm reports
+   * these problems on the class before it creates any VM. Absent if there are no further checks.
    * @param input.secrets Names of the class's Secrets for the sentences, such as `Secret n/a`.
    */
   check?(input: DecodedInput<Spec, Credentials> & { readonly secrets: string }): readonly string[];
   /**
-   * Applies the alternatives of a class to its provider spec. A creation that is refused with `ResourceExhausted` must leave
-   * no VM behind, so that the next call can use another offering. Absent if the driver supports no alternatives.
+   * Applies the alternatives of a class to its provider spec. After a creation that is refused with `ResourceExhausted`, no
+   * VM may remain, so that the next call can use another offering. Absent if the driver supports no alternatives.
    */
   readonly alternatives?: AlternativeRules<Spec>;
   /**

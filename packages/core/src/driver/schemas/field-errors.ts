@@ -1,4 +1,6 @@
-/** Collects problems of fields, with the messages of Kubernetes's validation library (apimachinery `field.Error`). */
+/**
+ * Collects problems of fields. The messages are those of the validation library of Kubernetes (apimachinery `field.Error`).
+ */
 export class FieldErrors {
   readonly #errors: string[] = [];
 
@@ -24,7 +26,10 @@ export class FieldErrors {
     return this.#errors;
   }
 
-  /** Returns a single problem unchanged, and several in brackets without duplicates. Undefined if there is no problem. */
+  /**
+   * Returns a single problem unchanged. Returns several problems in brackets, without duplicates. Undefined if there is no
+   * problem.
+   */
   text(): string | undefined {
     const distinct = [...new Set(this.#errors)];
     return distinct.length > 1 ? `[${distinct.join(', ')}]` : distinct[0];

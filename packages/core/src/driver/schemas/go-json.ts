@@ -18,7 +18,7 @@ interface Definition {
   readonly shape?: Readonly<Record<string, { readonly def: Definition }>>;
 }
 
-/** Zero values of Go types. A missing entry means that the zero value has the same meaning as an absent value. */
+/** Zero values of Go types. For a type without an entry, the zero value has the same meaning as an absent value. */
 const ZERO: Readonly<Record<string, unknown>> = { string: '', number: 0, int: 0, boolean: false };
 
 const unwrap = (definition: Definition): Definition =>
@@ -31,7 +31,7 @@ const zeroOf = (definition: Definition): unknown => (definition.type === 'object
  * checks the types.
  *
  * - Keys match in any letter case. The last of several values is used, and objects are merged.
- * - null counts as absent. In lists and maps it counts as the zero value of the type.
+ * - null counts as absent. In lists and maps, null counts as the zero value of the type.
  */
 export function foldGoJson(schema: z.ZodType, value: unknown): Folded {
   const unknown: { path: string; nearest?: string }[] = [];

@@ -3,11 +3,11 @@ import type { MachineError } from '../contract/errors.ts';
 import { secretKeysOf, secretNames } from './credentials.ts';
 import { noSecret, pathText } from './decode.ts';
 
-/** A refusal of the cloud that concerns the class, not a single machine. */
+/** A refusal of the cloud that concerns all machines of the class. */
 export interface Problem {
   /** Reason of the event on the class. */
   readonly reason: 'CredentialsRefused' | 'CloudUnreachable' | 'CloudRefuses';
-  /** A sentence that names the field to change, and how. */
+  /** A sentence that names the field to change, and the change. */
   readonly hint: string;
 }
 
@@ -27,7 +27,7 @@ const UNTRUSTED = /CERT|UNABLE_TO_VERIFY|SSL|TLS/;
 const PLACES = new Set(['endpoint', 'location', 'region', 'zone']);
 /** Codes of permanent failures. */
 const LASTING = new Set(['InvalidArgument', 'Internal', 'FailedPrecondition', 'PermissionDenied']);
-/** Shorter values can occur in a sentence by chance. */
+/** Minimum length of a value that the search looks for. A shorter value can occur in a sentence by chance. */
 const SHORTEST_VALUE = 4;
 const MOST_FIELDS = 3;
 const DEEPEST_CAUSE = 8;
@@ -43,12 +43,12 @@ export function problemOf(
   secrets: Readonly<Record<string, string>>,
   call: string,
 ): Problem | undefined {
-  // No request was sent to the cloud, and `check` reports this problem on the class.
+  // The error occurred before any request to the cloud, and `check` reports this problem on the class.
   if (error.place !== undefined) return undefined;
   if (error.credentialsRefused) return { reason: 'CredentialsRefused', hint: credentialsHint(machineClass, secrets) };
   const network = networkCode(error);
   if (network !== undefined) return { reason: 'CloudUnreachable', hint: networkHint(network, machineClass) };
-  // `NotFound` in a creation means that an object of the class is missing, such as an image or a network.
+  // `NotFound` in a creation means that the class refers to a missing object, such as an image or a network.
   if (!LASTING.has(error.code) && !(call === 'create' && error.code === 'NotFound')) return undefined;
   const fields = leaves(machineClass.providerSpec).filter(({ value }) => names(error.message, value));
   if (fields.length === 0) return undefined;

@@ -3,15 +3,17 @@ import type { z } from 'zod';
 import type { DriverDefinition } from './define-driver.ts';
 import { foldGoJson } from './go-json.ts';
 
-/** Returns the keys that an object schema declares. Undefined for any other schema, because it may read any key. */
+/**
+ * Returns the keys that an object schema declares. Undefined for any other schema, because such a schema may read any key.
+ */
 export function declaredKeys(schema: z.ZodType): ReadonlySet<string> | undefined {
   const { shape } = schema.def as { readonly shape?: Readonly<Record<string, unknown>> };
   return shape && new Set(Object.keys(shape));
 }
 
 /**
- * Returns the fields of a provider spec that the driver does not know, one sentence each with the most similar known name.
- * They are no errors: another version of the driver may know them, and the original ignores them.
+ * Returns the fields of a provider spec that the driver does not know. Each sentence contains the most similar known name.
+ * These fields are no errors, because another version of the driver may know them, and the original ignores them.
  */
 export function unknownFields<Spec, Credentials>(
   driver: Pick<DriverDefinition<Spec, Credentials>, 'name' | 'providerSpec'>,

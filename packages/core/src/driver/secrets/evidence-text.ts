@@ -12,16 +12,16 @@ export interface Known {
 }
 
 const HIDDEN = '***';
-/** Shorter values are often ordinary words. */
+/** Minimum length of a secret to remove. A shorter value is often an ordinary word. */
 const SHORTEST_SECRET = 6;
-/** Shorter parts of user data are often ordinary words. Any longer part is removed. */
+/** Minimum length of a part of user data to remove. A shorter part is often an ordinary word. */
 const SHORTEST_LINE = 12;
-/** Shorter parts occur in base64 by chance. */
+/** Minimum length of an encoded part to remove. A shorter part occurs in base64 by chance. */
 const SHORTEST_ENCODED = 9;
 
 /**
  * Patterns of secrets from any source. A console may consist of blanks or of starts of tokens, so the cost of each pattern
- * must be linear. Therefore, a lookahead comes before each lookbehind with whitespace.
+ * must be linear. Therefore, each lookbehind with whitespace has a lookahead before it.
  */
 const LOOKS: readonly RegExp[] = [
   /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(-----END [A-Z ]*PRIVATE KEY-----|$)/g,
@@ -35,8 +35,9 @@ const LOOKS: readonly RegExp[] = [
 ];
 
 /**
- * Returns the text without secrets. It removes known values, whole or line by line, also if they are encoded (base64, URL,
- * JSON) or wrapped or colored by a console. It also removes everything that looks like a key, token or password.
+ * Returns the text without secrets. The function removes known values, whole or line by line. It also removes encoded
+ * values (base64, URL, JSON), and values that a console wraps or colors. The function also removes all text that looks like
+ * a key, token or password.
  */
 export const scrub = (text: string, known: Known): string => scrubber(known)(text);
 
@@ -84,7 +85,7 @@ function formsOf(piece: string): readonly string[] {
   return piece.length < SHORTEST_ENCODED ? forms : [...forms, ...inBase64(piece)];
 }
 
-/** Bytes that are not text have no lines. Their base64 is removed in parts of this many bytes. */
+/** Bytes that are not text have no lines. The base64 of such bytes is removed in parts of this many bytes. */
 const STRETCH = 48;
 
 function binaryPieces(value: SecretValue): readonly string[] {
@@ -96,8 +97,9 @@ function binaryPieces(value: SecretValue): readonly string[] {
 }
 
 /**
- * Returns the parts of a text's base64 that do not depend on its position in a longer text. There are three alignments.
- * Characters at the edges are excluded, because they depend on the neighboring bytes.
+ * Returns the parts of a text's base64 that do not depend on the position of the text in a longer text. The function
+ * returns parts for all three alignments. Characters at the edges are excluded, because they depend on the neighboring
+ * bytes.
  */
 function inBase64(piece: SecretValue): readonly string[] {
   const bytes = bytesOf(piece);
@@ -132,7 +134,10 @@ function hide(text: string, pieces: ReadonlySet<string>): string {
   return result + text.slice(done);
 }
 
-/** Returns the text without whitespace and escape sequences, and the position of each character in the original. */
+/**
+ * Returns the text without whitespace and escape sequences. The second result is the position of each character in the
+ * original.
+ */
 function withoutBlanks(text: string): { readonly bare: string; readonly at: (index: number) => number } {
   const starts: { readonly bare: number; readonly text: number }[] = [];
   let bare = '';

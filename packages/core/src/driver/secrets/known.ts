@@ -3,14 +3,15 @@ import type { Secret } from '@mcm/kube';
 import type { Known } from './evidence-text.ts';
 import type { SecretValue } from './secret-value.ts';
 
-/** User data may be binary, and everything else is text. */
+/** Decodes a value of a Secret. User data may be binary, and all other values are text. */
 const decoded = (key: string, data: string): SecretValue => {
   const bytes = Buffer.from(data, 'base64');
   return key === USER_DATA_KEY ? bytes : bytes.toString('utf8');
 };
 
 /**
- * Returns the values of Secrets that must be removed from texts. Several Secrets have the same keys, so they are not merged.
+ * Returns the values of Secrets that must be removed from texts. The Secrets are not merged, because several Secrets have
+ * the same keys.
  */
 export const knownOf = (secrets: readonly Secret[]): Known => ({
   secrets: secrets.map(({ data }) =>

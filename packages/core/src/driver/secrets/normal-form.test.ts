@@ -7,7 +7,7 @@ import { redact } from './redact.ts';
 
 const chars = [...'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.~!$&()=?<>"\'/+éß€'];
 const word = fc.string({ unit: fc.constantFrom(...chars), minLength: 10, maxLength: 40 });
-/** A word that does not occur in an ordinary sentence, like a password or token. */
+/** A word that looks like a password or token and does not occur in an ordinary sentence. */
 const secret = fc.tuple(word, fc.nat(9)).map(([text, digit]) => `q${text}${digit}z`);
 
 const each = (text: string, how: (char: string) => string): string => [...text].map(how).join('');

@@ -1,9 +1,9 @@
 import { bytesOf, type SecretValue } from './secret-value.ts';
 
 /**
- * A text in a form in which secrets can be found. It has no whitespace and no escape sequences of terminals, XML, JSON, URLs
- * and programming languages. Letters are in lower case. Each character is one byte of UTF-8, because URLs escape single
- * bytes.
+ * A form of a text in which secrets can be found. The form has no whitespace and no escape sequences of terminals, XML,
+ * JSON, URLs and programming languages. Letters are in lower case. Each character is one byte of UTF-8, because URLs escape
+ * single bytes.
  */
 export interface NormalForm {
   readonly text: string;
@@ -122,7 +122,7 @@ export function normalForm(text: string): NormalForm {
   return { ...form, text: form.text.toLowerCase() };
 }
 
-/** Shorter values occur in base64 or hexadecimal text by chance. */
+/** Minimum length of an encoded value to remove. A shorter value occurs in base64 or hexadecimal text by chance. */
 const SHORTEST_ENCODED = 6;
 
 /** Returns the encodings of a value in normal form: plain, hexadecimal, and base64 at any position in a longer text. */
@@ -137,8 +137,8 @@ export function needlesOf(value: SecretValue, shortest: number): readonly string
 }
 
 /**
- * Returns the parts of base64 that do not depend on the position in longer bytes. There are three alignments. Characters at
- * the edges are excluded, because they depend on the neighboring bytes.
+ * Returns the parts of base64 that do not depend on the position in longer bytes. The function returns parts for all three
+ * alignments. Characters at the edges are excluded, because they depend on the neighboring bytes.
  */
 function inBase64(bytes: Buffer): readonly string[] {
   return [0, 1, 2].flatMap((offset) => {

@@ -4,15 +4,15 @@ import { hideNeedles, needlesOf } from './normal-form.ts';
 import { bytesOf, type SecretValue, type SecretValues, textsOf } from './secret-value.ts';
 
 /**
- * Removes secrets from texts before they are stored. These are values of Secrets in many encodings, and text that looks like
- * a credential, such as tokens and signatures. Clouds, proxies and libraries quote requests in their errors.
+ * Removes secrets from texts before they are stored. Secrets are values of Secret objects in many encodings, and text that
+ * looks like a credential, such as tokens and signatures. Clouds, proxies and libraries quote requests in their errors.
  */
 
-/** Shorter values are often ordinary words. Most lines of user data are ordinary words too. */
+/** Minimum length of a secret to remove. A shorter value is often an ordinary word, as are most lines of user data. */
 const SHORTEST_SECRET = 6;
 const SHORTEST_LINE = 16;
 
-/** The minimum length of the values of this Secret key to be removed. Shorter values are common words. */
+/** Returns the minimum length of the values of this Secret key that are removed. Shorter values are common words. */
 export const shortestSecret = (key: string): number => (key === USER_DATA_KEY ? SHORTEST_LINE : SHORTEST_SECRET);
 
 /** User data is split at its placeholders. The parts between them are the same for all machines. */
@@ -36,7 +36,9 @@ const forms = (text: string): readonly string[] => {
 
 const encoded = (value: SecretValue): readonly string[] => [base64(value), bytesOf(value).toString('base64url')];
 
-/** Returns a whole value, plain and in base64. Clouds receive user data in base64 and return it in errors. */
+/**
+ * Returns a whole value as plain text and in base64. Clouds receive user data in base64 and return this base64 in errors.
+ */
 const wholes = (value: string): readonly string[] =>
   [...new Set([value, value.trim()])].flatMap((each) => [each, ...encoded(each)]);
 
@@ -54,7 +56,10 @@ function* secretsWithin(found: unknown, isSecret: boolean, depth = 0): Generator
   }
 }
 
-/** Returns the secret values in a key file at any depth. Drivers parse the file, so an error may quote a single value. */
+/**
+ * Returns the secret values in a key file at any depth. Drivers parse the key file, so an error may quote a single value of
+ * it.
+ */
 function within(value: string, depth = 0): readonly string[] {
   if (!/^\s*[{[]/.test(value) || depth > DEEPEST_KEY) return [];
   try {
@@ -77,7 +82,7 @@ function secretOfLine(line: string): readonly string[] {
   return [...(assigned === undefined ? [] : [assigned]), ...(OPAQUE_LINE.test(line) ? [line] : [])];
 }
 
-/** Returns the words of a value that has several. An error may quote one of them. */
+/** Returns the words of a value that has several words. An error may quote a single word. */
 const wordsOf = (value: string): readonly string[] =>
   /^\s*[{[]|\n\s*\S/.test(value)
     ? []
@@ -109,7 +114,7 @@ function needlesOfValue(key: string, value: SecretValue): readonly string[] {
   ];
 }
 
-/** Minimum length of a secret that a line assigns. */
+/** Minimum length of a secret that a line of user data assigns. */
 const SHORTEST_WORD_OF_LINE = 4;
 
 function piecesOf(key: string, value: SecretValue): readonly string[] {
@@ -128,8 +133,8 @@ function piecesOf(key: string, value: SecretValue): readonly string[] {
 type Secrets = SecretValues;
 
 /**
- * Keys of Secrets with a fixed list of possible values. These words are not removed, because that would also remove them
- * from names such as `kube-system`.
+ * Keys of Secrets with a fixed list of possible values. The values of these keys stay in texts. Otherwise names such as
+ * `kube-system` would lose these words.
  */
 const CHOICES: Readonly<Record<string, readonly string[]>> = { managedIdentity: ['system', 'user'] };
 
@@ -138,7 +143,7 @@ const withoutChoices = (secrets: Secrets): Secrets =>
     Object.entries(secrets).filter(([key, value]) => !CHOICES[key]?.includes(textsOf(value)[0]?.trim() ?? '')),
   );
 
-/** Caches the result for each set of secrets. All lines of a logger use the same set. */
+/** Caches the result for each set of secrets. All lines of a logger have the same set. */
 function remembered(make: (secrets: Secrets) => readonly string[]): (secrets: Secrets) => readonly string[] {
   const known = new WeakMap<Secrets, readonly string[]>();
   return (secrets) => {
@@ -151,14 +156,14 @@ function remembered(make: (secrets: Secrets) => readonly string[]): (secrets: Se
 const allPiecesOf = remembered((secrets) => Object.entries(secrets).flatMap(([key, value]) => piecesOf(key, value)));
 
 /**
- * Returns all forms of Secrets in normal form. They match texts that are escaped, in other letter cases, with whitespace, in
- * hexadecimal and in base64.
+ * Returns all forms of the values of Secrets, in normal form. The forms match texts that are escaped, in other letter
+ * cases, with whitespace, in hexadecimal and in base64.
  */
 export const allNeedlesOf = remembered((secrets) => [
   ...new Set(Object.entries(secrets).flatMap(([key, value]) => needlesOfValue(key, value))),
 ]);
 
-/** The longest values come first, because a short value may be a part of a longer one. */
+/** Removes the longest values first, because a short value may be a part of a longer value. */
 function without(text: string, pieces: readonly string[]): string {
   let result = text;
   const present = [...new Set(pieces)].filter((piece) => text.includes(piece));
@@ -171,8 +176,8 @@ const RUN = /(?:[\w+/=-]|%[0-9a-f]{2}){24,}/gi;
 const WINDOW = 16;
 
 /**
- * Returns a run of characters decoded from URL encoding. The search finds parts of a secret, because servers truncate quoted
- * texts.
+ * Returns a run of characters, decoded from URL encoding. The search looks for parts of a secret, because servers truncate
+ * quoted texts.
  */
 const plain = (run: string): string =>
   run
@@ -222,7 +227,7 @@ const CREDENTIALS: readonly (readonly [RegExp, string])[] = [
   [/\bya29\.[\w.-]{8,}/g, '***'],
   // `field=…`, `"field":"…"`, `<Field>…`.
   [new RegExp(`\\b(${FIELDS})(=|\\\\?["']\\s*:\\s*\\\\?["']|>)[^\\s"'&<>,;\\\\]{6,}`, 'gi'), '$1$2***'],
-  // Rendered user data contains a bootstrap token. It is not in any Secret of the class, so a pattern removes it.
+  // Rendered user data contains a bootstrap token. No Secret of the class contains this token, so a pattern removes it.
   [/\b[a-z0-9]{6}\.[a-z0-9]{16}\b/g, '***'],
 ];
 
@@ -240,7 +245,7 @@ export function redact(text: string, secrets: Secrets): string {
 
 /** Headers with credentials. */
 const CONFIDENTIAL = /^(authorization|proxy-authorization|cookie|x-amz-security-token)$/i;
-/** Shorter words of a header are not secrets. They are schemes, names of parameters, or dates. */
+/** Minimum length of a secret word in a header. A shorter word is a scheme, a name of a parameter, or a date. */
 const SHORTEST_WORD = 12;
 const NO_SECRET = /^AWS4-HMAC-SHA256$|^SignedHeaders=/;
 /** Fields of a form for a token service that contain credentials. */
@@ -254,8 +259,8 @@ export interface Sent {
 }
 
 /**
- * Returns the text of an answer without the credentials of its request. A token that a service issued matches no pattern, so
- * only the sender can remove it. Call this before the text becomes an error.
+ * Returns the text of an answer without the credentials of the request. A token that a service issued matches no pattern,
+ * so only the sender can remove the token. Call this function before the text becomes an error.
  */
 export function withoutSent(text: string, { headers, form = {} }: Sent): string {
   const reported = Object.entries(headers).flatMap(([name, value]) => (CONFIDENTIAL.test(name) ? [value] : []));
@@ -281,7 +286,7 @@ export function redactingLogger(log: Logger, secrets: Secrets): Logger {
     if (typeof value === 'string') return redact(value, secrets);
     if (value instanceof Error) return { name: value.name, message: redact(errorText(value), secrets) };
     if (typeof value !== 'object' || value === null) return value;
-    // Without this, a logger would print each byte.
+    // Without this check, a logger would print each byte.
     if (depth === DEEPEST || ArrayBuffer.isView(value)) return '…';
     if (Array.isArray(value)) return value.map((each) => clean(each, depth + 1));
     return cleanFields(value as Fields, depth + 1);

@@ -10,7 +10,7 @@ const MOST_UNPACKED = 4 * 1_024 * 1_024;
 /** The first bytes of gzip. */
 const GZIP = [0x1f, 0x8b];
 
-/** Returns the bytes of a value; a text is encoded as UTF-8. The result may share memory with the value. */
+/** Returns the bytes of a value. A text is encoded as UTF-8. The result may share memory with the value. */
 export const bytesOf = (value: SecretValue): Buffer =>
   typeof value === 'string'
     ? Buffer.from(value, 'utf8')
@@ -24,8 +24,8 @@ export function isText(bytes: Uint8Array): boolean {
 const known = new WeakMap<Uint8Array, readonly string[]>();
 
 /**
- * Returns the texts in a value. These are the value itself, with U+FFFD for bytes that are not UTF-8, and the decompressed
- * text of gzip data. A VM may show both on its console.
+ * Returns the texts in a value. The first text is the value itself, with U+FFFD for bytes that are not UTF-8. The second is
+ * the decompressed text of gzip data. A VM may show both texts on its console.
  */
 export function textsOf(value: SecretValue): readonly string[] {
   if (typeof value === 'string') return [value];

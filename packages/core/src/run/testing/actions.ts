@@ -18,7 +18,7 @@ import { Performer } from '../../machine/calls/perform.ts';
 import type { MachineMemory } from '../../machine/model/memory.ts';
 import { machine } from '../../machine/testing.ts';
 
-/** Tests of single actions of a machine against a control plane. */
+/** Helpers for tests of single actions of a machine with a control plane. */
 
 /** Returns an error response. */
 export const refusal = (code: number, reason: string): Response =>
@@ -29,7 +29,7 @@ export const refusal = (code: number, reason: string): Response =>
 
 type Refuse = (method: string, path: string) => Response | undefined;
 
-/** A cache that contains the objects that were written to it. */
+/** A cache that contains only the objects that a test adds. */
 function memoryCache<T extends { readonly metadata: { readonly name: string } }>() {
   const recorded: T[] = [];
   const shown = new Map<string, T>();

@@ -1,12 +1,12 @@
 import { type Transport, VirtualClock } from '@mcm/kube';
 import { Rig, type RigOptions } from './rig.ts';
 
-/** Tests in which the machine controller stops at a chosen point, and a new process continues. */
+/** Helpers for tests in which the machine controller stops at a chosen point, and a new process continues. */
 
-/** Counts the points at which a process can stop: before and after each of its writes and driver calls. */
+/** Counts the points at which a process can stop. These points are before and after each of its writes and driver calls. */
 class CrashPoint {
   passed = 0;
-  /** The process stops at this point; undefined if it does not stop. */
+  /** The number of the point at which the process stops. Undefined if the process does not stop. */
   deadline: number | undefined;
   crashed = false;
   onCrash: () => void = () => undefined;
@@ -21,7 +21,7 @@ class CrashPoint {
   }
 }
 
-/** A transport with two such points for every write: before the request is sent, and before its answer is read. */
+/** A transport with two stop points for every write: before the request is sent, and before its answer is read. */
 const crashing =
   (crash: () => CrashPoint) =>
   (transport: Transport): Transport => {
@@ -36,7 +36,7 @@ const crashing =
   };
 
 export interface CrashResult {
-  /** The maximum number of points that one process passed. */
+  /** The maximum number of stop points that one process passed. */
   readonly points: number;
   /** Number of processes that stopped. */
   readonly crashes: number;
@@ -44,7 +44,7 @@ export interface CrashResult {
 
 export interface CrashTest {
   readonly rig: Rig;
-  /** Runs until the condition is true, also if processes stop. */
+  /** Runs until the condition is true, also if processes stop before. */
   readonly settled: (done: () => Promise<boolean>, maxMs?: number) => Promise<void>;
 }
 
@@ -85,7 +85,7 @@ export async function runWithCrashes(
       await restart;
       points = Math.max(points, crash.passed);
       if (await done()) return true;
-      // A process may have just stopped, and the new one may have no timer yet.
+      // A process may have just stopped, and the new process may have no timer yet.
       await clock.settle();
       await restart;
       await clock.settle();

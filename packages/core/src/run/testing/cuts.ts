@@ -1,13 +1,13 @@
 import type { Transport, TransportRequest, TransportResponse } from '@mcm/kube';
 
 /**
- * The API server of the control cluster, or of the target cluster. Tests have only one server, and the path of a request
- * shows for which cluster it is.
+ * The API server of the control cluster, or of the target cluster. Tests have only one server. The path of a request shows
+ * the cluster for which the request is.
  */
 export type Server = 'control' | 'target';
 
 /**
- * How an API server is unreachable:
+ * The ways in which an API server is unreachable:
  *
  * - `refused`: connections are refused, and open ones are closed.
  * - `silent`: no data arrives in either direction.

@@ -46,10 +46,10 @@ export interface RigOptions {
   readonly elects?: boolean;
 }
 
-/** The Lease is renewed less often than in production. Each renewal is a request, and tests take hours of virtual time. */
+/** Renews the Lease less often than in production. Each renewal is a request, and tests take hours of virtual time. */
 const TIMINGS = { leaseMs: 60_000, renewDeadlineMs: 40_000, retryMs: 10_000 } as const;
 
-/** The user agent of the controller under test. Tests count its requests by this name. */
+/** The user agent of the controller under test. Tests count the requests of the controller by this name. */
 export const USER_AGENT = 'machine-controller-test';
 
 const READY = [
@@ -57,8 +57,8 @@ const READY = [
 ] as const;
 
 /**
- * Keeps the requests of watches from being garbage-collected. Node.js links the signal of a derived Request only weakly, so
- * a watch whose Request was collected would never end.
+ * Prevents the garbage collection of watch requests. Node.js links the signal of a derived Request only weakly, so a watch
+ * whose Request was collected would never end.
  */
 function keeping(fetch: (request: Request) => Promise<Response>): (request: Request) => Promise<Response> {
   const kept: Request[] = [];
@@ -124,7 +124,7 @@ export class Rig {
     this.#stop = new AbortController();
     const transport = this.writes.wrap(wrap(withKnownProbes(handlerTransport(keeping(plane.fetch)))));
     const client = this.#client(USER_AGENT, transport);
-    // The same name as in production. Tests that count requests can ignore the probes.
+    // The user agent has the same name as in production, so tests that count requests can ignore the probes.
     const probe = this.#client('reachability', transport);
     const { clock, log } = this;
     const random = seededRandom(seed);

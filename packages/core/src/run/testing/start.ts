@@ -6,11 +6,11 @@ import { Rig, type RigOptions } from './rig.ts';
 
 /** Options of a rig and of its control plane. */
 export interface StartOptions extends Partial<RigOptions> {
-  /** CRDs of the control plane. The default is those of mcm. */
+  /** CRDs of the control plane. The default is the CRDs of mcm. */
   readonly crds?: typeof crds;
   /**
-   * How long the control plane keeps events, in milliseconds; 0 keeps them forever. The default is that of the control
-   * plane.
+   * Time for which the control plane keeps events, in milliseconds. 0 keeps them forever. The default is the default of the
+   * control plane.
    */
   readonly eventTtlMs?: number;
   /** Alpha APIs that the control plane serves. The default is none. */

@@ -14,15 +14,16 @@ export interface ClassLookup {
   readonly secretsOf: (machineClass: MachineClass) => ClassSecrets;
   readonly secretsOfMachine: (machine: Machine) => ClassSecrets;
   /**
-   * Returns its argument if the Secrets can be used. Call this before the schema is applied, because missing Secrets cause
-   * errors of the schema.
+   * Returns its argument if the Secrets can be used. Call this function before the schema is applied, because missing
+   * Secrets also cause errors of the schema.
    * @throws MachineError about the Secrets
    */
   readonly usable: (found: ClassSecrets) => ClassSecrets;
 }
 
 /**
- * Creates the lookup of classes and Secrets. It reports an object as missing only if the process has permission to read it.
+ * Creates the lookup of classes and Secrets. The lookup reports an object as missing only if the process has permission to
+ * read the object.
  * @param credentialsSchema The keys that the driver reads from a Secret
  */
 export function lookupOf(caches: InvokerCaches, credentialsSchema: z.ZodType): ClassLookup {

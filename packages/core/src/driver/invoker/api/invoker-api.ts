@@ -47,8 +47,8 @@ export const DRIVER_TIMEOUTS: DriverTimeouts = {
 };
 
 /**
- * Called when a call ignores its signal. The caller then still waits until the call ends, see `withDeadline`. If absent, the
- * caller stops waiting.
+ * Called when a call ignores its signal. The caller waits until the call ends, see `withDeadline`. If the callback is
+ * absent, the caller stops waiting.
  */
 export type OnOverdue = (error: MachineError) => void;
 
@@ -56,8 +56,8 @@ export type OnOverdue = (error: MachineError) => void;
 export type OnWaiting = (what: string) => void;
 
 /**
- * Calls a driver for a machine or a class. For each call it looks up and parses the class and the Secrets, sets the
- * deadline, and removes secrets from errors.
+ * Calls a driver for a machine or a class. For each call, the invoker looks up and parses the class and the Secrets, sets
+ * the deadline, and removes secrets from errors.
  */
 export interface DriverInvoker {
   readonly can: {
@@ -74,7 +74,9 @@ export interface DriverInvoker {
   /** Returns the versions of the class and the Secrets that a call for the machine would use. */
   inputsOf(machine: Machine): string;
   classOf(machine: Machine): MachineClass | undefined;
-  /** Returns the offerings that the machine may have, the first choice first. Undefined if it has no alternatives. */
+  /**
+   * Returns the offerings that the machine may have, the first choice first. Undefined if the machine has no alternatives.
+   */
   choicesOf(machine: Machine): readonly Choice[] | undefined;
   /**
    * Returns the problems of the alternatives of a class, one sentence each. If there are problems, the machines of the class
@@ -84,11 +86,11 @@ export interface DriverInvoker {
   /** Returns the problems of a class and its Secrets that can be found without the cloud, one sentence each. */
   check(machineClass: MachineClass): readonly string[];
   /**
-   * Returns the fields of a class that have no effect, one sentence each with the most similar known name. They do not count
-   * as errors.
+   * Returns the fields of a class that have no effect, with one sentence for each field. The sentence names the most
+   * similar known field. These fields do not count as errors.
    */
   unknownFields(machineClass: MachineClass): readonly string[];
-  /** Returns the bytes of the class's user data; undefined if there are none. */
+  /** Returns the bytes of the user data of the class. Undefined if there is no user data. */
   userDataOf(machine: Machine): Uint8Array | undefined;
   create(
     machine: Machine,
@@ -104,7 +106,7 @@ export interface DriverInvoker {
   start(machine: Machine, onOverdue?: OnOverdue): Promise<void>;
   delete(machine: Machine, onOverdue?: OnOverdue): Promise<{ readonly lastKnownState?: string } | undefined>;
   evidence(machine: Machine, onOverdue?: OnOverdue): Promise<InstanceEvidence>;
-  /** Returns the data of the Secrets of the machine's class. No stored text may contain them. */
+  /** Returns the data of the Secrets of the machine's class. No stored text may contain this data. */
   secretsOf(machine: Machine): ClassSecrets;
   list(machineClass: MachineClass, onOverdue?: OnOverdue): Promise<readonly ListedInstance[]>;
   /** Waits once for notices of interruptions, see `Driver.watchInterruptions`. */
@@ -112,7 +114,7 @@ export interface DriverInvoker {
     machineClass: MachineClass,
     notify: (notice: InterruptionNotice) => Promise<NoticeAnswer>,
   ): Promise<void>;
-  /** Returns the source of notices of a class; undefined if there is none. */
+  /** Returns the source of notices of a class. Undefined if there is no source. */
   interruptionSourceOf(machineClass: MachineClass): string | undefined;
   /** Returns the cloud's ID of a volume. Undefined if the driver does not know the volume or its kind. */
   volumeIdOf(source: VolumeSource): string | undefined;
@@ -127,7 +129,7 @@ export type ObserveCall = (
   machineClass?: MachineClass,
 ) => void;
 
-/** Why the cloud refuses a class. The text contains no secrets. */
+/** The reason why the cloud refuses a class. The text contains no secrets. */
 export interface ClassProblem {
   readonly reason: Problem['reason'];
   readonly message: string;
@@ -156,19 +158,19 @@ export interface InvokerOptions<Spec, Credentials> {
   readonly log: Logger;
   readonly stop: AbortSignal;
   readonly timeouts?: DriverTimeouts | undefined;
-  /** Returns the class with its last valid provider spec. Absent or undefined if none is known. */
+  /** Returns the class with its last valid provider spec. Absent or undefined if no valid provider spec is known. */
   readonly former?: (machineClass: MachineClass) => MachineClass | undefined;
   /** Checked before each call that changes the cloud. Absent if no other process can be the leader. */
   readonly fence?: Fence | undefined;
   /** Returns the control cluster of this process, see `OWNER_TAG`. If absent or undefined, VMs do not get this tag. */
   readonly owner?: (() => string | undefined) | undefined;
-  /** Control clusters that this control cluster replaces. Absent if there are none. */
+  /** Control clusters that this control cluster replaces. Absent if there are no such control clusters. */
   readonly formerOwners?: readonly string[] | undefined;
   /** Called for every call that has ended, for metrics. */
   readonly observe?: ObserveCall | undefined;
   /**
-   * Returns the classes whose credentials are tried if the cloud refuses those of the machine's own class. Absent if none
-   * are tried.
+   * Returns the classes whose credentials are tried if the cloud refuses the credentials of the machine's class. Absent if
+   * no other credentials are tried.
    */
   readonly fallback?: ((machine: Machine, own: MachineClass) => readonly MachineClass[]) | undefined;
   /**

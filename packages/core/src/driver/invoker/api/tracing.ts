@@ -31,8 +31,8 @@ const isProvider = (value: unknown): value is TracerProvider =>
   typeof value === 'object' && value !== null && 'getTracer' in value && typeof value.getTracer === 'function';
 
 /**
- * Returns the tracer of an OpenTelemetry SDK in the process (`node --import ./telemetry.mjs`). It needs no dependency on the
- * packages of the SDK. Undefined if there is none; spans then cost nothing.
+ * Returns the tracer of an OpenTelemetry SDK in the process (`node --import ./telemetry.mjs`). The function needs no
+ * dependency on the packages of the SDK. Undefined if the process has no SDK. Spans then cost nothing.
  */
 export function registeredTracer(registry: object = globalThis): DriverTracer | undefined {
   const registered: unknown = Reflect.get(registry, REGISTERED);

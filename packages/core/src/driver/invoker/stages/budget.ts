@@ -9,8 +9,8 @@ import type { DecodedCall, Stage } from './call.ts';
 const MOST = 200;
 
 /**
- * The learned rates of clouds, one for each set of credentials. A throttled call delays only the calls with the same
- * credentials. The wait of a call counts for its deadline.
+ * The learned rates of clouds, one rate for each set of credentials. A throttled call delays only the calls with the same
+ * credentials. The time that a call waits counts for its deadline.
  */
 export class CallBudgets {
   readonly #clock: Clock;
@@ -51,8 +51,8 @@ export class CallBudgets {
 }
 
 /**
- * Returns a hash that identifies a set of credentials. User data is not part of it, because it differs between pools with
- * the same credentials.
+ * Returns a hash that identifies a set of credentials. The hash excludes user data, because user data differs between pools
+ * with the same credentials.
  */
 function accountOf(secrets: Readonly<Record<string, string>>): string {
   const entries = Object.entries(secrets).filter(([key]) => key !== USER_DATA_KEY);
@@ -62,7 +62,8 @@ function accountOf(secrets: Readonly<Record<string, string>>): string {
 }
 
 /**
- * Delays the call until the rate of its account allows it. Drivers that limit their own requests are not delayed again.
+ * Delays the call until the rate of its account allows it. If a driver limits its own requests, this stage does not delay
+ * them again.
  * @param spacesRequests True if the driver limits its own requests
  */
 export const budgetStage = <Spec, Credentials>(

@@ -34,9 +34,9 @@ export interface Call {
   readonly progress: Progress;
 }
 
-/** State of a call. Inner stages write it, and outer stages read it after the call has failed. */
+/** State of a call. Inner stages write this state, and outer stages read it after the call has failed. */
 interface Progress {
-  /** True if the driver has received the request. Earlier errors come from the class, its Secrets or this process. */
+  /** True if the driver has received the request. The class, its Secrets or this process cause any earlier error. */
   sent: boolean;
   /** The Secrets that the request used. The Secret objects may change during the call. */
   secrets?: ClassSecrets;

@@ -9,13 +9,14 @@ const ABORT_GRACE_MS = 30_000;
 export interface DeadlineOptions {
   readonly clock: Clock;
   readonly timeoutMs: number;
-  /** Aborts when the process stops, which ends the call early. */
+  /** Aborts when the process stops. The call then ends early. */
   readonly stop: AbortSignal;
   /** Text for messages, such as `create of machine m-1`. */
   readonly what: string;
   /**
-   * Called when a driver ignores its signal, so the call continues after the deadline and the grace period. The caller still
-   * waits until the call ends, because the call can still change the VM. If absent, the caller stops waiting.
+   * Called when a driver ignores its signal, so that the call continues after the deadline and the grace period. The caller
+   * waits until the call ends, because the call can still change the VM. If the callback is absent, the caller stops
+   * waiting.
    */
   readonly onOverdue?: ((error: MachineError) => void) | undefined;
 }
@@ -53,7 +54,7 @@ export async function withDeadline<T>(options: DeadlineOptions, call: (signal: A
   try {
     return await Promise.race([Promise.resolve().then(() => call(controller.signal)), ended.promise]);
   } catch (thrown) {
-    // The driver's HTTP library may report an abort as any error. This function knows the actual reason.
+    // The HTTP library of a driver may report an abort as any error. Only this function knows the real reason.
     throw because !== undefined && !(thrown instanceof MachineError) ? because : MachineError.from(thrown);
   } finally {
     timer.cancel();

@@ -26,7 +26,7 @@ export const decodeStage =
     const machineClass = call.requireClass();
     const secrets = lookup.secretsOf(machineClass);
     call.progress.secrets = secrets;
-    // Problems of the Secrets are reported first, because they also cause errors of the schema.
+    // Problems of the Secrets are reported first, because a problem of a Secret also causes errors of the schema.
     const { data } = lookup.usable(secrets);
     const owner = options.owner?.();
     const decoded = decode(options, { call: name, machineClass, data, machine });
@@ -54,8 +54,8 @@ export const decodeStage =
   };
 
 /**
- * Decodes the class. If a class has become invalid, no VM is created from it, but its machines must still be deleted. All
- * calls except `create` therefore use its former spec, if that is valid (incident 27).
+ * Decodes the class. If a class has become invalid, mcm creates no VM from the class, but must still delete its machines.
+ * All calls except `create` therefore use the former spec of the class, if that spec is valid (incident 27).
  */
 function decode<Spec, Credentials>(
   { driver, former }: DecodeOptions<Spec, Credentials>,

@@ -7,7 +7,7 @@ const CHANGES: ReadonlySet<string> = new Set(['create', 'initialize', 'delete'])
 
 /**
  * Confirms that this process is still the leader. A process that was suspended or lost the Lease must not change the cloud,
- * because another leader may have decided otherwise.
+ * because another leader may have decided differently.
  * @throws MachineError `Aborted` if leadership is not confirmed
  */
 export async function confirmLeader(fence: Fence | undefined, call: string): Promise<void> {

@@ -7,7 +7,10 @@ import { scrub } from './scrub.ts';
 /** Codes of temporary failures. */
 const TRANSIENT: ReadonlySet<string> = new Set(['Unavailable', 'DeadlineExceeded', 'Aborted', 'Canceled', 'Unknown']);
 
-/** Codes with information about a VM. After one of these, the cloud has accepted the class and its credentials. */
+/**
+ * Error codes with information about a VM. An error with such a code shows that the cloud has accepted the class and its
+ * credentials.
+ */
 const ANSWERS: ReadonlySet<string> = new Set(['NotFound', 'Uninitialized', 'OutOfRange']);
 
 /**
@@ -29,7 +32,7 @@ export const redactStage =
 
 /**
  * Marks an error that occurred before the driver was called and that a retry cannot resolve. The class or its Secrets cause
- * it, so no VM was created.
+ * the error, so no VM was created.
  */
 function markUnsent({ progress }: Call, error: MachineError): MachineError {
   if (progress.sent || TRANSIENT.has(error.code)) return error;

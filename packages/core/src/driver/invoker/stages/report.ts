@@ -12,7 +12,7 @@ export interface ReportOptions {
   readonly observe: ObserveCall | undefined;
 }
 
-/** Measures the call. It reports the duration and the error as metrics and in traces. */
+/** Measures the call, and reports its duration and error as metrics and in traces. */
 export const reportStage =
   ({ provider, clock, tracer, observe }: ReportOptions): Stage<Call, TracedCall> =>
   async (call, next) => {

@@ -3,7 +3,7 @@ import { redact } from '../../secrets/redact.ts';
 import type { SecretValues } from '../../secrets/secret-value.ts';
 
 /**
- * Returns the error without secrets, and with the hint. The cause is removed unless `cause` is passed, because it may
+ * Returns the error without secrets, and with the hint. If `cause` is absent, the result has no cause, because a cause may
  * contain the whole request.
  */
 export function scrub(error: MachineError, secrets: SecretValues, hint?: string, cause?: unknown): MachineError {
