@@ -22,7 +22,7 @@ const whole =
   (most: number) =>
   (text: string): number => {
     if (/^\d+$/.test(text) && Number(text) <= most) return Number(text);
-    throw new InvalidArgumentError(`It must be a whole number from 0 to ${most}.`);
+    throw new InvalidArgumentError(`The value must be a whole number from 0 to ${most}.`);
   };
 
 const LONGEST_MS = 3_600_000;
@@ -31,14 +31,14 @@ const LARGEST_PAGE = 10_000;
 const countOnPage = (text: string): number => {
   const size = whole(LARGEST_PAGE)(text);
   if (size > 0) return size;
-  throw new InvalidArgumentError(`It must be a whole number from 1 to ${LARGEST_PAGE}.`);
+  throw new InvalidArgumentError(`The page size must be a whole number from 1 to ${LARGEST_PAGE}.`);
 };
 
 /** Parses the command line. After `--help` or an error, commander prints the text and ends the process. */
 export function parseFlags(argv: readonly string[]): EmulatorFlags {
   const command: Command = reportRefusals(new Command('cloud-emulator'))
     .description(
-      'An emulator of a cloud API on loopback, for tests of a machine controller. Its VMs run simulated kubelets.',
+      'An emulator of a cloud API on loopback, for tests of a machine controller. The VMs run simulated kubelets.',
     )
     .allowExcessArguments(false)
     .addOption(new Option('--provider <name>', 'the emulated cloud').choices(PROVIDERS))
@@ -65,6 +65,6 @@ export function parseFlags(argv: readonly string[]): EmulatorFlags {
     .parse([...argv], { from: 'user' })
     .opts<Omit<EmulatorFlags, 'provider' | 'dataDir' | 'nodeKubeconfig' | 'pageSize'> & Partial<EmulatorFlags>>();
   // The parser does not require this flag, because its error would hide a misspelled flag.
-  if (provider === undefined) return command.error(`--provider is missing: give one of ${PROVIDERS.join(', ')}`);
+  if (provider === undefined) return command.error(`--provider must be one of ${PROVIDERS.join(', ')}`);
   return { ...raw, provider, dataDir, nodeKubeconfig, pageSize };
 }

@@ -18,7 +18,7 @@ export const STAGE_NAMES: Readonly<Record<Stage, string>> = {
 };
 
 export const ROLLOUT_NAMES: Readonly<Record<RolloutState, string>> = {
-  failed: 'Blocked for long',
+  failed: 'Blocked for a long time',
   blocked: 'Blocked',
   deleting: 'Being deleted',
   rolling: 'Rolling out',

@@ -37,7 +37,7 @@ test('flags have defaults, and errors name the invalid flag', async () => {
   await expect(parse('--keep-renders=-2')).rejects.toThrow('--keep-renders');
   const values = await parse('--tls-profile=New');
   expect(machineConfigController.check?.(values)).toEqual([
-    '--tls-profile is "New", must be one of Old, Intermediate, Modern',
+    '--tls-profile must be one of Old, Intermediate, Modern, not "New"',
   ]);
 });
 

@@ -103,7 +103,7 @@ function check(given: FlagValues<typeof flags>): readonly string[] {
   const profile = given['tls-profile'];
   return PROFILES.includes(profile)
     ? []
-    : [`--tls-profile is ${JSON.stringify(profile)}, must be one of ${PROFILES.join(', ')}`];
+    : [`--tls-profile must be one of ${PROFILES.join(', ')}, not ${JSON.stringify(profile)}`];
 }
 
 /** The `machine-config-controller` binary. */

@@ -78,7 +78,7 @@ export const machineConfigDaemon: BinaryDefinition<typeof flags> = {
   check: (given) =>
     given['root-mount'].startsWith('/')
       ? []
-      : [`--root-mount is ${JSON.stringify(given['root-mount'])}, must be an absolute path`],
+      : [`--root-mount must be an absolute path, not ${JSON.stringify(given['root-mount'])}`],
   units: async ({ control, target = control, targetRecorder, recorder, runtime, flags: given }) => {
     const nodeName = given['node-name'] === '' ? hostname() : given['node-name'];
     const root = given['root-mount'];

@@ -59,7 +59,10 @@ test.each([
 test.each([
   [[], []],
   [['--safety-up=1', '--safety-down=1'], []],
-  [['--safety-up=1', '--safety-down=2'], [expect.stringContaining('--safety-down=2 is above --safety-up=1')]],
+  [
+    ['--safety-up=1', '--safety-down=2'],
+    [expect.stringContaining('--safety-down must be at most --safety-up (1), not 2')],
+  ],
   [['--webhook-cert-dir=/x'], ['--webhook-cert-dir has no effect without --webhook-port']],
 ])('%j: the manager reports a probable mistake and accepts the value', async (argv, warnings) => {
   expect(await machineControllerManager.configure?.(await parse(...argv))).toEqual({ warnings });

@@ -139,7 +139,7 @@ function doubtsAbout(given: Doubtful): readonly string[] {
   return [
     ...(down > up
       ? [
-          `--safety-down=${down} is above --safety-up=${up}: without surge, a freeze ends only when the set has fewer machines than replicas`,
+          `--safety-down must be at most --safety-up (${up}), not ${down}: without surge, a set with all replicas stays frozen`,
         ]
       : []),
     ...(given['webhook-cert-dir'] !== '' && given['webhook-port'] === 0

@@ -111,7 +111,7 @@ export function dependencyReferenceFiles(): ReadonlyMap<string, string> {
   const text = [
     GENERATED,
     '# Third-party packages\n',
-    'This page lists the dependencies of the published packages, with the versions of the lock file. It is for users who review the supply chain.',
+    'This page lists the dependencies of the published packages, with the versions of the lock file. The page is for users who review the supply chain.',
     'The bill of materials of a program lists the included packages',
     '(`sbom.cdx.json`, [images](../images.md)), which are fewer. For the selection and maintenance see the [security policy](../../SECURITY.md#dependencies).\n',
     table(['Package', 'Version', 'License', 'Indirect', 'Used by', 'Why'], rows),

@@ -60,7 +60,7 @@ const conditionsPage = (): string =>
   [
     GENERATED,
     '# Conditions and phases\n',
-    'This page lists the values in the status of objects. It is for operators who read a status, and for authors of tools.\n',
+    'This page lists the values in the status of objects. The page is for operators who read a status, and for authors of tools.\n',
     '```sh\nmcm explain machinedeployment/workers\n```\n',
     '`mcm explain` describes the status of one object, with the fix. For a pool, run `mcm config explain`.\n',
     '## Phases of a Machine\n\nThe machine controller writes `status.currentStatus.phase`. A new machine has no phase.\n',
@@ -112,7 +112,7 @@ const eventsPage = (): string =>
   [
     GENERATED,
     '# Events\n',
-    'This page lists the events of the controllers. It is for operators.\n',
+    'This page lists the events of the controllers. The page is for operators.\n',
     '```sh\nmcm events machinedeployment/workers\n```\n',
     '`kubectl describe` and `kubectl get events` show them too. The API server keeps an event for an hour. The [status](conditions.md) of an object contains its present state.\n',
     ...(
@@ -145,7 +145,7 @@ const errorsPage = (): string =>
   [
     GENERATED,
     '# Error codes\n',
-    'This page lists the error codes of drivers, with the delays of retries. It is for operators whose machines fail.\n',
+    'This page lists the error codes of drivers, with the delays of retries. The page is for operators whose machines fail.\n',
     '```sh\nkubectl get machines -o custom-columns=NAME:.metadata.name,CODE:.status.lastOperation.errorCode\n```\n',
     '`status.lastOperation` of the Machine contains the code: `errorCode` for a creation, `description` for other calls. The log and the label `error_code` of metrics contain it too. Any other error of a driver counts as `Unknown`.\n',
     table(

@@ -101,7 +101,12 @@ async function reportNotices(
   const path = `/notices?cluster=${encodeURIComponent(request.spec.cluster)}`;
   const { notices } = await send(cloud, request, Notices, 'GET', path);
   for (const { id, server, at, endsAt } of notices) {
-    const notice = { id, providerId: `${PREFIX}${server}`, kind: 'Terminate', detail: 'the cloud ends it' } as const;
+    const notice = {
+      id,
+      providerId: `${PREFIX}${server}`,
+      kind: 'Terminate',
+      detail: 'the cloud ends the VM',
+    } as const;
     const answer = await request.notify({ ...notice, noticedAt: at, deadline: endsAt });
     if (answer === 'done') await send(cloud, request, z.object({}), 'DELETE', `/notices/${id}`);
   }

@@ -67,12 +67,12 @@ test('a failed scenario is reported with its reason and its impact on users, and
 });
 
 test.each([
-  [['--driver', 'x.ts'], 'mcm-conformance: --config is missing: name a YAML file'],
-  [['--config', 'x.yaml'], 'mcm-conformance: --driver is missing: name the module'],
+  [['--driver', 'x.ts'], 'mcm-conformance: --config must be set: name a YAML file'],
+  [['--config', 'x.yaml'], 'mcm-conformance: --driver must be set: name the module'],
   [['--drivr', 'x.ts'], 'mcm-conformance: unknown flag --drivr; did you mean --driver?'],
-  [[...TOY, '--seed', 'x'], "argument 'x' is invalid. It takes a whole number."],
+  [[...TOY, '--seed', 'x'], "argument 'x' is invalid. The value must be a whole number."],
   [['--driver', 'x.ts', '--config', '/nope.yaml'], '--config /nope.yaml cannot be used: ENOENT'],
-  [[...TOY, '--only', 'creaton'], '--only creaton matches no scenario; the scenarios are '],
+  [[...TOY, '--only', 'creaton'], '--only must be a part of the name of a scenario, not "creaton"; the scenarios are '],
   [['--driver', '/nope.ts', '--config', example('toy.yaml')], '--driver /nope.ts cannot be used: '],
   [['--driver', example('toy.yaml'), '--config', example('toy.yaml')], 'mcm-conformance: '],
   [['--driver', example('toy-cloud.ts'), '--config', example('toy.yaml')], 'createDriver'],

@@ -16,7 +16,7 @@ export const USAGE = 2;
 function wholeNumber(text: string): number {
   const value = Number(text);
   if (/^\d+$/.test(text) && Number.isSafeInteger(value)) return value;
-  throw new InvalidArgumentError('It takes a whole number.');
+  throw new InvalidArgumentError('The value must be a whole number.');
 }
 
 /**
@@ -28,9 +28,9 @@ function flagsOf(command: Command): ConformanceFlags {
     Omit<ConformanceFlags, 'driver' | 'config'> & Partial<ConformanceFlags>
   >();
   if (driver === undefined)
-    return command.error('--driver is missing: name the module that exports createDriver(context)');
+    return command.error('--driver must be set: name the module that exports createDriver(context)');
   if (config === undefined)
-    return command.error('--config is missing: name a YAML file with machineClass, secret and dialect');
+    return command.error('--config must be set: name a YAML file with machineClass, secret and dialect');
   return { driver, config, ...others };
 }
 

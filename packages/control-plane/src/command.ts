@@ -21,13 +21,14 @@ interface Flags {
 
 function parsePort(text: string): number {
   const port = Number(text);
-  if (!/^\d+$/.test(text) || port > 65_535) throw new InvalidArgumentError('it must be a number from 0 to 65535.');
+  if (!/^\d+$/.test(text) || port > 65_535)
+    throw new InvalidArgumentError('The port must be a number from 0 to 65535.');
   return port;
 }
 
 function parseAddress(text: string): string {
   if (!isIPv4(text) || text.startsWith('127.')) {
-    throw new InvalidArgumentError('it must be an IPv4 address outside of 127.0.0.0/8.');
+    throw new InvalidArgumentError('The address must be an IPv4 address outside of 127.0.0.0/8.');
   }
   return text;
 }
@@ -37,7 +38,7 @@ const UNITS: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 10
 /** Parses a duration of a Kubernetes flag (`1h30m`, `90s`, `0`) to milliseconds. */
 function parseDuration(text: string): number {
   if (text === '0') return 0;
-  if (!/^(\d+[hms])+$/.test(text)) throw new InvalidArgumentError('it must be a duration such as 1h, 90m or 0.');
+  if (!/^(\d+[hms])+$/.test(text)) throw new InvalidArgumentError('The value must be a duration such as 1h, 90m or 0.');
   const parts = text.matchAll(/(\d+)([hms])/g);
   return [...parts].reduce((sum, [, count = '', unit = '']) => sum + Number(count) * (UNITS[unit] ?? 0), 0);
 }
@@ -46,7 +47,8 @@ function parseDuration(text: string): number {
 function parseRuntimeConfig(text: string): string[] {
   return text.split(',').flatMap((entry) => {
     const [version = '', enabled = 'true'] = entry.split('=');
-    if (!alphaVersions.includes(version)) throw new InvalidArgumentError(`there is ${alphaVersions.join(', ')}.`);
+    if (!alphaVersions.includes(version))
+      throw new InvalidArgumentError(`The alpha versions are ${alphaVersions.join(', ')}.`);
     if (!['true', 'false'].includes(enabled)) throw new InvalidArgumentError(`${version} must be true or false.`);
     return enabled === 'true' ? [version] : [];
   });
@@ -105,7 +107,7 @@ function fail(error: unknown): never {
 }
 
 if (flags.memory === true && flags.dataDir !== undefined) {
-  fail(new Error('--memory and --data-dir cannot be given both'));
+  fail(new Error('--memory cannot be used together with --data-dir'));
 }
 
 function openRequestLog(path: string) {
@@ -113,7 +115,9 @@ function openRequestLog(path: string) {
     return requestLogFile(path);
   } catch (error) {
     return fail(
-      new Error(`the request log ${path} cannot be written: ${error instanceof Error ? error.message : error}`),
+      new Error(
+        `--request-log must be a writable file: ${path} cannot be written: ${error instanceof Error ? error.message : error}`,
+      ),
     );
   }
 }
@@ -151,7 +155,7 @@ async function start(): Promise<ControlPlane> {
     } catch (error) {
       await plane.close();
       throw new Error(
-        `the kubeconfig ${flags.kubeconfig} cannot be written: ${error instanceof Error ? error.message : error}`,
+        `--kubeconfig must be a writable file: ${flags.kubeconfig} cannot be written: ${error instanceof Error ? error.message : error}`,
       );
     }
   }

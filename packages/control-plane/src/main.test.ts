@@ -171,13 +171,15 @@ test('--runtime-config serves an alpha API, unless it is false', async () => {
 
 test('invalid flags are refused', async () => {
   const both = await launch('--memory', '--data-dir', dir).ended;
-  expect(both).toMatchObject({ code: 1, stderr: 'control-plane: --memory and --data-dir cannot be given both\n' });
+  expect(both).toMatchObject({ code: 1, stderr: 'control-plane: --memory cannot be used together with --data-dir\n' });
   expect((await launch('--port', 'ninety').ended).code).toBe(1);
   const reported = async (flag: string) => (await launch(flag).ended).stderr;
   expect(await reported('--advertise-address=127.0.0.1')).toContain(
-    'it must be an IPv4 address outside of 127.0.0.0/8',
+    'The address must be an IPv4 address outside of 127.0.0.0/8',
   );
-  expect(await reported('--runtime-config=lifecycle.k8s.io/v1')).toContain('there is lifecycle.k8s.io/v1alpha1.');
+  expect(await reported('--runtime-config=lifecycle.k8s.io/v1')).toContain(
+    'The alpha versions are lifecycle.k8s.io/v1alpha1.',
+  );
   expect(await reported('--runtime-config=lifecycle.k8s.io/v1alpha1=yes')).toContain('must be true or false');
   expect(await reported('--data-dri=secret')).toBe(
     "control-plane: unknown flag '--data-dri' (Did you mean --data-dir?)\n",

@@ -46,7 +46,7 @@ async function readClientCa(directory: string): Promise<string> {
     return await readFile(join(directory, 'ca.crt'), 'utf8');
   } catch (error) {
     throw new ConfigError(
-      `${FLAG} ${directory}: must contain ca.crt, the authority of the autoscaler's certificate: ${errorText(error)}`,
+      `${FLAG} must contain ca.crt, the authority that signed the autoscaler's certificate, but ${directory} does not: ${errorText(error)}`,
     );
   }
 }
@@ -114,7 +114,7 @@ export async function serveAutoscaler(
     () => {
       isReady = true;
     },
-    (error: unknown) => log.debug('The caches of the autoscaler are not complete', { error: errorText(error) }),
+    (error: unknown) => log.debug('Caches of the autoscaler port were not filled', { error: errorText(error) }),
   );
   log.info('Serving the cluster autoscaler', { port });
   return async () => {

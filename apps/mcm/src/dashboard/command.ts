@@ -6,7 +6,7 @@ import type { DashboardFlags } from './serve.ts';
 function portNumber(text: string): number {
   const port = Number(text);
   if (!Number.isInteger(port) || port < 0 || port > 65_535 || text.trim() === '') {
-    throw new InvalidArgumentError('it must be a port: 0 to 65535.');
+    throw new InvalidArgumentError('The value must be a port from 0 to 65535.');
   }
   return port;
 }

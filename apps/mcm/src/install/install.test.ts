@@ -76,10 +76,10 @@ describe('an installation', () => {
     const patch = (body: object) =>
       client().request('PATCH', `${api}/m`, { body, contentType: 'application/merge-patch+json' });
     await expect(patch({ spec: { providerID: 'local:///z/i-2' } })).rejects.toThrow(
-      'only the machine controller may change it',
+      'only the machine controller may change this field',
     );
     await expect(patch({ metadata: { finalizers: null } })).rejects.toThrow(
-      'only the machine controller may remove its finalizer',
+      'only the machine controller may remove the finalizer of mcm',
     );
     await expect(patch({ metadata: { labels: { a: 'b' } } })).resolves.toBeDefined();
   });

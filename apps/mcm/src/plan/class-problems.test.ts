@@ -56,7 +56,7 @@ test.for([
     'zone: is "northeurope-2"; write the number of an availability zone such as "2"',
   ],
   ['gcp', { zone: 'mars-1a' }, 'zone: mars-1a is not in region'],
-  ['local', { subnet: 'a' }, 'subnet: is not a field of an alternative here; use machineType, zone'],
+  ['local', { subnet: 'a' }, 'subnet: is not a field of an alternative of this provider; use machineType, zone'],
   ['local', { machineType: '' }, 'machineType: must be a text that is not empty'],
   ['local', {}, ': is empty; write at least one of the fields machineType, zone'],
 ] as const)(

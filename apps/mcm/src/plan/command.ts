@@ -16,7 +16,7 @@ export function addPlan(program: Command, environment: CommandEnvironment): void
       program
         .command('plan')
         .description(
-          'simulate the application of machinedeployments: machines in their order, duration and blockers; changes nothing',
+          'simulate the rollout of machinedeployments: the order of machines, the duration and blockers; changes nothing',
         )
         // The option is not required for commander. Otherwise, commander would report its absence before a misspelled flag.
         .option(

@@ -112,13 +112,13 @@ export const DEPLOYMENT_CONDITIONS = {
       SelectingAll: {
         status: 'True',
         means: '`spec.selector` is empty and would select every machine of the namespace. The manager does nothing.',
-        help: 'Add a label of the template to it.',
+        help: 'Add a label of the template to `spec.selector`.',
       },
       ClassNotFound: CLASS_NOT_FOUND,
       SelectorOverlaps: {
         status: 'True',
         means:
-          'Another deployment selects the same machines. The older deployment continues, and the newer deployment waits.',
+          'Two deployments select the same machines. The older deployment continues, and the newer deployment waits.',
         help: 'Use a unique label in `spec.selector` and in the labels of the template of each deployment.',
       },
     },
@@ -150,8 +150,8 @@ export const DEPLOYMENT_CONDITIONS = {
       PlanRefused: {
         status: 'True',
         means:
-          'The manager did not execute its next step, because the step violates a limit. This is a bug of mcm. The manager retries.',
-        help: 'Report it with a debug bundle: `mcm debug bundle`.',
+          'The manager did not execute its next step, because the step violates a limit. The cause is a bug of mcm. The manager retries.',
+        help: 'Report the bug with a debug bundle: `mcm debug bundle`.',
       },
       RollbackRevisionNotFound: {
         status: 'True',
@@ -162,7 +162,7 @@ export const DEPLOYMENT_CONDITIONS = {
   },
   Ready: {
     means:
-      'Whether all machines have the current template and are available, for tools that wait for an object. It exists only with the flag `--ready-condition`. The original MCM does not have this condition.',
+      'Whether all machines have the current template and are available, for tools that wait for an object. The condition exists only with the flag `--ready-condition`. The original MCM does not have this condition.',
     reasons: {
       Complete: { status: 'True', means: 'All machines have the current template and are available.' },
       Incomplete: { status: 'False', means: 'Machines are missing, not available, or of an older template.' },
@@ -171,7 +171,7 @@ export const DEPLOYMENT_CONDITIONS = {
   },
   Stalled: {
     means:
-      'The deployment does not become ready without a change by a user. It exists only with the flag `--ready-condition`, and only during the problem. The original MCM does not have this condition.',
+      'The deployment does not become ready without a change by a user. The condition exists only with the flag `--ready-condition`, and only during the problem. The original MCM does not have this condition.',
     reasons: {
       InvalidSpec: {
         status: 'True',
@@ -207,7 +207,7 @@ export const DEPLOYMENT_CONDITIONS = {
       NodePostponed: {
         status: 'True',
         means:
-          'Nodes with the label `rollout.machine.sapcloud.io/postpone` keep their machines. All others have been replaced or updated.',
+          'Nodes with the label `rollout.machine.sapcloud.io/postpone` keep their machines. All other machines have been replaced or updated.',
         help: 'Remove the label, or set the annotation `rollout.machine.sapcloud.io/open-until`.',
       },
       InvalidWindow: {
@@ -293,7 +293,10 @@ export const NODE_CONDITIONS = {
       'Whether the machine of the node is preserved. The message contains the end, and whether the node was drained.',
     reasons: {
       'Preserved by MCM.': { status: 'True', means: 'The machine failed and is preserved automatically.' },
-      'Preserved by user.': { status: 'True', means: 'An annotation on the Machine or the Node requests it.' },
+      'Preserved by user.': {
+        status: 'True',
+        means: 'An annotation on the Machine or the Node requests the preservation.',
+      },
       'Preservation stopped.': { status: 'False', means: 'The preservation ended.' },
     } satisfies Record<(typeof PreservedReasons)[keyof typeof PreservedReasons], ReasonMeaning>,
   },

@@ -119,7 +119,7 @@ export const EVENTS = {
   ScaleInAccepted: {
     on: DEPLOYMENT,
     type: 'Normal',
-    means: 'The manager accepted a scale-in. It deletes the named machines and lowers the replicas.',
+    means: 'The manager accepted a scale-in. The manager deletes the named machines and lowers the replicas.',
   },
   ScaleInRefused: {
     on: DEPLOYMENT,
@@ -145,7 +145,7 @@ export const EVENTS = {
     type: 'Warning',
     means:
       'The manager did not execute its next step, because the step violates a limit. This is a bug of mcm. The manager retries.',
-    help: 'Report it with a debug bundle: `mcm debug bundle`.',
+    help: 'Report the bug with a debug bundle: `mcm debug bundle`.',
   },
   ReplacementHeld: {
     on: ['MachineDeployment', 'MachineSet', 'Machine'],
@@ -202,21 +202,21 @@ export const EVENTS = {
     on: MACHINE,
     type: 'Warning',
     means: 'The Node of a machine no longer exists. The health timeout started.',
-    help: 'Find out why it was deleted. Restart the kubelet, so that it registers again.',
+    help: 'Find out why the Node was deleted. Restart the kubelet, so that it registers the Node again.',
   },
   NodeDeleted: {
     on: MACHINE,
     type: 'Warning',
     means:
       'The Node of the machine was deleted, so the machine is deleted too. The MachineSet creates another machine.',
-    help: 'Find out why it was deleted. To replace a machine, delete the Machine.',
+    help: 'Find out why the Node was deleted. To replace a machine, delete the Machine.',
   },
   Interrupted: {
     on: MACHINE,
     type: 'Warning',
     means:
       'The cloud announced the end of the VM. The machine controller drains and deletes the machine before this time, and the MachineSet replaces it.',
-    help: 'None. If this is frequent, use another machine type or on-demand VMs.',
+    help: 'None. If interruptions are frequent, use another machine type or on-demand VMs.',
   },
   InterruptionReported: {
     on: MACHINE,
@@ -308,7 +308,7 @@ export const EVENTS = {
     on: MACHINE,
     type: 'Normal',
     means: 'The VM of a failed machine is kept for an investigation after the deletion of the machine.',
-    help: 'Investigate the VM before its time is over. To delete it earlier, delete the ConfigMap in the message.',
+    help: 'Investigate the VM before its time is over. To delete the VM earlier, delete the ConfigMap in the message.',
   },
   InvalidInput: {
     on: MACHINE,
@@ -325,8 +325,7 @@ export const EVENTS = {
   VMUnknown: {
     on: MACHINE,
     type: 'Warning',
-    means:
-      'The label `force-deletion` ended the deletion of a machine, although the machine controller cannot determine whether it has a VM.',
+    means: 'The label `force-deletion` ended the deletion of a machine that may still have a VM.',
     help: 'Look for a VM with the name of the machine in the cloud. If a class of the cluster is valid, the machine controller finds the VM as an orphan.',
   },
   PodDoesNotEnd: {
@@ -363,7 +362,7 @@ export const EVENTS = {
   InvalidClass: {
     on: CLASS,
     type: 'Warning',
-    means: 'The provider spec or the Secret is invalid, so no VM can be created. Or the nodeTemplate is incomplete.',
+    means: 'The provider spec or the Secret is invalid, so no VM can be created, or the nodeTemplate is incomplete.',
     help: 'Correct the fields that the message names.',
   },
   ClassIsValid: { on: CLASS, type: 'Normal', means: 'The class is valid again.' },
@@ -371,13 +370,13 @@ export const EVENTS = {
     on: CLASS,
     type: 'Warning',
     means: 'Fields of the provider spec have no effect.',
-    help: 'Correct their names, or remove them.',
+    help: 'Correct the names of the fields, or remove the fields.',
   },
   InUse: {
     on: CLASS,
     type: 'Normal',
     means: 'The deletion of the class waits for machines, or for kept VMs.',
-    help: 'Use another class for the machines, or delete them.',
+    help: 'Use another class for the machines, or delete the machines.',
   },
   CredentialsRefused: {
     on: CLASS,
@@ -410,7 +409,7 @@ export const EVENTS = {
     type: 'Warning',
     means:
       'VMs with the tags of the class belong to another control cluster. The machine controller does not delete them.',
-    help: 'If this control cluster replaces the other control cluster, add the UID of the other to `--orphan-former-owners`.',
+    help: 'If this control cluster replaces the other control cluster, add the UID of the other control cluster to `--orphan-former-owners`.',
   },
   OrphanVM: {
     on: CLASS,

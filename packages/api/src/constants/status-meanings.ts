@@ -13,28 +13,29 @@ export interface WordMeaning {
 export const PHASE_MEANINGS: Readonly<Record<MachinePhase, WordMeaning>> = {
   Pending: {
     means: 'The VM exists. The node must join within the creation timeout.',
-    help: 'If it does not join: runbook McmMachinesDoNotJoin.',
+    help: 'If the node does not join: runbook McmMachinesDoNotJoin.',
   },
   Available: {
     means: 'The VM exists. mcm has no target cluster, or the machine is warm and its VM is stopped.',
   },
   Running: { means: 'The node is healthy.' },
   Unknown: {
-    means: 'The node is no longer healthy, or no longer exists. It can recover within the health timeout.',
+    means: 'The node is no longer healthy, or no longer exists. The machine can recover within the health timeout.',
     help: 'Check the node. `mcm explain machine/NAME` shows the condition and the end of the health timeout.',
   },
   Failed: {
-    means: 'The machine did not join or did not recover in time. Its MachineSet replaces it, unless it is preserved.',
+    means:
+      'The machine did not join or did not recover in time. The MachineSet replaces the machine, unless the machine is preserved.',
     help: 'Runbook McmMachineFailed.',
   },
   CrashLoopBackOff: {
     means:
-      'The cloud created no VM, or its initialization failed. The machine controller retries until the creation timeout. Then the machine is Failed.',
+      'The cloud created no VM, or its initialization failed. The machine controller retries until the creation timeout. After the timeout, the machine is Failed.',
     help: 'Look up `status.lastOperation.errorCode` in the reference of error codes.',
   },
   Terminating: {
     means: 'The machine is being deleted: first the drain, then the VM, then the Node.',
-    help: 'If it takes long: runbook McmMachineTerminatingLong.',
+    help: 'If the deletion takes long: runbook McmMachineTerminatingLong.',
   },
   InPlaceUpdating: { means: 'The node was drained, and its agent updates it within the in-place update timeout.' },
   InPlaceUpdateSuccessful: {
@@ -76,7 +77,7 @@ export const STEP_MEANINGS: Readonly<Record<DeletionStep, WordMeaning>> = {
   deleteVolumeAttachments: { means: 'The controller deletes the VolumeAttachments that a forced drain left.' },
   deleteVm: {
     means: 'The controller requests the deletion of the VM.',
-    help: 'If it fails: look up the code in the reference of error codes.',
+    help: 'If the deletion fails: look up the code in the reference of error codes.',
   },
   deleteNode: { means: 'The Node object is deleted.' },
   removeFinalizer: { means: 'The controller removes the finalizer, so the Machine is deleted.' },
@@ -105,7 +106,7 @@ export const CODE_MEANINGS: Readonly<Record<MachineCode, WordMeaning>> = {
   },
   AlreadyExists: {
     means: 'A resource of the same name exists and does not belong to the machine.',
-    help: 'Find its owner. Delete it, or wait until it is deleted.',
+    help: 'Find the owner of the resource. Delete the resource, or wait until it is deleted.',
   },
   PermissionDenied: {
     means: 'The credentials are valid but do not have the permission.',

@@ -31,7 +31,13 @@ const machineCrd = customResourceDefinition(machines, machineSchema, {
     { name: 'Status', type: 'string', jsonPath: '.status.currentStatus.phase', description: 'Phase of the machine.' },
     AGE,
     { name: 'Node', type: 'string', jsonPath: '.metadata.labels.node', description: 'Name of its Node.' },
-    { name: 'ProviderID', type: 'string', jsonPath: '.spec.providerID', description: 'Its VM.', priority: 1 },
+    {
+      name: 'ProviderID',
+      type: 'string',
+      jsonPath: '.spec.providerID',
+      description: 'The VM of the machine.',
+      priority: 1,
+    },
   ],
 });
 

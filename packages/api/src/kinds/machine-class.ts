@@ -29,7 +29,8 @@ const nodeTemplateSchema = crd(
     architecture: optional(text('CPU architecture, such as `amd64` or `arm64`.')),
   }),
   {
-    description: 'Resources and location of a node. The cluster autoscaler uses it to scale a group from zero.',
+    description:
+      'Resources and location of a node. The cluster autoscaler uses these values to scale a group from zero.',
     'x-kubernetes-preserve-unknown-fields': true,
   },
 );
@@ -47,7 +48,7 @@ export const machineClassSchema = crd(
     kind: z.literal('MachineClass'),
     metadata: objectMeta,
     providerSpec: crd(z.record(z.string(), z.unknown()), {
-      description: 'Description of the VM. Only the driver of the provider knows its fields.',
+      description: 'Description of the VM. Only the driver of the provider knows the fields of this description.',
       'x-kubernetes-preserve-unknown-fields': true,
     }),
     provider: optional(text('Name of the provider. Informative.')),

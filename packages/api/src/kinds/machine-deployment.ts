@@ -126,12 +126,16 @@ export const machineDeploymentSpecSchema = crd(
     selector: labelSelectorSchema,
     template: machineTemplateSpecSchema,
     strategy: optional(strategySchema),
-    minReadySeconds: optional(count('The manager copies the value to the sets. It has no effect on availability.')),
+    minReadySeconds: optional(
+      count('The manager copies the value to the sets. The value has no effect on availability.'),
+    ),
     revisionHistoryLimit: optional(
-      count('Number of former MachineSets without machines to keep. If it is absent, the manager keeps all.'),
+      count(
+        'Number of former MachineSets without machines to keep. If the field is absent, the manager keeps all sets.',
+      ),
     ),
     paused: optional(
-      flag('If true, the manager does not roll out a new template. It still applies changes of the replicas.'),
+      flag('If true, the manager does not roll out a new template. The manager still applies changes of the replicas.'),
     ),
     rollbackTo: optional(
       z
@@ -140,7 +144,7 @@ export const machineDeploymentSpecSchema = crd(
     ),
     progressDeadlineSeconds: optional(
       count(
-        'Seconds without progress after which the condition Progressing becomes False. If it is absent, there is no deadline.',
+        'Seconds without progress after which the condition Progressing becomes False. If the field is absent, there is no deadline.',
       ),
     ),
     autoPreserveFailedMachineMax: optional(

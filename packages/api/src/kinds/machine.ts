@@ -66,7 +66,9 @@ export type CurrentStatus = z.infer<typeof currentStatusSchema>;
 const machineStatusSchema = z
   .object({
     addresses: optional(
-      z.array(nodeAddressSchema).meta({ description: 'Addresses of the VM. Only without a target cluster.' }),
+      z
+        .array(nodeAddressSchema)
+        .meta({ description: 'Addresses of the VM. The field is set only without a target cluster.' }),
     ),
     conditions: optional(z.array(nodeConditionSchema).meta({ description: "Copy of the node's conditions." })),
     lastOperation: optional(lastOperationSchema),

@@ -138,7 +138,7 @@ export type LastOperation = z.infer<typeof lastOperationSchema>;
 export const machineSummarySchema = z
   .object({
     name: optional(text('Name of the machine.')),
-    providerID: optional(text('Its VM.')),
+    providerID: optional(text('The VM of the machine.')),
     lastOperation: optional(lastOperationSchema),
     ownerRef: optional(text('Name of the MachineSet that owns the machine.')),
   })

@@ -112,7 +112,7 @@ export const callBehavior: readonly Scenario[] = [
         expect(!ended.ok, 'creation succeeds although its signal aborted');
         expect(
           ms <= stage.pace.endWithinMs,
-          `after its signal aborted while request ${at + 1} was not answered, creation takes ${Math.round(ms) / 1_000} s more`,
+          `creation continues for ${Math.round(ms) / 1_000} s after its signal aborted; the cloud did not answer request ${at + 1}`,
         );
       }
     },
@@ -132,11 +132,11 @@ export const callBehavior: readonly Scenario[] = [
       expect(!ended.ok, 'creation succeeds although no request is answered');
       expect(
         ms <= timeouts.create + endWithinMs,
-        `a creation with a limit of ${timeouts.create / 1_000} s, of which no request is answered, takes ${Math.round(ms) / 1_000} s`,
+        `creation takes ${Math.round(ms) / 1_000} s, with a limit of ${timeouts.create / 1_000} s; the cloud answers no request`,
       );
       expect(
         ['DeadlineExceeded', 'Unavailable', 'Unknown', 'Aborted'].includes(ended.error.code),
-        `a creation without any answer of the cloud is reported as ${ended.error.code}, which mcm does not retry soon`,
+        `creation reports ${ended.error.code} although the cloud does not answer; mcm does not retry this code soon`,
       );
     },
   },
@@ -192,20 +192,20 @@ export const callBehavior: readonly Scenario[] = [
         if (ignored.includes(field)) continue;
         const said = await refusal(stage, { ...providerSpec, [field]: wrong(value) });
         expect(said !== undefined, `providerSpec.${field}: ${JSON.stringify(wrong(value))} is accepted`);
-        expect(said.includes(field), `the error of a wrong providerSpec.${field} does not name the field: ${said}`);
+        expect(said.includes(field), `the error for an invalid providerSpec.${field} does not name the field: ${said}`);
       }
       const { providerSpec: schema } = driverReference(stage.process().driver);
       for (const { path, field, spec } of wrongTypes(schema, providerSpec)) {
         if (ignored.some((each) => path.startsWith(each))) continue;
         const said = await refusal(stage, spec);
         expect(said !== undefined, `providerSpec.${path} of a type that its schema does not allow is accepted`);
-        expect(said.includes(field), `the error of a wrong providerSpec.${path} does not name the field: ${said}`);
+        expect(said.includes(field), `the error for an invalid providerSpec.${path} does not name the field: ${said}`);
       }
     },
   },
   {
     name: 'a Secret with a missing key',
-    impact: 'a key that is missing in the Secret is reported as an error of the cloud',
+    impact: 'the driver reports a missing key of the Secret as an error of the cloud',
     run: async (stage) => {
       const process = stage.process({ secret: {} });
       const ended = await stage.end(process.invoker.list(stage.machineClass));

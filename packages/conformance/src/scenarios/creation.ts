@@ -87,7 +87,7 @@ export const creation: readonly Scenario[] = [
       const second = await stage.must('creation by another process', stage.create(stage.process(), machine));
       expect(
         first.providerId === second.providerId,
-        `the first returns ${first.providerId}, the second ${second.providerId}`,
+        `the first creation returns ${first.providerId}, the second creation ${second.providerId}`,
       );
       const mine = (await stage.listed()).filter((vm) => vm.machineName === machine.metadata.name);
       expect(mine.length === 1, `${mine.length} VMs have the machine's name`);

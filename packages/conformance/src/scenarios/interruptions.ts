@@ -57,10 +57,10 @@ export const interruptions: readonly Scenario[] = [
           id === providerId,
           `a notice names ${id}, but the VM is ${providerId}; the other is ${other.providerId}`,
         );
-        expect(!Number.isNaN(Date.parse(noticedAt)), `noticedAt of a notice is no time: ${noticedAt}`);
+        expect(!Number.isNaN(Date.parse(noticedAt)), `noticedAt of a notice must be a time, not ${noticedAt}`);
         expect(
           deadline !== undefined && !Number.isNaN(Date.parse(deadline)),
-          `deadline of a notice is no time: ${deadline}`,
+          `deadline of a notice must be a time, not ${deadline}`,
         );
       }
       // Simulates a process that dies before it can record the notice.

@@ -31,7 +31,7 @@ async function throttled(stage: Stage, answer: HttpAnswer, seconds: number): Pro
     const onError = (error: MachineError): void =>
       expect(
         isSoon(error) || error.retryAfterMs !== undefined,
-        `${when}, it fails with ${error.code}, which mcm does not retry soon`,
+        `${when}, creation reports ${error.code}; mcm does not retry this code soon`,
       );
     await stage.retry(`creation ${when}`, () => stage.create(process, machine), onError);
     // A creation that polls may send fewer requests than the first creation. Then the cloud refused no request.

@@ -17,5 +17,7 @@ test('an expired or invalid authority is refused with a hint', () => {
     /^the certificate authority in .* ca.crt expired at 20.*: remove both/,
   );
   writeFileSync(join(dir, 'ca.key'), createAuthority(NOW).key);
-  expect(() => keepAuthority(dir, NOW)).toThrow(/ca.crt and ca.key do not belong together; put back .* or remove both/);
+  expect(() => keepAuthority(dir, NOW)).toThrow(
+    /ca.key does not match ca.crt; restore the matching pair, or remove both/,
+  );
 });

@@ -19,7 +19,7 @@ function mustBeOfUse({ key, certificate }: KeyPair, now: Date): void {
   const parsed = new X509Certificate(certificate);
   const hint = 'remove both files. A new authority is then created, and kubeconfigs must be written again';
   if (!parsed.checkPrivateKey(createPrivateKey(key)))
-    throw new Error(`${CA_CERTIFICATE} and ${CA_KEY} do not belong together; put back the pair that does, or ${hint}`);
+    throw new Error(`${CA_KEY} does not match ${CA_CERTIFICATE}; restore the matching pair, or ${hint}`);
   const end = Date.parse(parsed.validTo);
   if (now.getTime() > end)
     throw new Error(

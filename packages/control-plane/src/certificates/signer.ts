@@ -153,8 +153,7 @@ export function createSigner(authority: () => CertificateAuthority, clock: Clock
     serves: (signerName) => Object.hasOwn(CHECKS, signerName),
     sign({ request: text, signerName, usages, expirationSeconds }) {
       const check = CHECKS[signerName];
-      if (check === undefined)
-        throw new RefusedRequest(`signer ${JSON.stringify(signerName)} is none of the cluster's`);
+      if (check === undefined) throw new RefusedRequest(`the cluster has no signer ${JSON.stringify(signerName)}`);
       const request = readSigningRequest(text);
       check(request, usages);
       const now = clock.now().getTime();

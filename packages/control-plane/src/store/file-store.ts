@@ -143,7 +143,7 @@ function openStore(path: string): DatabaseSync {
     const application = readNumber(database, 'application_id');
     const tables = Number(database.prepare('SELECT count(*) AS n FROM sqlite_master').get()?.n ?? 0);
     if (application !== APPLICATION_ID && (application !== 0 || tables > 0)) {
-      throw new StoreError(`the file ${path} is not a store of a control plane and is left untouched`);
+      throw new StoreError(`the file ${path} is not a store of a control plane; the file stays unchanged`);
     }
     if (application === APPLICATION_ID) {
       const layout = readNumber(database, 'user_version');
@@ -152,7 +152,7 @@ function openStore(path: string): DatabaseSync {
       }
       if (layout < LAYOUT) {
         throw new StoreError(
-          `the store ${path} has layout ${layout}, which this program does not read; it is left untouched`,
+          `the store ${path} has layout ${layout}, which this program does not read; the store stays unchanged`,
         );
       }
       const check = Object.values(database.prepare('PRAGMA quick_check(1)').get() ?? {})[0];

@@ -80,7 +80,8 @@ export class MemoryStore implements Store {
   delete(resource: string, draft: RecordDraft): StoredRecord {
     const { table } = this.#resource(resource);
     const previous = table.get(draft.namespace, draft.name);
-    if (previous === undefined) throw new Error(`${resource} ${draft.namespace}/${draft.name} is not there to delete`);
+    if (previous === undefined)
+      throw new Error(`cannot delete ${resource} ${draft.namespace}/${draft.name}: it does not exist`);
     const record = this.#record(draft);
     table.delete(draft.namespace, draft.name);
     this.#emit(resource, 'DELETED', record, previous);

@@ -74,4 +74,4 @@ export const isOnlyReported = ({ kind }: InterruptionNotice): boolean => ONLY_RE
 export const sentenceOf = ({ kind, deadline, detail }: Interruption): string =>
   kind === 'Ended'
     ? `The VM ended: ${detail}. The machine is deleted, and its set replaces it`
-    : `The cloud ${kind === 'Terminate' ? 'ends' : 'disturbs'} the VM at ${formatTime(deadline)}: ${detail}. Before that, the machine is drained and replaced`;
+    : `The cloud ${kind === 'Terminate' ? 'ends' : 'disturbs'} the VM at ${formatTime(deadline)}: ${detail}. Before this time, mcm drains and replaces the machine`;

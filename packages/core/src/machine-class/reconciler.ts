@@ -121,7 +121,7 @@ async function keepWhileUsed(
   const verb = planFinalizer(found, Finalizers.MachineControllerManager, users);
   if (found.metadata.deletionTimestamp && users > 0) {
     log.info('Deletion of MachineClass waits for machines that use it', { class: key, machines: users });
-    recorder.event(found, 'Normal', 'InUse', `Its deletion waits for ${users} machines that refer to it`);
+    recorder.event(found, 'Normal', 'InUse', `The deletion of the class waits for ${users} machines that refer to it`);
   }
   if (verb === 'leave') return outcome;
   if (verb === 'remove') {

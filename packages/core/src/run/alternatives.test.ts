@@ -173,7 +173,7 @@ test('invalid alternatives have no effect, and the event names the field and the
     (await rig.admin.resource(events).list()).items.filter(({ reason }) => reason === 'InvalidClass');
   await rig.until(async () => (await said()).length === 1, MINUTE);
   expect((await said()).map(({ message }) => message)).toEqual([
-    `${Annotations.CapacityAlternatives}[1].size: is not a field of an alternative here; use machineType, zone`,
+    `${Annotations.CapacityAlternatives}[1].size: is not a field of an alternative of this provider; use machineType, zone`,
   ]);
   await annotate(rig, 'spread', { [Annotations.CapacityAlternatives]: '[{"zone":"mars"}]' });
   await rig.until(async () => (await said()).length === 2, MINUTE);

@@ -132,7 +132,9 @@ test('the side without access to the target cluster changes nothing in the cloud
   await rig.createMachine('late');
   await clock.advance(5 * MINUTE);
   expect(rig.cloud.calls).toMatchObject({ create, delete: deleted });
-  expect(await rig.description('late')).toContain('create is not sent: the process cannot confirm that it still leads');
+  expect(await rig.description('late')).toContain(
+    'create is not sent: the process cannot confirm that it is still the leader',
+  );
 });
 
 test('a successor within one control cluster does not wait; without permission to read the Lease it works without it', async () => {

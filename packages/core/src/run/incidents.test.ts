@@ -101,7 +101,9 @@ test('a process that was suspended while another took the lease changes nothing 
   await clock.settle();
   expect(rig.cloud.calls).toMatchObject({ create: made, delete: deleted });
   expect(rig.cloud.vms.map(({ machineName }) => machineName)).toEqual(['m']);
-  expect(await rig.description('late')).toContain('create is not sent: the process cannot confirm that it still leads');
+  expect(await rig.description('late')).toContain(
+    'create is not sent: the process cannot confirm that it is still the leader',
+  );
   await clock.advance(2_000);
   expect(await ended).toBe('lost');
 });

@@ -169,7 +169,7 @@ test('the Node of a kept VM is reported once when its kubelet stops, and not bef
   await rig.conditions('m-0', UNREACHABLE);
   await rig.clock.advance(HOUR);
   expect(await reported(rig, 'OrphanNode')).toEqual([
-    `m-0: Its machine m-0 no longer exists, and no kubelet reports the status of the Node; it is kept: the VM of the Node is still in the list of MachineClass ${NAMESPACE}/small`,
+    `m-0: Machine m-0 of the Node no longer exists, and no kubelet reports the status of the Node; it is kept: the VM of the Node is still in the list of MachineClass ${NAMESPACE}/small`,
   ]);
   await rig.clock.advance(3 * HOUR);
   expect(await nodeNames(rig)).toEqual([]);

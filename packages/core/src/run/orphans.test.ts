@@ -47,7 +47,7 @@ test('the Node of a removed machine is deleted once its VM is confirmed gone, on
   expect(took).toBeGreaterThanOrEqual(ORPHAN_DEFAULTS.confirmAfterMs);
   await rig.clock.advance(2_000);
   expect(await nodeEvents(rig)).toEqual([
-    'gone: Its machine gone no longer exists, and no kubelet reports the status of the Node; it is deleted',
+    'gone: Machine gone of the Node no longer exists, and no kubelet reports the status of the Node; it is deleted',
   ]);
   await rig.clock.advance(2 * HOUR);
   expect(await nodeNames(rig)).toEqual(['stays']);

@@ -88,7 +88,7 @@ export class Candidate {
     if (written === undefined || found === undefined || !(versionNumber(found) < versionNumber(written))) return;
     const { client, lease } = this.#options;
     client.history.wentBack(
-      `Lease ${lease.namespace}/${lease.name} is of version ${found} after ${written} was written`,
+      `the API server returned version ${found} of Lease ${lease.namespace}/${lease.name} after version ${written} was written`,
     );
   }
 

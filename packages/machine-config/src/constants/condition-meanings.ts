@@ -4,12 +4,12 @@ import type { KubeletConditions, PoolConditions, TemplateConditions } from './co
 const SELECTS_ALL = {
   status: 'True',
   means: 'A selector of the pool is empty and would select everything. The controller ignores the pool.',
-  help: 'Add `matchLabels` or `matchExpressions` to it.',
+  help: 'Add `matchLabels` or `matchExpressions` to the selector.',
 } as const;
 const OPEN_UNTIL = 'To continue now, set the annotation `rollout.machine.sapcloud.io/open-until` on the pool.';
 const CLAIMED = {
   status: 'True',
-  means: 'Several custom pools select the same nodes. None of them updates these nodes.',
+  means: 'Several custom pools select the same nodes. No pool updates these nodes.',
   help: 'Change the labels of the nodes or `spec.nodeSelector` of the pools, so that one custom pool selects each node.',
 } as const;
 const CANNOT_BE_APPLIED = {
@@ -40,7 +40,7 @@ export const POOL_CONDITIONS = {
         status: 'True',
         means:
           'The update is in progress. With `False`: the update is complete, paused, or blocked by the cause in the message.',
-        help: '`mcm config explain pool/NAME` shows each node and what it waits for.',
+        help: '`mcm config explain pool/NAME` shows each node and the reason why the node waits.',
       },
     },
   },
@@ -107,7 +107,7 @@ export const POOL_CONDITIONS = {
       NotFound: {
         status: 'False',
         means: 'The object in the message does not exist.',
-        help: 'Create it, or remove it from `machineRefs`.',
+        help: 'Create the object, or remove it from `machineRefs`.',
       },
       Forbidden: {
         status: 'False',
@@ -228,7 +228,7 @@ export const TEMPLATE_CONDITIONS = {
       '': {
         status: 'True',
         means: 'The message names the template or the field. With `False`: no error.',
-        help: 'Correct the template or the field. Until then, the controller renders no pool.',
+        help: 'Correct the template or the field. Until the correction, the controller renders no pool.',
       },
     },
   },

@@ -27,7 +27,7 @@ export const CONFIG_EVENTS = {
   RenderedConfigGenerated: {
     on: POOL,
     type: 'Normal',
-    means: 'The controller rendered a new configuration. It is the new target.',
+    means: 'The controller rendered a new configuration, the new target of the pool.',
   },
   OSImageURLOverridden: {
     on: POOL,

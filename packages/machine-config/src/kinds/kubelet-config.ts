@@ -13,7 +13,9 @@ export const kubeletConfigSpecSchema = z
     autoSizingReserved: optional(flag('Whether nodes compute the resources that they reserve for the system.')),
     logLevel: optional(int32('Verbosity of the kubelet, 0 to 10.')),
     tlsSecurityProfile: optional(
-      rawObject('TLS profile of the kubelet. It takes precedence over the TLS profile of the cluster.').nullable(),
+      rawObject(
+        'TLS profile of the kubelet. This profile takes precedence over the TLS profile of the cluster.',
+      ).nullable(),
     ),
   })
   .meta({ description: 'Settings of the kubelet.' });

@@ -65,7 +65,7 @@ export const machineConfigPoolSpecSchema = crd(
     nodeSelector: optional(selector('Selects the nodes of the pool. Absent or empty: selects nothing.')),
     machineRef: optional(
       crd(machineRefSchema, {
-        description: 'The MachineDeployment or MachineSet whose nodes form the pool. Its kind is immutable.',
+        description: 'The MachineDeployment or MachineSet whose nodes form the pool. The kind is immutable.',
         'x-kubernetes-validations': [
           {
             rule: 'self.kind == oldSelf.kind',

@@ -41,27 +41,29 @@ interface RawFlags {
 
 const port = (text: string): number => {
   if (/^\d+$/.test(text) && Number(text) <= 65_535) return Number(text);
-  throw new InvalidArgumentError('It takes a whole number from 0 to 65535.');
+  throw new InvalidArgumentError('The value must be a whole number from 0 to 65535.');
 };
 const duration = (text: string): number => {
   const ms = parseDuration(text);
   if (ms !== undefined) return ms;
-  throw new InvalidArgumentError('It takes a duration such as 500ms, 5s or 1m30s.');
+  throw new InvalidArgumentError('The value must be a duration such as 500ms, 5s or 1m30s.');
 };
 const zoneList = (text: string): readonly string[] => {
   const zones = text.split(',').map((zone) => zone.trim());
   if (zones.every((zone) => /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(zone))) return zones;
-  throw new InvalidArgumentError('It takes names of lower-case letters, digits and dashes, separated by commas.');
+  throw new InvalidArgumentError(
+    'The value must be a list of names of lower-case letters, digits and dashes, separated by commas.',
+  );
 };
 const podShutdown = (text: string): KubeletBehaviour['podShutdown'] => {
   const parsed = kubeletBehaviour.shape.podShutdown.safeParse(text);
   if (parsed.success) return parsed.data;
-  throw new InvalidArgumentError('It takes grace, immediate, or a duration such as 5s.');
+  throw new InvalidArgumentError('The value must be grace, immediate, or a duration such as 5s.');
 };
 
 function command(): Command {
   return reportRefusals(new Command('local-cloud'))
-    .description('A simulated cloud on this machine, with an HTTP API. Its instances run simulated kubelets.')
+    .description('A simulated cloud on this machine, with an HTTP API. The instances run simulated kubelets.')
     .allowExcessArguments(false)
     .option('--port <port>', 'port on 127.0.0.1; 0: any free port', port, 0)
     .addOption(new Option('--data-dir <dir>', 'folder for the state of the instances').conflicts('memory'))
@@ -93,7 +95,7 @@ function command(): Command {
     )
     .addHelpText(
       'after',
-      '\nMCM_LOCAL_CLOUD_TOKEN contains the bearer token of clients. Without it, clients need no token.',
+      '\nMCM_LOCAL_CLOUD_TOKEN contains the bearer token of clients. Without this variable, clients need no token.',
     );
 }
 

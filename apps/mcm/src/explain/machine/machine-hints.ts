@@ -56,7 +56,7 @@ function waitHints(machine: Machine, drain: DrainExplanation | undefined): strin
       ];
     case 'InPlaceUpdateFailed':
       return [
-        'fix the reported problem on its node, because mcm also accepts a late success. Or correct the template, which starts another update',
+        'fix the reported problem on its node, because mcm also accepts a late success; a corrected template starts another update',
         `to replace it now: ${of('delete', machine)}`,
       ];
     case 'Failed':

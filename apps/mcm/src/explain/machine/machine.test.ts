@@ -321,7 +321,7 @@ test('a deleted machine that failed shows its evidence, with the last lines of i
   });
   const text = await explain();
   expect(text).toMatch(
-    /^machine m-0 no longer exists\n\nIt failed at 2026-01-01T00:20:00\.000Z: Machine m-0 failed to join/,
+    /^machine m-0 no longer exists\n\nThe machine failed at 2026-01-01T00:20:00\.000Z: Machine m-0 failed to join/,
   );
   expect(text).toContain('  cloud       instance i-1 is running');
   expect(text).toContain('    line 39');

@@ -12,7 +12,7 @@ export function evidenceLines(kept: readonly KeptEvidence[], namespace: string):
   const lines = console?.trimEnd().split('\n') ?? [];
   const last = lines.slice(-CONSOLE_LINES).map((line) => `    ${line}`);
   return [
-    `It failed at ${failedAt}: ${brief(failure)}`,
+    `The machine failed at ${failedAt}: ${brief(failure)}`,
     ...(cloud ? [`  cloud       ${cloud}`] : []),
     `  conditions  ${conditions.split('\n').join('\n              ')}`,
     ...(lines.length > 0
@@ -28,5 +28,5 @@ export function evidenceLines(kept: readonly KeptEvidence[], namespace: string):
 export const keptVmLines = (kept: readonly KeptVm[], namespace: string): string[] =>
   kept.map(
     ({ providerID, until, configMap }) =>
-      `Its VM ${providerID} is kept until ${until.toISOString()}; to delete it now: kubectl delete configmap ${configMap} -n ${namespace}`,
+      `VM ${providerID} is kept until ${until.toISOString()}; to delete it now: kubectl delete configmap ${configMap} -n ${namespace}`,
   );

@@ -154,7 +154,7 @@ function imageGroup(container: Container, program: string): Group {
       type: 'string',
       pattern: '^([A-Za-z0-9_][A-Za-z0-9_.-]*)?$',
     }),
-    digest: value('Digest, such as sha256:… It selects the image; the tag is then only informative.', '', {
+    digest: value('Digest, such as sha256:… The digest selects the image, and the tag is then only informative.', '', {
       type: 'string',
       pattern: '^([a-z0-9]+:[0-9a-f]{32,})?$',
     }),
@@ -213,7 +213,7 @@ const partFields = (shares: number | string): Fields => ({
   rbac: part(true, 'ServiceAccount and roles in the control cluster.'),
   targetRbac: part(
     true,
-    'Roles in the target cluster. If it is a different cluster, set this to false and run there: mcm install --part=target',
+    'Roles in the target cluster. If the target cluster is a different cluster, set this value to false and run there: mcm install --part=target',
   ),
   webhooks: part(true, 'Admission webhooks for defaults and validation, with self-signed certificates.'),
   workload: part(true, 'The Deployment, and its Service.'),
@@ -241,7 +241,7 @@ const partFields = (shares: number | string): Fields => ({
     'The machine controller in its own pods. The machine-controller-manager then has neither its roles nor its credentials.',
     {
       annotations: value(
-        'Annotations of its ServiceAccount, for example for a workload identity. Those of serviceAccount do not apply to it.',
+        'Annotations of the ServiceAccount of the machine controller, for example for a workload identity. The annotations of serviceAccount do not apply.',
         {},
         TEXTS,
       ),
@@ -283,7 +283,7 @@ function values(): Fields {
       { type: 'string', pattern: '^([a-z][a-z0-9-]*)?$' },
     ),
     replicas: value(
-      'Number of pods. One replica of each container is the leader, the others are on standby.',
+      'Number of pods. One replica of each container is the leader, and the other replicas are on standby.',
       replicas,
       COUNT,
     ),
@@ -293,7 +293,7 @@ function values(): Fields {
     crds: group('CustomResourceDefinitions of machines, and of machine configs with machineConfig.', {
       enabled: enabled(
         true,
-        'Installs and upgrades the CRDs. If they exist and belong to no release, use false or --take-ownership.',
+        'Installs and upgrades the CRDs. If the CRDs exist and belong to no release, use false or --take-ownership.',
       ),
       keep: enabled(true, 'Keeps the CRDs after helm uninstall. If false, all machines are deleted with them.'),
     }),
@@ -394,7 +394,7 @@ export function chartReadme(): string {
   const single = Object.entries(fields).filter((entry): entry is [string, Value] => !isGroup(entry[1]));
   return `# Helm chart ${CHART.name}
 
-This chart installs the machine-controller-manager and the machine controller of one provider. It is for cluster operators, and
+This chart installs the machine-controller-manager and the machine controller of one provider. The page is for cluster operators, and
 [Installation](../../../docs/install.md) describes the objects.
 
 <!-- not run: e2e/src/deploy/chart.test.ts installs, upgrades and uninstalls the chart where Helm is installed -->

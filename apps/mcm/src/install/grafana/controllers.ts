@@ -105,7 +105,7 @@ export const CONTROLLERS: BoardSpec = {
         timeseries(
           'Warnings',
           'short',
-          'Problems in the environment of a process: versions, permissions, clocks, kinds. Its log contains the fix.',
+          'Problems in the environment of a process: versions, permissions, clocks, kinds. The log contains the fix.',
           ['max by (kind, subject) (runtime_warning)', '{{kind}} {{subject}}'],
         ),
       ],

@@ -34,7 +34,7 @@ export const MACHINES: BoardSpec = {
         stat('Starting', 'Machines that are being created, wait for their node, or are updated in place.', phase(0)),
         stat(
           'Unknown',
-          'Machines whose node is unhealthy or gone. They become Failed when the health timeout expires.',
+          'Machines whose node is unhealthy or gone. Such machines become Failed when the health timeout expires.',
           phase(-1),
           [1, 5],
         ),
@@ -59,7 +59,7 @@ export const MACHINES: BoardSpec = {
         timeseries(
           'Replicas',
           'short',
-          'Desired, updated and available machines. They are equal when a rollout is complete.',
+          'Desired, updated and available machines. The numbers are equal when a rollout is complete.',
           [perDeployment('mcm_machine_deployment_info_spec_replicas'), '{{name}} desired'],
           [perDeployment('mcm_machine_deployment_status_updated_replicas'), '{{name}} updated'],
           [perDeployment('mcm_machine_deployment_status_available_replicas'), '{{name}} available'],

@@ -62,7 +62,7 @@ const ALERTS: readonly Alert[] = [
     'critical',
     '15m',
     'max by (namespace, name) (mcm_machine_deployment_status_condition{condition="ReplacementHeld"} == 1) > 0',
-    'Many machines of {{ $labels.namespace }}/{{ $labels.name }} became unreachable at the same time: none of them is replaced.',
+    'Many machines of {{ $labels.namespace }}/{{ $labels.name }} became unreachable at the same time: mcm replaces none of these machines.',
   ),
   alert(
     'McmSetFrozen',
@@ -151,7 +151,7 @@ const ALERTS: readonly Alert[] = [
     'warning',
     '15m',
     'max by (kind, subject) (runtime_warning) == 1',
-    'A controller found a problem in its environment ({{ $labels.kind }}: {{ $labels.subject }}). Its log contains the cause and the fix.',
+    'A controller found a problem in its environment ({{ $labels.kind }}: {{ $labels.subject }}). The log of the controller contains the cause and the fix.',
   ),
 ];
 

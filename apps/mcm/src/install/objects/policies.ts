@@ -56,12 +56,12 @@ export function policies(settings: InstallSettings): readonly object[] {
     {
       expression: `${isController} || !has(oldObject.spec.providerID) || oldObject.spec.providerID == '' || (has(object.spec.providerID) && object.spec.providerID == oldObject.spec.providerID)`,
       message:
-        'spec.providerID: only the machine controller may change it: its VM would become an orphan; delete the machine instead',
+        'spec.providerID: only the machine controller may change this field, because the VM would become an orphan; delete the machine instead',
     },
     {
       expression: `${isController} || !(${had}) || (${has})`,
       message:
-        'metadata.finalizers: only the machine controller may remove its finalizer. To skip the drain, set the label force-deletion=true',
+        'metadata.finalizers: only the machine controller may remove the finalizer of mcm. To skip the drain, set the label force-deletion=true',
     },
   ]);
 }

@@ -102,7 +102,7 @@ function makeDirectory(root: string): void {
     makeFolder(root, 0o700);
     accessSync(root, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
-    throw new UserError(`--data-dir ${root} cannot be used: ${reason(error)}; use another`);
+    throw new UserError(`--data-dir ${root} cannot be used: ${reason(error)}; use another directory`);
   }
 }
 

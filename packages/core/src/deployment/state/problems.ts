@@ -107,7 +107,7 @@ function selectorsOverlap(view: View): Reported | undefined {
     overlappedBy(view).length > 0
       ? 'This deployment is newer and creates no machines'
       : 'This deployment is the oldest and continues';
-  const message = `spec.selector: selects the same machines as MachineDeployment ${names.join(', ')}. ${stands}. Neither adopts sets until the selectors differ.`;
+  const message = `spec.selector: selects the same machines as MachineDeployment ${names.join(', ')}. ${stands}. Neither deployment adopts sets until the selectors differ.`;
   return { type: InvalidSpec, status: 'True', reason: 'SelectorOverlaps', message };
 }
 

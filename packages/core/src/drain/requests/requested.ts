@@ -50,7 +50,10 @@ export function planRequested(
 }
 
 const responderBlocker = (pod: DrainPod, { name, message }: Responder): Blocker => ({
-  text: `pod ${nameOf(pod)} waits for the eviction responder ${name ?? 'that is not chosen yet'}`,
+  text:
+    name === undefined
+      ? `pod ${nameOf(pod)} waits until an eviction responder is chosen`
+      : `pod ${nameOf(pod)} waits for the eviction responder ${name}`,
   failed: false,
   hint: message ? `the responder reports: ${message}` : 'see the Eviction of the pod (lifecycle.k8s.io)',
 });

@@ -65,7 +65,7 @@ function entryProblems(entry: unknown, path: string, supported: readonly Alterna
   if (Object.keys(entry).length === 0) return [`${path}: is empty; write at least one of the fields ${allowed}`];
   return Object.entries(entry).flatMap(([field, value]) => {
     if (!supported.some((known) => known === field))
-      return [`${path}.${field}: is not a field of an alternative here; use ${allowed}`];
+      return [`${path}.${field}: is not a field of an alternative of this provider; use ${allowed}`];
     if (typeof value !== 'string' || value === '') return [`${path}.${field}: must be a text that is not empty`];
     if (field === 'market' && !MARKETS.includes(value))
       return [`${path}.market: is ${JSON.stringify(value)}; write ${MARKETS.join(' or ')}`];

@@ -44,7 +44,7 @@ interface Row {
 export function referenceText({ provider, providerSpec, secret }: DriverReference): string {
   return [
     `# Reference: provider \`${provider}\``,
-    'This page lists the fields of a MachineClass and of its Secrets for this provider. It is for operators, and generated from the schemas of the driver.',
+    'This page lists the fields of a MachineClass and of its Secrets for this provider. The page is for operators, and is generated from the schemas of the driver.',
     `\`machine-controller-${provider} schema\` prints the same fields as JSON Schema.`,
     '## `providerSpec` of a MachineClass',
     table(['Field', 'Type', 'Meaning'], rowsOf(providerSpec)),

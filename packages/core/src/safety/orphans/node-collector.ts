@@ -140,7 +140,7 @@ export class NodeCollector {
 
   #tell(node: Node, outcome: string): void {
     const name = node.metadata.labels?.[Labels.MachineName] ?? '';
-    const text = `Its machine ${name} no longer exists, and no kubelet reports the status of the Node; ${outcome}`;
+    const text = `Machine ${name} of the Node no longer exists, and no kubelet reports the status of the Node; ${outcome}`;
     this.#o.targetRecorder?.event(node, 'Warning', 'OrphanNode', text);
   }
 

@@ -56,7 +56,9 @@ export async function startTlsServer(
   });
   server.maxConnections = CONNECTIONS;
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (error) => reject(new ConfigError(`${flag} ${port}: cannot listen there: ${error.message}`)));
+    server.once('error', (error) =>
+      reject(new ConfigError(`${flag} ${port}: cannot listen on this port: ${error.message}`)),
+    );
     server.listen(port, host, resolve);
   });
   const bound = server.address();

@@ -64,7 +64,7 @@ export class AnswerWatcher {
         this.#warnings.raise(
           'forbidden',
           `${cluster}: ${what}`,
-          `the roles of this process do not allow it to ${what} in the ${cluster} cluster. Its dependent controllers wait. Apply the roles of this version (mcm install, docs/permissions.md), or grant ${grantText(permission)}`,
+          `the roles of this process do not allow it to ${what} in the ${cluster} cluster. The controllers that need this permission wait. Apply the roles of this version (mcm install, docs/permissions.md), or grant ${grantText(permission)}`,
         );
       },
     };

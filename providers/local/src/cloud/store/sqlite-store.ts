@@ -21,7 +21,7 @@ export function openSqliteStore(dir: string): CloudStore {
   try {
     makeFolder(dir, 0o700);
   } catch (error) {
-    throw new StoreError(`--data-dir ${dir} cannot be used: ${messageOf(error)}; name another`);
+    throw new StoreError(`--data-dir ${dir} cannot be used: ${messageOf(error)}; use another directory`);
   }
   const fresh = inspectFile(file) === 'fresh';
   keepPrivate(file);
