@@ -204,6 +204,8 @@ const kindsOf = (all: InCloud): readonly string[] => [...new Set(all.map(({ kind
 
 /** The tests run concurrently, because they mostly wait for machines and processes that start. */
 const clouds = test.concurrent;
+/** A plain run starts the product with one cloud. The tests of the drivers verify each cloud in every run. */
+const thoroughly = test.runIf(isThorough).concurrent;
 
 clouds(
   'mcm up --provider aws: three machines, one for each kind of login, and a rollout; after the deletion, nothing is left in the cloud',
@@ -228,8 +230,6 @@ clouds(
   },
 );
 
-const thoroughly = test.runIf(isThorough).concurrent;
-
 thoroughly('mcm up --provider aws: the controller gets its own keys in each way of AWS', LIMIT, async (context) => {
   const { expect } = context;
   const { cwd, start, run, counts, liveWithEachLogin } = inFolder(context);
@@ -249,7 +249,7 @@ thoroughly('mcm up --provider aws: the controller gets its own keys in each way 
   }
 });
 
-clouds(
+thoroughly(
   'mcm up --provider azure: three machines, one for each kind of login, and a rollout; after the deletion, nothing is left in the cloud',
   LIMIT,
   async (context) => {
@@ -271,7 +271,7 @@ clouds(
   },
 );
 
-clouds(
+thoroughly(
   'mcm up --provider gcp: three machines, which are found after a kill of all programs, one for each kind of login, and a rollout; after the deletion, nothing is left in the cloud',
   LIMIT,
   async (context) => {

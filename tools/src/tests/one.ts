@@ -3,12 +3,14 @@ import { mkdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { ROOT } from '../root.ts';
 import { REPORTS, reportOf } from './report.ts';
+import { THOROUGH_ONLY } from './thorough-only.ts';
 
 /**
  * Runs the tests of one package, as a task of turbo in the folder of the package: `one.ts <task> [project ...]`.
  * Without projects, vitest runs all projects that have tests in this folder.
  */
 
+const isThorough = process.env.MCM_THOROUGH === '1';
 const [task = 'test', ...projects] = process.argv.slice(2);
 const folder = process.cwd();
 mkdirSync(join(folder, REPORTS), { recursive: true });
@@ -18,6 +20,7 @@ const { status } = spawnSync(
     join(ROOT, 'node_modules/vitest/vitest.mjs'),
     'run',
     ...projects.flatMap((project) => ['--project', project]),
+    ...(isThorough ? [] : THOROUGH_ONLY).flatMap((path) => ['--exclude', path]),
     '--passWithNoTests',
     `${relative(ROOT, folder).replaceAll('\\', '/')}/src/`,
   ],

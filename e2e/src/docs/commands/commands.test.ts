@@ -20,7 +20,7 @@ const missing = ['kubectl', 'jq', 'curl'].filter(
 /** The README comes first, because its tour needs the fleet in its state after `start`. */
 const pages = trackedFiles('*.md').filter((path) => !path.includes('/testdata/'));
 /** The commands of these pages take longer than those of all other pages. Only a thorough run includes them. */
-const LONGEST = ['docs/local.md', 'docs/machine-config-walkthrough.md'];
+const LONGEST = ['docs/how-to.md', 'docs/local.md', 'docs/machine-config-walkthrough.md'];
 const blocks = ['README.md', ...pages.filter((path) => path !== 'README.md')].flatMap((page) =>
   blocksOf(page, readFileSync(join(ROOT, page), 'utf8')),
 );

@@ -375,7 +375,7 @@ describe.each(Object.keys(MARKS) as (keyof typeof MARKS)[])('every order of the 
 
   // The manager is running, so it writes the replicas of the set.
   const live = permutations<Write>(['mark', 'replicas', 'priority']);
-  test.each(sampled(live, 3).map((order) => [order.join(', '), order] as const))(
+  test.each(sampled(live, 6).map((order) => [order.join(', '), order] as const))(
     '%s, with a manager that reconciles after each, and dies after any of them',
     async (_title, order) => {
       for (let deadAfter = 0; deadAfter <= order.length; deadAfter += 1) {

@@ -1,0 +1,28 @@
+/**
+ * Test files that run only with `MCM_THOROUGH=1`, as in `.ci/run`. Each list has the reason why a plain run can do without its files.
+ * A command that names a file runs the file always.
+ */
+export const THOROUGH_ONLY: readonly string[] = [
+  // These tests verify the verifiers: they break the product on purpose, and a verifier must report the fault.
+  'e2e/src/golden/takeover/differences.test.ts',
+  'e2e/src/golden/takeover/own-histories.test.ts',
+  'e2e/src/golden/takeover/variations.test.ts',
+  'e2e/src/simulation/interruption-mutants.test.ts',
+  'e2e/src/simulation/journal.test.ts',
+  'e2e/src/simulation/machines/machine-history.test.ts',
+  'e2e/src/simulation/machines/mutants.test.ts',
+  'e2e/src/simulation/machines/storms.test.ts',
+  'e2e/src/simulation/mutants.test.ts',
+  'packages/machine-config/src/histories/verifier.test.ts',
+  // Other tests of a plain run start the same programs, with fewer cases.
+  'e2e/src/bad-input/real-binaries.test.ts',
+  'e2e/src/conformance/network/network.test.ts',
+  'e2e/src/hand-over/processes.test.ts',
+  'e2e/src/kubectl/generators.test.ts',
+  'e2e/src/kubectl/strategies.test.ts',
+  'e2e/src/up-stopped-manager.test.ts',
+  // A plain run kills the processes at fewer times, in other tests.
+  'e2e/src/simulation/crash.test.ts',
+  'packages/core/src/deployment/kills.test.ts',
+  'packages/core/src/run/crash-kept.test.ts',
+];
