@@ -125,8 +125,8 @@ describe('room', () => {
   });
 
   test('during a rollout both together keep to maxUnavailable', () => {
-    // There are 10 replicas, of which 3 may be unavailable. 1 old machine was deleted without a new one so far, and 1 has
-    // failed.
+    // There are 10 replicas, and 3 machines may be unavailable. One old machine was deleted and has no new machine yet. One
+    // machine has failed.
     const old = [...machinesOf(8, 'Running', 'o'), ...machinesOf(1, 'Failed', 'f')];
     const budget = disruptionBudgetOf(
       input({ unavailable: 3, current: account(1, fresh(1, 'Pending', 'n')), old: [account(9, old)] }),
@@ -197,7 +197,7 @@ test.each([
     const old = [...machinesOf(8, 'Running', 'o'), ...machinesOf(1, 'Failed', 'f')];
     const taken = disruptionBudgetOf(input({ replicas: 9, unavailable: 2, current, old: [account(9, old)] }));
     expect(repairRoom(taken, 1)).toBe(room);
-    // A machine of this controller without the mark was created by the rollout.
+    // If this controller created a machine and the machine has no mark, the rollout created the machine.
     const ours = { ...current, isOurs: () => true };
     expect(
       repairRoom(disruptionBudgetOf(input({ replicas: 9, unavailable: 2, current: ours, old: [account(9, old)] })), 2),

@@ -8,7 +8,8 @@ export interface BudgetSet {
   /** All machines that the set controls, including those that are being deleted. */
   readonly machines: readonly Machine[];
   /**
-   * Number of replicas that lost their machine and have no replacement yet. If absent, the machines that are being deleted.
+   * Number of replicas that lost their machine and have no replacement yet. If absent, the number of machines that are
+   * being deleted.
    */
   readonly lost?: number;
   /**
@@ -19,7 +20,10 @@ export interface BudgetSet {
   readonly isOurs?: (machine: Machine) => boolean;
 }
 
-/** The state of a deployment, or of a set without one, from which the disruption budget is computed. */
+/**
+ * The state from which the disruption budget is computed. The budget is for a deployment, or for a set without a
+ * deployment.
+ */
 export interface BudgetInput {
   /** The desired number of machines. */
   readonly replicas: number;
@@ -38,22 +42,25 @@ export interface BudgetInput {
 }
 
 /**
- * All disruptions of a deployment, for any cause. Rollouts and replacements share one disruption budget: what one uses is
- * not available to the other.
+ * All disruptions of a deployment, for any cause. Rollouts and replacements share one disruption budget, so a disruption by
+ * a rollout leaves less for replacements.
  */
 export interface DisruptionBudget {
   readonly replicas: number;
   /** Number of machines that may be unavailable. */
   readonly unavailable: number;
-  /** Available machines, without those above the replicas of their set, because the set deletes them. */
+  /** Available machines within the replicas of their set. The set deletes the machines above its replicas. */
   readonly available: number;
   /** Failed machines whose replacement has not started. */
   readonly failed: number;
   /** Unreachable machines. */
   readonly unreachable: number;
-  /** Machines that have been created for less than {@link joinPatienceMs} and have not joined. */
+  /** Machines that have been in creation for less than {@link joinPatienceMs} and have not joined. */
   readonly joining: number;
-  /** Machines that have not joined within that time. No rollout and no replacement waits for them. */
+  /**
+   * Machines that have been in creation for longer and have not joined. No rollout and no replacement waits for these
+   * machines.
+   */
   readonly late: number;
   /** Machines with an in-place update that is selected, in progress or failed. */
   readonly updating: number;
@@ -61,7 +68,10 @@ export interface DisruptionBudget {
   readonly leaving: number;
   /** Number of replicas without an available machine. */
   readonly missing: number;
-  /** The part of `missing` that is being replaced, rolled out or updated. The other machines have failed and wait. */
+  /**
+   * The part of `missing` that is being replaced, rolled out or updated. The other missing replicas belong to failed
+   * machines that wait.
+   */
   readonly underWay: number;
   /**
    * Replicas whose machine was lost, until the replacement has joined.
@@ -73,7 +83,7 @@ export interface DisruptionBudget {
    */
   readonly repairing: number;
   /**
-   * The part of `repairing` that delays the replacement of the next machine that never joined. A replica does not count if
+   * The part of `repairing` that delays the next replacement of a machine that never joined. A replica does not count if
    * its former machine never joined and is removed, and the replacement exists.
    */
   readonly holding: number;
@@ -85,12 +95,15 @@ export interface DisruptionBudget {
   readonly lateAt: Date | undefined;
 }
 
-/** Creation timeout of a machine without one in its spec: the default of `--machine-creation-timeout`, in milliseconds. */
+/**
+ * Creation timeout of a machine whose spec contains none, in milliseconds. This is the default of
+ * `--machine-creation-timeout`.
+ */
 export const JOIN_PATIENCE_MS = 20 * 60_000;
 
 /**
- * The longest time that others wait for a new machine, in milliseconds. After it, the machine has joined, or the machine
- * controller has marked it as Failed.
+ * Returns the longest time that other machines wait for a new machine, in milliseconds. After this time, the machine has
+ * joined, or the machine controller has marked it as Failed.
  */
 export const joinPatienceMs = ({ metadata, spec }: Machine): number =>
   parseDurationMs(metadata.annotations?.[Annotations.EffectiveCreationTimeout] ?? '') ??
@@ -112,7 +125,7 @@ interface Tally {
   joining: number;
   late: number;
   updating: number;
-  /** The part of `updating` that failed. These machines no longer use the disruption budget. */
+  /** The part of `updating` that failed. Failed updates no longer use the disruption budget. */
   failedUpdates: number;
   leaving: number;
   /** The part of `joining` that replaces other machines. */
@@ -180,8 +193,8 @@ const repairs = (set: BudgetSet, tally: Tally, isOld: boolean): number =>
   openReplicas(set, tally) + (isOld ? tally.joining : tally.successors);
 
 /**
- * The replicas of {@link repairs}, without those whose former machine never joined and is removed, if the replacement
- * exists.
+ * Returns the number of replicas of {@link repairs} that delay the next replacement. If the former machine of a replica
+ * never joined and is removed, and the replacement exists, the replica does not count.
  */
 function holds(set: BudgetSet, tally: Tally): number {
   const open = openReplicas(set, tally);
@@ -190,8 +203,8 @@ function holds(set: BudgetSet, tally: Tally): number {
 }
 
 /**
- * Number of machines that are not available and are neither being replaced nor updated. If a set has more machines than
- * replicas, it deletes such machines first. These surplus machines are subtracted.
+ * Number of unavailable machines that are neither being replaced nor updated. A set with more machines than replicas first
+ * deletes such machines, so the surplus is subtracted.
  */
 function idling({ replicas }: BudgetSet, { alive, failed, unreachable, late, failedUpdates }: Tally): number {
   return Math.max(failed + unreachable + late + failedUpdates - Math.max(alive - replicas, 0), 0);
@@ -205,7 +218,7 @@ function createdByScaleUp({ replicas }: BudgetSet, { alive, joining, successors 
 const add = <T>(items: readonly T[], value: (item: T) => number): number =>
   items.reduce((total, item) => total + value(item), 0);
 
-/** Computes the disruptions from the machines. The function is pure and keeps no records that could become outdated. */
+/** Computes the disruptions from the machines. The function is pure and keeps no record that could become outdated. */
 export function disruptionBudgetOf(input: BudgetInput): DisruptionBudget {
   const { replicas, unavailable, current, old, selected: _, ...rest } = input;
   const oldTallies = old.map((set) => ({ set, tally: tallyOf(set, input) }));
@@ -221,7 +234,8 @@ export function disruptionBudgetOf(input: BudgetInput): DisruptionBudget {
   const underWay = Math.max(missing - waiting, 0);
   const repairing = add(all, ({ set, tally }) => repairs(set, tally, set !== current));
   const standing = old.some(({ replicas: size, machines }) => size > 0 || machines.length > 0);
-  // An old set may create machines for a scale-up. They are not available yet, but no rollout or replacement caused this.
+  // An old set may create machines for a scale-up. These machines are not available yet, but no rollout or replacement
+  // caused this.
   const scaleUps = add(oldTallies, ({ set, tally }) => createdByScaleUp(set, tally));
   return {
     replicas,
@@ -243,19 +257,22 @@ export function disruptionBudgetOf(input: BudgetInput): DisruptionBudget {
   };
 }
 
-/** The disruption budget. It is at least 1, so that one replacement is possible even with maxUnavailable 0. */
+/**
+ * Returns the disruption budget. The budget is at least 1, so that one replacement is possible even with `maxUnavailable`
+ * 0.
+ */
 const budgetOf = (unavailable: number): number => Math.max(unavailable, 1);
 
 /**
- * Number of available machines that a rollout may delete without going below the minimum. Failures and replacements reduce
- * it.
+ * Number of available machines that a rollout may delete, so that the minimum stays available. Failures and replacements
+ * reduce this number.
  */
 export const rolloutRoom = (available: number, replicas: number, unavailable: number): number =>
   Math.max(available - Math.max(replicas - unavailable, 0), 0);
 
 /**
- * Number of failed machines that may be replaced at the same time: the limit, but at least one. During a rollout, it is at
- * most the disruption budget.
+ * Returns the number of failed machines that may be replaced at the same time: the limit, but at least one. During a
+ * rollout, the result is at most the disruption budget.
  * @param limit `--max-unhealthy-replacements` as a number.
  */
 export const repairAllowance = (
@@ -264,16 +281,17 @@ export const repairAllowance = (
 ): number => Math.max(rolling ? Math.min(limit, budgetOf(unavailable)) : limit, 1);
 
 /**
- * Number of failed machines that may be replaced now.
+ * Returns the number of failed machines that may be replaced now.
  *
- * - During a rollout, it is at most the free part of the disruption budget. While a failed machine waits, the rollout starts
- *   no further disruption. A disruption of the rollout ends when its new machine joins or fails (incident 14).
+ * - During a rollout, the result is at most the free part of the disruption budget. While a failed machine waits, the
+ *   rollout starts no further disruption. A disruption of the rollout ends when its new machine joins or fails (incident
+ *   14).
  * - Without a rollout, changes by the user (the first machines, a deletion by hand) always leave room for one replacement.
  */
 export function repairRoom(budget: DisruptionBudget, limit: number): number {
   const { rolling, unavailable, underWay, repairing } = budget;
   const allowance = repairAllowance(budget, limit);
-  // During a rollout, surge machines can make up for machines that are being replaced. Their replacements count anyway.
+  // During a rollout, surge machines can compensate for machines that are being replaced. The replacements count anyway.
   const taken = Math.max(underWay, repairing);
   if (rolling) return Math.max(Math.min(allowance - repairing, budgetOf(unavailable) - taken), 0);
   if (taken < allowance) return allowance - taken;

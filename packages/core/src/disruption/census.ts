@@ -29,7 +29,7 @@ export interface CensusSources {
 
 const UNREACHABLE = 'unreachable/';
 
-/** Callbacks for the next change of a count, by the ID of the caller. Each is called once. */
+/** Callbacks for the next change of a count, by the ID of the caller. Each callback is called once. */
 type Listeners = Map<string, () => void>;
 
 interface Filed {
@@ -42,7 +42,8 @@ const sameFiling = (a: Filed, b: Filed): boolean =>
 
 /**
  * Counts unreachable machines by scope and minute. Each change updates the counts, so no reconcile reads the whole fleet.
- * All data comes from the objects. So a restart changes no count, and both programs get the same counts.
+ * All data comes from the API objects. So a restart changes no count, and the manager and the machine controller get the
+ * same counts.
  */
 export class UnreachableCensus {
   readonly #sources: CensusSources;
@@ -50,7 +51,7 @@ export class UnreachableCensus {
   readonly #counts = new Map<string, Map<string, number>>();
   /**
    * Marks of machines that are unreachable now, by scope, with their times in milliseconds. There are at most as many marks
-   * as unreachable machines. Marks of recovered machines are in the counts only, where they stay as long as the machines.
+   * as unreachable machines. Marks of recovered machines are only in the counts, as long as the machines exist.
    */
   readonly #outages = new Map<string, Map<string, number>>();
   readonly #filed = new Map<Key, Filed>();
@@ -126,8 +127,8 @@ export class UnreachableCensus {
   }
 
   /**
-   * Calls `wake` once, at the next change that can open or close a circuit breaker of the machine. Such a change concerns
-   * the counts of its scopes, or its class. A caller that continues to wait must register again.
+   * Calls `wake` once, at the next change that can open or close a circuit breaker of the machine. The change can be in the
+   * counts of its scopes, or in its class. A caller that continues to wait must register again.
    * @param id Identifies the caller. A new registration replaces the former one of the same scope.
    */
   onceChanged(machine: Machine, id: string, wake: () => void): void {
@@ -140,9 +141,9 @@ export class UnreachableCensus {
   }
 
   /**
-   * Returns the zone of a machine: from the labels of its node template, else from its class, else from the labels of its
-   * Node. The template does not describe an alternative in another zone, so there the Node comes first. A machine whose Node
-   * was deleted stays in its former zone.
+   * Returns the zone of a machine. The first source is the labels of its node template, then its class, then the labels of
+   * its Node. For an alternative in another zone, the Node comes first, because the template does not describe this zone. A
+   * machine whose Node was deleted keeps its former zone.
    */
   zoneOf(machine: Machine): string | undefined {
     const { classes, nodes } = this.#sources;
@@ -176,8 +177,8 @@ export class UnreachableCensus {
 
   /**
    * Returns a value if the machine is unreachable and the cluster has fewer machines than a circuit breaker needs. `peers`
-   * is set if there are at least two machines and all are unreachable. The cause can then be the network as well as the
-   * machines.
+   * is set if the cluster has at least two machines and all are unreachable. The network or the machines can then be the
+   * cause.
    */
   smallClusterOf(machine: Machine, limits: BreakerLimits, now: Date): { readonly peers?: OpenBreaker } | undefined {
     if (limits.thresholdPercent > 100 || !isUnreachable(machine)) return undefined;

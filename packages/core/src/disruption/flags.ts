@@ -3,7 +3,10 @@ import { MAX_UNHEALTHY_REPLACEMENTS } from './replacements.ts';
 import type { SafeguardSettings } from './safeguards.ts';
 import { BREAKER_DEFAULTS } from './unreachable.ts';
 
-/** Flags that limit the replacement of unhealthy machines. Both programs have these flags and need the same values. */
+/**
+ * Flags that limit the replacement of unhealthy machines. The manager and the machine controller have these flags and need
+ * the same values.
+ */
 export const safeguardFlags = flagGroup('Replacement of unhealthy machines', {
   'max-unhealthy-replacements': textFlag({
     default: String(MAX_UNHEALTHY_REPLACEMENTS),
@@ -33,7 +36,7 @@ export const safeguardFlags = flagGroup('Replacement of unhealthy machines', {
 
 type Values = FlagValues<typeof safeguardFlags>;
 
-/** Returns errors that concern more than one flag or that the parser of a flag does not find. */
+/** Returns errors that concern several flags, and errors that the parser of a flag does not find. */
 export const checkSafeguardFlags = (flags: Values): readonly string[] =>
   /^\d+%?$/.test(flags['max-unhealthy-replacements'])
     ? []

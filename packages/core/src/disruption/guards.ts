@@ -1,7 +1,7 @@
 import type { Machine } from '@mcm/api';
 import type { OpenBreaker } from './unreachable.ts';
 
-/** Settings and state that do not belong to a deployment but influence its decisions. */
+/** Settings and state from outside of a deployment that influence decisions about the deployment. */
 export interface Guards {
   /** `--max-unhealthy-replacements`. */
   readonly maxUnhealthyReplacements: number | string;
@@ -10,13 +10,13 @@ export interface Guards {
   /** Feature `RolloutAnnotations`: true if the annotations `rollout.machine.sapcloud.io/…` of deployments are used. */
   readonly rolloutAnnotations: boolean;
   /**
-   * Returns the open circuit breaker that prevents the replacement of the machine. Undefined if none is open or an
-   * annotation overrides it.
+   * Returns the open circuit breaker that prevents the replacement of the machine. Undefined if no circuit breaker is open,
+   * or if an annotation overrides it.
    */
   readonly breakerOf: (machine: Machine) => OpenBreaker | undefined;
   /** Returns true if a MachineClass of the name exists. */
   readonly hasClass: (name: string) => boolean;
-  /** Returns the annotations of a MachineClass. Absent or undefined if they are unknown. */
+  /** Returns the annotations of a MachineClass. Absent or undefined if the annotations are unknown. */
   readonly classAnnotations?: (
     name: string,
     namespace: string | undefined,

@@ -12,7 +12,7 @@ import { machine, NOW, set } from '../set/test-objects.ts';
 import { JOIN_PATIENCE_MS } from './budget.ts';
 import { hasFailures, planRepairs } from './repairs.ts';
 
-/** Events of a deployment. The numbers choose among the existing objects. */
+/** Events in a deployment. The numbers select among the existing objects. */
 type Act =
   | { readonly do: 'sync' | 'run' | 'fail' | 'spoil' | 'bury' | 'delete' | 'see'; readonly which: number }
   | { readonly do: 'create'; readonly which: number; readonly most: number }
@@ -46,20 +46,23 @@ const history = fc.record({
   limit: fc.integer({ min: 1, max: 3 }),
   acts: fc.array(act, { minLength: 20, maxLength: 120 }),
   /**
-   * Number of events during which the original is active, which writes no marks and ignores the limits. With 0, mcm was
-   * always active.
+   * Number of events during which the original is active. The original writes no marks and ignores the limits. With 0, mcm
+   * was always active.
    */
   before: fc.oneof(fc.constant(0), fc.nat(40)),
 });
 type History = typeof history extends fc.Arbitrary<infer H> ? H : never;
 
-/** The replacement of a machine, with all facts that the test knows and the controller may not. */
+/**
+ * The replacement of a machine. The record contains all facts that the test knows, also facts that the controller may not
+ * know.
+ */
 interface Repair {
   /** UID of the machine that was deleted. */
   readonly former: string;
   /** True if the machine failed before it joined, outside of a rollout. */
   readonly idle: boolean;
-  /** UID of the machine that replaced it, once it exists. */
+  /** UID of the replacement, after it was created. */
   successor: string | undefined;
 }
 
@@ -83,7 +86,7 @@ class Model {
   readonly surge: number;
   readonly unavailable: number;
   readonly limit: number;
-  /** The sets; the last one is the current set. */
+  /** The sets. The last set is the current one. */
   sets: TestSet[] = [];
   readonly broken: string[] = [];
   /** True if the original is active. */
@@ -187,7 +190,7 @@ class Model {
     const open = Math.max((testSet.set.spec.replicas ?? 0) - alive.length, 0);
     testSet.repairs = testSet.repairs.filter((repair) => {
       const made = alive.find(({ metadata }) => metadata.uid === repair.successor);
-      // The replacement was lost before it ran, so the replica has no machine again.
+      // The replacement was lost before it was Running, so the replica has no machine again.
       if (!made) repair.successor = undefined;
       if (!made) return true;
       return phaseOf(made) === 'Pending' && createdAt(made) + JOIN_PATIENCE_MS > this.now;
@@ -195,7 +198,7 @@ class Model {
     const filled = testSet.repairs.filter(({ successor }) => successor !== undefined);
     const empty = testSet.repairs.filter(({ successor }) => successor === undefined).slice(0, open);
     testSet.repairs = [...filled, ...empty];
-    // If former machines never ran pods, it does not matter which of them a new machine replaces.
+    // These former machines never ran pods. A new machine can replace any of them.
     const idle = filled.filter((repair) => repair.idle).length;
     const there = new Set(testSet.machines.map(({ metadata }) => metadata.uid));
     const formers = testSet.repairs.filter((repair) => repair.idle && there.has(repair.former)).length;
@@ -225,7 +228,8 @@ class Model {
   }
 
   /**
-   * Number of machines that are being replaced, plus replicas that the rollout makes unavailable. Both use the same budget.
+   * Number of machines that are being replaced, plus replicas that the rollout makes unavailable. Both parts use the same
+   * budget.
    */
   sum(): number {
     const repairs = this.sets.reduce((total, one) => total + this.underWay(one), 0);
@@ -268,7 +272,7 @@ class Model {
     });
   }
 
-  /** Runs a reconcile of the deployment. Its writes take effect later. */
+  /** Runs a reconcile of the deployment. A later event executes its writes. */
   decide(): void {
     this.land();
     const sizes = this.sizes();
@@ -343,7 +347,7 @@ const deleting = (one: Machine): Machine => ({
   metadata: { ...one.metadata, deletionTimestamp: NOW.toISOString() },
 });
 
-/** Applies an event to one of the machines for which it is possible. */
+/** Applies an event to one of the machines that can have this event. */
 function onMachine(model: Model, { do: what, which: nth }: { readonly do: string; readonly which: number }): void {
   const all = model.sets.flatMap((owner) => owner.machines.map((one) => ({ owner, one })));
   const gone = (uid: string) => model.sets.some(({ pending }) => pending.has(uid));
@@ -379,7 +383,7 @@ function freeze(chosen: TestSet): void {
   chosen.set = { ...chosen.set, metadata: { ...chosen.set.metadata, labels: others } };
 }
 
-/** Starts another manager, which reads the state of the server. */
+/** Starts another manager. The new manager reads the state of the server. */
 function restart(one: TestSet): void {
   one.lost = new LostReplicas();
   one.machines = one.machines.map((other) => (one.pending.has(other.metadata.uid) ? deleting(other) : other));
@@ -422,7 +426,7 @@ function perform(model: Model, action: Act): void {
 
 const runs = { numRuns: Number(process.env.MCM_PROPERTY_RUNS ?? thoroughly(5_000, 1000)), endOnFailure: true };
 
-/** Returns the violations in a history as sentences. */
+/** Returns the violations in a history, one sentence each. */
 function broken(story: History): readonly string[] {
   const model = new Model(story);
   // Every controller has reconciled its set before the first event.

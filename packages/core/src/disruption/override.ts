@@ -6,7 +6,10 @@ const parse = (text: string): { readonly until: Date | undefined; readonly reaso
   return { until: parseTime(expiry), reason: reason.join(' ') };
 };
 
-/** Returns the problem with the value of an override annotation; undefined if it is valid. An expired override is valid. */
+/**
+ * Returns the problem with the value of an override annotation. Returns undefined if the value is valid. The value of an
+ * expired override is valid.
+ */
 export function overrideProblem(text: string): string | undefined {
   const { until, reason } = parse(text);
   if (until !== undefined && reason !== '') return undefined;

@@ -19,7 +19,7 @@ async function born(world: World, replicas: number, spec: object = {}): Promise<
   return world.machines();
 }
 
-/** Number of replicas without a machine. Replicas whose failed machine waits do not count. */
+/** Number of replicas without a machine. Replicas with a failed machine that waits do not count. */
 function underWay(world: World, replicas: number): number {
   const alive = fleet(world).filter((machine) => !going(machine));
   const filled = alive.filter((machine) => phase(machine) === 'Running').length;
@@ -286,7 +286,7 @@ describe('breaker', () => {
     expect(world.totalWrites()).toBe(written);
 
     for (const machine of unreachable) await speak(world, machine);
-    // Recovered machines still count as unreachable for some time.
+    // Recovered machines still count as unreachable for some time after their recovery.
     await world.pass(60);
     expect(fleet(world).filter((machine) => phase(machine) === 'Failed')).toHaveLength(1);
     await world.until(() => world.complete(), 600);

@@ -12,16 +12,16 @@ import type { OpenBreaker } from './unreachable.ts';
 export interface RepairSnapshot extends BudgetInput {
   /** `--max-unhealthy-replacements`: a count, or a percentage of the replicas. */
   readonly limit: number | string;
-  /** True while a set of the deployment shrinks and the result is unknown. In this time, no replacement starts. */
+  /** True while a set of the deployment shrinks and the result is unknown. While it is true, no replacement starts. */
   readonly unsettled?: boolean;
   /**
-   * Set if the rollout is paused with an unproven template. Failed machines of the current set are then kept at least until
-   * this time.
+   * Set if the rollout is paused with an unproven template. The failed machines of the current set are then kept at least
+   * until this time.
    */
   readonly keeps?: { readonly until: Date | undefined };
   /**
-   * Returns the open circuit breaker that prevents the replacement of the machine. Undefined if none is open or an
-   * annotation overrides it.
+   * Returns the open circuit breaker that prevents the replacement of the machine. Undefined if no circuit breaker is open,
+   * or if an annotation overrides it.
    */
   readonly breakerOf: (machine: Machine) => OpenBreaker | undefined;
   readonly nodeAnnotations: NodeAnnotations;
@@ -33,7 +33,7 @@ export interface HeldMachine {
   readonly breaker: OpenBreaker;
 }
 
-/** The failed machines to replace now, and the reasons why the others wait. */
+/** The failed machines to replace now, and the reasons why other failed machines wait. */
 export interface RepairPlan {
   readonly budget: DisruptionBudget;
   /** The maximum number of replacements at the same time. */
@@ -107,8 +107,8 @@ export function planRepairs(snapshot: RepairSnapshot): RepairPlan {
  * Chooses the machines that failed first.
  *
  * - During a rollout, old and new machines are in one queue, so that neither group waits forever for the other.
- * - Without a rollout, a machine that never joined does not wait until another replacement runs. So after an outage of the
- *   cloud, a deployment recovers as fast as VMs can be created. The limit still applies.
+ * - Without a rollout, a machine that never joined does not wait for the end of another replacement. So after an outage of
+ *   the cloud, a deployment recovers as fast as VMs can be created. The limit still applies.
  */
 function chosen(due: readonly Machine[], budget: DisruptionBudget, limit: number): readonly Machine[] {
   const room = repairRoom(budget, limit);
@@ -119,11 +119,12 @@ function chosen(due: readonly Machine[], budget: DisruptionBudget, limit: number
 }
 
 /**
- * Returns true if failed machines are being replaced or wait for it. In this time, a rollout deletes no available machine.
+ * Returns true if failed machines are being replaced or wait for a replacement. During this time, a rollout deletes no
+ * available machine.
  */
 export const hasFailures = ({ go, waiting }: RepairPlan): boolean => go.length + waiting.length > 0;
 
-/** Returns the reason why failed machines wait, as a sentence for users. Undefined if none waits. */
+/** Returns the reason why failed machines wait, as a sentence for users. Undefined if no failed machine waits. */
 export function whyWaiting({ waiting, allowance, budget }: RepairPlan): string | undefined {
   if (waiting.length === 0) return undefined;
   const parts = [

@@ -42,8 +42,8 @@ export class Safeguards {
   }
 
   /**
-   * Returns the open circuit breaker that prevents the replacement of the machine. Undefined if none is open or an
-   * annotation overrides it.
+   * Returns the open circuit breaker that prevents the replacement of the machine. Undefined if no circuit breaker is open,
+   * or if an annotation overrides it.
    */
   breakerOf(machine: Machine, now: Date): OpenBreaker | undefined {
     const open = this.#census.breakerOf(machine, this.settings.breaker, now);
@@ -62,8 +62,8 @@ export class Safeguards {
 
 /**
  * Returns a function that decides whether a machine counts as a replica of the deployment. A machine whose drain cannot end
- * does not count, because a rollout would wait for it forever. It does count if the user requested that terminating machines
- * count.
+ * does not count, because a rollout would wait for this machine forever. If the user requested that terminating machines
+ * count, such a machine counts too.
  */
 export const isReplicaOf = (
   deployment: MachineDeployment,

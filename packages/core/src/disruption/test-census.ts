@@ -26,7 +26,7 @@ class Reported<T extends KubeObject> {
 
 /**
  * Returns a census over fixed objects.
- * @param options `target`: false without a target cluster.
+ * @param options `target` is false if there is no target cluster.
  */
 export function fixedCensus({ target = true }: { readonly target?: boolean } = {}) {
   const machines = new Reported<Machine>();

@@ -3,7 +3,10 @@ import { expect, test } from 'vitest';
 import { node } from '../machine/testing.ts';
 import { DisruptionsUnderWay } from './under-way.ts';
 
-/** What one controller has started counts for the other, until the cache shows the result. */
+/**
+ * Tests that one controller counts the disruptions that another controller has started, until the cache shows their
+ * results.
+ */
 
 const set = (resourceVersion: string, replicas?: number): MachineSet =>
   ({ metadata: { name: 's', uid: 'uid-s', resourceVersion }, spec: { replicas } }) as MachineSet;

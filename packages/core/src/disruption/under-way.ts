@@ -10,9 +10,9 @@ interface Shrinking {
 }
 
 /**
- * Decisions that no cache shows yet. Two controllers of one process decide about rollouts and replacements. Each counts what
- * the other has just started. Otherwise both could use the same part of the disruption budget. A new process reads the
- * actual state from the server.
+ * Decisions that no cache shows yet. Two controllers of one process decide about rollouts and replacements. Each controller
+ * counts the disruptions that the other has just started. Otherwise both controllers could use the same part of the
+ * disruption budget. A new process reads the actual state from the server.
  */
 export class DisruptionsUnderWay {
   /** UIDs of machines for which a delete request was sent. */
@@ -24,7 +24,7 @@ export class DisruptionsUnderWay {
 
   readonly isLeaving = ({ metadata }: Machine): boolean => this.leaving.has(metadata.uid);
 
-  /** Records that the set will be written with fewer replicas than it has in the cache. */
+  /** Records that the set will be written with fewer replicas than the cache shows. */
   shrinks({ metadata, spec }: MachineSet, deploymentUid: string): void {
     const { uid, resourceVersion } = metadata;
     this.#shrinking.set(uid, { replicas: spec.replicas ?? 0, resourceVersion, deployment: deploymentUid });
@@ -56,7 +56,7 @@ export class DisruptionsUnderWay {
     this.#selecting.set(metadata.name, metadata.resourceVersion);
   }
 
-  /** Returns true if the node's selection was sent and the cache does not show the result yet. */
+  /** Returns true if the selection of the node was sent and the cache does not show the result yet. */
   isSelecting({ metadata }: Node): boolean {
     if (!this.#selecting.has(metadata.name)) return false;
     if (this.#selecting.get(metadata.name) === metadata.resourceVersion) return true;

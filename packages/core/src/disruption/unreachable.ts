@@ -45,8 +45,8 @@ function hasRecovered(machine: Machine): boolean {
 }
 
 /**
- * Returns true if the machine has joined. A machine that is being deleted does not count, because its state says nothing
- * about the network.
+ * Returns true if the machine has joined. A machine that is being deleted does not count, because its state does not show
+ * whether the network works.
  */
 function hasJoined({ metadata, status }: Machine): boolean {
   const phase = status?.currentStatus?.phase;
@@ -55,27 +55,27 @@ function hasJoined({ metadata, status }: Machine): boolean {
 
 const minute = (time: string | undefined): string => String(bucketOf(millis(time)));
 
-/** The marks by which a machine is counted: `joined`, `unreachable/<minute>` and `recovered/<minute>`. */
+/** Returns the marks by which a machine is counted: `joined`, `unreachable/<minute>` and `recovered/<minute>`. */
 export const reachabilityMarks = (machine: Machine): readonly string[] => [
   ...(hasJoined(machine) ? ['joined'] : []),
   ...(isUnreachable(machine) ? [`unreachable/${minute(machine.status?.currentStatus?.lastUpdateTime)}`] : []),
   ...(hasRecovered(machine) ? [`recovered/${minute(machine.status?.lastOperation?.lastUpdateTime)}`] : []),
 ];
 
-/** Counts the machines in a scope that have one of the {@link reachabilityMarks}. */
+/** Counts the machines in a scope that have this mark, see {@link reachabilityMarks}. */
 export type CountMarks = (scope: string, mark: string) => number;
 
 /** Limits above which many unreachable machines are treated as one outage. Durations are in milliseconds. */
 export interface BreakerLimits {
-  /** Machines that became unreachable within this time are counted together. */
+  /** The circuit breaker counts machines together if they became unreachable within this time. */
   readonly windowMs: number;
   /**
-   * Percentage of the machines of a zone or of the cluster. If at least this part is unreachable, mcm replaces no machine
-   * there.
+   * Percentage of the machines of a zone or of the cluster. If at least this percentage is unreachable, mcm replaces no
+   * machine of this zone or cluster.
    */
   readonly thresholdPercent: number;
   /**
-   * If fewer machines than this are unreachable, mcm replaces them. The exception: all machines of the cluster are
+   * If fewer machines than this are unreachable, mcm replaces them. There is one exception: all machines of the cluster are
    * unreachable, and the cloud reports that their VMs run.
    */
   readonly minimumCount: number;
@@ -104,7 +104,8 @@ export interface OpenBreaker {
 }
 
 /**
- * Returns the open circuit breaker of a scope for machines that became unreachable at `since`; undefined if it is closed.
+ * Returns the open circuit breaker of a scope for machines that became unreachable at `since`. Returns undefined if the
+ * circuit breaker is closed.
  */
 export function openBreaker(
   scope: string,

@@ -3,7 +3,10 @@ import { startControlPlane } from '@mcm/control-plane';
 import { describe, expect, test } from 'vitest';
 import { World, type WorldOptions } from '../deployment/testing/world.ts';
 
-/** A connection to one of two API servers. It breaks, refuses new connections, and is restored. */
+/**
+ * A connection to one of two API servers. A test can interrupt the connection, and restore it. While it is interrupted, new
+ * connections are refused.
+ */
 class Line {
   #cut: ((url: string) => boolean) | undefined;
   readonly #open = new Map<ReadableStreamDefaultController<Uint8Array>, string>();
@@ -59,7 +62,7 @@ const isControl = (url: string): boolean => !isTarget(url);
 const going = ({ metadata }: Machine): boolean => metadata.deletionTimestamp !== undefined;
 const running = (machine: Machine): boolean => machine.status?.currentStatus?.phase === 'Running' && !going(machine);
 
-/** Records the minimum and maximum numbers of machines from now on. */
+/** Records the smallest and the largest number of machines from now on. */
 function extremes(world: World) {
   const seen = { most: 0, least: Number.POSITIVE_INFINITY };
   world.truth.onChange(() => {

@@ -2,7 +2,7 @@ import { type MachineClass, machineClasses } from '@mcm/api';
 import { isNotFound, isPathSegment, makeKey, type ResourceClient } from '@mcm/kube';
 import type { ControllerContext } from '../control/caches.ts';
 
-/** Delay before the cache is checked again, if it lacks an existing class and no event arrives. */
+/** Delay before the lookup checks the cache again, if the cache lacks an existing class and no event arrives. */
 export const CLASS_LOOK_MS = 1_000;
 
 /** Determines whether the class of a template exists. */
@@ -16,8 +16,8 @@ export class ClassLookup {
   }
 
   /**
-   * Returns true if the cache lacks the class. Returns false for classes of another kind, and if the controller may not read
-   * MachineClasses.
+   * Returns true if the cache lacks the class. Returns false for a class of another kind, and if the controller may not
+   * read MachineClasses.
    */
   lacks({ kind, name = '' }: { readonly kind?: string | undefined; readonly name?: string | undefined }): boolean {
     const { safeguards, namespace } = this.#context;

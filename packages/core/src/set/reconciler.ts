@@ -55,10 +55,15 @@ import type { ReplicaFailure } from './status.ts';
 import { SetStatusWriter } from './status-writer.ts';
 import { type SetWaiters, wakeSets, wakeWaiters } from './wakeups.ts';
 
-/** Many machines become reachable at about the same time. This delay combines them into one reconcile of a waiting set. */
+/**
+ * Many machines become reachable at about the same time. This delay combines these changes into one reconcile of a waiting
+ * set.
+ */
 const BREAKER_SWARM_MS = 1_000;
 
-/** Delay before the next attempt of a deletion. It waits until it is proven that the API server was not restored. */
+/**
+ * Delay before the next attempt of a deletion. A deletion waits until it is proven that the API server was not restored.
+ */
 const PROOF_MS = 500;
 
 /** Delay before the next reconcile of a set that another process has changed. */
@@ -68,11 +73,11 @@ const INVALID_SPEC = MachineSetConditions.InvalidSpec;
 /** Maximum number of machine names in a log line. */
 const MOST_NAMED = 20;
 
-/** State of a set between reconciles. A new process determines all of it again. */
+/** State of a set between reconciles. A new process determines this state again. */
 interface Memory {
   readonly uid: string;
   readonly pending: PendingDeletions;
-  /** Names of machines that exist and that this set does not control. */
+  /** Names of existing machines that this set does not control. */
   readonly taken: Set<string>;
   readonly numbers: NumberMemory;
   readonly lost: LostReplicas;
@@ -239,7 +244,7 @@ export class SetReconciler {
       entry?.ended('the version of the API server is not known after a lost connection, so no machine is deleted');
       return { failure: undefined, lookAgain: again(PROOF_MS), held };
     }
-    // This runs before the first `await`, so that the other sets of the deployment count these deletions immediately.
+    // The deletions are recorded before the first `await`, so that the other sets of the deployment count them immediately.
     for (const machine of plan.toDelete) pending.begin(machine);
     if (plan.create > 0) {
       log.info('Creating machines', { set: set.metadata.name, count: plan.create, because: plan.because });
@@ -340,8 +345,8 @@ export class SetReconciler {
   }
 
   /**
-   * Reconciles the set again when something for which it waits changes: machines of its deployment, a circuit breaker, or a
-   * time.
+   * Reconciles the set again after a change for which the set waits. Such a change concerns machines of its deployment, a
+   * circuit breaker, or a time.
    */
   #awaitOthers(
     key: string,
@@ -350,8 +355,8 @@ export class SetReconciler {
     { now, alone, full }: { readonly now: Date; readonly alone: boolean; readonly full: boolean },
   ): Outcome {
     const mine = ({ metadata }: Machine) => controllerOf({ metadata })?.uid === set.metadata.uid;
-    // During a pause, these machines are kept until the user resumes the rollout. That is a change of the deployment, which
-    // starts a reconcile.
+    // During a pause, these machines are kept until the user resumes the rollout. To resume it, the user changes the
+    // deployment, which starts a reconcile.
     const waits = full || [...(repairs?.waiting ?? []), ...(repairs?.kept ?? [])].some(mine);
     this.waiting.machines.put(key, waits ? controllerOf(set)?.uid : undefined);
     const held = (repairs?.held ?? []).filter(({ machine }) => (alone || isFailed(machine)) && mine(machine));
@@ -368,7 +373,7 @@ export class SetReconciler {
     const { uid, finalizers = [] } = set.metadata;
     if (!finalizers.includes(Finalizers.MachineControllerManager) || isOrphaning(set)) return done;
     const { pending } = this.#memoryOf(set);
-    // The garbage collector deletes what a deleted owner controls, so an invalid selector must not stop the deletion.
+    // The garbage collector deletes the objects of a deleted owner, so an invalid selector must not stop the deletion.
     const matches = matcherOf(set.spec.selector, true);
     const { owned } = claim({ uid, deleting: true }, matches, this.#machinesOf(set));
     if (owned.length === 0) {
@@ -399,7 +404,7 @@ export class SetReconciler {
   }
 }
 
-/** A failed write, and what the status reports of it. */
+/** A failed write, and the failure in the status. */
 interface Failure {
   readonly shown: ReplicaFailure | undefined;
   readonly error: unknown;
@@ -409,7 +414,7 @@ const problemOf = (failure: Failure | undefined): string | undefined => failure 
 
 function failureOf(during: ReplicaFailure['during'], { error }: WriteResult): Failure | undefined {
   if (error === undefined) return undefined;
-  // A request without an answer may have succeeded. The controller repeats it and reports no failure
+  // A request without an answer may have succeeded. The controller repeats the request and reports no failure
   // (docs/compatibility/rules-deployments.md §7.6).
   if (mayHaveHappened(error)) return { shown: undefined, error };
   return { shown: { during, message: error instanceof Error ? error.message : String(error) }, error };

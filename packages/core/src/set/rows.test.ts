@@ -19,7 +19,7 @@ const status500 = () =>
 const isWrite = (request: Request, method: string, end: RegExp) =>
   request.method === method && end.test(new URL(request.url).pathname);
 
-/** A set without a deployment. */
+/** A set that has no deployment. */
 class Alone {
   readonly world: World;
   private constructor(world: World) {
@@ -55,7 +55,7 @@ class Alone {
   events = async (reason: string) => (await this.world.events()).filter((event) => event.reason === reason);
 }
 
-/** A machine outside of the set. */
+/** Returns a machine that the set does not control. */
 const stray = (name: string, labels: Record<string, string>, more: object = {}) => ({
   metadata: { name, labels, ...more },
   spec: { class: { kind: 'MachineClass', name: 'small' } },
@@ -233,7 +233,7 @@ describe('claims', () => {
         metadata.ownerReferences?.[0]?.uid,
       ]),
     );
-    // The labels of `ms` do not match, so it has no owner.
+    // The labels of `ms` do not match the selector, so `ms` has no owner.
     expect(owners).toEqual({ ms: undefined, second: uid, new: uid });
   });
 
@@ -243,7 +243,7 @@ describe('claims', () => {
       const response = await answer();
       if (!stale || request.method !== 'GET' || !/machinesets\/ms$/.test(new URL(request.url).pathname))
         return response;
-      // The live read returns what the cache does not contain.
+      // The live read returns the deletion timestamp that the cache does not contain.
       const live = (await response.json()) as MachineSet;
       return Response.json({ ...live, metadata: { ...live.metadata, deletionTimestamp: clock.now().toISOString() } });
     };

@@ -40,8 +40,8 @@ export class SetStatusWriter {
   }
 
   /**
-   * Writes the status if it changes. A set that is complete or has a problem is written immediately, and others at a limited
-   * rate.
+   * Writes the status if it changes. If the set is complete or has a problem, the method writes immediately. Otherwise it
+   * writes at a limited rate.
    */
   async write(
     key: string,
@@ -64,8 +64,8 @@ export class SetStatusWriter {
     const { conditions, events } = withProblems(acted, stored, status.machineSetCondition ?? [], problems, now);
     const wanted = { ...status, machineSetCondition: conditions };
     if (!setStatusDiffers(newest.status, wanted)) return done;
-    // If the set has no deployment, clients wait for its status. For other sets, clients wait for the status of the
-    // deployment.
+    // For a set without a deployment, clients wait for the status of the set. For other sets, clients wait for the status
+    // of the deployment.
     const wanting = acted.spec.replicas ?? 0;
     const arrived = counts.available === wanting && counts.replicas === wanting && controllerOf(newest) === undefined;
     const urgent = arrived || failure !== undefined || problems.lacksClass || events.length > 0;
@@ -82,7 +82,7 @@ export class SetStatusWriter {
       const written = await this.#sets.update({ ...set, status }, { subresource: 'status', signal });
       this.#context.sets.recordWrite(written);
     } catch (error) {
-      // The set may be deleted during the request, when its last machine and its finalizer are removed.
+      // The set may be deleted during the request, when its last machine is gone and its finalizer is removed.
       if (!isNotFound(error)) throw error;
     }
   }

@@ -80,7 +80,8 @@ export interface ReplicaFailure {
 }
 
 /**
- * Returns the status that a set should have. `failure` decides its condition `ReplicaFailure`, by the operation that failed.
+ * Returns the status that a set should have. `failure` determines its condition `ReplicaFailure`, by the operation that
+ * failed.
  */
 export function setStatus(
   set: MachineSet,

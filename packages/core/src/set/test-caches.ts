@@ -4,7 +4,7 @@ import { type ControllerContext, machineIndexes, machineSetIndexes } from '../co
 
 type Indexes<T> = Readonly<Record<string, (object: T) => readonly string[]>>;
 
-/** A cache for code that only handles changes. A test sends the changes. */
+/** A cache for tests of code that only handles changes. A test sends the changes. */
 class FixedCache<T extends KubeObject> {
   readonly #objects = new Map<string, T>();
   readonly #handlers: ((change: Change<T>) => void)[] = [];
@@ -46,7 +46,7 @@ class FixedCache<T extends KubeObject> {
   }
 }
 
-/** The caches of a context, and the keys that a controller over these caches was asked to reconcile. */
+/** The caches of a context, and the keys that a controller of these caches should reconcile. */
 export interface FixedContext {
   readonly deployments: FixedCache<MachineDeployment>;
   readonly sets: FixedCache<MachineSet>;

@@ -9,7 +9,7 @@ import {
 } from '@mcm/api';
 import type { Loss } from '../objects/machines.ts';
 
-/** The current time of the tests. Ages of test objects are in minutes before it. */
+/** The current time of the tests. Ages of test objects are minutes before this time. */
 export const NOW = new Date('2026-01-01T12:00:00Z');
 
 export const minutes = (offset: number): string => formatTime(new Date(NOW.getTime() + offset * 60_000));
@@ -38,7 +38,7 @@ export interface MachineOptions {
   readonly deleting?: boolean;
   /** True if the undrainable policy keeps the VM of the machine. */
   readonly undrained?: boolean;
-  /** What the former machine had reached, if this machine is a replacement. */
+  /** The state that the former machine had reached, if this machine is a replacement. */
   readonly loss?: Loss;
   readonly owner?: MachineSet;
 }

@@ -5,7 +5,7 @@ import { type ControllerContext, changedBeyondStatus } from '../control/caches.t
 import type { Waiters } from '../flow/waiters.ts';
 import { matcherOf } from '../objects/selector.ts';
 
-/** Many machines change at about the same time. This delay combines their changes into one reconcile of the set. */
+/** Many machines change at about the same time. This delay combines these changes into one reconcile of the set. */
 const SWARM_MS = 20;
 
 /**
@@ -19,7 +19,7 @@ export function setOf(machine: Machine, { sets }: Pick<ControllerContext, 'sets'
   return set?.metadata.uid === controller.uid ? set : undefined;
 }
 
-/** Returns true if the controller reference changed: another controller, another name or another kind. */
+/** Returns true if the controller reference changed to another object, another name or another kind. */
 export function changedHands(old: KubeObject, object: KubeObject): boolean {
   const [before, after] = [controllerOf(old), controllerOf(object)];
   return before?.uid !== after?.uid || before?.name !== after?.name || before?.kind !== after?.kind;
@@ -81,7 +81,7 @@ export function wakeSets(controller: Controller, context: ControllerContext): vo
   });
 }
 
-/** Reconciles sets that wait for other machines of their deployment, or for a class, when these change. */
+/** Reconciles sets that wait for other machines of their deployment, or for a class, when these objects change. */
 export function wakeWaiters(
   controller: Controller,
   context: ControllerContext,

@@ -6,7 +6,7 @@ import { Lane } from '../../flow/lane.ts';
 
 /** The VMs of a class, as listed by the cloud. */
 export interface Listing {
-  /** The start of the request. VMs that were created later may be missing. */
+  /** The start of the request. A VM that was created later may be missing. */
   readonly startedAt: Date;
   readonly vms: readonly ListedInstance[];
 }
@@ -29,8 +29,8 @@ interface State {
 }
 
 /**
- * Maximum number of listings at the same time. A listing that ignores its signal no longer counts, and it delays only its
- * own class.
+ * Maximum number of listings at the same time. A listing that ignores its signal no longer counts, and delays only its own
+ * class.
  */
 const LIMIT = 20;
 
@@ -47,7 +47,7 @@ export class Listings {
     this.#options = options;
   }
 
-  /** The last successful listing. */
+  /** Returns the last successful listing of a class. */
   of(classKey: Key): Listing | undefined {
     return this.#states.get(classKey)?.last;
   }
@@ -57,7 +57,7 @@ export class Listings {
     return this.#states.get(classKey)?.failures ?? 0;
   }
 
-  /** The error of the last listing; undefined if it succeeded. */
+  /** Returns the error of the last listing. Returns undefined if the listing succeeded. */
   error(classKey: Key): string | undefined {
     return this.#states.get(classKey)?.error;
   }

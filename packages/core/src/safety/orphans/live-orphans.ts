@@ -22,7 +22,7 @@ export interface LiveOrphansOptions extends NodesOfVmsOptions {
 }
 
 /**
- * Returns those VMs without a machine in a list of machines that is newer than the list of VMs.
+ * Returns the VMs that have no machine in a list of machines. This list is newer than the list of VMs.
  * @throws KubeError
  */
 export async function liveOrphans(

@@ -27,12 +27,12 @@ interface Verdict {
 
 const tell = (outcome: string): Verdict => ({ outcome, tell: true });
 
-/** Marks Nodes without a machine, removes the mark from Nodes with one, and deletes orphaned Nodes. */
+/** Marks Nodes without a machine, removes the mark when a Node has a machine again, and deletes orphaned Nodes. */
 export class NodeCollector {
   readonly #o: OrphanReconcileOptions;
   readonly #listings: Listings;
   readonly #cap: HourlyCap;
-  /** The time since which a Node has been a suspected orphan, by UID of the Node. */
+  /** The time at which a Node became a suspected orphan, by UID of the Node. */
   #firstSeen: ReadonlyMap<string, Date> = new Map();
   /** The last reported reason for keeping a Node, by UID of the Node. */
   #reported: ReadonlyMap<string, string> = new Map();
@@ -51,7 +51,7 @@ export class NodeCollector {
     this.#cap = new HourlyCap(options.options.maxPerHour, options.clock);
   }
 
-  /** Forgets since when Nodes have been suspected orphans. */
+  /** Forgets the times at which Nodes became suspected orphans. */
   startOver(): void {
     this.#firstSeen = new Map();
   }
@@ -144,7 +144,10 @@ export class NodeCollector {
     this.#o.targetRecorder?.event(node, 'Warning', 'OrphanNode', text);
   }
 
-  /** Before the deletion, this reads the machines and the Node from the API servers and the VM from the cloud. */
+  /**
+   * Deletes a Node. Before the deletion, the method reads the machines and the Node from the API servers, and the VM from
+   * the cloud.
+   */
   async #delete(seen: Node, now: Date): Promise<void> {
     const { log, control, namespace, target } = this.#o;
     const fields = { node: seen.metadata.name, providerID: seen.spec.providerID };
@@ -164,7 +167,7 @@ export class NodeCollector {
         log.info('Node is kept: a machine claims it', fields);
         return;
       }
-      if (node.metadata.finalizers?.includes(Finalizers.Node)) return; // The write of the mark removes the finalizer, and it failed.
+      if (node.metadata.finalizers?.includes(Finalizers.Node)) return; // The write of the mark removes the finalizer. This write has failed.
       // The UID and the version are preconditions. If the kubelet has reported since, the deletion fails with a conflict.
       const { name, uid, resourceVersion } = node.metadata;
       await ignoreNotFound(client.delete(name, { preconditions: { uid, resourceVersion } }));
@@ -176,7 +179,10 @@ export class NodeCollector {
     }
   }
 
-  /** If the driver has no `status`, its listings have already shown that the VM does not exist. */
+  /**
+   * Returns true if the cloud has the VM of the Node. If the driver has no `status`, its listings have already shown that
+   * the VM does not exist.
+   */
   async #cloudHas(node: Node, now: Date): Promise<boolean> {
     const { invoker, caches, namespace } = this.#o;
     if (!invoker.can.status) return false;

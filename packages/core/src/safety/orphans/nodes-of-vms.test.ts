@@ -5,7 +5,7 @@ import { hc, machine, node } from '../../machine/testing.ts';
 import { instanceKey } from '../../node/instance.ts';
 import { NodesOfVms } from './nodes-of-vms.ts';
 
-/** Whether a Ready Node runs on a VM without a machine, from the cache and from a live list. */
+/** Tests whether a Ready Node runs on a VM without a machine. The Nodes come from the cache or from a live list. */
 
 const vm = { providerId: 'aws:///eu-west-1/i-1', machineName: 'm' };
 const ready = { conditions: hc('True') };

@@ -14,15 +14,15 @@ const PAGE = 500;
 /** Finds Nodes that may belong to a VM. */
 interface Lookup {
   readonly byName: (name: string) => readonly Node[];
-  /** By the {@link instanceKey} of the Node's provider ID. */
+  /** Finds Nodes by the {@link instanceKey} of their provider ID. */
   readonly byInstance: (key: string) => readonly Node[];
-  /** By the machine name in the Node's label. */
+  /** Finds Nodes by the machine name in their label. */
   readonly byMachine: (name: string) => readonly Node[];
 }
 
 /**
- * Finds the Ready Nodes of VMs without a machine, in one search. If the cache does not contain a Node, one live list of the
- * Nodes is used. After an outage, the watch of Nodes may lag behind the watch of Machines.
+ * Finds the Ready Nodes of VMs without a machine, in one search. If the cache does not contain a Node, the search lists the
+ * Nodes once from the server. After an outage, the watch of Nodes may continue later than the watch of Machines.
  */
 export class NodesOfVms {
   readonly #o: NodesOfVmsOptions;

@@ -5,7 +5,7 @@ import { at, hc, NOON, node } from '../../machine/testing.ts';
 import { MACHINE_DEFAULTS } from '../../settings/settings.ts';
 import { OrphanDrains } from './orphan-drains.ts';
 
-/** The drain of the Node of a VM without a machine, step by step. */
+/** Tests the single steps of a drain of the Node of a VM without a machine. */
 
 const vm = { providerId: 'fake-a', machineName: 'a' };
 const small = (annotations: Record<string, string> = {}) =>
@@ -41,16 +41,16 @@ const cordoned = (minutes: number): Node =>
 interface World {
   readonly node?: Node;
   readonly pods?: readonly string[];
-  /** True if the cache shows no write of the controller. */
+  /** True if the cache never shows the writes of the controller. */
   readonly stale?: boolean;
   readonly policies?: boolean;
   readonly budgets?: readonly object[];
   readonly attachments?: readonly object[];
-  /** The code with which the server answers a request; 200 if absent. */
+  /** Returns the code with which the server answers a request. The code is 200 if the function is absent. */
   readonly refuse?: (request: string) => number | undefined;
 }
 
-/** Returns a drain with a Node and its pods. A pod ends when the test removes it, or when it is deleted. */
+/** Returns a drain with a Node and its pods. A pod ends when it is deleted, or when the test removes it. */
 function setUp({
   node: first = node(),
   pods = [],

@@ -25,7 +25,7 @@ export interface OrphanDrainsOptions {
   readonly journal?: Journal | undefined;
 }
 
-/** The state of a drain between passes. If it is lost, the drain only waits longer. */
+/** The state of a drain between passes. If the process loses this state, the drain only waits longer. */
 interface DrainState extends Pick<MachineMemory, 'drain'> {
   /** The last logged reason why the drain waits. */
   logged?: string;
@@ -36,7 +36,7 @@ const LOOKS = 4;
 
 /**
  * Drains the Nodes of VMs without a machine, with the same decisions as for a machine. The drain timeout starts with the
- * cordon. The Node's condition `Terminating` records this time, so a new process continues the drain.
+ * cordon. The condition `Terminating` of the Node contains the time of the cordon, so a new process continues the drain.
  */
 export class OrphanDrains {
   readonly #o: OrphanDrainsOptions;
@@ -49,7 +49,7 @@ export class OrphanDrains {
     this.#nodes = new NodeActions(options);
   }
 
-  /** Removes the drains of all other VMs. */
+  /** Removes the drains of all VMs that the set does not contain. */
   keepOnly(classKey: string, providerIds: ReadonlySet<string>): void {
     for (const key of this.#memories.keys())
       if (key.startsWith(`${classKey} `) && !providerIds.has(key.slice(classKey.length + 1)))
@@ -73,7 +73,7 @@ export class OrphanDrains {
     return waitsFor === undefined;
   }
 
-  /** Executes one step. Returns the reason why the drain waits, or undefined if it does not. */
+  /** Executes one step. Returns the reason why the drain waits. Returns undefined if the drain does not wait. */
   async #step(
     vm: ListedInstance,
     seen: Node,

@@ -13,8 +13,8 @@ export interface ForeignFilterOptions {
 }
 
 /**
- * Returns the VMs of a listing without those that another control cluster created. An event reports each other cluster once.
- * @param reported The clusters that an event has reported. This call adds to it.
+ * Returns the VMs of a listing that no other control cluster created. An event reports each other control cluster once.
+ * @param reported The control clusters that an event has reported. This call adds to the set.
  */
 export function withoutForeign(
   { recorder, owner, options }: ForeignFilterOptions,
@@ -42,7 +42,7 @@ export interface Suspects {
 
 /**
  * Returns the VMs without a machine that are not kept for investigation. The record of a kept VM is removed only after the
- * VM is deleted. Otherwise a crash between the two would leave the VM behind.
+ * VM is deleted. Otherwise a crash between the two deletions would leave the VM behind.
  * @throws KubeError
  */
 export async function withoutKept(

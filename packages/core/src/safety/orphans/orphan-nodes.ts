@@ -6,9 +6,9 @@ import type { NodeChange } from '../../node/patch.ts';
 import type { Listing } from './listings.ts';
 
 /**
- * Returns the change of a Node that has had no machine for a long time, or that has one again. In the first case it removes
- * the finalizer and adds an annotation, in the second case it removes this annotation. Source: machine_safety.go,
- * AnnotateNodesUnmanagedByMCM.
+ * Returns the change of the mark of a Node. If the Node has had no machine for a long time, the change removes the
+ * finalizer and adds an annotation. If the Node has a machine again, the change removes this annotation. Source:
+ * machine_safety.go, AnnotateNodesUnmanagedByMCM.
  */
 export function planNodeMark(node: Node, owners: number, now: Date, minAgeMs: number): NodeChange | undefined {
   const { annotations, finalizers = [] } = node.metadata;
@@ -29,7 +29,10 @@ export function planNodeMark(node: Node, owners: number, now: Date, minAgeMs: nu
 const ageMs = ({ metadata }: Node, now: Date): number =>
   now.getTime() - (parseTime(metadata.creationTimestamp)?.getTime() ?? now.getTime());
 
-/** Returns the class of a Node's former machine; undefined if it is not known whether the Node belongs to this namespace. */
+/**
+ * Returns the class of a Node's former machine. Returns undefined if mcm does not know whether the Node belongs to this
+ * namespace.
+ */
 export function classOfNode({ metadata }: Node, namespace: string): string | undefined {
   const key = metadata.annotations?.[Annotations.MachineClassOfNode];
   return key?.startsWith(`${namespace}/`) ? key : undefined;
@@ -50,15 +53,18 @@ export interface NodeEvidence {
   readonly namespace: string;
   /** Minimum age of the Node. */
   readonly minAgeMs: number;
-  /** The time at which this Node, by UID, was first seen without a machine. If absent, this is the first time. */
+  /**
+   * The time at which this Node, by UID, was first seen without a machine. If absent, the Node is seen without a machine
+   * for the first time.
+   */
   readonly firstSeen?: Date | undefined;
   /** How long the Node must have been without a machine. */
   readonly confirmAfterMs: number;
-  /** The last successful listing of every class, by key. Undefined for a class without one. */
+  /** The last successful listing of every class, by key. Undefined for a class without a successful listing. */
   readonly listings: ReadonlyMap<string, Listing | undefined>;
 }
 
-/** Why a Node without a machine is not deleted. */
+/** The reason why a Node without a machine is not deleted. */
 export interface Kept {
   readonly because: string;
   /** Set if the reason is temporary, so no user has to act. */
@@ -68,12 +74,13 @@ export interface Kept {
 const passing = (because: string): Kept => ({ because, passing: true });
 
 /**
- * Returns why a Node without a machine is not deleted; undefined if it is an orphan. All of these apply to an orphan:
+ * Returns why a Node without a machine is not deleted. Returns undefined if the Node is an orphan. An orphan fulfills all
+ * these conditions:
  *
- * - It joined as a node of this namespace.
+ * - The Node joined as a node of this namespace.
  * - Its kubelet does not report.
- * - It is old enough.
- * - It had no machine in an earlier search either.
+ * - The Node is old enough.
+ * - The Node already had no machine in an earlier search.
  * - Since then, every class was listed, and no listing contains its VM.
  */
 export function keepsOrphanNode(node: Node, now: Date, evidence: NodeEvidence): Kept | undefined {
@@ -96,12 +103,12 @@ export function keepsOrphanNode(node: Node, now: Date, evidence: NodeEvidence): 
   return undefined;
 }
 
-/** The input of a decision about a Node without a machine. The listings contain only the VMs that may be its own. */
+/** The input of a decision about a Node without a machine. The listings contain only VMs that may be the VM of the Node. */
 export interface OrphanNodeInput extends NodeEvidence {
   readonly node: Node;
 }
 
-/** The decision about a Node. An orphan is deleted after a check of the API servers and the cloud. */
+/** The decision about a Node. Before an orphan is deleted, the caller checks the API servers and the cloud. */
 export interface OrphanNodePlan {
   readonly orphan: boolean;
   readonly kept?: Kept | undefined;

@@ -10,7 +10,7 @@ const MINUTE = 60_000;
 
 /** Options of the search for VMs without a machine. Times are in milliseconds. */
 export interface OrphanOptions {
-  /** Time between two searches: `--machine-safety-orphan-vms-period`. */
+  /** Time between two searches. Flag: `--machine-safety-orphan-vms-period`. */
   readonly periodMs: number;
   /**
    * A VM or Node is an orphan only if it is at least this old. Two searches with at least this interval between them must
@@ -20,7 +20,7 @@ export interface OrphanOptions {
   /** Maximum number of VMs, and of Nodes, that are deleted in an hour. */
   readonly maxPerHour: number;
   readonly policy: 'delete' | 'report';
-  /** Control clusters that this control cluster replaces. VMs with their tags count as its own. */
+  /** Control clusters that this control cluster replaces. This control cluster manages the VMs with their tags. */
   readonly formerOwners?: readonly string[];
 }
 
@@ -48,9 +48,12 @@ export interface OrphanReconcileOptions {
   /** VMs that are kept for investigation after their machines were deleted. */
   readonly keptVms: Pick<KeptVms, 'enabled' | 'list' | 'remove'>;
   readonly options: OrphanOptions;
-  /** Returns the control cluster of this process. Absent or undefined if it is unknown. */
+  /** Returns the control cluster of this process. Absent or undefined if the control cluster is unknown. */
   readonly owner?: (() => string | undefined) | undefined;
-  /** Returns true while API servers were unreachable for too long. In this time, no VM is treated as an orphan. */
+  /**
+   * Returns true if the controller is frozen, because API servers were unreachable for too long. While it is frozen, no VM
+   * is treated as an orphan.
+   */
   readonly frozen: () => boolean;
   /** Reconciles a key. */
   readonly wake: (key: Key) => void;

@@ -23,20 +23,23 @@ export function isOrphan(
 
 /** The control clusters whose orphans this control cluster may delete. */
 export interface Owners {
-  /** This control cluster. Undefined if it is unknown; VMs then have no tag of it. */
+  /** The UID of this control cluster. Undefined if it is unknown. New VMs then get no tag of the control cluster. */
   readonly own: string | undefined;
   /** Control clusters that this control cluster replaces. */
   readonly former: readonly string[];
 }
 
 /**
- * Returns true if another control cluster created the VM (incident 16). A VM without a tag may belong to this one, as in the
- * original.
+ * Returns true if another control cluster created the VM (incident 16). As in the original, a VM without a tag may belong
+ * to this control cluster.
  */
 export const isForeign = ({ owner }: ListedInstance, { own, former }: Owners): boolean =>
   owner !== undefined && owner !== own && !former.includes(owner);
 
-/** Returns the suspected VMs that are confirmed as orphans, and the first time at which another one may be confirmed. */
+/**
+ * Returns the suspected VMs that are confirmed as orphans, and the first time at which another suspected VM may be
+ * confirmed.
+ */
 export function confirmOrphans(
   suspects: readonly ListedInstance[],
   firstSeen: ReadonlyMap<string, Date>,
@@ -62,8 +65,8 @@ export interface Stray {
 }
 
 /**
- * Returns a machine for a driver request about a VM without a machine. No VM has its UID, so the driver finds the VM by its
- * provider ID only.
+ * Returns a machine for a driver request about a VM without a machine. The machine has a UID that no VM has, so the driver
+ * finds the VM only by its provider ID.
  */
 export const standIn = ({ machineName, providerId, machineClass }: Stray, now: Date): Machine => ({
   apiVersion: 'machine.sapcloud.io/v1alpha1',

@@ -22,15 +22,15 @@ const MINUTE = 60_000;
 /** Minimum time between searches that are caused by events. */
 const MIN_INTERVAL_MS = MINUTE;
 
-/** Number of consecutive failures after which a failing listing is reported. A single failure needs no action. */
+/** A failing listing is reported after this number of consecutive failures. A single failure needs no action by a user. */
 const REPORTED_AFTER_FAILURES = 3;
 
-/** Maximum number of VMs that are deleted at the same time. If a driver ignores its signal, its VM no longer counts. */
+/** Maximum number of VMs that are deleted at the same time. A deletion that ignores its signal no longer counts. */
 const DELETIONS_AT_ONCE = 10;
 
 /**
- * How long a VM without a Node object is kept. After a restore of the API server, an operator can restart its kubelet in
- * this time.
+ * Time for which a VM without a Node object is kept. After a restore of the API server, an operator can restart the kubelet
+ * of the VM in this time.
  */
 const UNSEEN_HOLD_MS = 60 * MINUTE;
 
@@ -50,7 +50,7 @@ export function orphanKeysOf(change: Change<Machine>): readonly Key[] {
   return change.type === 'updated' && saysAmbiguous(change.object) && !saysAmbiguous(change.old) ? [key] : [];
 }
 
-/** The state of a class between searches. If it is lost, only one more search is needed. */
+/** The state of a class between searches. If the process loses this state, only one more search is needed. */
 interface ClassState {
   /** Earliest time of the next listing. */
   notBefore: Date;
@@ -73,8 +73,8 @@ interface ClassState {
 }
 
 /**
- * Finds VMs and Nodes without a Machine. Each class has a key, and there is one key for all Nodes. A class with a slow or
- * broken cloud therefore delays only its own VMs. It also delays the deletion of Nodes, which needs the listings of all
+ * Finds VMs and Nodes without a Machine. Each class has a key, and there is one key for all Nodes. So a class with a slow
+ * or broken cloud delays only the deletion of its own VMs, and of Nodes. The deletion of Nodes needs the listings of all
  * classes.
  */
 export class OrphanCollector {
@@ -113,7 +113,7 @@ export class OrphanCollector {
     return { vms: vms.size, nodes: this.#nodes.suspects, quarantined: quarantined.size };
   }
 
-  /** The keys to reconcile at the start, because no change of an object does it. */
+  /** The keys to reconcile at the start. No change of an object starts these reconciles. */
   readonly firstKeys: readonly Key[] = [NODES_KEY];
 
   readonly reconcile = async (key: Key): Promise<Outcome> => {
@@ -122,7 +122,7 @@ export class OrphanCollector {
     return key === NODES_KEY ? this.#nodesPass() : this.#classPass(key);
   };
 
-  /** Forgets since when VMs and Nodes have been suspected orphans. */
+  /** Forgets the times at which VMs and Nodes became suspected orphans. */
   #startOver(because: string): void {
     this.#o.log.warn(because);
     this.#classes.clear();
@@ -173,7 +173,10 @@ export class OrphanCollector {
     return again(this.#o.options.periodMs);
   }
 
-  /** Reports that the VMs of a class cannot be listed. Otherwise its orphans would only appear on the bill of the cloud. */
+  /**
+   * Reports that the VMs of a class cannot be listed. Otherwise an operator would notice orphans only on the bill of the
+   * cloud.
+   */
   #reportUnlisted(machineClass: MachineClass, key: Key, state: ClassState): void {
     const { recorder, invoker } = this.#o;
     const error = this.#listings.error(key);
@@ -228,8 +231,8 @@ export class OrphanCollector {
   }
 
   /**
-   * The VMs can show that the API server was restored before this process started. A new process has no older caches with
-   * which it could compare the objects.
+   * Finds a restore of the API server before this process started, from the creation times of VMs. A new process has no
+   * older caches with which it could compare the objects.
    */
   #findRestore(
     vms: readonly ListedInstance[],
@@ -247,8 +250,8 @@ export class OrphanCollector {
   }
 
   /**
-   * Deletes VMs that are confirmed as orphans by a live list of machines, newer than the list of VMs. A cache may be
-   * outdated, and a deleted VM cannot be restored. Returns true if Nodes of VMs are being drained.
+   * Deletes VMs that are confirmed as orphans. A live list of machines, newer than the list of VMs, confirms them. A cache
+   * may be outdated, and a deleted VM cannot be restored. Returns true if Nodes of VMs are being drained.
    */
   async #collect(
     machineClass: MachineClass,
@@ -316,8 +319,9 @@ export class OrphanCollector {
   }
 
   /**
-   * Returns until when a VM without a Node is kept; undefined if it is not. A VM whose machine was lost during its creation
-   * is found within the creation timeout. If it is found later, it had a machine, so it also had a Node.
+   * Returns the time until which a VM without a Node is kept. Returns undefined if the VM is not kept. The orphan
+   * collection finds a VM whose machine was lost during its creation within the creation timeout. If it finds the VM later,
+   * the VM had a machine, and therefore also a Node.
    */
   #heldUntil({ providerId, createdAt }: ListedInstance, { use }: Use, state: ClassState): Date | undefined {
     const seen = state.firstSeen.get(providerId);
@@ -341,8 +345,8 @@ export class OrphanCollector {
   }
 
   /**
-   * Returns true if an event has reported this decision about the VM. The event may be on another class of the same cluster,
-   * because such classes list the same VMs.
+   * Returns true if an event has reported this decision about the VM. The event may be on another class of the same
+   * cluster, because these classes list the same VMs.
    */
   #reportedOf({ providerId }: ListedInstance, verdict: string): boolean {
     return [...this.#classes.values()].some(({ reported }) => reported.get(providerId) === verdict);

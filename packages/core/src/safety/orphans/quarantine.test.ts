@@ -12,7 +12,7 @@ import {
   releasesMore,
 } from './quarantine.ts';
 
-/** Which VMs without a machine are kept until an operator decides. A wrong answer deletes VMs that are needed. */
+/** Tests which VMs without a machine are kept until an operator decides. A wrong decision deletes VMs that are needed. */
 
 const vm = (id: string, createdAt?: string): ListedInstance => ({
   providerId: `aws:///eu-west-1/${id}`,

@@ -20,7 +20,10 @@ export interface QuarantineView {
    * its machine during its creation.
    */
   readonly lost: number;
-  /** The time since which the API server has an older state than the cloud; undefined if it does not. */
+  /**
+   * The time since which the API server has an older state than the cloud. Undefined if the API server has the current
+   * state.
+   */
   readonly wentBackAt: Date | undefined;
 }
 
@@ -31,9 +34,9 @@ const idsIn = (machineClass: MachineClass, annotation: string): readonly string[
     .filter((id) => id !== '');
 
 /**
- * Returns why a VM without a machine is kept until an operator decides; undefined if it may be drained and deleted. If a
- * single machine was removed, its VM is deleted. If many machines were removed, or a restored server has lost them, their
- * VMs may still be needed.
+ * Returns why a VM without a machine is kept until an operator decides. Returns undefined if the VM may be drained and
+ * deleted. If a single machine was removed, its VM is deleted. If many machines were removed, or a restored server has lost
+ * them, their VMs may still be needed.
  */
 export function quarantineReason(vm: ListedInstance, view: QuarantineView): string | undefined {
   const { machineClass, listed, lost, wentBackAt } = view;
@@ -51,7 +54,7 @@ export function quarantineReason(vm: ListedInstance, view: QuarantineView): stri
 export const quarantinedVms = (machineClass: MachineClass): readonly string[] =>
   idsIn(machineClass, Annotations.QuarantinedVMs);
 
-/** Returns the provider IDs of those VMs that the class records as quarantined. */
+/** Returns the provider IDs of the VMs in the list that the class records as quarantined. */
 export function notedIn(machineClass: MachineClass, vms: readonly ListedInstance[]): readonly string[] {
   const noted = new InstanceSet(quarantinedVms(machineClass));
   return vms.map(({ providerId }) => providerId).filter((id) => noted.has(id));
@@ -62,8 +65,8 @@ export const quarantineText = ({ providerId, machineName }: ListedInstance, beca
   `it is in quarantine (${because}). To keep it, create Machine ${machineName} again with this spec.providerID. To delete it, add ${providerId} to annotation ${Annotations.ReleaseVMs} of the MachineClass`;
 
 /**
- * Records on the class which of its VMs are in quarantine, so that a later process knows it. It also removes deleted VMs
- * from the list of released ones. It writes only if something changed.
+ * Records on the class which of its VMs are in quarantine, for a later process. The function also removes deleted VMs from
+ * the list of released VMs. It writes only if a list changed.
  * @throws KubeError
  */
 export async function noteQuarantine(

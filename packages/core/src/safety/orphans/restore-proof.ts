@@ -17,14 +17,15 @@ export interface RestoreView {
   readonly withoutMachine: readonly ListedInstance[];
   /** Returns machines whose spec may contain the provider ID of a VM. */
   readonly recorders: (vm: ListedInstance) => readonly Machine[];
-  /** This control cluster. Undefined if it is unknown; VMs then have no tag of it. */
+  /** The UID of this control cluster. Undefined if it is unknown. New VMs then get no tag of the control cluster. */
   readonly owner: string | undefined;
 }
 
 /**
  * Finds a VM without a machine that was created while no process held the Lease, according to the server. Only the holder
- * creates VMs. So the server has lost the machine and the renewals of the Lease. There is one exception: if a machine from
- * that period is older than its VM, a controller without leader election was running. Then nothing is proven.
+ * of the Lease creates VMs. So the server has lost the machine and the renewals of the Lease. There is one exception. If a
+ * machine from that period is older than its VM, a controller without leader election was running, and the VM is no
+ * evidence.
  */
 export function findRestore({
   times,

@@ -10,15 +10,15 @@ export interface ListedVm {
   readonly machine: Machine | undefined;
   /** All VMs of this listing. */
   readonly listed: readonly ListedInstance[];
-  /** Nodes that may belong to the VM. There can be others in the list. */
+  /** Nodes that may belong to the VM. The list may also contain other Nodes. */
   readonly nodes: readonly Node[];
 }
 
-/** Whether a Node runs on a VM without a machine. */
+/** The use of a VM without a machine: whether a Node runs on the VM. */
 export type Use =
   /** The Node of the VM is not Ready, or Nodes cannot be read. */
   | { readonly use: 'none' }
-  /** The VM has no Node. Either it never joined, or its Node object is lost and its kubelet may still run pods. */
+  /** The VM has no Node. The VM never joined, or its Node object is lost and its kubelet may still run pods. */
   | { readonly use: 'unseen' }
   /** The Node belongs to a machine, so the provider ID of this machine is wrong. */
   | { readonly use: 'claimed'; readonly node: Node }
@@ -27,8 +27,8 @@ export type Use =
 
 /**
  * Returns whether a Ready Node runs on the VM. The Node's provider ID decides. A Node whose ID cannot be compared counts if
- * it belongs to the machine with the VM's name. It does not count if the recorded VM of this machine is in the listing,
- * because the Node runs on that VM.
+ * the Node belongs to the machine with the VM's name. There is one exception: if the listing contains the recorded VM of
+ * this machine, the Node runs on that VM.
  */
 export function useOf({ vm, machine, listed, nodes }: ListedVm): Use {
   const hasOwn = listed.some(({ providerId }) => isInstance(machine?.spec.providerID, providerId));

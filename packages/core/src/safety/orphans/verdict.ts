@@ -14,7 +14,7 @@ export interface OrphanVmInput {
   readonly use: Use;
   readonly view: QuarantineView;
   readonly policy: OrphanOptions['policy'];
-  /** Until when a VM without a Node is kept. Absent if it is not kept. */
+  /** The time until which a VM without a Node is kept. Absent if the VM is not kept. */
   readonly heldUntil?: Date | undefined;
   /** True if the limit of deletions per hour allows the deletion. */
   readonly admitted: boolean;

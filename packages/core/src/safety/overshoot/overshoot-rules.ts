@@ -15,7 +15,7 @@ export interface OvershootOptions {
   readonly periodMs: number;
 }
 
-/** A set freezes with `upper` machines or more. The freeze ends with `lower` machines or fewer. */
+/** A set freezes if it has `upper` machines or more. The freeze ends if the set has `lower` machines or fewer. */
 export interface Thresholds {
   readonly upper: number;
   readonly lower: number;
@@ -44,8 +44,8 @@ export function thresholds(
 export type Verdict = 'freeze' | 'thaw' | 'leave';
 
 /**
- * Returns true if the object has the label or the condition of a freeze. If it has only one of them, the freeze must be
- * completed or undone.
+ * Returns true if the object has the label or the condition of a freeze. If the object has only the label or only the
+ * condition, the freeze must be completed or undone.
  */
 export const hasMark = (
   object: MachineSet | MachineDeployment,

@@ -44,11 +44,12 @@ import {
   type Thresholds,
 } from './overshoot-rules.ts';
 
-/** Maximum number of attempts without a delay, if other clients write the set too. */
+/** Maximum number of attempts without a delay, if other clients also write the set. */
 const ATTEMPTS = 5;
 
 /**
- * Freezes sets with far too many machines, together with their deployments. Ends the freeze when the number has decreased.
+ * Freezes sets with far too many machines, together with their deployments. The reconciler ends the freeze when the number
+ * of machines has decreased.
  */
 export class OvershootReconciler {
   readonly #context: ControllerContext;
@@ -100,9 +101,9 @@ export class OvershootReconciler {
   }
 
   /**
-   * Freezes a set because of the observed number of machines, even if another client writes the set at the same time. At the
-   * next reconcile the machines may be deleted, and the overshoot would not be reported. It reads the set from the server,
-   * because the cache is outdated.
+   * Freezes a set because of the observed number of machines, even if another client writes the set at the same time. At
+   * the next reconcile, the machines may already be deleted, and the overshoot would not be reported. The method reads the
+   * set from the server, because the cache is outdated.
    */
   async #freezeNow(set: MachineSet, machines: number, limits: Thresholds, signal: AbortSignal): Promise<void> {
     let newest = set;
@@ -150,7 +151,7 @@ export class OvershootReconciler {
     );
   }
 
-  /** Any value of the annotation ends the freeze, then the annotation is removed. A misleading value is reported first. */
+  /** Reports a misleading value of the annotation. Any value ends the freeze, then the annotation is removed. */
   #reportValue(object: MachineSet | MachineDeployment): void {
     const problem = presenceProblem(object, Annotations.Unfreeze);
     if (problem) this.#context.recorder.event(object, 'Warning', 'InputIgnored', problem, { once: true });
@@ -177,7 +178,10 @@ export class OvershootReconciler {
     );
   }
 
-  /** A deployment is frozen if and only if one of its sets is (docs/compatibility/rules-deployments.md §8.1, B and C). */
+  /**
+   * Freezes a deployment if one of its sets is frozen. Otherwise ends its freeze (docs/compatibility/rules-deployments.md
+   * §8.1, B and C).
+   */
   async #lookAtDeployment(key: string, signal: AbortSignal): Promise<Outcome> {
     const deployment = this.#context.deployments.store.get(key);
     if (deployment === undefined || deployment.metadata.deletionTimestamp !== undefined) return done;
@@ -198,7 +202,7 @@ export class OvershootReconciler {
       );
       await this.#writeDeployment(deployment, conditions, { labels: { [Labels.Freeze]: TRUE } }, signal);
     } else if (hasMark(deployment, stored) || asksForThaw(deployment)) {
-      // The annotation ends the freeze of all sets of the deployment. It is removed afterwards.
+      // The annotation ends the freeze of all sets of the deployment. Afterwards, the annotation is removed.
       if (frozen !== undefined) for (const set of sets) await this.#lookAtSet(keyOf(set), signal);
       this.#reportValue(deployment);
       const metadata = { labels: { [Labels.Freeze]: null }, annotations: { [Annotations.Unfreeze]: null } };
@@ -229,7 +233,7 @@ export class OvershootReconciler {
       const body = { metadata: { uid, ...metadata } };
       deployments.recordWrite(await this.#deployments.patch(name, { type: 'merge', body }, { signal }));
     } catch (error) {
-      // The deployment was deleted, so it needs no freeze.
+      // The deployment was deleted, so it has no freeze to end.
       if (!isNotFound(error)) throw error;
     }
   }
@@ -243,7 +247,7 @@ function keysAroundSet(set: MachineSet, context: ControllerContext): string[] {
   return deployment ? [keyOfSet(set), keyOfDeployment(deployment)] : [keyOfSet(set)];
 }
 
-/** Creates the controller of the overshoot check. Changes of machines and replicas start it, not a timer. */
+/** Creates the controller of the overshoot check. Changes of machines and replicas start the check. There is no timer. */
 export function createOvershootController(
   context: ControllerContext,
   options: OvershootOptions & { readonly concurrency: number },

@@ -2,7 +2,7 @@ import type { Machine, MachineDeployment, MachineSet } from '@mcm/api';
 import { isFailed } from '../../objects/machines.ts';
 import { splitSets } from '../../rollout/revisions.ts';
 
-/** Why a MachineSet deletes a machine. */
+/** The reasons why a MachineSet deletes a machine. */
 export const DeletionCauses = {
   /** The machine is on the deletion list of its MachineDeployment. */
   Autoscaler: 'autoscaler',
@@ -22,19 +22,19 @@ export type DeletionCause = (typeof DeletionCauses)[keyof typeof DeletionCauses]
 /** The state on which the decision about deletions was based. */
 export interface DeletionDecision {
   readonly set: MachineSet;
-  /** The deployment. Absent if the set has none. */
+  /** The deployment. Absent if the set has no deployment. */
   readonly deployment?: MachineDeployment | undefined;
   /** All sets of the deployment. */
   readonly siblings: readonly MachineSet[];
   /** Names on the deletion list of the deployment. */
   readonly named: { has(name: string): boolean };
-  /** Number of machines that the set had before. */
+  /** Number of machines that the set had before the decision. */
   readonly alive: number;
 }
 
 /**
  * Returns the cause of each deletion.
- * @param toDelete The machines in the order of `planReplicas`: named ones, surplus ones, failed ones
+ * @param toDelete The machines in the order of `planReplicas`: named machines, surplus machines, failed machines
  */
 export function deletionCauses(
   toDelete: readonly Machine[],

@@ -52,9 +52,9 @@ const ascending =
 const NEVER = Number.MAX_SAFE_INTEGER;
 
 /**
- * Returns the order in which a set deletes machines. The first criterion that differs decides. Source:
+ * Returns the order in which a set deletes machines. The first criterion with a difference decides. Source:
  * pkg/controller/controller_utils.go, ActiveMachines.Less. The name is an additional last criterion, so that the order is
- * always the same. Go's sort is not stable.
+ * always the same. The sort function of Go is not stable.
  */
 export function deletionOrder(now: Date, isPostponed: (machine: Machine) => boolean = () => false): Compare {
   const preserved = (machine: Machine) => isPreserved(machine, now);
@@ -82,7 +82,7 @@ export function deletionOrder(now: Date, isPostponed: (machine: Machine) => bool
   };
 }
 
-/** Returns the `count` machines to delete, in order. If all are deleted, they are not sorted. */
+/** Returns the `count` machines to delete, in order. If all machines are deleted, they are not sorted. */
 export function chooseForDeletion(
   machines: readonly Machine[],
   count: number,
@@ -92,7 +92,8 @@ export function chooseForDeletion(
   if (count >= machines.length) return machines;
   if (count <= 0) return [];
   const order = deletionOrder(now, isPostponed);
-  // A set may have thousands of machines, and a reconcile deletes only a few. Sorting only these is faster than sorting all.
+  // A set may have thousands of machines, and a reconcile deletes only a few. This loop sorts only the machines to delete,
+  // which is faster.
   const chosen: Machine[] = [];
   for (const machine of machines) {
     const last = chosen[count - 1];

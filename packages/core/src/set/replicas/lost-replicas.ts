@@ -2,14 +2,14 @@ import { Labels, type Machine, type MachineSet, MachineSetConditions } from '@mc
 import { findCondition } from '../../objects/conditions.ts';
 import { type Loss, lossOf } from '../../objects/machines.ts';
 
-/** Number of lost replicas, by what their former machine had reached. */
+/** Number of lost replicas, by the state that their former machines had reached. */
 type Losses = Readonly<Record<Loss, number>>;
 
 const NONE: Losses = { served: 0, unjoined: 0 };
 
 /**
  * Limits the number of lost replicas to the number of missing machines. Replicas whose machine has run pods come first,
- * because their replacements delay others longer.
+ * because their replacements delay other replacements longer.
  */
 function atMost(open: number, { served, unjoined }: Losses): Losses {
   const first = Math.min(served, open);
@@ -33,17 +33,18 @@ function hasHadMachines({ metadata, status }: MachineSet): boolean {
 const BLOCKING_CONDITIONS = [MachineSetConditions.InvalidSpec, MachineSetConditions.ReplicaFailure] as const;
 
 /**
- * Counts the replicas of a set that lost their machine, for any reason, and have no replacement yet. With this count, the
- * set distinguishes replacements from additional machines, even after the former machine was deleted.
+ * Counts the replicas of a set that lost their machine and have no replacement yet. From this count, the set distinguishes
+ * replacements from additional machines, even after the former machine was deleted.
  */
 export class LostReplicas {
-  /** What each machine had reached, by UID, for the case that it is deleted. */
+  /** The state that each existing machine has reached, by UID. When a machine is deleted, this state is still known. */
   #adoption: Map<string, Loss> | undefined;
   #lost: Losses = NONE;
 
   #places(set: MachineSet, alive: readonly Machine[]): Losses {
     const open = Math.max((set.spec.replicas ?? 0) - alive.length, 0);
-    // At the first call, the history is unknown. If the set has had machines, all missing ones count as lost.
+    // At the first call, the history of the set is unknown. If the set has had machines, all missing machines count as
+    // lost.
     if (this.#adoption === undefined) return { ...NONE, served: hasHadMachines(set) ? open : 0 };
     const there = new Set(alive.map(({ metadata }) => metadata.uid));
     const lost = { ...this.#lost };
@@ -59,7 +60,7 @@ export class LostReplicas {
 
   /**
    * Determines the lost replicas and records them.
-   * @returns What each former machine had reached, in the order in which the replicas get new machines.
+   * @returns The state that each former machine had reached, in the order in which the replicas get new machines.
    */
   look(set: MachineSet, alive: readonly Machine[]): readonly Loss[] {
     this.#lost = this.#places(set, alive);
@@ -69,8 +70,8 @@ export class LostReplicas {
   }
 
   /**
-   * Records a new machine. If it does not exist at the next call, its replica counts as lost.
-   * @param loss What the former machine had reached, if the new one is a replacement.
+   * Records a new machine. If the machine does not exist at the next call, its replica counts as lost.
+   * @param loss The state that the former machine had reached, if the new machine is a replacement.
    */
   made(uid: string, loss: Loss | undefined): void {
     this.#adoption?.set(uid, 'served');

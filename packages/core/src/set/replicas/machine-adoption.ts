@@ -45,8 +45,8 @@ export class MachineAdoption {
   }
 
   /**
-   * Reads the set from the server. A set that is being deleted, or another set of the same name, must not adopt machines,
-   * because they would then be deleted.
+   * Reads the set from the server. A set that is being deleted, or another set of the same name, must not adopt machines.
+   * The garbage collector would delete the adopted machines.
    */
   async #assertAlive(set: MachineSet, wanted: readonly Machine[], signal: AbortSignal): Promise<void> {
     const { name, uid } = set.metadata;

@@ -28,7 +28,7 @@ const NAMES_IN_EVENT = 10;
 /** The result of several create or delete requests. */
 export interface WriteResult {
   readonly succeeded: number;
-  /** Number of machines that were not deleted because they changed after the decision. Absent if there are none. */
+  /** Number of machines that were not deleted because they changed after the decision. Absent if the number is 0. */
   readonly changed?: number;
   readonly error: unknown;
 }
@@ -39,14 +39,14 @@ export interface MachineChange {
   readonly spec?: object;
 }
 
-/** What the writer needs to know about the machines to create. */
+/** The data that the writer needs about the machines to create. */
 export interface Vacancies {
   /** Receives the names of existing machines that this set does not control. */
   readonly taken: Set<string>;
-  /** Names of machines whose create request got no response. Whether they exist is unknown. */
+  /** Names of machines whose create request got no response. These machines may or may not exist. */
   readonly unanswered: Set<string>;
   readonly lost: LostReplicas;
-  /** What the lost machines had reached. The first new machines replace them. */
+  /** The states that the lost machines had reached. The first new machines replace the lost machines. */
   readonly replace: readonly Loss[];
 }
 
@@ -67,7 +67,7 @@ export interface Deletions {
 
 const noun = (names: readonly string[]): string => (names.length === 1 ? 'Machine' : `${names.length} Machines`);
 
-/** Creates and deletes machines of sets. One event reports all of one call. */
+/** Creates and deletes machines of sets. One event reports all machines of one call. */
 export class MachineWriter {
   readonly #context: ControllerContext;
   readonly #client: ResourceClient<Machine>;
@@ -78,8 +78,8 @@ export class MachineWriter {
   }
 
   /**
-   * Creates the machines with a slow start. If this set already has a machine of the name, this counts as success. The
-   * answer to an earlier request was lost, or the cache does not contain that machine yet.
+   * Creates the machines with a slow start. If this set already has a machine of the name, the creation counts as success.
+   * The answer to an earlier request was lost, or the cache does not contain the machine yet.
    *
    * @param vacancies The lost machines, which the first new machines replace.
    */
@@ -103,7 +103,7 @@ export class MachineWriter {
       lost.made(machine.metadata.uid, lossBefore(machine));
       if (isNew) made.push(name);
     };
-    // If the set is scaled down during the creations, they stop. The next reconcile counts the missing machines again.
+    // If the set is scaled down, the remaining creations are skipped. The next reconcile counts the missing machines again.
     const wanted = () => (sets.store.get(key) ?? set).metadata.generation === generation;
     const { succeeded, error } = await slowStart(names, task, { wanted });
     const { recorder } = this.#context;
@@ -135,7 +135,7 @@ export class MachineWriter {
       unanswered.delete(draft.name);
       return made;
     } catch (error) {
-      // A refusal says nothing about an earlier request, which may still arrive at the server.
+      // The refusal belongs only to this request. An earlier request may still arrive at the server.
       const isRefused = error instanceof KubeError && !mayHaveHappened(error);
       if ((isRefused && !wasOpen) || taken.has(draft.name)) unanswered.delete(draft.name);
       throw error;
@@ -154,7 +154,8 @@ export class MachineWriter {
     } catch (error) {
       if (mayHaveHappened(error)) return { machine: await this.#lookFor(set, name, error, signal), isNew: true };
       if (!isAlreadyExists(error)) throw error;
-      // A live read, because the owner of the existing machine decides whether the set needs another one.
+      // The read goes to the server instead of the cache, because the owner of the existing machine decides whether the set
+      // needs another machine.
       const existing = await this.#client.get(name, { signal });
       if (controllerOf(existing)?.uid === set.metadata.uid) {
         log.info('Machine already exists', { set: set.metadata.name, machine: name });
@@ -166,8 +167,8 @@ export class MachineWriter {
   }
 
   /**
-   * Reads the machine from the server after a creation without an answer. If the machine existed unnoticed, another set
-   * could create a surplus one.
+   * Reads the machine from the server after a creation without an answer. If nothing recorded the existing machine, another
+   * set could create a surplus machine.
    */
   async #lookFor(set: MachineSet, name: string, error: unknown, signal: AbortSignal): Promise<Machine> {
     const found = await settled(this.#client.get(name, { signal }));
@@ -176,8 +177,9 @@ export class MachineWriter {
   }
 
   /**
-   * Deletes the machines in parallel. If a machine is already deleted, this counts as success. The observed version is a
-   * precondition. So a machine that has recovered since is not deleted, and the next reconcile decides again.
+   * Deletes the machines in parallel. If a machine is already deleted, the deletion counts as success. The observed version
+   * is a precondition. So a machine that has recovered since the decision is not deleted, and the next reconcile decides
+   * again.
    */
   async delete(
     set: MachineSet,
@@ -209,7 +211,7 @@ export class MachineWriter {
     return { succeeded: gone.length, error, changed };
   }
 
-  /** Returns false if the machine has changed, so that the next pass decides again. */
+  /** Deletes one machine. Returns false if the machine has changed, so that the next pass decides again. */
   async #deleteOne(machine: Machine, pending: PendingDeletions, signal: AbortSignal): Promise<boolean> {
     const { name, uid } = machine.metadata;
     pending.begin(machine);
@@ -227,7 +229,8 @@ export class MachineWriter {
         return true;
       }
       if (!mayHaveHappened(error)) pending.forget(uid);
-      // A live read. If the cache showed a deleted machine as available, the deployment would delete another one.
+      // The read goes to the server. If the cache showed a deleted machine as available, the deployment would delete
+      // another machine.
       const found = mayHaveHappened(error) ? await settled(this.#client.get(name, { signal })) : undefined;
       if (found !== undefined) this.#context.machines.recordWrite(found);
       throw error;
@@ -242,7 +245,7 @@ export class MachineWriter {
   ): Promise<boolean> {
     const found = await ignoreNotFound(this.#client.get(name, { signal }));
     if (found !== undefined) this.#context.machines.recordWrite(found);
-    // If the UID differs, it is another machine of the same name, and the machine to delete no longer exists.
+    // If the UID differs, another machine of the same name exists, and the machine to delete no longer exists.
     const isGone = found?.metadata.uid !== uid || found.metadata.deletionTimestamp !== undefined;
     if (isGone) pending.note(uid, 'asked');
     else pending.forget(uid);
@@ -261,7 +264,7 @@ export class MachineWriter {
   }
 
   /**
-   * Patches many machines, continues after failures, and throws the first error. If a machine does not exist, this is not a
+   * Patches many machines, continues after failures, and throws the first error. A machine that does not exist is no
    * failure.
    */
   async patchAll(

@@ -20,9 +20,9 @@ export function effectiveCreationTimeout(set: MachineSet): string | undefined {
 }
 
 /**
- * Returns a new machine of a set. It has its finalizer, owner and priority from the start. The original adds them one after
- * the other after the creation.
- * @param loss What the former machine had reached. Absent if the new machine is no replacement.
+ * Returns a new machine of a set. The machine has its finalizer, owner and priority from the start. The original adds these
+ * fields one after the other after the creation.
+ * @param loss The state that the former machine had reached. Absent if the new machine is no replacement.
  */
 export function newMachine(set: MachineSet, name: string, loss?: Loss): Draft<Machine> {
   const template = set.spec.template;

@@ -3,9 +3,11 @@ import { controllerOf, ignoreNotFound, isConflict, isNotFound, isNotSent, keyOf,
 import { BY_CONTROLLER, type ControllerContext } from '../../control/caches.ts';
 import { machineNumbersOf, numbersAfter, printMachineNumbers, unrecordedNames } from '../../objects/machine-names.ts';
 
-/** Creations of one set whose results are unknown, and whether the caches were compared with the server. */
+/**
+ * Creations of one set whose results are unknown. The memory also records whether the caches were compared with the server.
+ */
 export class NumberMemory {
-  /** Names of creations without an answer. They are repeated with the same names. */
+  /** Names of creations without an answer. The set repeats these creations with the same names. */
   readonly unanswered: Set<string>;
   caughtUp = false;
 
@@ -41,7 +43,7 @@ export class NumberRecord {
   /**
    * Compares the caches with the server before this process creates its first machine of the set. Another process may have
    * created machines that the caches do not contain yet.
-   * @returns False if the caches were outdated. Then the set must decide again.
+   * @returns False if the caches were outdated. In this case, the set must decide again.
    */
   async catchUp(set: MachineSet, memory: NumberMemory, signal: AbortSignal): Promise<boolean> {
     if (memory.caughtUp) return true;
@@ -67,7 +69,7 @@ export class NumberRecord {
 
   /**
    * Writes the annotation if a machine has a number that is not recorded yet.
-   * @returns False after a conflict. Then the set must be read again.
+   * @returns False after a conflict. In this case, the caller must read the set again.
    */
   async write({ metadata }: MachineSet, { unanswered }: NumberMemory, signal: AbortSignal): Promise<boolean> {
     const { sets } = this.#context;
@@ -83,7 +85,7 @@ export class NumberRecord {
       sets.recordWrite(await this.#sets.patch(name, { type: 'merge', body }, { signal, bookkeeping: true }));
       return true;
     } catch (error) {
-      // In observe mode, a process creates no machines, so it has nothing to record.
+      // A process in observe mode creates no machines, so it has no numbers to record.
       if (isNotSent(error)) return true;
       if (isConflict(error) || isNotFound(error)) return false;
       throw error;

@@ -7,13 +7,13 @@ import { planReplicas, type ReplicaPlan, type SetSnapshot } from './replicas.ts'
 export interface SetInput extends Omit<SetSnapshot, 'nodeAnnotations' | 'isPostponed' | 'now'> {
   /** Annotations of nodes by the name of the node. */
   readonly nodes: ReadonlyMap<string, Readonly<Record<string, string>> | 'unseen' | undefined>;
-  /** Whether a node postpones, by the UID of its machine. Absent if no node does. */
+  /** True if the node of a machine postpones its replacement, by the UID of the machine. Absent if no node postpones it. */
   readonly postponed?: ReadonlyMap<string, boolean> | undefined;
 }
 
 /**
- * Returns the snapshot with functions that record their answers. It also returns the input, which contains these answers
- * after the decision.
+ * Returns a snapshot whose functions record their results. The second result is the input for the journal. It contains the
+ * recorded results after the decision.
  */
 function recordedSet(seen: SetSnapshot): { readonly seen: SetSnapshot; readonly input: SetInput } {
   const { nodeAnnotations, isPostponed, now: _now, ...rest } = seen;
@@ -28,7 +28,7 @@ function recordedSet(seen: SetSnapshot): { readonly seen: SetSnapshot; readonly 
   };
 }
 
-/** Returns the snapshot of a recorded decision. */
+/** Returns the snapshot of a recorded decision, for a replay. */
 export function setSnapshot({ nodes, postponed, ...rest }: SetInput, now: Date): SetSnapshot {
   const recalled = postponed && recalling(postponed, 'the postponement of machine');
   return {

@@ -59,8 +59,8 @@ export class RepairGroups {
   };
 
   /**
-   * Decides which failed machines are replaced now. They belong to the set's deployment, or to the set if it has no
-   * deployment.
+   * Decides which failed machines are replaced now. The decision is for the deployment of the set, or for the set if it has
+   * no deployment.
    */
   repairsOf(set: MachineSet, now: Date): RepairPlan {
     const { safeguards, disruptions } = this.#context;
@@ -92,7 +92,10 @@ export class RepairGroups {
     });
   }
 
-  /** Uses the same gate as the deployment controller, so that both decide the same. */
+  /**
+   * Returns the time until which failed machines of the current set are kept. The method uses the same gate as the
+   * deployment controller, so that both controllers decide the same.
+   */
   #keptOf(
     deployment: MachineDeployment,
     { current, old }: Sets,
@@ -109,9 +112,9 @@ export class RepairGroups {
   }
 
   /**
-   * Returns how many machines the set may create while other machines of its deployment are still terminating. Undefined if
-   * there is no limit. Machines that the other sets still have to create are subtracted. Source: incident 24, exceeded
-   * quotas.
+   * Returns the number of machines that the set may create while other machines of its deployment are still terminating.
+   * Undefined if there is no limit. Machines that the other sets still have to create are subtracted. Source: incident 24,
+   * exceeded quotas.
    */
   roomOf(set: MachineSet): number | undefined {
     const deployment = deploymentOf(set, this.#context);
@@ -127,7 +130,8 @@ export class RepairGroups {
 }
 
 /**
- * Returns how many machines a set may create if terminating ones count towards the surge; see {@link RepairGroups.roomOf}.
+ * Returns the number of machines that a set may create if terminating machines count towards the surge, see {@link
+ * RepairGroups.roomOf}.
  */
 export function roomOfSet(
   deployment: MachineDeployment,

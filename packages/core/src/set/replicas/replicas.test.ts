@@ -26,8 +26,8 @@ const marked = (replicas: number, priority: string, mark: number, until: number 
 };
 
 /**
- * Creates a set of two machines whose replicas were last reduced a minute ago. One of them has a low priority and is not
- * named.
+ * Creates a set of two machines whose replicas were last reduced a minute ago. One machine has a low priority and is not
+ * named for deletion.
  */
 const listed = (
   replicas: number,

@@ -19,24 +19,24 @@ export interface SetSnapshot {
   /** UIDs of machines for which a delete request was sent and whose deletion is not in the cache yet. */
   readonly deleting: ReadonlyMap<string, DeletionState>;
   readonly nodeAnnotations: NodeAnnotations;
-  /** Failed machines that may be replaced now. If absent, all may. */
+  /** Failed machines that may be replaced now. If absent, all failed machines may be replaced. */
   readonly replaceable?: ReadonlySet<Machine> | undefined;
-  /** Number of machines that may be created while others are still terminating. If absent, there is no limit. */
+  /** Number of machines that may be created while other machines are still terminating. If absent, there is no limit. */
   readonly room?: number | undefined;
   /** True if the class of the machines does not exist. */
   readonly lacksClass?: boolean;
   /** The request of the autoscaler. Absent if the set has no deployment. */
   readonly scaler?: ScalerRequest | undefined;
-  /** Returns true if the node of a machine postpones its replacement. If absent, no node does. */
+  /** Returns true if the node of a machine postpones its replacement. If absent, no node postpones a replacement. */
   readonly isPostponed?: ((machine: Machine) => boolean) | undefined;
   readonly now: Date;
 }
 
-/** Number of machines to create, and the machines to delete. A plan never has both. */
+/** Number of machines to create, and the machines to delete. A plan never contains both. */
 export interface ReplicaPlan {
   readonly create: number;
   readonly toDelete: readonly Machine[];
-  /** A sentence for logs and tests. */
+  /** The reason for the plan, as a sentence for logs and tests. */
   readonly because: string;
 }
 
@@ -50,8 +50,8 @@ export const survivors = ({ machines, deleting }: Pick<SetSnapshot, 'machines' |
   machines.filter((machine) => !isTerminating(machine) && !deleting.has(machine.metadata.uid));
 
 /**
- * Returns the named machines to delete now: all that a reduction of the replicas covers, and as many of the others as are
- * surplus.
+ * Returns the named machines to delete now. These are all machines that a reduction of the replicas covers. If the set has
+ * a surplus, further named machines are added up to the surplus.
  */
 function namedFirst({ set, scaler, now }: SetSnapshot, removable: readonly Machine[]): readonly Machine[] {
   const covered = coveredByScaler(set, removable, scaler);
@@ -63,7 +63,8 @@ function namedFirst({ set, scaler, now }: SetSnapshot, removable: readonly Machi
 
 /**
  * Decides how a set reaches its replicas (docs/compatibility/rules-deployments.md §7.5). The function is pure and returns a
- * plan for every snapshot. It creates or deletes at most {@link BURST} machines, and never creates more than are missing.
+ * plan for every snapshot. A plan creates or deletes at most {@link BURST} machines, and never creates more machines than
+ * are missing.
  */
 export function planReplicas(snapshot: SetSnapshot): ReplicaPlan {
   const { set, now, nodeAnnotations } = snapshot;
@@ -85,7 +86,7 @@ export function planReplicas(snapshot: SetSnapshot): ReplicaPlan {
     if (create <= 0) return nothing(`${missing} missing, but terminating machines count towards the surge`);
     return { create, toDelete: [], because: `${missing} of ${wanted} missing` };
   }
-  // To remove the surplus, the set deletes named machines first, even if others have a lower priority.
+  // The set deletes named machines first to remove its surplus, even if other machines have a lower priority.
   const named = namedFirst(snapshot, removable);
   const rest = named.length === 0 ? removable : removable.filter((machine) => !named.includes(machine));
   const surplus = chooseForDeletion(rest, Math.min(rest.length - wanted, BURST), now, snapshot.isPostponed);

@@ -20,27 +20,27 @@ export interface Taken {
   readonly changed: boolean;
 }
 
-/** What the set knows about the replicas that get a machine. */
+/** The data about the replicas that get a machine. */
 interface Vacancies {
   readonly lost: LostReplicas;
-  /** What the lost machines had reached. The first machines replace them. */
+  /** The states that the lost machines had reached. The first new machines replace the lost machines. */
   readonly replace: readonly Loss[];
 }
 
-/** Running machines come first, because they need no start of a VM. */
+/** Running machines come first, because their VMs need no start. */
 const readiest = (a: Machine, b: Machine): number =>
   Number(warmStateOf(b) === 'Running') - Number(warmStateOf(a) === 'Running') ||
   createdAt(a) - createdAt(b) ||
   compareText(a.metadata.name, b.metadata.name);
 
 /**
- * Uses warm machines of the deployment instead of new ones. Each machine gets two writes, and each has the observed version as
- * a precondition, so that no other controller can use the machine too:
+ * Uses warm machines of the deployment instead of new ones. Each machine gets two writes, and each has the observed version
+ * as a precondition, so that no other controller can use the machine too:
  *
- * 1. The status gets the phase `Pending`. From now on the machine does not count as available.
+ * 1. The status gets the phase `Pending`. From this write on, the machine does not count as available.
  * 2. The set becomes its owner, with the labels, annotations and spec of a new machine.
  *
- * After a crash between both writes, the next process continues with the second one.
+ * After a crash between both writes, the next process continues with the second write.
  */
 export class WarmPool {
   readonly #context: ControllerContext;
@@ -51,7 +51,7 @@ export class WarmPool {
     this.#client = context.client.resource(machineResource, context.namespace);
   }
 
-  /** Returns the warm machines that the set can use, the readiest first. */
+  /** Returns the warm machines that the set can use. Running machines come first. */
   usable(set: MachineSet): readonly Machine[] {
     const deployment = deploymentOf(set, this.#context);
     if (!deployment) return [];
@@ -62,7 +62,7 @@ export class WarmPool {
       .toSorted(readiest);
   }
 
-  /** Uses these warm machines. @throws KubeError if the result of a write is unknown or the write is refused */
+  /** Uses these warm machines for the set. @throws KubeError if the result of a write is unknown or the write is refused */
   async take(
     set: MachineSet,
     chosen: readonly Machine[],
