@@ -33,6 +33,7 @@ const isApiVersion = (key: string): boolean => /\/v\d+(alpha|beta)?\d*$/.test(ke
 /** Flags of other programs in the documentation: kubectl, kubelet, docker, gcloud and Node.js. */
 const FOREIGN = new Set([
   'access-key-id',
+  'key-id',
   'field-selector',
   'min-available',
   'all-containers',

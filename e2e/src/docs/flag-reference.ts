@@ -79,7 +79,7 @@ export function flagReferenceFiles(): ReadonlyMap<string, string> {
     '# Flags\n',
     'This page lists the flags of all programs. The page is for operators who configure an installation.\n',
     '```sh\nnpx -y pnpm@12 machine-controller-manager --help\n```\n',
-    'In an installation, set flags with the chart (`flags.manager`, `flags.controller`) or in the Deployment. [Configuration](../configuration.md) describes environment variables and the configuration file.\n',
+    'In an installation, set flags with `mcm install` (`--manager-flag`, `--controller-flag`) or with the chart (`flags.manager`, `flags.controller`). [Configuration](../configuration.md) describes environment variables and the configuration file.\n',
     `## All binaries\n\nIf the defaults differ, the table lists them in this order: ${binaries.join(', ')}.\n`,
     sections(commonOfAll()),
     '## machine-controller-manager\n',

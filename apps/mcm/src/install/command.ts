@@ -36,6 +36,16 @@ export function addInstall(program: Command, environment: Pick<CommandEnvironmen
         .option('--manager-image <image>', 'image of the machine-controller-manager')
         .option('--controller-image <image>', 'image of the machine controller')
         .option(
+          '--manager-flag <name=value...>',
+          'flags of the machine-controller-manager, such as safety-up=3: docs/reference/flags.md',
+          [],
+        )
+        .option(
+          '--controller-flag <name=value...>',
+          'flags of the machine controller, such as machine-drain-timeout=1h: docs/reference/flags.md',
+          [],
+        )
+        .option(
           '--runbook-base-url <url>',
           'address of the folder that contains docs/runbooks, for links in the alerts of --with monitoring',
         )

@@ -3,7 +3,7 @@ import { createClient, handlerTransport, VirtualClock } from '@mcm/kube';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { yamlStream } from '../output/format.ts';
-import { applyObjects } from './apply.ts';
+import { applyObjects, checkObjects } from './apply.ts';
 import { chartFiles } from './chart/chart.ts';
 import { kustomizeFiles } from './chart/kustomize.ts';
 import { installSections } from './objects/objects.ts';
@@ -59,6 +59,43 @@ describe('an installation', () => {
       /^deployment\/machine-controller-manager: .*somebody.*replicas.*--force-conflicts$/s,
     );
     await applyObjects(client(), installable(), { ...options, force: true });
+  });
+
+  test('nothing is applied if the server would refuse an object, and all problems are reported', async () => {
+    const fresh = await startControlPlane({ port: 0, clock, controllers: false });
+    const own = createClient({ transport: handlerTransport(fresh.fetch), userAgent: 'test', clock });
+    const apply = (path: string, body: object) =>
+      own.request('PATCH', `${path}?fieldManager=somebody`, { body, contentType: 'application/apply-patch+yaml' });
+    const labels = { app: 'original' };
+    await apply('/apis/apps/v1/namespaces/default/deployments/machine-controller-manager', {
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name: 'machine-controller-manager', namespace: 'default' },
+      spec: {
+        selector: { matchLabels: labels },
+        template: { metadata: { labels }, spec: { containers: [{ name: 'c', image: 'original' }] } },
+      },
+    });
+    await apply('/api/v1/namespaces/default/services/machine-controller-manager', {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: 'machine-controller-manager', namespace: 'default' },
+      spec: { selector: labels, ports: [{ port: 443 }] },
+    });
+    const all = sections().flatMap(({ objects }) => objects);
+    const check = checkObjects(own, all, options);
+    await expect(check).rejects.toThrow(
+      'deployment/machine-controller-manager: the existing Deployment has another selector, which cannot change. Save and delete this Deployment: kubectl -n default delete deployment machine-controller-manager --cascade=foreground',
+    );
+    await expect(check).rejects.toThrow(/^service\/machine-controller-manager: .*to overwrite .*--force-conflicts$/m);
+    await expect(check).rejects.toThrow('the cluster does not have the kind ServiceMonitor');
+    const crds = await own.request<{ items: readonly object[] }>(
+      'GET',
+      '/apis/apiextensions.k8s.io/v1/customresourcedefinitions',
+      {},
+    );
+    expect(crds.items).toEqual([]);
+    await fresh.close();
   });
 
   test('with the policies, only the controller can change a provider ID and the finalizer', async () => {
@@ -249,7 +286,8 @@ test('a daemon with its configs in another cluster has a ServiceAccount there th
 describe('the provider', () => {
   const printed = async (flags: Partial<InstallFlags>): Promise<string> => {
     const lines: string[] = [];
-    const given = { dryRun: true, part: 'all', with: [], replicas: 2, output: 'text', ...flags } as InstallFlags;
+    const none = { with: [], managerFlag: [], controllerFlag: [] };
+    const given = { dryRun: true, part: 'all', ...none, replicas: 2, output: 'text', ...flags } as InstallFlags;
     await install(given, { say: (line) => lines.push(line), signal: () => options.signal });
     return lines.join('\n');
   };
@@ -276,6 +314,25 @@ describe('the provider', () => {
     expect([count(target, 'machine-controller'), count(target, 'machine-controller-manager')]).toEqual([3, 1]);
     expect(count(control, 'machine-controller')).toBe(2);
     expect(count(await printed({ provider: 'aws' }), 'machine-controller')).toBe(0);
+  });
+
+  test('flags of the programs are arguments of their containers, and are checked', async () => {
+    const flags = { managerFlag: ['safety-up=3', '--autoscaler-scaledown-annotation-during-rollout=false'] };
+    const text = await printed({ provider: 'aws', ...flags, controllerFlag: ['machine-drain-timeout=1h'] });
+    expect(text.match(/ - --(safety-up|autoscaler|machine-drain).*/g)).toEqual([
+      ' - --safety-up=3',
+      ' - --autoscaler-scaledown-annotation-during-rollout=false',
+      ' - --machine-drain-timeout=1h',
+    ]);
+    const own = { provider: 'mine', controllerImage: 'own:1', controllerFlag: ['mine-region=x'] };
+    expect(await printed(own)).toContain(' - --mine-region=x');
+    for (const [flag, problem] of [
+      ['machine-drain-timeout', '--controller-flag must be name=value'],
+      ['machine-drain-timeout=soon', '--controller-flag: --machine-drain-timeout must be'],
+      ['machine-drain-timout=1h', '--controller-flag: .*machine-drain-timeout'],
+      ['namespace=other', '--controller-flag must not set namespace: use --namespace'],
+    ] as const)
+      await expect(printed({ provider: 'aws', controllerFlag: [flag] })).rejects.toThrow(new RegExp(problem));
   });
 
   test('is not needed for the roles of the target cluster', async () => {

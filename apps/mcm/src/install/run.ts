@@ -4,7 +4,8 @@ import { type ClusterFlags, inCluster } from '../cluster/cluster.ts';
 import type { CommandEnvironment } from '../command/environment.ts';
 import { UserError } from '../command/errors.ts';
 import { eachFormatted, listFormatted, type OutputFormat, yamlStream } from '../output/format.ts';
-import { applyObjects } from './apply.ts';
+import { applyObjects, checkObjects } from './apply.ts';
+import { controllerFlagsOf, managerFlagsOf } from './container-flags.ts';
 import { ensureNamespace } from './namespace.ts';
 import { installSections } from './objects/objects.ts';
 import {
@@ -24,6 +25,8 @@ export type InstallFlags = ClusterFlags & {
   readonly provider?: string;
   readonly managerImage?: string;
   readonly controllerImage?: string;
+  readonly managerFlag: readonly string[];
+  readonly controllerFlag: readonly string[];
   readonly runbookBaseUrl?: string;
   readonly replicas: number;
   readonly forceConflicts?: boolean;
@@ -51,7 +54,7 @@ function providerOf({ provider, part, controllerImage }: InstallFlags): string {
   return provider;
 }
 
-function settingsOf(flags: InstallFlags): InstallSettings {
+async function settingsOf(flags: InstallFlags): Promise<InstallSettings> {
   const provider = providerOf(flags);
   const settings = {
     ...DEFAULT_INSTALL,
@@ -61,6 +64,10 @@ function settingsOf(flags: InstallFlags): InstallSettings {
     images: {
       manager: flags.managerImage ?? DEFAULT_INSTALL.images.manager,
       controller: flags.controllerImage ?? imageOf(provider),
+    },
+    flags: {
+      manager: await managerFlagsOf(flags.managerFlag),
+      controller: await controllerFlagsOf(flags.controllerFlag, provider),
     },
     ...withoutUndefined({ runbookBaseUrl: flags.runbookBaseUrl }),
     kubeconfigs: {
@@ -76,8 +83,8 @@ function settingsOf(flags: InstallFlags): InstallSettings {
 }
 
 /** The objects that the flags select. */
-const objectsOf = (flags: InstallFlags): readonly object[] =>
-  installSections(settingsOf(flags))
+const objectsOf = async (flags: InstallFlags): Promise<readonly object[]> =>
+  installSections(await settingsOf(flags))
     .filter(({ cluster }) => flags.part === 'all' || flags.part === cluster)
     .filter(({ name, optional }) => optional !== true || isAskedFor(name, flags.with))
     .flatMap(({ objects }) => objects);
@@ -88,7 +95,7 @@ export async function install(
   { say, signal }: Pick<CommandEnvironment, 'say' | 'signal'>,
 ): Promise<void> {
   if (flags.dryRun === true) {
-    const objects = objectsOf(flags);
+    const objects = await objectsOf(flags);
     for (const line of listFormatted(flags.output, objects, () => yamlStream(objects))) say(line);
     return;
   }
@@ -97,14 +104,16 @@ export async function install(
     throw new UserError(`--timeout must be a duration of 0 or more, such as 90s or 5m, not "${flags.timeout}"`);
   await inCluster(flags, 'install', async ({ client, namespace }) => {
     const until = signal();
-    const objects = objectsOf({ ...flags, namespace });
+    const objects = await objectsOf({ ...flags, namespace });
     const tell = (applied: object, text: string): void => {
       for (const line of eachFormatted(flags.output, applied, text)) say(line);
     };
     if (await ensureNamespace(client, namespace, until))
       tell({ what: `namespace/${namespace}` }, `namespace/${namespace} created`);
+    const force = flags.forceConflicts === true;
+    await checkObjects(client, objects, { force, signal: until });
     await applyObjects(client, objects, {
-      force: flags.forceConflicts === true,
+      force,
       signal: until,
       onApplied: (applied) => tell(applied, `${applied.what} applied`),
     });

@@ -1,0 +1,70 @@
+import { machineFlags } from '@mcm/core';
+import { ConfigError, commonFlags, type Flags, parseFlags } from '@mcm/kube';
+import { machineControllerManager } from '@mcm/machine-controller-manager';
+import { awsFlags } from '@mcm/provider-aws';
+import { azureFlags } from '@mcm/provider-azure';
+import { gcpFlags } from '@mcm/provider-gcp';
+import { localFlags } from '@mcm/provider-local';
+import { UserError } from '../command/errors.ts';
+import type { ContainerFlags } from './objects/settings.ts';
+
+/** Flags that the installation sets itself, because other objects of the installation contain the same values. */
+const FIXED: Readonly<Record<string, string>> = {
+  namespace: 'use --namespace of mcm install',
+  port: 'the probes of the pod use the default port',
+  'secure-port': 'the NetworkPolicy and the monitoring use the default port',
+  'webhook-port': 'the Service of the webhooks uses the default port',
+};
+
+const PROVIDER_FLAGS: Readonly<Record<string, Flags>> = {
+  aws: awsFlags,
+  azure: azureFlags,
+  gcp: gcpFlags,
+  local: localFlags,
+};
+
+/** The values of `--manager-flag`. */
+export const managerFlagsOf = (given: readonly string[]): Promise<ContainerFlags> =>
+  checked('--manager-flag', given, {
+    ...commonFlags(machineControllerManager.defaults),
+    ...machineControllerManager.flags,
+  });
+
+/** The values of `--controller-flag`. Flags of a third-party provider are unknown, so only their form is checked. */
+export const controllerFlagsOf = (given: readonly string[], provider: string): Promise<ContainerFlags> => {
+  const own = PROVIDER_FLAGS[provider];
+  const common = commonFlags({ port: 10_259, concurrency: 50, controllers: [] });
+  return checked('--controller-flag', given, own && { ...common, ...machineFlags, ...own });
+};
+
+/**
+ * Reads `name=value` pairs. With `known`, each flag must exist and accept its value.
+ * @throws UserError that contains the option and the flag
+ */
+async function checked(option: string, given: readonly string[], known?: Flags): Promise<ContainerFlags> {
+  const flags = Object.fromEntries(given.map((text) => pairOf(option, text)));
+  for (const name of Object.keys(flags)) {
+    const reason = FIXED[name];
+    if (reason !== undefined) throw new UserError(`${option} must not set ${name}: ${reason}`);
+  }
+  if (known !== undefined) {
+    const program = { name: option, version: '', description: '' };
+    const argv = Object.entries(flags).map(([name, value]) => `--${name}=${value}`);
+    try {
+      await parseFlags(program, known, argv);
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      throw new UserError(
+        `${option}: ${error.message.replace('--help lists the flags', 'see docs/reference/flags.md')}`,
+      );
+    }
+  }
+  return flags;
+}
+
+function pairOf(option: string, text: string): [name: string, value: string] {
+  const [, name, value] = /^(?:--)?([a-z][a-z0-9-]*)=(.*)$/s.exec(text) ?? [];
+  if (name === undefined || value === undefined)
+    throw new UserError(`${option} must be name=value, such as machine-drain-timeout=1h, not "${text}"`);
+  return [name, value];
+}
