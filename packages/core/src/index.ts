@@ -372,3 +372,13 @@ export {
   warmSettingOf,
   warmStateOf,
 } from './warm/index.ts';
+export {
+  parseZones,
+  type Zone,
+  type ZoneInput,
+  type ZoneSetting,
+  type ZoneState,
+  zoneOfMachine,
+  zoneSettingOf,
+  zoneStates,
+} from './zones/index.ts';

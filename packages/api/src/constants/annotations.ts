@@ -49,6 +49,25 @@ export const Annotations = {
    */
   CapacityOffering: 'capacity.machine.sapcloud.io/offering',
   /**
+   * On a MachineDeployment, a JSON list: the zones of its machines, and how each zone changes the provider spec. New
+   * machines are spread across them. Only in mcm.
+   */
+  Zones: 'zones.machine.sapcloud.io/zones',
+  /**
+   * On a MachineDeployment, names of zones separated by commas: the machines of these zones are replaced in the other
+   * zones. `mcm zone evacuate` writes it. Only in mcm.
+   */
+  ZonesEvacuated: 'zones.machine.sapcloud.io/evacuated',
+  /**
+   * On a MachineDeployment, entries `<zone>=<RFC 3339>` separated by commas: zones whose machines all became unreachable,
+   * since this time. They get no new machines. The manager writes it. Only in mcm.
+   */
+  ZonesStandby: 'zones.machine.sapcloud.io/standby',
+  /**
+   * On a Machine, one object of the list of zones: the zone for which the MachineSet created the machine. Only in mcm.
+   */
+  ZoneOffering: 'zones.machine.sapcloud.io/offering',
+  /**
    * On a MachineDeployment, an integer: the number of machines that wait for a scale-up, in addition to the replicas.
    * Only in mcm.
    */
@@ -340,4 +359,7 @@ export const ANNOTATIONS_NOT_COPIED: ReadonlySet<string> = new Set([
   Annotations.CountTerminating,
   Annotations.WarmMachines,
   Annotations.WarmState,
+  Annotations.Zones,
+  Annotations.ZonesEvacuated,
+  Annotations.ZonesStandby,
 ]);

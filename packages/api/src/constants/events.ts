@@ -258,6 +258,17 @@ export const EVENTS = {
     means: 'The cloud has no capacity for the first choice, so the VM gets the alternative in the message.',
     help: 'None. The machine controller tries the first choice again later.',
   },
+  ZoneStandby: {
+    on: DEPLOYMENT,
+    type: 'Warning',
+    means: 'All machines of a zone became unreachable. New machines go to the other zones.',
+    help: 'If the zone stays lost, replace its machines with `mcm zone evacuate`.',
+  },
+  ZoneReturned: {
+    on: DEPLOYMENT,
+    type: 'Normal',
+    means: 'The zone gets new machines again, because a machine in it is Ready, or none is left.',
+  },
   WarmMachineStopped: {
     on: MACHINE,
     type: 'Normal',

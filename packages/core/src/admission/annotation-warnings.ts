@@ -8,6 +8,7 @@ import { careViolations } from '../rollout/rollout-gate.ts';
 import { parseRules } from '../rollout/windows/parse.ts';
 import { undrainableProblem } from '../settings/undrainable.ts';
 import { annotationWarnings } from '../settings/validation-warnings.ts';
+import { parseZones } from '../zones/setting.ts';
 
 interface Annotated {
   readonly metadata: { readonly annotations: Readonly<Record<string, string>> };
@@ -56,6 +57,7 @@ const CHECKS: Readonly<Record<string, (object: Annotated) => readonly string[]>>
     ...ignoredAnnotations(deployment),
     ...sentences(careViolations(deployment)),
     ...windows(deployment),
+    ...sentences(parseZones(deployment).problems),
     ...alternatives(deployment),
   ],
   MachineClass: (machineClass) => [

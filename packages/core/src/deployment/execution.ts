@@ -185,11 +185,13 @@ export class PlanExecution {
   ): Promise<MachineDeployment> {
     const revision = String(plan.revision ?? '');
     const stale = plan.revision && deployment.metadata.annotations?.[Annotations.Revision] !== revision;
-    if (!stale && !plan.forgetPause && plan.lastGood === undefined) return deployment;
+    const isSame = plan.lastGood === undefined && plan.standby === undefined;
+    if (!stale && !plan.forgetPause && isSame) return deployment;
     const annotations = {
       [Annotations.Revision]: stale ? revision : undefined,
       [Annotations.RolloutPausedBy]: plan.forgetPause ? null : undefined,
       [Annotations.RolloutLastGood]: plan.lastGood,
+      [Annotations.ZonesStandby]: plan.standby,
     };
     return this.#access.patch(deployment, { annotations }, signal);
   }

@@ -39,6 +39,8 @@ import type { CountedSet } from './state/status.ts';
 import { NO_MARKS, ROLLOUT_BLOCKED, type RolloutPlan, type Step, scaledEvent } from './state/step.ts';
 import { type DeploymentSnapshot, rolling, type View, viewOf } from './state/view.ts';
 import { setWrites } from './writes/set-writes.ts';
+import { standbyOf } from './zones/standby.ts';
+import { zoneStep } from './zones/zone-step.ts';
 
 /**
  * Decides the next step of a deployment. The function is pure, and returns a plan for every snapshot that does not break a
@@ -51,6 +53,7 @@ export function planRollout(snapshot: DeploymentSnapshot): RolloutPlan {
   const step = nextStep(view);
   const { deployment } = snapshot;
   const resize = step.resize ?? new Map<string, number>();
+  const standby = standbyOf(view);
   checkPlan(view.sizes, resize, {
     replicas: view.replicas,
     surge: view.limits.surge,
@@ -67,12 +70,13 @@ export function planRollout(snapshot: DeploymentSnapshot): RolloutPlan {
     nodes: step.nodes ?? NO_MARKS,
     inPlace: step.inPlace ?? endOfUpdates(view),
     condition: step.condition ?? foundCondition(view),
-    events: [...(step.events ?? []), ...scaleEvents(view, resize)],
+    events: [...(step.events ?? []), ...scaleEvents(view, resize), ...standby.events],
     measureProgress: step.measureProgress ?? true,
-    lookAgainAt: earliest(step.lookAgainAt, view.repairs.lookAgainAt),
+    lookAgainAt: earliest(earliest(step.lookAgainAt, view.repairs.lookAgainAt), standby.lookAgainAt),
     pause: step.pause,
     forgetPause: pauseIsOver(view),
     lastGood: lastGoodOf(view),
+    standby: standby.text,
     problems: problemsOf(view, step),
     repairs: view.repairs,
     because: step.because,
@@ -123,7 +127,9 @@ function strategyStep(view: View): Step {
     case 'InPlaceUpdate':
       return withTaints(view, withProtection(view, inPlaceStep(view)));
     default:
-      return withTaints(view, withProtection(view, split.current ? rollingStep(view) : createStep(view)));
+      return (
+        zoneStep(view) ?? withTaints(view, withProtection(view, split.current ? rollingStep(view) : createStep(view)))
+      );
   }
 }
 

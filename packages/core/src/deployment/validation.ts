@@ -3,6 +3,7 @@ import { type IntOrPercent, resolveIntOrPercent } from '../objects/limits.ts';
 import { isCount, poolViolations, type Violation } from '../objects/violations.ts';
 import { careViolations } from '../rollout/rollout-gate.ts';
 import { parseRules } from '../rollout/windows/parse.ts';
+import { parseZones } from '../zones/setting.ts';
 
 function budgetViolation(field: string, value: IntOrPercent | undefined, replicas: number): Violation[] {
   const resolved = resolveIntOrPercent(value, replicas, 'up');
@@ -40,4 +41,5 @@ export const validateDeployment = (deployment: MachineDeployment): readonly Viol
   ...strategyViolations(deployment.spec),
   ...careViolations(deployment),
   ...parseRules(deployment.metadata.annotations).violations,
+  ...parseZones(deployment).problems,
 ];

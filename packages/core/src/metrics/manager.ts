@@ -1,6 +1,8 @@
 import { Annotations, type Machine, type MachineDeployment, type MachineSet, type MachineSummary } from '@mcm/api';
 import { type Change, controllerOf, type MeterLabels, type Meters, type Sample } from '@mcm/kube';
 import { isUsable, warmStateOf } from '../warm/warm-machine.ts';
+import { zoneSettingOf } from '../zones/setting.ts';
+import { zoneStates } from '../zones/spread.ts';
 import { createdAt, named, perCondition, perObject, type Source } from './sources.ts';
 
 /** Caches for the manager's gauges, which are read at each scrape. */
@@ -154,6 +156,25 @@ function* warmOf({ store }: Source<Machine>): Generator<Sample> {
   yield* counts.values();
 }
 
+/** Returns the number of machines of each zone. Deployments without zones have no series. */
+function* zonesOf({ deployments, sets, machines }: ManagerSources): Generator<Sample> {
+  const zoned = new Map(
+    deployments.store.list().flatMap((one) => {
+      const setting = zoneSettingOf(one);
+      return setting ? [[one.metadata.uid, { one, setting, machines: [] as Machine[] }] as const] : [];
+    }),
+  );
+  if (zoned.size === 0) return;
+  const owners = new Map(sets.store.list().map((set) => [set.metadata.uid, controllerOf(set)?.uid ?? '']));
+  for (const machine of machines.store.list())
+    zoned.get(owners.get(controllerOf(machine)?.uid ?? '') ?? '')?.machines.push(machine);
+  for (const { one, ...input } of zoned.values())
+    for (const { zone, staying, evacuated, standby } of zoneStates(input)) {
+      const state = evacuated ? 'evacuated' : standby ? 'standby' : 'open';
+      yield { labels: { ...named(one), zone: zone.name, state }, value: staying.length };
+    }
+}
+
 /** Returns true if the change is the deletion of a machine that failed its health check. */
 const isStaleDeletion = (change: Change<Machine>): boolean =>
   change.type === 'updated' &&
@@ -198,6 +219,14 @@ export function registerManagerMetrics(meters: Meters, { deployments, sets, mach
       labels: [...NAMED, 'ready'],
     },
     () => warmOf(machines),
+  );
+  meters.observed(
+    {
+      name: 'mcm_zone_machines',
+      help: 'Machines of a deployment in a zone that are not being deleted; state is open, evacuated or standby',
+      labels: [...NAMED, 'zone', 'state'],
+    },
+    () => zonesOf({ deployments, sets, machines }),
   );
   const stale = meters.counter({
     name: 'mcm_machine_stale_machines_total',

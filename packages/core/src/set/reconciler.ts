@@ -51,6 +51,7 @@ import { decideReplicas } from './replicas/recorded-replicas.ts';
 import { RepairGroups } from './replicas/repair-group.ts';
 import { survivors } from './replicas/replicas.ts';
 import { WarmPool } from './replicas/warm-pool.ts';
+import { ZonePlaces } from './replicas/zone-places.ts';
 import type { ReplicaFailure } from './status.ts';
 import { SetStatusWriter } from './status-writer.ts';
 import { type SetWaiters, wakeSets, wakeWaiters } from './wakeups.ts';
@@ -93,6 +94,7 @@ export class SetReconciler {
   readonly #numbers: NumberRecord;
   readonly #adoption: MachineAdoption;
   readonly #warm: WarmPool;
+  readonly #zones: ZonePlaces;
   readonly #memory = new Map<string, Memory>();
   readonly #status: SetStatusWriter;
   readonly #classes: ClassLookup;
@@ -112,6 +114,7 @@ export class SetReconciler {
     this.#writer = new MachineWriter(context);
     this.#numbers = new NumberRecord(context);
     this.#warm = new WarmPool(context);
+    this.#zones = new ZonePlaces(context);
     this.#status = new SetStatusWriter(context, this.#sets);
     this.#classes = new ClassLookup(context);
     this.#adoption = new MachineAdoption(context, this.#sets, this.#writer);
@@ -225,12 +228,14 @@ export class SetReconciler {
     const room = this.#roomOf(set, alive.length);
     const lacksClass = this.#classes.lacks(set.spec.template.spec.class);
     this.waiting.classes.put(key, lacksClass ? set.spec.template.spec.class.name : undefined);
+    const isPostponed = (machine: Machine) => this.#groups.isPostponed(machine, now);
     const { plan, entry } = decideReplicas(this.#context.journal, {
       set,
       machines,
       deleting,
       nodeAnnotations: this.#groups.nodeAnnotations,
-      isPostponed: (machine) => this.#groups.isPostponed(machine, now),
+      isPostponed,
+      zoneRanks: this.#zones.ranks(set, alive, now, isPostponed),
       replaceable: repairs ? new Set(repairs.go) : undefined,
       room,
       lacksClass,
@@ -287,7 +292,13 @@ export class SetReconciler {
     const result = await this.#writer.create(
       set,
       names,
-      { taken, lost, replace: replace.slice(warm.count), unanswered: numbers.unanswered },
+      {
+        taken,
+        lost,
+        replace: replace.slice(warm.count),
+        unanswered: numbers.unanswered,
+        places: this.#zones.places(set, names.length),
+      },
       signal,
     );
     const recorded = await this.#numbers.write(set, numbers, signal);

@@ -44,6 +44,8 @@ export interface RolloutPlan {
   readonly forgetPause: boolean;
   /** The set to record as the last good set. Undefined if the record does not change. */
   readonly lastGood: string | undefined;
+  /** The annotation with the zones on standby: null removes it, undefined keeps it. */
+  readonly standby: string | null | undefined;
   /** The automatic pause of the rollout. Undefined if the rollout continues. */
   readonly pause: AutomaticPause | undefined;
   /** The reason for this step, as a sentence. */

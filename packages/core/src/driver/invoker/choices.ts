@@ -6,6 +6,7 @@ import {
   alternativeText,
   type Choice,
   recordOf,
+  zoneOfferingOf,
 } from '../offerings/alternative.ts';
 import { usableAlternatives } from '../offerings/rules.ts';
 import { decodeInput } from '../schemas/decode.ts';
@@ -29,16 +30,19 @@ export function createChoices<Spec, Credentials>(
   const known = new WeakMap<MachineClass, Map<string, readonly Choice[]>>();
   return (machine) => {
     const machineClass = driver.alternatives && lookup.classOf(machine);
-    const text = machineClass && alternativesText(machine, machineClass);
-    if (machineClass === undefined || text === undefined || text.trim() === '') return undefined;
+    if (machineClass === undefined) return undefined;
+    const zone = zoneOfferingOf(machine);
+    const text = alternativesText(machine, machineClass) ?? '';
+    if (zone === undefined && text.trim() === '') return undefined;
     const secrets = lookup.secretsOf(machineClass);
     const account = accountOf(secrets.data);
-    const id = `${account} ${text}`;
+    const id = `${account} ${zone ? recordOf(zone) : ''} ${text}`;
     const ofClass = known.get(machineClass) ?? new Map<string, readonly Choice[]>();
     known.set(machineClass, ofClass);
-    const choices = ofClass.get(id) ?? choicesOf(driver, { machineClass, data: secrets.data, text, account });
+    const choices = ofClass.get(id) ?? choicesOf(driver, { machineClass, data: secrets.data, text, account, zone });
     ofClass.set(id, choices);
-    return choices.length > 1 ? choices : undefined;
+    // A zone has its own shortage, also if it is the only choice.
+    return choices.length > (zone ? 0 : 1) ? choices : undefined;
   };
 }
 
@@ -57,17 +61,20 @@ interface Input {
   readonly data: Readonly<Record<string, string>>;
   readonly text: string;
   readonly account: string;
+  /** The zone for which the machine was created. Then all its offerings are in this zone. */
+  readonly zone: Alternative | undefined;
 }
 
 function choicesOf<Spec, Credentials>(
   driver: Source<Spec, Credentials>,
-  { machineClass, data, text, account }: Input,
+  { machineClass, data, text, account, zone }: Input,
 ): readonly Choice[] {
   const rules = driver.alternatives;
   const spec = specOf(driver, machineClass, data);
   if (!rules || spec === undefined) return [];
   const seen = new Set<string>();
-  return [{}, ...usableAlternatives(rules, text, spec)].flatMap((alternative: Alternative) => {
+  const alternatives = usableAlternatives(rules, text, spec);
+  return [zone ?? {}, ...within(zone, alternatives)].flatMap((alternative: Alternative) => {
     const offering = rules.offering(rules.apply(spec, alternative));
     const key = JSON.stringify([driver.name, account, offering]);
     // A repeated offering would only cause a second refusal.
@@ -78,6 +85,14 @@ function choicesOf<Spec, Credentials>(
     return [{ record: recordOf(alternative), key, text: alternativeText(alternative), labels }];
   });
 }
+
+/** Returns the alternatives that a machine of a zone may use: those without a zone and subnet, in its zone. */
+const within = (zone: Alternative | undefined, alternatives: readonly Alternative[]): readonly Alternative[] =>
+  zone === undefined
+    ? alternatives
+    : alternatives
+        .filter((each) => each.zone === undefined && each.subnet === undefined)
+        .map((each) => ({ ...zone, ...each }));
 
 /** Returns the provider spec. Undefined if the class is invalid. The creation of a machine reports an invalid class. */
 function specOf<Spec, Credentials>(

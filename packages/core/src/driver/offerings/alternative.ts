@@ -109,8 +109,14 @@ export function recordedAlternative(machine: Machine): Alternative | undefined {
  * Returns the recorded offering, and never throws. Undefined for the first choice, without a record, and for an edited
  * record.
  */
-export function offeringOf({ metadata }: Machine): Alternative | undefined {
-  const key = Annotations.CapacityOffering;
+export const offeringOf = (machine: Machine): Alternative | undefined =>
+  alternativeIn(machine, Annotations.CapacityOffering);
+
+/** Returns the zone for which the machine was created. Undefined if it may be in any zone. */
+export const zoneOfferingOf = (machine: Machine): Alternative | undefined =>
+  alternativeIn(machine, Annotations.ZoneOffering);
+
+function alternativeIn({ metadata }: Machine, key: string): Alternative | undefined {
   const value = parseJson(metadata.annotations?.[key] ?? '');
   return isMap(value) && entryProblems(value, key, FIELDS).length === 0 ? normal(value) : undefined;
 }

@@ -8,6 +8,7 @@ import {
   priorityOf,
 } from '../../objects/machines.ts';
 import { compareText } from '../../values/integers.ts';
+import type { ZoneRank } from '../../zones/spread.ts';
 
 /**
  * The phases in the order in which machines are deleted, the least useful phase first. The original ranks machines without a
@@ -50,13 +51,19 @@ const ascending =
     value(a) - value(b);
 
 const NEVER = Number.MAX_SAFE_INTEGER;
+const NO_ZONES: ReadonlyMap<string, ZoneRank> = new Map();
 
 /**
  * Returns the order in which a set deletes machines. The first criterion with a difference decides. Source:
  * pkg/controller/controller_utils.go, ActiveMachines.Less. The name is an additional last criterion, so that the order is
  * always the same. The sort function of Go is not stable.
  */
-export function deletionOrder(now: Date, isPostponed: (machine: Machine) => boolean = () => false): Compare {
+export function deletionOrder(
+  now: Date,
+  isPostponed: (machine: Machine) => boolean = () => false,
+  zoneRanks: ReadonlyMap<string, ZoneRank> = NO_ZONES,
+): Compare {
+  const rankOf = ({ metadata }: Machine) => zoneRanks.get(metadata.uid);
   const preserved = (machine: Machine) => isPreserved(machine, now);
   const keys: readonly Compare[] = [
     first((machine) => !preserved(machine)),
@@ -64,12 +71,16 @@ export function deletionOrder(now: Date, isPostponed: (machine: Machine) => bool
     (a, b) => (preserved(a) && preserved(b) ? ascending((m) => preserveExpiry(m) ?? 0)(a, b) : 0),
     ascending(priorityOf),
     ascending((machine) => markTimeOf(machine) ?? NEVER),
+    // Not in the original: machines of an evacuated zone come before machines that replace them and have not joined yet.
+    first((machine) => rankOf(machine)?.moves === true),
     ascending(usefulness),
     // Not in the original: machines whose nodes have the label rollout.machine.sapcloud.io/postpone come last.
     first((machine) => !isPostponed(machine)),
     // Not in the original: machines without their configuration come first, so that a rollout deletes no configured machine
     // instead.
     first(isUnconfigured),
+    // Not in the original: machines of the zone with the most machines come first.
+    ascending((machine) => -(rankOf(machine)?.level ?? NEVER)),
     ascending(createdAt),
     (a, b) => compareText(a.metadata.name, b.metadata.name),
   ];
@@ -88,10 +99,11 @@ export function chooseForDeletion(
   count: number,
   now: Date,
   isPostponed?: (machine: Machine) => boolean,
+  zoneRanks?: ReadonlyMap<string, ZoneRank>,
 ): readonly Machine[] {
   if (count >= machines.length) return machines;
   if (count <= 0) return [];
-  const order = deletionOrder(now, isPostponed);
+  const order = deletionOrder(now, isPostponed, zoneRanks);
   // A set may have thousands of machines, and a reconcile deletes only a few. This loop sorts only the machines to delete,
   // which is faster.
   const chosen: Machine[] = [];

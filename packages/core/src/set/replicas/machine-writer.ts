@@ -16,6 +16,7 @@ import { mayHaveHappened, settled } from '../../flow/answers.ts';
 import { inParallel, slowStart } from '../../flow/slow-start.ts';
 import { type Loss, lossBefore } from '../../objects/machines.ts';
 import { listed } from '../../values/texts.ts';
+import type { Zone } from '../../zones/setting.ts';
 import { causeText, type DeletionCause } from './deletion-cause.ts';
 import type { LostReplicas } from './lost-replicas.ts';
 import { newMachine } from './new-machine.ts';
@@ -48,6 +49,8 @@ export interface Vacancies {
   readonly lost: LostReplicas;
   /** The states that the lost machines had reached. The first new machines replace the lost machines. */
   readonly replace: readonly Loss[];
+  /** The zones of the new machines. Absent if the deployment has no zones. */
+  readonly places?: readonly Zone[] | undefined;
 }
 
 /** A machine of the set that this request or an earlier one created. */
@@ -86,16 +89,17 @@ export class MachineWriter {
   async create(
     set: MachineSet,
     names: readonly string[],
-    { taken, unanswered, lost, replace }: Vacancies,
+    { taken, unanswered, lost, replace, places }: Vacancies,
     signal: AbortSignal,
   ): Promise<WriteResult> {
     const made: string[] = [];
     const losses = new Map(names.map((name, index) => [name, replace[index]]));
+    const zones = new Map(names.map((name, index) => [name, places?.[index]]));
     const { creations, sets } = this.#context;
     const { uid, generation } = set.metadata;
     const key = keyOf(set);
     const task = async (name: string) => {
-      const one = newMachine(set, name, losses.get(name));
+      const one = newMachine(set, name, losses.get(name), zones.get(name));
       const { machine, isNew } = await creations.during(uid, () =>
         this.#createOnce(set, { name, one }, { taken, unanswered }, signal),
       );

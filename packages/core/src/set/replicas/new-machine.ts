@@ -12,6 +12,7 @@ import { defined, withoutUndefined } from '@mcm/kube';
 import { controllerReference } from '../../objects/claim.ts';
 import { LOSS_MARKS, type Loss } from '../../objects/machines.ts';
 import { isGoDuration } from '../../values/integers.ts';
+import { type Zone, zoneText } from '../../zones/setting.ts';
 
 /** Returns the creation timeout from the annotation of the set, if it is a valid duration. */
 export function effectiveCreationTimeout(set: MachineSet): string | undefined {
@@ -23,8 +24,9 @@ export function effectiveCreationTimeout(set: MachineSet): string | undefined {
  * Returns a new machine of a set. The machine has its finalizer, owner and priority from the start. The original adds these
  * fields one after the other after the creation.
  * @param loss The state that the former machine had reached. Absent if the new machine is no replacement.
+ * @param zone The zone of the machine. Absent if its deployment has no zones.
  */
-export function newMachine(set: MachineSet, name: string, loss?: Loss): Draft<Machine> {
+export function newMachine(set: MachineSet, name: string, loss?: Loss, zone?: Zone): Draft<Machine> {
   const template = set.spec.template;
   const forced = set.metadata.annotations?.[Annotations.EffectiveCreationTimeout];
   const creationTimeout = effectiveCreationTimeout(set);
@@ -42,6 +44,9 @@ export function newMachine(set: MachineSet, name: string, loss?: Loss): Draft<Ma
         ...withoutUndefined({
           [Annotations.EffectiveCreationTimeout]: forced,
           [Annotations.CapacityAlternatives]: set.metadata.annotations?.[Annotations.CapacityAlternatives],
+          [Annotations.ZoneOffering]: zone && zoneText(zone),
+          // The record exists before the first call, so no process can create the VM in another zone.
+          [Annotations.CapacityOffering]: zone && zoneText(zone),
           [Annotations.Replacement]: loss === undefined ? undefined : LOSS_MARKS[loss],
         }),
       },

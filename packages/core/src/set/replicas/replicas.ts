@@ -3,6 +3,7 @@ import type { DeletionState } from '../../control/expectations.ts';
 import { isBeingHandedOver, isFailed, isTerminating } from '../../objects/machines.ts';
 import { mayDeleteFailed, type NodeAnnotations } from '../../objects/preservation.ts';
 import { coveredByScaler, type ScalerRequest } from '../../objects/scaler.ts';
+import type { ZoneRank } from '../../zones/spread.ts';
 import { chooseForDeletion } from './deletion-order.ts';
 
 /**
@@ -29,6 +30,8 @@ export interface SetSnapshot {
   readonly scaler?: ScalerRequest | undefined;
   /** Returns true if the node of a machine postpones its replacement. If absent, no node postpones a replacement. */
   readonly isPostponed?: ((machine: Machine) => boolean) | undefined;
+  /** The ranks of machines by their zones, by UID. Absent if the deployment has no zones. */
+  readonly zoneRanks?: ReadonlyMap<string, ZoneRank> | undefined;
   readonly now: Date;
 }
 
@@ -89,7 +92,8 @@ export function planReplicas(snapshot: SetSnapshot): ReplicaPlan {
   // The set deletes named machines first to remove its surplus, even if other machines have a lower priority.
   const named = namedFirst(snapshot, removable);
   const rest = named.length === 0 ? removable : removable.filter((machine) => !named.includes(machine));
-  const surplus = chooseForDeletion(rest, Math.min(rest.length - wanted, BURST), now, snapshot.isPostponed);
+  const count = Math.min(rest.length - wanted, BURST);
+  const surplus = chooseForDeletion(rest, count, now, snapshot.isPostponed, snapshot.zoneRanks);
   const mayGo = (machine: Machine) =>
     !snapshot.lacksClass && (snapshot.replaceable?.has(machine) ?? mayDeleteFailed(machine, nodeAnnotations, now));
   const failed = removable.filter((machine) => isFailed(machine) && mayGo(machine));

@@ -1,8 +1,9 @@
-import type { MachineClass } from '@mcm/api';
+import { Annotations, type Machine, type MachineClass } from '@mcm/api';
 import type { Logger } from '@mcm/kube';
 import type { DriverRequest } from '../../contract/driver.ts';
-import { recordedAlternative } from '../../offerings/alternative.ts';
-import { specWith } from '../../offerings/rules.ts';
+import { MachineError } from '../../contract/errors.ts';
+import { recordedAlternative, zoneOfferingOf } from '../../offerings/alternative.ts';
+import { type AlternativeRules, specWith } from '../../offerings/rules.ts';
 import { decodeInput } from '../../schemas/decode.ts';
 import type { DecodedInput, DriverDefinition, DriverInput } from '../../schemas/define-driver.ts';
 import { redactingLogger } from '../../secrets/redact.ts';
@@ -31,6 +32,7 @@ export const decodeStage =
     const owner = options.owner?.();
     const decoded = decode(options, { call: name, machineClass, data, machine });
     const alternative = call.alternative ?? (machine && recordedAlternative(machine));
+    if (name === 'create') checkZone(options.driver.alternatives, decoded.spec, machine);
     const request: DriverRequest<Spec, Credentials> = {
       ...decoded,
       spec: specWith(options.driver.alternatives, decoded.spec, alternative),
@@ -52,6 +54,17 @@ export const decodeStage =
     };
     return next({ ...call, request, secrets });
   };
+
+/**
+ * Refuses to create a VM in a zone that does not work with the provider spec. Calls for existing VMs are not refused.
+ * @throws MachineError `InvalidArgument` with the field and the fix
+ */
+function checkZone<Spec>(rules: AlternativeRules<Spec> | undefined, spec: Spec, machine: Machine | undefined): void {
+  const zone = machine && zoneOfferingOf(machine);
+  const problem = zone && rules?.problem?.(spec, zone);
+  if (problem === undefined) return;
+  throw new MachineError('InvalidArgument', `${Annotations.Zones} of the MachineDeployment: ${problem}`);
+}
 
 /**
  * Decodes the class. If a class has become invalid, mcm creates no VM from the class, but must still delete its machines.

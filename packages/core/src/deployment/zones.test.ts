@@ -1,0 +1,247 @@
+import { Annotations, type Machine } from '@mcm/api';
+import { startControlPlane } from '@mcm/control-plane';
+import { describe, expect, test } from 'vitest';
+import { zoneOfferingOf } from '../driver/offerings/alternative.ts';
+import { World, type WorldOptions } from './testing/world.ts';
+
+/** Zones of a deployment from the view of the manager. The machine controller is simulated. */
+
+const { Zones, ZonesEvacuated, ZonesStandby } = Annotations;
+const LIST = JSON.stringify([{ zone: 'a' }, { zone: 'b', subnet: 'sb' }, { zone: 'c' }]);
+
+const start = async (replicas: number, spec: object = {}, options: WorldOptions = {}): Promise<World> => {
+  const world = await World.start(startControlPlane, options);
+  await world.deploy(replicas, spec, { annotations: { [Zones]: LIST } });
+  await world.until(() => world.complete(), 600);
+  await world.pass(5);
+  return world;
+};
+
+const zoneOf = (machine: Machine) => zoneOfferingOf(machine)?.zone ?? 'none';
+const staying = async (world: World) =>
+  (await world.machines()).filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+const inZone = async (world: World, zone: string) => (await staying(world)).filter((one) => zoneOf(one) === zone);
+
+/** The number of machines in the zones a, b and c. */
+const counts = async (world: World): Promise<readonly number[]> =>
+  Promise.all(['a', 'b', 'c'].map(async (zone) => (await inZone(world, zone)).length));
+
+const annotate = (world: World, annotations: Record<string, string | null>) =>
+  world.change({ metadata: { annotations } });
+
+const evented = async (world: World, reason: string) =>
+  (await world.events()).filter((event) => event.reason === reason).map(({ message }) => message);
+
+test('machines are spread across the zones, and each records its zone and offering', async () => {
+  await using world = await start(8);
+  expect(await counts(world)).toEqual([3, 3, 2]);
+  const [machine] = await inZone(world, 'b');
+  expect(machine?.metadata.annotations).toMatchObject({
+    [Annotations.ZoneOffering]: '{"zone":"b","subnet":"sb"}',
+    [Annotations.CapacityOffering]: '{"zone":"b","subnet":"sb"}',
+  });
+});
+
+test('a scale-up and a scale-down keep the zones balanced', async () => {
+  await using world = await start(3);
+  await world.change({ spec: { replicas: 7 } });
+  await world.pass(60);
+  expect(await counts(world)).toEqual([3, 2, 2]);
+  await world.change({ spec: { replicas: 4 } });
+  await world.pass(60);
+  expect((await counts(world)).toSorted()).toEqual([1, 1, 2]);
+});
+
+test('without the annotation, machines have no zone, and the set has the annotations of the original', async () => {
+  await using world = await World.start(startControlPlane);
+  await world.deploy(3);
+  await world.until(() => world.complete(), 600);
+  const keys = (await world.machines()).flatMap(({ metadata }) => Object.keys(metadata.annotations ?? {}));
+  expect(keys.filter((key) => key.startsWith('zones.') || key.startsWith('capacity.'))).toEqual([]);
+});
+
+test.each(['a', 'b', 'c'])('a failed machine of zone %s is replaced in this zone', async (zone) => {
+  await using world = await start(5, {}, { deathMs: () => 60_000 });
+  const before = await counts(world);
+  const [failed] = await inZone(world, zone);
+  await world.setPhase(failed?.metadata.name ?? '', 'Failed');
+  await world.pass(10);
+  expect(await counts(world)).toEqual(before);
+  await world.pass(300);
+  expect(await counts(world)).toEqual(before);
+});
+
+test('a rollout keeps the zones balanced, within its limits', async () => {
+  const strategy = { type: 'RollingUpdate', rollingUpdate: { maxSurge: 2, maxUnavailable: 1 } };
+  await using world = await start(9, { strategy }, { birthMs: () => 5_000, deathMs: () => 5_000 });
+  await world.changeClass('large');
+  const seen: number[] = [];
+  await world.until(async () => {
+    const all = await staying(world);
+    seen.push(all.filter(({ status }) => status?.currentStatus?.phase === 'Running').length);
+    expect(all.length).toBeLessThanOrEqual(11);
+    return world.complete() && all.every(({ spec }) => spec.class.name === 'large');
+  }, 600);
+  expect(Math.min(...seen)).toBeGreaterThanOrEqual(8);
+  await world.pass(60);
+  expect(await counts(world)).toEqual([3, 3, 3]);
+});
+
+test('a machine that the autoscaler names is deleted, and then the zones are balanced again', async () => {
+  await using world = await start(6, {}, { birthMs: () => 5_000 });
+  const named = await inZone(world, 'a');
+  const list = named.map(({ metadata }) => `${metadata.name}~2026-01-01T13:00:00Z`).join(',');
+  await world.change({
+    metadata: {
+      annotations: {
+        [Annotations.TriggerDeletion]: list,
+        [Annotations.LastReplicaChangeByScaler]: '2026-01-01T13:00:00Z',
+      },
+    },
+    spec: { replicas: 4 },
+  });
+  await world.pass(120);
+  const left = (await world.machines()).map(({ metadata }) => metadata.uid);
+  expect(named.filter(({ metadata }) => left.includes(metadata.uid))).toEqual([]);
+  expect((await counts(world)).toSorted()).toEqual([1, 1, 2]);
+});
+
+describe('an evacuation', () => {
+  test.each([
+    ['with a surge', { maxSurge: 1, maxUnavailable: 0 }, 6, 7],
+    ['without a surge', { maxSurge: 0, maxUnavailable: 1 }, 5, 6],
+    ['with both', { maxSurge: 2, maxUnavailable: 2 }, 6, 8],
+  ])('%s moves all machines, within the limits, and the zone returns', async (_what, rollingUpdate, least, most) => {
+    const strategy = { type: 'RollingUpdate', rollingUpdate };
+    await using world = await start(6, { strategy }, { birthMs: () => 5_000, deathMs: () => 5_000 });
+    const kept = [...(await inZone(world, 'b')), ...(await inZone(world, 'c'))].map(({ metadata }) => metadata.uid);
+    const verify = async (): Promise<void> => {
+      expect(world.available()).toBeGreaterThanOrEqual(least);
+      expect((await world.machines()).length).toBeLessThanOrEqual(most + 2);
+      expect((await staying(world)).length).toBeLessThanOrEqual(most);
+    };
+    const settled = (wanted: string) => async () => {
+      await verify();
+      return world.complete() && (await counts(world)).join() === wanted;
+    };
+    await annotate(world, { [ZonesEvacuated]: 'a' });
+    await world.until(settled('0,3,3'), 600);
+    await world.pass(120);
+    expect(await counts(world)).toEqual([0, 3, 3]);
+    expect((await world.machines()).map(({ metadata }) => metadata.uid)).toEqual(expect.arrayContaining(kept));
+    await annotate(world, { [ZonesEvacuated]: null });
+    await world.until(settled('2,2,2'), 600);
+    await world.pass(120);
+    expect(await counts(world)).toEqual([2, 2, 2]);
+  });
+
+  test('of a zone whose machines are unreachable replaces them', async () => {
+    await using world = await start(9, {}, { birthMs: () => 5_000 });
+    for (const { metadata } of await inZone(world, 'a')) await world.setPhase(metadata.name, 'Unknown');
+    await world.pass(600);
+    expect(await counts(world)).toEqual([3, 3, 3]);
+    await annotate(world, { [ZonesEvacuated]: 'a' });
+    await world.pass(600);
+    expect((await counts(world)).toSorted()).toEqual([0, 4, 5]);
+    expect(world.complete()).toBe(true);
+  });
+
+  test('keeps preserved machines and machines with a higher priority, and moves no other machine for them', async () => {
+    await using world = await start(6);
+    const [kept, moved] = await inZone(world, 'a');
+    await world.patchMachine(kept?.metadata.name ?? '', { metadata: { annotations: { [Annotations.Priority]: '5' } } });
+    await annotate(world, { [ZonesEvacuated]: 'a' });
+    await world.pass(600);
+    expect((await counts(world)).toSorted()).toEqual([1, 2, 3]);
+    const names = (await world.machines()).map(({ metadata }) => metadata.name);
+    expect(names).toContain(kept?.metadata.name);
+    expect(names).not.toContain(moved?.metadata.name);
+    const written = world.totalWrites();
+    await world.pass(3600);
+    expect(world.totalWrites() - written).toBeLessThan(10);
+  });
+
+  test('does not delete a machine before a new one in another zone is available', async () => {
+    await using world = await start(3, {}, { birthMs: (_machine, index) => (index < 3 ? 100 : undefined) });
+    await annotate(world, { [ZonesEvacuated]: 'a' });
+    await world.pass(600);
+    expect((await staying(world)).length).toBe(4);
+    expect(world.available()).toBe(3);
+    expect((await inZone(world, 'a')).length).toBe(1);
+  });
+
+  test('continues after the manager restarts at any time', async () => {
+    await using world = await start(6, {}, { birthMs: () => 5_000, deathMs: () => 5_000 });
+    await annotate(world, { [ZonesEvacuated]: 'a' });
+    for (let restarts = 0; restarts < 8; restarts++) {
+      await world.pass(3);
+      await world.restart();
+      const running = world.truth.store.list().filter(({ status }) => status?.currentStatus?.phase === 'Running');
+      expect(running.length).toBeGreaterThanOrEqual(6);
+    }
+    await world.pass(300);
+    expect(await counts(world)).toEqual([0, 3, 3]);
+  });
+});
+
+describe('a zone whose machines are all unreachable', () => {
+  const lose = async (world: World, zone: string) => {
+    for (const { metadata } of await inZone(world, zone)) await world.setPhase(metadata.name, 'Unknown');
+    await world.pass(5);
+  };
+
+  test('is on standby: new machines go to the other zones, and it returns when a machine is Ready again', async () => {
+    await using world = await start(9, {}, { birthMs: () => 5_000 });
+    await lose(world, 'b');
+    expect((await world.deployment()).metadata.annotations?.[ZonesStandby]).toMatch(/^b=2026-/);
+    await world.change({ spec: { replicas: 13 } });
+    await world.pass(120);
+    expect(await counts(world)).toEqual([5, 3, 5]);
+    for (const { metadata } of await inZone(world, 'b')) await world.setPhase(metadata.name, 'Running');
+    await world.pass(300);
+    expect((await world.deployment()).metadata.annotations?.[ZonesStandby]).toBeUndefined();
+    expect((await counts(world)).toSorted()).toEqual([4, 4, 5]);
+    expect(await evented(world, 'ZoneStandby')).toHaveLength(1);
+    expect(await evented(world, 'ZoneReturned')).toHaveLength(1);
+  });
+
+  test('one unreachable machine of several does not put its zone on standby', async () => {
+    await using world = await start(6);
+    const [one] = await inZone(world, 'b');
+    await world.setPhase(one?.metadata.name ?? '', 'Unknown');
+    await world.pass(60);
+    expect((await world.deployment()).metadata.annotations?.[ZonesStandby]).toBeUndefined();
+  });
+
+  test('stays on standby after a restart while its failed machines are replaced, and is tried again later', async () => {
+    await using world = await start(6, {}, { birthMs: () => 5_000 });
+    await lose(world, 'b');
+    for (const { metadata } of await inZone(world, 'b')) await world.setPhase(metadata.name, 'Failed');
+    await world.restart();
+    await world.pass(300);
+    expect(await counts(world)).toEqual([3, 0, 3]);
+    expect((await world.deployment()).metadata.annotations?.[ZonesStandby]).toMatch(/^b=2026-/);
+    await world.pass(2400);
+    expect(await counts(world)).toEqual([2, 2, 2]);
+  });
+});
+
+test.each<[what: string, annotations: Record<string, string>, why: RegExp]>([
+  ['no JSON', { [Zones]: 'a,b' }, /zones\]: is not a JSON list/],
+  ['no zone', { [Zones]: '[{"machineType":"large"}]' }, /zones\]\[0\]\.zone: is missing; write the name of the zone/],
+  ['a repeated zone', { [Zones]: '[{"zone":"a"},{"zone":"a"}]' }, /\[1\]\.zone: a is there twice/],
+  ['an unknown zone', { [Zones]: LIST, [ZonesEvacuated]: 'x' }, /evacuated\]: names x, which is not in the list/],
+  ['no zone left', { [Zones]: LIST, [ZonesEvacuated]: 'a,b,c' }, /names all zones, so no zone is left/],
+  ['no list', { [ZonesEvacuated]: 'a' }, /has no effect without zones\.machine/],
+  ['warm machines', { [Zones]: LIST, [Annotations.WarmMachines]: '1' }, /cannot be combined with warm\.machine/],
+])(
+  '%s: the deployment is refused with the field and the fix, and no machine is created',
+  async (_what, annotations, why) => {
+    await using world = await World.start(startControlPlane);
+    await world.deploy(3, {}, { annotations });
+    await world.pass(30);
+    expect(await world.machines()).toEqual([]);
+    const condition = (await world.deployment()).status?.conditions?.find(({ type }) => type === 'InvalidSpec');
+    expect(condition?.message).toMatch(why);
+  },
+);

@@ -1,0 +1,114 @@
+import { DEFAULT_MACHINE_PRIORITY, Labels, type Machine } from '@mcm/api';
+import { hasFailures } from '../../disruption/repairs.ts';
+import { isAvailable, isPreserved, isTerminating, priorityOf } from '../../objects/machines.ts';
+import { postponementOf } from '../../rollout/postponement.ts';
+import { chooseForDeletion, deletionOrder } from '../../set/replicas/deletion-order.ts';
+import { zoneSettingOf } from '../../zones/setting.ts';
+import { openZones, type ZoneInput, type ZoneState, zoneOfMachine, zoneRanks, zoneStates } from '../../zones/spread.ts';
+import { footprint, type SetSize } from '../state/size.ts';
+import type { Step } from '../state/step.ts';
+import type { View } from '../state/view.ts';
+
+/** The zones of a deployment and their machines. Undefined if it has no zones. */
+export function zonesOf({ deployment, sets, machines, disruptions, nodeOf }: View): ZoneInput | undefined {
+  const setting = zoneSettingOf(deployment);
+  if (setting === undefined) return undefined;
+  const all = sets.flatMap(({ metadata }) => machines.get(metadata.uid) ?? []);
+  return { setting, machines: all, isLeaving: disruptions?.isLeaving, nodeOf };
+}
+
+/** What the current set has, while no older set has machines. */
+interface Standing {
+  readonly current: SetSize;
+  /** Machines of the set that are not being deleted. */
+  readonly staying: readonly Machine[];
+  /** Machines of evacuated zones, which the set deletes first. */
+  readonly movers: readonly Machine[];
+  /** A machine of the zone with the most machines, if the zones are out of balance and it may be moved. */
+  readonly surplus: Machine | undefined;
+}
+
+/**
+ * Moves machines between zones: out of evacuated zones, and from the zone with the most machines to the one with the fewest.
+ * The set first grows by at most the surge, and its new machines get other zones. When they are available, it shrinks, and
+ * deletes as many machines that move. Without a surge, it first deletes as many as may be unavailable.
+ * @returns Undefined if no machine moves, so the rollout decides
+ */
+export function zoneStep(view: View): Step | undefined {
+  const { sizes, replicas, limits, deployment } = view;
+  const { current } = sizes;
+  const input = zonesOf(view);
+  if (!input || !current || deployment.spec.strategy?.type !== 'RollingUpdate') return undefined;
+  // A rollout creates its machines in the right zones itself.
+  if (sizes.old.some((size) => footprint(size) > 0)) return undefined;
+  const over = current.replicas - replicas;
+  if (replicas === 0 || over < 0 || over > limits.surge) return undefined;
+  const standing = standingOf(view, input, current);
+  const wanted = standing.movers.length + (standing.surplus ? 1 : 0);
+  if (wanted === 0 && over === 0) return undefined;
+  const size = limits.surge > 0 ? withSurge(view, standing, wanted) : withoutSurge(view, standing, wanted);
+  const zones =
+    input.setting.evacuated.size > 0 ? `evacuating ${[...input.setting.evacuated].join(', ')}` : 'balancing';
+  const because =
+    size === current.replicas
+      ? `waiting: ${zones}, until machines in the other zones are available`
+      : `${zones}: ${wanted} machines still move to other zones`;
+  return { resize: new Map([[current.name, size]]), measureProgress: false, because };
+}
+
+function standingOf(view: View, input: ZoneInput, current: SetSize): Standing {
+  const { split, machines, disruptions, nodeOf, now } = view;
+  const states = zoneStates(input);
+  const mine = machines.get(split.current?.metadata.uid ?? '') ?? [];
+  const staying = mine.filter((machine) => !isTerminating(machine) && disruptions?.isLeaving(machine) !== true);
+  const isPostponed = ({ metadata }: Machine) =>
+    postponementOf(nodeOf?.(metadata.labels?.[Labels.Node] ?? ''), now) !== undefined;
+  // The set deletes other machines before these, so they would never move.
+  const mayMove = (machine: Machine) =>
+    !isPreserved(machine, now) && !isPostponed(machine) && priorityOf(machine) <= DEFAULT_MACHINE_PRIORITY;
+  const evacuated = new Set(states.filter((state) => state.evacuated).map(({ zone }) => zone));
+  const movers = staying.filter((machine) => {
+    const zone = zoneOfMachine(input, machine);
+    return zone !== undefined && evacuated.has(zone) && mayMove(machine);
+  });
+  const whole =
+    current.replicas === view.replicas && staying.length === view.replicas && mine.length === staying.length;
+  const rests = movers.length === 0 && whole && staying.every(isAvailable);
+  const ordered = staying.toSorted(deletionOrder(now, isPostponed));
+  const ranks = zoneRanks(input, states, ordered);
+  const [first] = rests ? chooseForDeletion(staying, 1, now, isPostponed, ranks) : [];
+  const moves = first && mayMove(first) && !hasFailures(view.repairs) && isOverfull(input, states, first);
+  return { current, staying, movers, surplus: moves ? first : undefined };
+}
+
+/** Returns true if the zone of a machine has at least two machines more than another zone. */
+function isOverfull(input: ZoneInput, states: readonly ZoneState[], machine: Machine): boolean {
+  const open = openZones(states);
+  const zone = zoneOfMachine(input, machine);
+  const mine = open.find((state) => state.zone === zone)?.staying.length ?? 0;
+  return mine - Math.min(...open.map(({ staying }) => staying.length)) >= 2;
+}
+
+/** Returns the next size of the set: it grows, and shrinks by one for each new machine that is available. */
+function withSurge({ replicas, limits }: View, { current, staying, movers }: Standing, wanted: number): number {
+  const kept = staying.filter((machine) => !movers.includes(machine)).filter(isAvailable).length;
+  const arrived = kept - (replicas - movers.length);
+  const over = current.replicas - replicas;
+  if (over > 0 && arrived > 0) return current.replicas - Math.min(arrived, over);
+  const room = replicas + limits.surge - footprint(current);
+  const goal = replicas + Math.min(limits.surge, wanted);
+  return current.replicas + Math.max(Math.min(goal - current.replicas, room), 0);
+}
+
+/** Returns the next size of the set: it shrinks by what the disruption budget allows. The rollout fills it again. */
+function withoutSurge(
+  { replicas, limits, repairs }: View,
+  { current, staying, movers }: Standing,
+  wanted: number,
+): number {
+  const kept = staying.filter((machine) => !movers.includes(machine)).filter(isAvailable).length;
+  const missing = replicas - movers.length - kept;
+  if (footprint(current) > replicas || staying.length < replicas) return current.replicas;
+  const most = Math.min(wanted, limits.unavailable - missing, repairs.budget.free, Math.max(replicas - 1, 1));
+  return current.replicas - Math.max(most, 0);
+}

@@ -1,0 +1,47 @@
+import type { Machine, MachineSet } from '@mcm/api';
+import { BY_CONTROLLER, type ControllerContext, deploymentOf } from '../../control/caches.ts';
+import { type Zone, zoneSettingOf } from '../../zones/setting.ts';
+import { placesFor, type ZoneInput, type ZoneRank, zoneRanks, zoneStates } from '../../zones/spread.ts';
+import { deletionOrder } from './deletion-order.ts';
+
+/** Chooses the zones of machines for the sets of deployments with zones. It counts the machines of all sets of a deployment. */
+export class ZonePlaces {
+  readonly #context: ControllerContext;
+
+  constructor(context: ControllerContext) {
+    this.#context = context;
+  }
+
+  #inputOf(set: MachineSet): ZoneInput | undefined {
+    const { sets, machines, disruptions, nodes } = this.#context;
+    const deployment = deploymentOf(set, this.#context);
+    const setting = zoneSettingOf(deployment);
+    if (deployment === undefined || setting === undefined) return undefined;
+    const siblings = sets.store.byIndex(BY_CONTROLLER, deployment.metadata.uid);
+    return {
+      setting,
+      machines: siblings.flatMap(({ metadata: { uid } }) => machines.store.byIndex(BY_CONTROLLER, uid)),
+      isLeaving: disruptions.isLeaving,
+      nodeOf: (name) => nodes?.informer.store.get(name),
+    };
+  }
+
+  /** Returns the zones of new machines of a set; undefined if its deployment has no zones. */
+  places(set: MachineSet, count: number): readonly Zone[] | undefined {
+    const input = this.#inputOf(set);
+    return input && placesFor(zoneStates(input), count);
+  }
+
+  /** Ranks the machines of a set that are not being deleted; undefined if its deployment has no zones. */
+  ranks(
+    set: MachineSet,
+    alive: readonly Machine[],
+    now: Date,
+    isPostponed: (machine: Machine) => boolean,
+  ): ReadonlyMap<string, ZoneRank> | undefined {
+    // Only a set with too many machines needs an order.
+    if (alive.length <= (set.spec.replicas ?? 0)) return undefined;
+    const input = this.#inputOf(set);
+    return input && zoneRanks(input, zoneStates(input), alive.toSorted(deletionOrder(now, isPostponed)));
+  }
+}

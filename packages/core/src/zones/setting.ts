@@ -1,0 +1,113 @@
+import { Annotations } from '@mcm/api';
+import { type Alternative, parseAlternatives, recordOf } from '../driver/offerings/alternative.ts';
+import type { Violation } from '../objects/violations.ts';
+import { parseInstant } from '../values/integers.ts';
+
+/** One zone of a deployment. */
+export interface Zone {
+  /** Name of the zone in the cloud. */
+  readonly name: string;
+  /** The fields of the provider spec that differ in this zone. One of them is the zone. */
+  readonly offering: Alternative;
+}
+
+/** The zones of a deployment. */
+export interface ZoneSetting {
+  readonly zones: readonly Zone[];
+  /** Names of zones whose machines are replaced in other zones. */
+  readonly evacuated: ReadonlySet<string>;
+  /** Zones whose machines all became unreachable, with the time of this in milliseconds since 1970. */
+  readonly standby: ReadonlyMap<string, number>;
+}
+
+/** The zones of an object, or the problems of its annotations. Neither exists if it has no zones. */
+export interface ParsedZones {
+  readonly setting?: ZoneSetting | undefined;
+  readonly problems: readonly Violation[];
+}
+
+interface Annotated {
+  readonly metadata: { readonly annotations?: Readonly<Record<string, string>> | undefined };
+}
+
+const fieldOf = (key: string): string => `metadata.annotations[${key}]`;
+
+const FIELD = fieldOf(Annotations.Zones);
+const EVACUATED = fieldOf(Annotations.ZonesEvacuated);
+
+/** Returns the entries of a list that is separated by commas. */
+const entriesOf = (text: string | undefined): readonly string[] =>
+  (text ?? '')
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '');
+
+/** Reads the zones from the annotations of a deployment. */
+export function parseZones({ metadata: { annotations = {} } }: Annotated): ParsedZones {
+  const text = annotations[Annotations.Zones];
+  const evacuated = entriesOf(annotations[Annotations.ZonesEvacuated]);
+  if (text === undefined || text.trim() === '') {
+    const message = `has no effect without ${Annotations.Zones}; add the list of zones, or remove the annotation`;
+    return { problems: evacuated.length > 0 ? [{ field: EVACUATED, message }] : [] };
+  }
+  const { zones, problems } = zonesOf(text);
+  if (problems.length > 0) return { problems };
+  const rest = [...evacuationProblems(zones, evacuated), ...conflicts(annotations)];
+  if (rest.length > 0) return { problems: rest };
+  const standby = entriesOf(annotations[Annotations.ZonesStandby]).flatMap((entry) => {
+    const [name = '', time] = entry.split('=');
+    const at = parseInstant(time);
+    return at === undefined ? [] : [[name, at] as const];
+  });
+  return { setting: { zones, evacuated: new Set(evacuated), standby: new Map(standby) }, problems: [] };
+}
+
+function zonesOf(text: string): { readonly zones: readonly Zone[]; readonly problems: readonly Violation[] } {
+  const { alternatives, problems } = parseAlternatives(text);
+  if (problems.length > 0) {
+    const messages = problems.map((problem) => problem.replace(Annotations.CapacityAlternatives, ''));
+    return { zones: [], problems: messages.map((message) => violation(message)) };
+  }
+  const zones = alternatives.map((offering) => ({ name: offering.zone ?? '', offering }));
+  const names = zones.map(({ name }) => name);
+  const wrong = names.flatMap((name, i) => {
+    if (name === '') return [violation(`[${i}].zone: is missing; write the name of the zone`)];
+    if (names.indexOf(name) < i) return [violation(`[${i}].zone: ${name} is there twice; remove one of the entries`)];
+    return /[,=\s]/.test(name) ? [violation(`[${i}].zone: ${JSON.stringify(name)} is not a name of a zone`)] : [];
+  });
+  if (wrong.length > 0) return { zones: [], problems: wrong };
+  if (zones.length === 0) return { zones, problems: [violation(': has no zone; add zones, or remove the annotation')] };
+  return { zones, problems: [] };
+}
+
+/** Splits a text such as `[0].zone: is missing` into the field and the message. */
+function violation(text: string): Violation {
+  const at = text.indexOf(': ');
+  return { field: `${FIELD}${text.slice(0, at)}`, message: text.slice(at + 2) };
+}
+
+function evacuationProblems(zones: readonly Zone[], evacuated: readonly string[]): readonly Violation[] {
+  const names = zones.map(({ name }) => name);
+  const unknown = evacuated.filter((name) => !names.includes(name));
+  if (unknown.length > 0) {
+    const message = `names ${unknown.join(', ')}, which is not in the list of zones; use ${names.join(', ')}`;
+    return [{ field: EVACUATED, message }];
+  }
+  return names.every((name) => evacuated.includes(name))
+    ? [{ field: EVACUATED, message: 'names all zones, so no zone is left for machines; return one of them' }]
+    : [];
+}
+
+/** Warm machines are created before their zone is known. */
+function conflicts(annotations: Readonly<Record<string, string>>): readonly Violation[] {
+  const warm = annotations[Annotations.WarmMachines];
+  if (warm === undefined || warm.trim() === '0') return [];
+  return [{ field: FIELD, message: `cannot be combined with ${Annotations.WarmMachines}; remove one of them` }];
+}
+
+/** Returns the zones of a deployment; undefined if it has none, or if its annotations have a problem. */
+export const zoneSettingOf = (deployment: Annotated | undefined): ZoneSetting | undefined =>
+  deployment && parseZones(deployment).setting;
+
+/** Returns the text for {@link Annotations.ZoneOffering}. It is also the record of the offering. */
+export const zoneText = ({ offering }: Zone): string => recordOf(offering);

@@ -1,0 +1,137 @@
+import { Labels, type Machine, phaseOf } from '@mcm/api';
+import type { Node } from '@mcm/kube';
+import { isUnreachable } from '../disruption/unreachable.ts';
+import { offeringOf, zoneOfferingOf } from '../driver/offerings/alternative.ts';
+import { isAvailable, isFailed, isTerminating } from '../objects/machines.ts';
+import type { Zone, ZoneSetting } from './setting.ts';
+
+/** Number of machines of a zone that must be down before the zone is on standby. One machine can fail alone. */
+const LEAST_DOWN = 2;
+
+/** What decides about the zones of a deployment. */
+export interface ZoneInput {
+  readonly setting: ZoneSetting;
+  /** All machines of the deployment, in all its sets. */
+  readonly machines: readonly Machine[];
+  /** Returns true if a delete request was sent for the machine. */
+  readonly isLeaving?: ((machine: Machine) => boolean) | undefined;
+  /** Returns a node of the target cluster, if the cache contains it. */
+  readonly nodeOf?: ((name: string) => Node | undefined) | undefined;
+}
+
+/** The machines of one zone. */
+export interface ZoneState {
+  readonly zone: Zone;
+  /** Machines that are not being deleted. */
+  readonly staying: readonly Machine[];
+  /** Number of machines that are being deleted. */
+  readonly leaving: number;
+  readonly evacuated: boolean;
+  /** True if the zone is lost: all its machines are down, or the deployment records it and no machine is Ready again. */
+  readonly standby: boolean;
+}
+
+/**
+ * Returns the zone of a machine: the zone for which it was created, else the zone of its alternative, else the zone of its
+ * Node. Undefined if no zone of the deployment is known for it.
+ */
+export function zoneOfMachine({ setting: { zones }, nodeOf }: Pick<ZoneInput, 'setting' | 'nodeOf'>, machine: Machine) {
+  const created = zoneOfferingOf(machine)?.zone ?? offeringOf(machine)?.zone;
+  if (created !== undefined) return zones.find(({ name }) => name === created);
+  const label = nodeOf?.(machine.metadata.labels?.[Labels.Node] ?? '')?.metadata.labels?.[Labels.Zone];
+  return zones.find(({ name }) => name === label);
+}
+
+const isDown = (machine: Machine): boolean => isFailed(machine) || isUnreachable(machine);
+
+/** Counts the machines of each zone. Machines outside of all zones are not counted. */
+export function zoneStates(input: ZoneInput): readonly ZoneState[] {
+  const { setting, machines, isLeaving = () => false } = input;
+  const byZone = new Map<Zone, { readonly staying: Machine[]; leaving: number }>(
+    setting.zones.map((zone) => [zone, { staying: [], leaving: 0 }]),
+  );
+  for (const machine of machines) {
+    const zone = zoneOfMachine(input, machine);
+    const counts = zone && byZone.get(zone);
+    if (!counts) continue;
+    if (isTerminating(machine) || isLeaving(machine)) counts.leaving++;
+    else counts.staying.push(machine);
+  }
+  return [...byZone].map(([zone, { staying, leaving }]) => ({
+    zone,
+    staying,
+    leaving,
+    evacuated: setting.evacuated.has(zone.name),
+    standby: isLost(staying) || (setting.standby.has(zone.name) && !staying.some(isAvailable)),
+  }));
+}
+
+/** Returns true if machines of the zone have joined and all of them are down. */
+export const isLost = (staying: readonly Machine[]): boolean =>
+  staying.filter(isDown).length >= LEAST_DOWN && !staying.some(isUp);
+
+/** Phases before a machine has joined. */
+const JOINING: ReadonlySet<string | undefined> = new Set([undefined, 'Pending', 'CrashLoopBackOff']);
+
+/** A machine that has joined and is not down shows that its zone works. */
+const isUp = (machine: Machine): boolean => !isDown(machine) && !JOINING.has(phaseOf(machine));
+
+/**
+ * Returns the zones that get new machines. If no zone is left, the zones on standby get them too, because the deployment needs
+ * its machines.
+ */
+export function openZones(states: readonly ZoneState[]): readonly ZoneState[] {
+  const usable = states.filter(({ evacuated }) => !evacuated);
+  const open = usable.filter(({ standby }) => !standby);
+  return open.length > 0 ? open : usable;
+}
+
+/**
+ * Returns the zones of new machines. Each machine gets the zone with the fewest machines. Among equal zones, the zone comes
+ * first that is losing the most machines. So a replacement stays in the zone of its former machine. Then the order of the
+ * list decides.
+ */
+export function placesFor(states: readonly ZoneState[], count: number): readonly Zone[] {
+  const open = openZones(states).map(({ zone, staying, leaving }) => ({ zone, machines: staying.length, leaving }));
+  const places: Zone[] = [];
+  while (places.length < count) {
+    const best = open.reduce((a, b) =>
+      b.machines < a.machines || (b.machines === a.machines && b.leaving > a.leaving) ? b : a,
+    );
+    best.machines++;
+    best.leaving = Math.max(best.leaving - 1, 0);
+    places.push(best.zone);
+  }
+  return places;
+}
+
+/** How much the zone of a machine could do without it. A set deletes machines with a higher value first. */
+export interface ZoneRank {
+  /** True if the zone is evacuated. */
+  readonly moves: boolean;
+  /** Number of machines that the zone has while this one is still there. */
+  readonly level: number;
+}
+
+/**
+ * Ranks the machines of a set for deletion. If the set deletes machines in the order of their levels, the zones stay balanced.
+ * @param ordered The machines of the set, in the order in which it would delete them without zones.
+ * @returns Ranks by UID. Machines outside of all zones have none.
+ */
+export function zoneRanks(
+  input: ZoneInput,
+  states: readonly ZoneState[],
+  ordered: readonly Machine[],
+): ReadonlyMap<string, ZoneRank> {
+  const left = new Map(states.map(({ zone, staying }) => [zone, staying.length]));
+  const evacuated = new Set(states.filter((state) => state.evacuated).map(({ zone }) => zone));
+  const ranks = new Map<string, ZoneRank>();
+  for (const machine of ordered) {
+    const zone = zoneOfMachine(input, machine);
+    if (!zone) continue;
+    const level = left.get(zone) ?? 0;
+    left.set(zone, level - 1);
+    ranks.set(machine.metadata.uid, { moves: evacuated.has(zone), level });
+  }
+  return ranks;
+}
