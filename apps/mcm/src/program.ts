@@ -21,6 +21,7 @@ import { addProvider } from './provider/command.ts';
 import { addRollout } from './rollout/command.ts';
 import { addTree } from './tree/command.ts';
 import { compileUpOptions, type UpFlags } from './up/options.ts';
+import { addZone } from './zone/command.ts';
 
 const dataDirOption = ['--data-dir <dir>', 'directory of stores, logs and the kubeconfig', DEFAULT_DATA_DIR] as const;
 
@@ -50,6 +51,7 @@ export function createProgram({ stdout, ...given }: ProgramEnvironment): Command
   addLogs(program, environment);
   addCloud(program, say);
   addRollout(program, environment);
+  addZone(program, environment);
   addExplain(program, environment);
   addDrain(program, environment);
   addPlan(program, environment);

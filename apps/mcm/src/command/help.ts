@@ -72,6 +72,13 @@ const HELP: Readonly<Record<string, Help>> = {
       ['mcm rollout history workers --revision 3', 'prints the template of revision 3'],
     ],
   },
+  'zone list': { examples: [['mcm zone list', 'lists the zones of all MachineDeployments with their machines']] },
+  'zone evacuate': {
+    examples: [
+      ['mcm zone evacuate local-b', 'replaces all machines of the zone, within the limits of each deployment'],
+    ],
+  },
+  'zone return': { examples: [['mcm zone return local-b', 'creates machines in the zone again until it is balanced']] },
   explain: {
     examples: [
       ['mcm explain machinedeployment/workers', 'shows the next step of the deployment, what it waits for, and hints'],

@@ -1,0 +1,136 @@
+import { Annotations, type Machine, type MachineDeployment, machineDeployments } from '@mcm/api';
+import { parseZones, zoneSettingOf, zoneStates } from '@mcm/core';
+import { isConflict, type KubeClient } from '@mcm/kube';
+import { ownedBy, readNamespace } from '../cluster/deployment-reading.ts';
+import { UserError } from '../command/errors.ts';
+
+/** A namespace of a cluster, and the deployments that a command changes. */
+export interface ZoneTarget {
+  readonly client: KubeClient;
+  readonly namespace: string;
+  /** Name of the only deployment to change. Undefined for all deployments with the zone. */
+  readonly deployment?: string | undefined;
+}
+
+/** What a command did with one deployment. */
+export interface ZoneChange {
+  readonly namespace: string;
+  readonly deployment: string;
+  readonly zone: string;
+  readonly action: 'evacuated' | 'returned' | 'unchanged';
+  /** Why the deployment cannot be changed. */
+  readonly problem?: string;
+}
+
+/** One zone of a deployment. */
+export interface ZoneRow {
+  readonly namespace: string;
+  readonly deployment: string;
+  readonly zone: string;
+  readonly machines: number;
+  readonly available: number;
+  readonly state: 'open' | 'evacuated' | 'standby';
+}
+
+/** Maximum number of attempts after conflicts. The manager may write the deployment at the same time. */
+const TRIES = 20;
+
+async function listed({ client, namespace, deployment }: ZoneTarget): Promise<readonly MachineDeployment[]> {
+  const { items } = await client.resource<MachineDeployment>(machineDeployments, namespace).list();
+  const wanted = deployment === undefined ? items : items.filter(({ metadata }) => metadata.name === deployment);
+  if (deployment !== undefined && wanted.length === 0)
+    throw new UserError(`machinedeployment ${deployment} does not exist in namespace ${namespace}`);
+  return wanted;
+}
+
+/** The evacuated zones after the change. */
+type Change = (evacuated: ReadonlySet<string>, zones: readonly string[]) => readonly string[];
+
+/**
+ * Changes every deployment with the zone. A deployment that cannot be changed is reported and does not stop the others,
+ * because the zone may be lost at this moment.
+ */
+async function change(
+  target: ZoneTarget,
+  zone: string,
+  action: 'evacuated' | 'returned',
+  next: Change,
+): Promise<readonly ZoneChange[]> {
+  const { namespace } = target;
+  const changes: ZoneChange[] = [];
+  const known = new Set<string>();
+  for (const deployment of await listed(target)) {
+    const { name } = deployment.metadata;
+    const row = { namespace, deployment: name, zone };
+    const { setting, problems } = parseZones(deployment);
+    const [problem] = problems;
+    if (problem) changes.push({ ...row, action: 'unchanged', problem: `${problem.field}: ${problem.message}` });
+    for (const each of setting?.zones ?? []) known.add(each.name);
+    if (!setting?.zones.some((each) => each.name === zone)) continue;
+    changes.push({ ...row, ...(await write(target, name, action, next)) });
+  }
+  if (known.has(zone) || changes.length > 0) return changes;
+  const hint =
+    known.size > 0 ? `the zones are ${[...known].join(', ')}` : `none has the annotation ${Annotations.Zones}`;
+  throw new UserError(`no MachineDeployment of namespace ${namespace} has the zone ${zone}; ${hint}`);
+}
+
+/** Writes one deployment. The resource version is a precondition, so a change in between causes another attempt. */
+async function write(
+  { client, namespace }: ZoneTarget,
+  name: string,
+  action: 'evacuated' | 'returned',
+  next: Change,
+): Promise<Pick<ZoneChange, 'action' | 'problem'>> {
+  const resource = client.resource<MachineDeployment>(machineDeployments, namespace);
+  for (let tries = 1; ; tries++) {
+    const deployment = await resource.get(name);
+    const setting = zoneSettingOf(deployment);
+    const names = setting?.zones.map((zone) => zone.name) ?? [];
+    const wanted = next(setting?.evacuated ?? new Set(), names);
+    if (wanted.length > 0 && wanted.length === names.length)
+      return { action: 'unchanged', problem: 'no zone would be left; return another zone first, or add one' };
+    if (wanted.length === (setting?.evacuated.size ?? 0)) return { action: 'unchanged' };
+    const { uid, resourceVersion } = deployment.metadata;
+    const annotations = { [Annotations.ZonesEvacuated]: wanted.join(',') || null };
+    try {
+      await resource.patch(name, { type: 'merge', body: { metadata: { uid, resourceVersion, annotations } } });
+      return { action };
+    } catch (error) {
+      if (!isConflict(error) || tries === TRIES) throw error;
+    }
+  }
+}
+
+/**
+ * Evacuates a zone: its machines are replaced in the other zones, and it gets no new machines.
+ * @throws UserError if no deployment has the zone
+ */
+export const evacuate = (target: ZoneTarget, zone: string): Promise<readonly ZoneChange[]> =>
+  change(target, zone, 'evacuated', (evacuated, zones) => zones.filter((name) => name === zone || evacuated.has(name)));
+
+/** Returns a zone: it gets machines again, until the zones are balanced. @throws UserError if no deployment has the zone */
+export const returnZone = (target: ZoneTarget, zone: string): Promise<readonly ZoneChange[]> =>
+  change(target, zone, 'returned', (evacuated, zones) => zones.filter((name) => name !== zone && evacuated.has(name)));
+
+const isAvailable = ({ status }: Machine): boolean =>
+  ['Running', 'Available'].includes(status?.currentStatus?.phase ?? '');
+
+/** The zones of the deployments, with the numbers of their machines. */
+export async function zoneRows(target: ZoneTarget): Promise<readonly ZoneRow[]> {
+  const deployments = await listed(target);
+  const reading = await readNamespace(target.client, target.namespace);
+  return deployments.flatMap((deployment) => {
+    const setting = zoneSettingOf(deployment);
+    if (!setting) return [];
+    const machines = [...ownedBy(deployment, reading).machines.values()].flat();
+    return zoneStates({ setting, machines }).map(({ zone, staying, evacuated, standby }) => ({
+      namespace: target.namespace,
+      deployment: deployment.metadata.name,
+      zone: zone.name,
+      machines: staying.length,
+      available: staying.filter(isAvailable).length,
+      state: evacuated ? ('evacuated' as const) : standby ? ('standby' as const) : ('open' as const),
+    }));
+  });
+}

@@ -1,0 +1,28 @@
+import type { Command } from 'commander';
+import { withCluster, withOutput } from '../cluster/cluster-options.ts';
+import type { CommandEnvironment } from '../command/environment.ts';
+import type { ZoneAction, ZoneFlags } from './run.ts';
+
+/** Adds `mcm zone`. */
+export function addZone(program: Command, environment: CommandEnvironment): void {
+  const zone = program.command('zone').description('list, evacuate and return zones of MachineDeployments');
+  const scoped = (command: Command): Command =>
+    withOutput(withCluster(command)).option(
+      '--deployment <name>',
+      'only this MachineDeployment (default: all of the namespace)',
+    );
+  const change = (command: Command, action: ZoneAction): Command =>
+    command.action(async (name: string, flags: ZoneFlags) => {
+      const { changeZone } = await import('./run.ts');
+      await changeZone(action, name, flags, environment);
+    });
+  scoped(zone.command('list').description('list the zones with their machines')).action(async (flags: ZoneFlags) => {
+    const { listZones } = await import('./run.ts');
+    await listZones(flags, environment);
+  });
+  change(
+    scoped(zone.command('evacuate <zone>').description('replace the machines of a zone in the other zones')),
+    'evacuate',
+  );
+  change(scoped(zone.command('return <zone>').description('use an evacuated zone again')), 'return');
+}
