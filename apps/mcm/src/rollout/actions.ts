@@ -1,5 +1,5 @@
 import { Annotations, type MachineDeployment, machineDeployments } from '@mcm/api';
-import { lastRevision, revisionOf, sameTemplate, splitSets } from '@mcm/core';
+import { previousRevision, revisionOf, sameTemplate, splitSets } from '@mcm/core';
 import { type Clock, isConflict, type KubeClient, withoutUndefined } from '@mcm/kube';
 import { getDeployment, readDeployment } from '../cluster/deployment-reading.ts';
 import { UserError } from '../command/errors.ts';
@@ -121,6 +121,8 @@ export function promote(target: Target): Promise<Done> {
     const { current, old } = splitSets(deployment, sets);
     if (current === undefined) throw refuse('has no set of its template yet; try again when its first canary exists');
     const set = current.metadata.name;
+    if ((current.status?.replicas ?? 0) === 0)
+      throw refuse(`has no machine of its template yet; try again when the first machine of ${set} exists`);
     if (!old.some(({ spec, status }) => (spec.replicas ?? 0) > 0 || (status?.replicas ?? 0) > 0))
       throw refuse('has no rollout in progress: no older set has machines');
     if (annotations[Annotations.RolloutLastGood] === set)
@@ -138,8 +140,9 @@ export function promote(target: Target): Promise<Done> {
 export function undo(target: Target, revision: number): Promise<Done> {
   return onLatest(async () => {
     const { deployment, sets } = await readDeployment(target.client, target.namespace, target.name);
-    const wanted = revision === 0 ? lastRevision(sets) : revision;
-    const set = sets.find((candidate) => revisionOf(candidate) === wanted);
+    const { current, old } = splitSets(deployment, sets);
+    const wanted = revision === 0 ? previousRevision({ current, old }) : revision;
+    const set = [...old, ...(current ? [current] : [])].find((candidate) => revisionOf(candidate) === wanted);
     if (wanted === 0 || set === undefined) {
       const known = sets.flatMap((candidate) => revisionOf(candidate) ?? []).sort((a, b) => a - b);
       const what = revision === 0 ? 'no previous revision' : `no revision ${revision}`;

@@ -39,7 +39,16 @@ function revisionsOf({ deployment, sets, machines }: DeploymentReading): readonl
 
 /** The revisions in an output format. */
 export async function history(target: Target, format: OutputFormat = 'text'): Promise<string[]> {
-  return formatted(format, revisionsOf(await readDeployment(target.client, target.namespace, target.name)), tableOf);
+  const reading = await readDeployment(target.client, target.namespace, target.name);
+  const rows = revisionsOf(reading);
+  return formatted(format, rows, () => [...tableOf(rows), ...noteOf(reading, rows)]);
+}
+
+/** The reason why no row has a star: the template of the deployment has no set. */
+function noteOf({ deployment }: DeploymentReading, rows: readonly RevisionView[]): string[] {
+  if (rows.some(({ current }) => current)) return [];
+  const { name = '?' } = deployment.spec.template.spec.class;
+  return [`The template of the deployment (class ${name}) has no set and no revision yet.`];
 }
 
 function tableOf(rows: readonly RevisionView[]): string[] {

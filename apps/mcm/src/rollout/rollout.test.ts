@@ -107,9 +107,10 @@ test('restart writes the time into the template', async () => {
 });
 
 test('undo accepts an existing revision that is not the current one', async () => {
-  await makeSet('workers-a', 1, 'blue');
-  await expect(undo(target, 0)).rejects.toThrow('no previous revision; there is 1');
+  await expect(undo(target, 0)).rejects.toThrow('no previous revision; there is none');
   await makeSet('workers-b', 2, 'green');
+  await expect(undo(target, 0)).rejects.toThrow('no previous revision; there is 2');
+  await makeSet('workers-a', 1, 'blue');
   await expect(undo(target, 7)).rejects.toThrow('no revision 7; there is 1, 2');
   await expect(undo(target, 2)).rejects.toThrow('already at revision 2');
   expect(await undo(target, 0)).toMatchObject({
@@ -117,6 +118,19 @@ test('undo accepts an existing revision that is not the current one', async () =
     text: expect.stringContaining('revision 1 (class blue)'),
   });
   expect((await get()).spec.rollbackTo).toEqual({ revision: 1 });
+});
+
+test('undo of a template without a set returns to the newest revision', async () => {
+  await makeSet('workers-a', 1, 'blue');
+  await makeSet('workers-b', 2, 'red');
+  expect(await history(target)).toEqual([
+    expect.stringMatching(/^REVISION/),
+    expect.stringMatching(/^1 /),
+    expect.stringMatching(/^2 /),
+    'The template of the deployment (class green) has no set and no revision yet.',
+  ]);
+  expect(await undo(target, 0)).toMatchObject({ revision: 2, text: expect.stringContaining('(class red)') });
+  expect((await get()).spec.rollbackTo).toEqual({ revision: 2 });
 });
 
 test('undo resumes a paused deployment in the same write', async () => {
@@ -140,8 +154,11 @@ describe('promote', () => {
     client
       .resource<MachineDeployment>(machineDeployments, 'default')
       .patch('workers', { type: 'merge', body: { metadata: { annotations } } });
-  const resize = (name: string, replicas: number) =>
-    client.resource<MachineSet>(machineSets, 'default').patch(name, { type: 'merge', body: { spec: { replicas } } });
+  const resize = async (name: string, replicas: number) => {
+    const resource = client.resource<MachineSet>(machineSets, 'default');
+    await resource.patch(name, { type: 'merge', body: { spec: { replicas } } });
+    await resource.patch(name, { type: 'merge', body: { status: { replicas } } }, { subresource: 'status' });
+  };
 
   /** A rollout from blue to green with a running canary, and its explanation. */
   async function canary() {
@@ -195,6 +212,9 @@ describe('promote', () => {
     await pause(target);
     await expect(promote(target)).rejects.toThrow('is paused and cannot be promoted');
     await resume(target);
+    await resize('workers-b', 0);
+    await expect(promote(target)).rejects.toThrow('has no machine of its template yet');
+    await resize('workers-b', 1);
     await resize('workers-a', 0);
     await expect(promote(target)).rejects.toThrow('has no rollout in progress');
   });

@@ -207,6 +207,26 @@ describe('problems that only the cluster shows', () => {
     await world.until(async () => (await world.sizes()) === 'small:2', 60);
   });
 
+  test('an undo of a missing class returns to the revision of the machines, and the missing class gets no revision', async () => {
+    await using world = await start();
+    await apply(world, pool({}));
+    await world.until(() => world.complete(), 60);
+    await world.changeClass('large');
+    await world.until(() => world.complete(), 60);
+    const before = await uids(world);
+    for (const revision of [0, 2]) {
+      await world.changeClass('missing');
+      await world.pass(10);
+      await world.change({ spec: { rollbackTo: { revision } } });
+      await world.pass(10);
+      const { spec } = await world.deployment();
+      expect([spec.rollbackTo, spec.template.spec.class.name]).toEqual([undefined, 'large']);
+      expect([await uids(world), await world.sizes()]).toEqual([before, 'large:3 small:0']);
+    }
+    await world.change({ spec: { rollbackTo: { revision: 0 } } });
+    await world.until(async () => (await world.sizes()) === 'large:0 small:3', 60);
+  });
+
   test('two deployments with overlapping selectors are both reported; the newer one neither creates nor adopts machines', async () => {
     await using world = await start();
     await apply(world, pool({}));

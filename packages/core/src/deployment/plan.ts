@@ -4,7 +4,7 @@ import { hasFailures, type RepairPlan } from '../disruption/repairs.ts';
 import { type ConditionChange, findCondition } from '../objects/conditions.ts';
 import { hasArrived } from '../rollout/arrival.ts';
 import { firstEnd, whyPostponed } from '../rollout/postponement.ts';
-import { revisionOf } from '../rollout/revisions.ts';
+import { hadMachines, revisionOf } from '../rollout/revisions.ts';
 import {
   type AutomaticPause,
   failuresOf,
@@ -161,7 +161,7 @@ const pauseIsOver = ({ deployment: { metadata, spec }, complete, counted }: View
 /**
  * Returns the set to record as the last good set, for deployments with rollout annotations. The last good set is the one
  * that has all machines. If a user adds the annotations together with a new template, the set of the previous revision is
- * recorded.
+ * recorded if it had machines.
  */
 function lastGoodOf(view: View): string | undefined {
   const { deployment, care, complete, counted, replicas, split } = view;
@@ -172,7 +172,7 @@ function lastGoodOf(view: View): string | undefined {
   const revision = revisionOf(deployment);
   const carried =
     noted === undefined && current === undefined && hasArrived(deployment)
-      ? old.find((set) => revision !== 0 && revisionOf(set) === revision)?.metadata.name
+      ? old.find((set) => revision !== 0 && revisionOf(set) === revision && hadMachines(set))?.metadata.name
       : undefined;
   const name = carries ?? carried;
   return name === noted ? undefined : name;

@@ -77,6 +77,26 @@ test('without a last good template the rollout pauses', async () => {
   expect((await world.deployment()).spec.rollbackTo).toBeUndefined();
 });
 
+test('an undo to a set that never had a machine does not record it as the last good set', async () => {
+  await using world = await start({ classes: ['small', 'large'] });
+  await world.deploy(0, rolling(1, 0), { annotations: CANARY });
+  await world.until(async () => (await world.sets()).length === 1, 60);
+  await world.change({ spec: { replicas: 2, template: { spec: { class: { name: 'huge' } } } } });
+  await world.createClass('huge');
+  await world.until(() => world.complete(), 60);
+  const lastGood = async () => (await world.deployment()).metadata.annotations?.[Annotations.RolloutLastGood];
+  const good = await lastGood();
+  expect((await world.sets()).find(({ metadata }) => metadata.name === good)?.spec.template.spec.class.name).toBe(
+    'huge',
+  );
+  await world.change({ spec: { rollbackTo: { revision: 0 } } });
+  await world.until(async () => (await world.deployment()).spec.template.spec.class.name === 'small', 60);
+  await world.pass(20);
+  expect(await lastGood()).toBe(good);
+  // The canary is the first machine of the set, so the rollout waits for its soak time.
+  expect((await world.machines()).filter(({ spec }) => spec.class.name === 'small')).toHaveLength(1);
+});
+
 test('a killed manager continues the undo', async () => {
   let isDown = true;
   const isRollback = ({ method, url }: Request) => method === 'PUT' && url.endsWith('/machinedeployments/pool');

@@ -8,7 +8,7 @@ import { validateDeployment } from '../deployment/validation.ts';
 import { nextHashStep } from '../deployment/writes/adopted-set.ts';
 import { limitsOf } from '../objects/limits.ts';
 import { deployment, machine, NOW, set } from '../set/test-objects.ts';
-import { lastRevision, splitSets } from './revisions.ts';
+import { previousRevision, splitSets } from './revisions.ts';
 import { hashSuffix, sameTemplate, templateHash } from './template-hash.ts';
 
 const revision = (name: string, value: string, age = 60): MachineSet =>
@@ -59,12 +59,22 @@ describe('template and hash', () => {
 
 describe('revisions', () => {
   test.each([
-    ['N-11', ['1', '3', '2'], 2],
-    ['N-11 two equal revisions', ['3', '3'], 3],
-    ['N-11 only one', ['5'], 0],
-    ['invalid revisions are ignored', ['abc', '2', '7'], 2],
-  ])('%s: the last of %s is %s', (_title, values, last) => {
-    expect(lastRevision(values.map((value, i) => revision(`s${i}`, value)))).toBe(last);
+    ['N-11', '3', ['1', '2'], 2],
+    ['N-11 two equal revisions', '3', ['3'], 3],
+    ['N-11 only one', '5', [], 0],
+    ['invalid revisions are ignored', '7', ['abc', '2'], 2],
+    ['the template has no set', undefined, ['1', '2'], 2],
+    ['the controller has not raised the current revision yet', '1', ['2'], 2],
+  ])('%s: before %s, the last of %s is %s', (_title, current, values, last) => {
+    const old = values.map((value, i) => {
+      const { spec, ...rest } = revision(`s${i}`, value);
+      return { ...rest, spec: { ...spec, template: set('s', 0, { className: `former-${i}` }).spec.template } };
+    });
+    expect(previousRevision({ current: current === undefined ? undefined : revision('new', current), old })).toBe(last);
+  });
+
+  test('an older set with the template of the deployment is not the previous revision', () => {
+    expect(previousRevision({ current: revision('new', '3'), old: [revision('same', '2')] })).toBe(0);
   });
 
   test('of two sets with the template the older is the current one [N-17]', () => {

@@ -13,23 +13,9 @@ export function revisionOf(object: MachineSet | MachineDeployment): number | und
 export const highestRevision = (sets: readonly MachineSet[]): number =>
   Math.max(0, ...sets.map((set) => revisionOf(set) ?? 0));
 
-/**
- * Returns the revision before the current one, which is the second highest. Two sets with the same revision count as two.
- * Returns 0 for fewer than two sets.
- */
-export function lastRevision(sets: readonly MachineSet[]): number {
-  let max = 0;
-  let second = 0;
-  for (const set of sets) {
-    const revision = revisionOf(set);
-    if (revision === undefined) continue;
-    if (revision >= max) {
-      second = max;
-      max = revision;
-    } else if (revision > second) second = revision;
-  }
-  return second;
-}
+/** Returns true if the set has machines, or has recorded the number of a machine that it created. */
+export const hadMachines = ({ metadata, status }: MachineSet): boolean =>
+  (status?.replicas ?? 0) > 0 || metadata.annotations?.[Annotations.NextMachineNumbers] !== undefined;
 
 /** Sorts by creation time, oldest first. Sets of the same second are sorted by name. */
 export const oldestFirst = (a: MachineSet, b: MachineSet): number =>
@@ -49,3 +35,10 @@ export function splitSets(deployment: MachineDeployment, sets: readonly MachineS
   const current = sorted.find((set) => sameTemplate(set.spec.template, deployment.spec.template));
   return { current, old: sorted.filter((set) => set !== current) };
 }
+
+/**
+ * Returns the revision that an undo without a revision selects: the highest revision of the sets with another template. A
+ * template whose class is missing has no set. The result is then the newest revision. Returns 0 if there is none.
+ */
+export const previousRevision = ({ current, old }: Sets): number =>
+  highestRevision(old.filter(({ spec }) => !current || !sameTemplate(spec.template, current.spec.template)));

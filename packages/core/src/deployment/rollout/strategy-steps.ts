@@ -4,6 +4,7 @@ import { isCareful } from '../../rollout/rollout-gate.ts';
 import { planScaling } from '../scaling/scaling.ts';
 import type { GrowthRule } from '../state/growth.ts';
 import { newSet } from '../state/new-set.ts';
+import { missingClass } from '../state/problems.ts';
 import { planRollback } from '../state/rollback.ts';
 import { NO_MARKS, type Step, scaledEvent } from '../state/step.ts';
 import type { View } from '../state/view.ts';
@@ -87,8 +88,9 @@ export function recreateStep(view: View): Step {
 /** Rolls back to a former template. */
 export function rollbackStep(view: View, revision: number): Step {
   // A rollback first creates a set for the current template, so that the template gets a revision and a user can return to
-  // it. This set gets no machines, because the rollback would delete them.
-  if (!view.split.current) return createStep(view, 0);
+  // it. This set gets no machines, because the rollback would delete them. A template whose class is missing gets no set: a
+  // user could not return to it.
+  if (!view.split.current && missingClass(view) === undefined) return createStep(view, 0);
   const rollback = planRollback(view.deployment, view.split, revision, { vouches: isCareful(view.care) });
   const { target } = rollback;
   const wasOld = target?.metadata.annotations?.[Annotations.PreferNoSchedule] !== undefined;

@@ -7,7 +7,7 @@ import {
   type MachineSet,
 } from '@mcm/api';
 import type { Sets } from '../../rollout/revisions.ts';
-import { lastRevision, revisionOf } from '../../rollout/revisions.ts';
+import { hadMachines, previousRevision, revisionOf } from '../../rollout/revisions.ts';
 import { sameTemplate, withoutHashLabel } from '../../rollout/template-hash.ts';
 
 /** An event to be recorded on an object. */
@@ -54,7 +54,8 @@ function noRevision(to: number, sets: readonly MachineSet[]): string {
  * gets the next revision.
  *
  * A rollback removes the recorded reason of a pause, because this reason concerns the abandoned template. With `vouches`,
- * the target is recorded as the last good set, so no canary delays the rollback.
+ * the target is recorded as the last good set, so no canary delays the rollback. A set that never had a machine is not
+ * recorded.
  *
  * @param to The revision to return to. 0 means the revision before the current one.
  */
@@ -65,7 +66,7 @@ export function planRollback(
   { vouches = false }: { readonly vouches?: boolean } = {},
 ): Rollback {
   const all = current ? [...old, current] : [...old];
-  const revision = to === 0 ? lastRevision(all) : to;
+  const revision = to === 0 ? previousRevision({ current, old }) : to;
   const target = revision > 0 ? all.find((set) => revisionOf(set) === revision) : undefined;
   const cleared = withoutRequest(deployment);
   if (target === undefined) {
@@ -85,7 +86,7 @@ export function planRollback(
     };
   }
   const { [Annotations.RolloutPausedBy]: _pausedBy, ...annotations } = restoredAnnotations(deployment, target);
-  const good = { [Annotations.RolloutLastGood]: target.metadata.name };
+  const good = hadMachines(target) ? { [Annotations.RolloutLastGood]: target.metadata.name } : {};
   const restored: MachineDeployment = {
     ...cleared,
     metadata: { ...cleared.metadata, annotations: { ...annotations, ...(vouches ? good : {}) } },
