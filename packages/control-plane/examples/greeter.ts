@@ -1,7 +1,8 @@
 /**
  * Tests an external controller with this package. The controller has a custom kind and uses only `@kubernetes/client-node`.
- * The program exits with 0 after the controller has created its objects. node --conditions=source examples/greeter.ts # in
- * this repository; elsewhere plain `node greeter.ts`
+ * The program exits with 0 after the controller has created its objects.
+ *
+ *     node --conditions=source examples/greeter.ts     # in this repository; elsewhere plain `node greeter.ts`
  */
 import { CoreV1Api, CustomObjectsApi, KubeConfig, type KubernetesObject, makeInformer } from '@kubernetes/client-node';
 // biome-ignore lint/style/noRestrictedImports: the package itself, as a stranger imports it

@@ -19,7 +19,7 @@ test('all controllers at once: a day in which nothing happens costs no write', a
     metadata: { name: 'b' },
     spec: { minAvailable: 1, selector: { matchLabels: { a: 'b' } } },
   });
-  // The pods of the deployment are never ready. After ten minutes, the deployment reports this. Then it writes nothing more.
+  // The pods of the deployment are never ready. After ten minutes, the deployment reports a timeout, and then stops writing.
   await plane.clock.advance(15 * 60_000);
   const version = async (): Promise<unknown> =>
     (await plane.must('GET', '/api/v1/namespaces?limit=1')).metadata.resourceVersion;

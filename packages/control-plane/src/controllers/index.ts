@@ -37,7 +37,7 @@ import { statefulSetController } from './workloads/stateful-set/index.ts';
 export type { ControllerEnvironment } from './runtime/controller.ts';
 export type { EvictionRules } from './runtime/eviction-rules.ts';
 
-/** All controllers. Controllers that watch every kind are the last ones, because they share the caches of the others. */
+/** All controllers. Controllers that watch every kind come last, because they share the caches of the other controllers. */
 const CONTROLLERS: readonly Controller[] = [
   disruption,
   scheduler,
@@ -82,8 +82,8 @@ const CONTROLLERS: readonly Controller[] = [
 export const controllerNames: readonly string[] = CONTROLLERS.map(({ name }) => name);
 
 /**
- * Names of controllers in `--controllers` of kube-controller-manager that differ from the names here. They include older
- * names.
+ * Controllers whose names in `--controllers` of kube-controller-manager differ from the names in this package. The list
+ * includes older names.
  */
 const UPSTREAM_NAMES: Readonly<Record<string, string>> = {
   'endpoints-controller': 'endpoint',
@@ -107,7 +107,7 @@ const UPSTREAM_NAMES: Readonly<Record<string, string>> = {
   'kube-scheduler': 'scheduler',
 };
 
-/** Translates a name of kube-controller-manager into the name used here. */
+/** Translates a name of kube-controller-manager to the name of the controller in this package. */
 function ownName(name: string): string {
   if (controllerNames.includes(name)) return name;
   const short = name.replace(/-controller$/, '');
@@ -134,8 +134,9 @@ function namesOf(chosen: boolean | readonly string[]): readonly string[] {
 
 /**
  * The controllers of the control plane, which use its own API. `chosen` is true for all, false for none, or a list of names.
- * Names of kube-controller-manager are valid too. `*` selects all, and `-` before a name excludes it (`['*', '-job-controller']`).
- * @param alpha The alpha API versions that are served. A controller of another one does not run.
+ * Names of kube-controller-manager are valid too. `*` selects all, and `-` before a name excludes it
+ * (`['*', '-job-controller']`).
+ * @param alpha The alpha API versions that the server serves. A controller for another alpha version does not run.
  * @throws Error for an unknown name
  */
 export function builtinControllers(

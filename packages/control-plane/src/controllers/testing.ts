@@ -22,7 +22,7 @@ export class TestClock implements Clock {
     return { cancel: () => this.#timers.delete(timer) };
   }
 
-  /** Advances the clock by `ms`. Fires the timers in order, and after each one waits for all resulting work. */
+  /** Advances the clock by `ms`. Fires the timers in order, and after each timer waits for all resulting work. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms;
     for (;;) {
@@ -47,7 +47,7 @@ export async function settle(): Promise<void> {
 export class TestPlane {
   readonly clock: TestClock;
   readonly #plane: ControlPlane;
-  /** The errors of failed work of controllers. */
+  /** The errors of work that failed in controllers. */
   readonly errors: string[];
 
   private constructor(clock: TestClock, plane: ControlPlane, errors: string[]) {
@@ -60,7 +60,7 @@ export class TestPlane {
     return TestPlane.serving([], ...controllers);
   }
 
-  /** Starts a control plane that serves these alpha API versions too. */
+  /** Starts a control plane that also serves these alpha API versions. */
   static async serving(runtimeConfig: readonly string[], ...controllers: string[]): Promise<TestPlane> {
     const clock = new TestClock();
     const errors: string[] = [];
@@ -107,7 +107,7 @@ export class TestPlane {
     return this.must('PATCH', path, patch, 'application/merge-patch+json');
   }
 
-  /** The objects of a list, without those of the Service `default/kubernetes`, which every cluster has. */
+  /** Returns the objects of a list, without the objects of the Service `default/kubernetes`, which every cluster has. */
   async list(path: string): Promise<ApiObject[]> {
     const all = (await this.must('GET', path)).items as ApiObject[];
     return all.filter(

@@ -9,8 +9,8 @@ import { validateValue } from '../schema/validate.ts';
 import { type Fields, record } from './fields.ts';
 
 /**
- * Checks a default value with the CEL rules. It is checked as an existing value, where transition rules compare it with
- * itself, and as a new value. Equal errors are reported once.
+ * Checks a default value with the CEL rules, both as a new value and as an existing value. Transition rules compare an
+ * existing value with itself. Equal errors are reported once.
  */
 function ruleCauses(value: unknown, node: SchemaNode, isResource: boolean): StatusCause[] {
   const fresh = validateRules(value, undefined, node, undefined, isResource);
@@ -39,8 +39,8 @@ function validateDefault(schema: Fields, path: string, isRoot: boolean): StatusC
 }
 
 /**
- * Validates the defaults in a structural schema, including those of items and properties. It finds unknown fields, wrong
- * types, and violations of CEL rules at and below the default.
+ * Validates the defaults in a structural schema, including those of items and properties. The errors are unknown fields,
+ * wrong types, and violations of CEL rules at and below the default.
  * @see k8s.io/apiextensions-apiserver pkg/apiserver/schema/defaulting/validation.go
  */
 export function validateDefaults(schema: Fields, path: string, isRoot = true): StatusCause[] {

@@ -4,10 +4,10 @@ import { record, records, text, texts } from './fields.ts';
 
 /**
  * Sets the defaults of a CRD: singular and listKind from the kind, conversion `None`, the storage version in the stored
- * versions, and an empty status. Mutates.
+ * versions, and an empty status. Mutates the CRD.
  */
 export function defaultCrd(crd: ApiObject): void {
-  // A missing spec is treated as an empty one.
+  // A missing spec is treated like an empty spec.
   if (!isRecord(crd.spec)) crd.spec = {};
   const spec = record(crd.spec);
   const names = record(spec.names);
@@ -27,7 +27,9 @@ export function defaultCrd(crd: ApiObject): void {
   }
 }
 
-/** Removes a conversion webhook without contents. The stored form has its two fields, and no webhook. Mutates. */
+/**
+ * Removes a conversion webhook without contents. The stored form contains its two fields, but no webhook. Mutates the CRD.
+ */
 export function dropEmptyWebhook(crd: ApiObject): void {
   const conversion = record(record(crd.spec).conversion);
   const { clientConfig, conversionReviewVersions } = record(conversion.webhook);

@@ -49,15 +49,15 @@ function subresourcesOf(version: Fields): KindDefinition['subresources'] {
 
 /** The kind of a CRD version, with properties that only custom kinds have. */
 export interface CustomKindDefinition extends KindDefinition {
-  /** The warning in every answer for a deprecated version. */
+  /** For a deprecated version: the warning that every answer contains. */
   readonly deprecationWarning?: string;
-  /** Whether objects are stored in this version. */
+  /** Whether the server stores objects in this version. */
   readonly storage: boolean;
 }
 
 /**
- * Compares versions: stable before beta before alpha, higher numbers first, and other names last. The result is positive if
- * `a` comes first.
+ * Compares versions. Stable versions come first, then beta, then alpha, then other names. Higher numbers come first. The
+ * result is positive if `a` comes first.
  */
 function compareVersions(a: string, b: string): number {
   const rank = (name: string): readonly number[] => {
@@ -87,13 +87,13 @@ function deprecation(spec: Fields, version: Fields, names: Fields): string | und
   return best === undefined ? `${full(name)} is deprecated` : `${full(name)} is deprecated; use ${full(best)}`;
 }
 
-/** The accepted names of a CRD. While its status has none, the requested names. */
+/** Returns the accepted names of a CRD. While its status contains none, returns the requested names. */
 function namesOf(crd: ApiObject): Fields {
   const accepted = record(record(crd.status).acceptedNames);
   return text(accepted.plural) === '' || text(accepted.kind) === '' ? record(record(crd.spec).names) : accepted;
 }
 
-/** The kind of one version of a CRD. */
+/** Returns the kind of one version of a CRD. */
 function kindOfVersion(crd: ApiObject, version: Fields): CustomKindDefinition {
   const spec = record(crd.spec);
   const names = namesOf(crd);
@@ -127,13 +127,13 @@ function kindOfVersion(crd: ApiObject, version: Fields): CustomKindDefinition {
   };
 }
 
-/** The kinds that a CRD serves, one for each served version. */
+/** Returns the kinds that a CRD serves, one for each served version. */
 export const kindsOfCrd = (crd: ApiObject): CustomKindDefinition[] =>
   records(record(crd.spec).versions)
     .filter(({ served }) => served === true)
     .map((version) => kindOfVersion(crd, version));
 
-/** The kind in which the objects of a CRD are stored. Its version may be unserved. */
+/** Returns the kind in which the objects of a CRD are stored. The server may not serve the version of this kind. */
 export function storedKindOfCrd(crd: ApiObject): CustomKindDefinition | undefined {
   const version = records(record(crd.spec).versions).find(({ storage }) => storage === true);
   return version === undefined ? undefined : kindOfVersion(crd, version);

@@ -14,8 +14,8 @@ import { childrenOf, type SchemaCauses } from './structural.ts';
 const REASONS = ['FieldValueDuplicate', 'FieldValueForbidden', 'FieldValueInvalid', 'FieldValueRequired'];
 
 /**
- * Limits for the list of expensive rules in an error about the total cost. These are the maximum number of rules, and the
- * minimum share of the cost limit.
+ * The error about the total cost lists at most this number of expensive rules. The next constant is the minimum share of the
+ * cost limit for a rule in the list.
  */
 const NAMED_CONTRIBUTORS = 4;
 const CONTRIBUTION = 0.01;
@@ -24,7 +24,10 @@ interface Place {
   readonly path: string;
   /** The maximum number of values for this schema in an object. */
   readonly cardinality: number;
-  /** Path of the list or map whose items cannot be matched with those of the old object; undefined if there is none. */
+  /**
+   * The path of the list or map whose items cannot be matched with the items of the old object. Undefined if there is no
+   * such list or map.
+   */
   readonly uncorrelatable: string | undefined;
   readonly isResource: boolean;
 }
@@ -70,9 +73,12 @@ function isFieldPath(path: string, schema: Fields): boolean {
 
 const hasBreaks = (words: string): boolean => /[\r\n]/.test(words);
 
-/** Errors of the rule and its message. The real server reports the first of them, and always the error of the expression. */
+/**
+ * Returns the errors of a rule and of its message. The real server reports the first error of the message, and always the
+ * error of the expression.
+ */
 function validateMessage(spec: RuleSpec, field: string): StatusCause[] {
-  // The schema of CRDs already reports wrong types in rules.
+  // The validation of the CRD itself already reports wrong types in rules.
   const message = text(spec.message);
   const rule = text(spec.rule).trim();
   const at = `${field}.message`;
@@ -91,7 +97,7 @@ function validateMessage(spec: RuleSpec, field: string): StatusCause[] {
   return causes;
 }
 
-/** Errors of a rule before its compilation. */
+/** Returns the errors of a rule before its compilation. */
 function validateSpec(spec: RuleSpec, schema: Fields, field: string): StatusCause[] {
   const causes = validateMessage(spec, field);
   if (spec.reason !== undefined && !REASONS.includes(spec.reason)) {
@@ -201,7 +207,10 @@ function visit(schema: Fields, place: Place, total: Total, found: SchemaCauses):
   return causes;
 }
 
-/** Validates the CEL rules of a schema: their form, their compilation, and their cost. `found`: the other errors of the schema. */
+/**
+ * Validates the CEL rules of a schema: their form, their compilation, and their cost. `found` contains the other errors of
+ * the schema.
+ */
 export function validateRuleSpecs(schema: Fields, path: string, found: SchemaCauses): StatusCause[] {
   const total: Total = { cost: 0, contributors: [] };
   const causes = visit(schema, { path, cardinality: 1, uncorrelatable: undefined, isResource: true }, total, found);

@@ -28,7 +28,7 @@ interface Found {
   readonly problem?: string;
 }
 
-/** Reads the value at a simple JSON path (`.spec.replicas`). If it exists, it must have this type. */
+/** Reads the value at a simple JSON path (`.spec.replicas`). An existing value must have this type. */
 function valueAt(object: ApiObject, path: string, type: 'int64' | 'string'): Found {
   const fields = path.replace(/^\./, '').split('.');
   let value: unknown = object;
@@ -41,7 +41,7 @@ function valueAt(object: ApiObject, path: string, type: 'int64' | 'string'): Fou
   return { problem: wrongType(fields, value, type) };
 }
 
-/** A number beyond 64 bits is printed as a float. */
+/** Formats a value. A number beyond 64 bits is printed as a float. */
 const shown = (value: unknown): string =>
   typeof value === 'number' && Math.abs(value) >= 2 ** 63 ? value.toExponential() : goPlain(value);
 
@@ -59,7 +59,7 @@ function replicasCauses(object: ApiObject, path: string): StatusCause[] {
 
 /**
  * Validates the fields that the scale subresource of a custom object reads: the replicas must be numbers, and the selector a
- * string. A write of the status does not check the replicas in the spec.
+ * string. For a write of the status, the replicas in the spec are not checked.
  */
 export function scaleCauses(
   scale: NonNullable<KindDefinition['subresources']>['scale'],

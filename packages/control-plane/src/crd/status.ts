@@ -48,7 +48,7 @@ interface NameVerdict {
 }
 
 /**
- * Accepts each name that no other CRD of the group uses. The reason is that of the last conflict, as in the naming
+ * Accepts each name that no other CRD of the group uses. The reason describes the last conflict, as in the naming
  * controller.
  */
 function assessNames(crd: ApiObject, others: readonly ApiObject[]): NameVerdict {
@@ -92,7 +92,7 @@ const ordered = (names: Fields): Fields => {
   return result;
 };
 
-/** Sets a condition. The transition time changes only with the status. */
+/** Sets a condition. The transition time changes only when the status changes. */
 function put(conditions: Fields[], next: CrdCondition): void {
   const at = conditions.findIndex((condition) => condition.type === next.type);
   const old = conditions[at];
@@ -106,7 +106,7 @@ const timeOf = (now: Date): string => now.toISOString().replace(/\.\d+Z$/, 'Z');
 const isTrue = (crd: ApiObject, wanted: string): boolean =>
   records(record(crd.status).conditions).some(({ type, status }) => type === wanted && status === 'True');
 
-/** Whether the kinds of a CRD are served. */
+/** Whether the server serves the kinds of a CRD. */
 export const isEstablished = (crd: ApiObject): boolean => isTrue(crd, 'Established');
 
 /** Whether the objects of a CRD are being deleted. */
@@ -120,7 +120,7 @@ const TERMINATION = {
   NeverEstablished: 'resource was never established',
 } as const;
 
-/** The status of a CRD that is being deleted, with its condition `Terminating`. */
+/** Returns the status of a CRD that is being deleted, with its condition `Terminating`. */
 export function terminatingStatus(crd: ApiObject, reason: keyof typeof TERMINATION, now: Date): CrdStatus {
   const old = record(crd.status) as CrdStatus;
   const conditions = records(old.conditions).map((condition) => ({ ...condition }));
@@ -135,7 +135,7 @@ export function terminatingStatus(crd: ApiObject, reason: keyof typeof TERMINATI
   return { ...old, conditions };
 }
 
-/** The stored versions of a CRD, including the storage version of its spec. */
+/** Returns the stored versions of a CRD, including the storage version of its spec. */
 function storedVersions(crd: ApiObject): string[] {
   const stored = texts(record(crd.status).storedVersions);
   const storage = records(record(crd.spec).versions).find((version) => version.storage === true);
@@ -143,15 +143,15 @@ function storedVersions(crd: ApiObject): string[] {
   return storage === undefined || stored.includes(name) ? stored : [...stored, name];
 }
 
-/** The status of a new CRD. It has no accepted names yet, but it contains the storage version. */
+/** Returns the status of a new CRD. The status contains the storage version, but no accepted names yet. */
 export function initialCrdStatus(crd: ApiObject): CrdStatus {
   return { conditions: null, acceptedNames: { plural: '', kind: '' }, storedVersions: storedVersions(crd) };
 }
 
 /**
- * The status of a CRD as the naming and establishing controllers write it: accepted names, the conditions NamesAccepted and
- * Established, and the stored versions. If nothing changes, the result equals the old status. @param others all CRDs of the
- * server
+ * Returns the status of a CRD that the naming and establishing controllers write. It contains the accepted names, the
+ * conditions NamesAccepted and Established, and the stored versions. If nothing changes, the result equals the old status.
+ * @param others all CRDs of the server
  */
 export function crdStatus(crd: ApiObject, others: readonly ApiObject[], now: Date): CrdStatus {
   const old = record(crd.status);

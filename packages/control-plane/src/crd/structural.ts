@@ -23,7 +23,7 @@ interface Child {
   readonly level: 'field' | 'items';
 }
 
-/** The child schemas in the structural part: properties, additionalProperties and items. */
+/** Returns the child schemas in the structural part: properties, additionalProperties and items. */
 export function childrenOf(schema: Fields, path: string): Child[] {
   const children: Child[] = [];
   for (const [name, property] of Object.entries(record(schema.properties))) {
@@ -36,7 +36,7 @@ export function childrenOf(schema: Fields, path: string): Child[] {
   return children;
 }
 
-/** The schemas in some keywords that are not supported. Their own errors are reported too. */
+/** Returns the schemas in keywords that are not supported. The errors of these schemas are also reported. */
 function unsupportedOf(schema: Fields, path: string): { schema: Fields; path: string }[] {
   const found: { schema: Fields; path: string }[] = [];
   for (const word of ['definitions', 'dependencies']) {
@@ -52,7 +52,7 @@ function unsupportedOf(schema: Fields, path: string): { schema: Fields; path: st
   return found;
 }
 
-/** The child schemas in allOf, anyOf, oneOf and not. */
+/** Returns the child schemas in allOf, anyOf, oneOf and not. */
 function junctorsOf(schema: Fields, path: string): { schema: Fields; path: string }[] {
   const found: { schema: Fields; path: string }[] = [];
   for (const word of ['allOf', 'anyOf', 'oneOf']) {
@@ -114,7 +114,7 @@ const TYPE_WORDS = {
 
 const ITEM_WORDS = 'must be atomic as item of a list with x-kubernetes-list-type=set';
 
-/** The error for a missing or wrong type, if an extension requires a type. */
+/** Returns the error for a missing or wrong type, if an extension requires a type. */
 function wantType(type: string, wanted: string, path: string, extension: string): StatusCause[] {
   if (type === wanted) return [];
   const words = `must be ${wanted} if ${extension}`;
@@ -220,7 +220,7 @@ function validateSet(schema: Fields, path: string, causes: StatusCause[]): void 
     causes.push(forbidden(`${path}.items.nullable`, 'cannot be nullable when x-kubernetes-list-type is set'));
   if (text(schema.type) !== 'array') return;
   if (items.type === 'object' && items['x-kubernetes-map-type'] !== 'atomic') {
-    // Here, the real server prints the type of the list too.
+    // In this error, the real server also prints the type of the list.
     causes.push(invalid(`${path}.items.x-kubernetes-map-type`, listType ?? null, ITEM_WORDS));
   }
   if (items.type === 'array' && listType !== undefined && listType !== 'atomic') {
@@ -228,7 +228,7 @@ function validateSet(schema: Fields, path: string, causes: StatusCause[]): void 
   }
 }
 
-/** Keywords that are forbidden in allOf, anyOf, oneOf and not. They are only allowed in the structural part. */
+/** Keywords that are forbidden in allOf, anyOf, oneOf and not. The structural part may contain them. */
 const VALUE_ONLY = ['type', 'default', 'nullable', 'additionalProperties', 'title', 'description'];
 
 function validateJunctor(schema: Fields, path: string, structure: Fields, causes: StatusCause[]): void {
@@ -314,7 +314,8 @@ function validateMetadata(schema: Fields, path: string, causes: StatusCause[]): 
 const UNREADABLE = ['id', '$schema', '$ref', ...UNSUPPORTED];
 
 /**
- * Whether the server cannot convert the schema or a child to a structural schema. Then structural errors are not reported.
+ * Whether the server cannot convert the schema or a child to a structural schema. For such a schema, structural errors are
+ * not reported.
  */
 function isUnreadable(schema: Fields, depth = 0): boolean {
   if (depth > MAX_DEPTH || Array.isArray(schema.items)) return true;
@@ -323,7 +324,7 @@ function isUnreadable(schema: Fields, depth = 0): boolean {
   return [...childrenOf(schema, ''), ...junctorsOf(schema, '')].some((below) => isUnreadable(below.schema, depth + 1));
 }
 
-/** The structural errors of a schema, in the order of the keywords. */
+/** Returns the structural errors of a schema, in the order of the keywords. */
 function structuralCauses(schema: Fields, path: string): StatusCause[] {
   const causes: StatusCause[] = [];
   if (isUnreadable(schema)) return causes;
@@ -332,7 +333,7 @@ function structuralCauses(schema: Fields, path: string): StatusCause[] {
   return causes.sort((a, b) => (textOf(a) < textOf(b) ? -1 : 1));
 }
 
-/** The errors of a schema without those of its CEL rules. */
+/** The errors of a schema, except the errors of its CEL rules. */
 export interface SchemaCauses {
   /** Whether the structure and the defaults are valid. */
   readonly isStructural: boolean;
@@ -342,7 +343,8 @@ export interface SchemaCauses {
 }
 
 /**
- * Validates a schema: its structure, its keywords and its extensions. If it is structural, its defaults are validated too.
+ * Validates a schema: its structure, its keywords and its extensions. The defaults of a structural schema are also
+ * validated.
  */
 export function validateSchema(schema: Fields, path: string): SchemaCauses {
   const words: StatusCause[] = [];

@@ -75,11 +75,11 @@ function validateColumnPath(path: string, field: string): StatusCause[] {
 
 const MAX_SELECTABLE = 8;
 
-/** Validates `selectableFields`. Each must be a field of the schema with a scalar type, and must be listed once. */
+/** Validates `selectableFields`. Each entry must be a field of the schema with a scalar type, without duplicates. */
 export function validateSelectableFields(fields: unknown, schema: unknown, path: string): StatusCause[] {
   const list = records(fields);
   if (list.length > 0 && !isRecord(schema)) {
-    // The text of the real server. In one case, it states the opposite of the rule.
+    // The text of the real server. One of its texts states the opposite of the rule.
     const why =
       path === 'spec.selectableFields'
         ? 'validations.schema is included'

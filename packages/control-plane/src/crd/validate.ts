@@ -16,12 +16,12 @@ import { labelProblems, subdomainProblems } from './words.ts';
 const APPROVAL = 'api-approved.kubernetes.io';
 const APPROVAL_DOCS = 'see https://github.com/kubernetes/enhancements/pull/1111';
 
-/** Fields of a version that the internal spec has at its top if all versions have the same value. */
+/** Fields of a version that the internal spec contains at its top if all versions have the same value. */
 const SHARED = ['schema', 'subresources', 'additionalPrinterColumns', 'selectableFields'];
 
 /**
- * Whether errors for this field have a path at the top of the spec (`spec.validation.openAPIV3Schema…`). The internal type
- * of the server stores a value that all versions share there.
+ * Whether the path of errors for this field starts at the top of the spec (`spec.validation.openAPIV3Schema…`). The internal
+ * type of the server stores a value that all versions share at the top.
  */
 function isShared(word: string, versions: readonly Fields[]): boolean {
   const [first] = versions;
@@ -57,7 +57,10 @@ function validateScope(scope: string): StatusCause[] {
   return scopes.includes(scope) ? [] : [notSupported('spec.scope', scope, scopes)];
 }
 
-/** Fields that the root of a schema with a status must not have, and the type, in the order of Go's structure. */
+/**
+ * Fields that the root of a schema with a status must not have. The type is included. The order is the order of the Go
+ * structure.
+ */
 const ROOT_FIELDS = [
   ...['id', '$schema', '$ref', 'type', 'nullable', 'default', 'enum', 'maxProperties', 'minProperties', 'allOf'],
   ...['oneOf', 'anyOf', 'not', 'additionalProperties', 'patternProperties', 'dependencies', 'additionalItems'],
@@ -69,7 +72,7 @@ const ALLOWED_AT_ROOT =
 
 /**
  * Validates the root of a schema with a status subresource. The schema of the status must not depend on fields of the root.
- * The real server reports the first such field.
+ * As in the real server, only the first such field is reported.
  */
 function validateRoot(schema: Fields, path: string): StatusCause[] {
   const isSet = (field: string): boolean => {
@@ -131,7 +134,7 @@ function validateVersion(version: Fields, at: number, own: readonly string[]): S
 
 /**
  * Maximum number of cached valid versions. Clients send the same CRDs repeatedly, and the compilation of patterns and rules
- * takes most of a request.
+ * takes most of the time of a request.
  */
 const MAX_VALID = 256;
 const validVersions = new Set<string>();
@@ -172,7 +175,7 @@ function findVersionCauses(list: unknown): StatusCause[] {
   }
   const [first] = versions;
   if (first === undefined) return causes;
-  // The internal type also has the name of the first version at its top, because early CRDs had only one version.
+  // Early CRDs had only one version, so the internal type also contains the name of the first version at its top.
   const name = text(first.name);
   if (name !== '') causes.push(...labelProblems(name).map((problem) => invalid('spec.version', name, problem)));
   const paths = {
@@ -190,7 +193,7 @@ function validateStoredVersions(crd: ApiObject, versions: readonly Fields[], joi
   if (stored.length === 0) return [invalid(field, null, 'must have at least one stored version')];
   const names = versions.map((version) => text(version.name));
   const causes: StatusCause[] = [];
-  // A stored version counts for the first version with its name.
+  // If several versions have the same name, the stored version belongs to the first of them.
   const left = new Set(stored);
   for (const version of versions) {
     const name = text(version.name);
@@ -272,7 +275,7 @@ export function validateCrd(crd: ApiObject, old?: ApiObject): StatusCause[] {
     ...validateNames(names, 'spec.names'),
     ...validateConversion(record(spec.conversion), 'spec.conversion'),
     ...(old === undefined ? [] : validateImmutable(spec, crd, old)),
-    // The update itself adds a new storage version to the stored versions.
+    // The update itself adds a new storage version to the stored versions, so the check does not require it.
     ...validateStoredVersions(crd, versions, old !== undefined),
     ...validateApproval(crd, group),
   );

@@ -20,7 +20,7 @@ interface GroupVersionKind {
 export interface SubresourceFacts {
   readonly name: string;
   readonly verbs: readonly string[];
-  /** The kind of its bodies, if it differs from the kind of the resource. */
+  /** The kind of the bodies of the subresource, if it differs from the kind of the resource. */
   readonly kind?: GroupVersionKind;
 }
 
@@ -34,7 +34,7 @@ const connect = (kind: string): Omit<SubresourceFacts, 'name'> => ({
 });
 const ALL_METHODS = ['create', 'delete', 'get', 'patch', 'update'];
 
-/** Verbs and kinds of subresources whose bodies have another kind. */
+/** The verbs and kinds of subresources whose bodies have another kind than the resource. */
 const SUBRESOURCES: Readonly<Record<string, Omit<SubresourceFacts, 'name'>>> = {
   'pods/attach': connect('PodAttachOptions'),
   'pods/binding': { verbs: ['create'], kind: { group: '', version: 'v1', kind: 'Binding' } },
@@ -56,7 +56,8 @@ const SUBRESOURCES: Readonly<Record<string, Omit<SubresourceFacts, 'name'>>> = {
 const SCALE: GroupVersionKind = { group: 'autoscaling', version: 'v1', kind: 'Scale' };
 
 /**
- * The subresources of a kind. Those of built-in kinds are in the order of their names. Custom kinds have the status first.
+ * Returns the subresources of a kind. Built-in kinds have them in the order of their names. In custom kinds, the status
+ * comes first.
  */
 export function subresourcesOf(kind: KindDefinition): SubresourceFacts[] {
   const facts: SubresourceFacts[] = [];
@@ -68,13 +69,13 @@ export function subresourcesOf(kind: KindDefinition): SubresourceFacts[] {
   return kind.custom ? facts : facts.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** Verbs of the main resource, in the order in which the real server lists them. */
+/** Returns the verbs of the main resource, in the order in which the real server lists them. */
 export function verbsOf(kind: KindDefinition): readonly string[] {
   if (kind.terminating === true) return TERMINATING_VERBS;
   return kind.verbs ?? (kind.custom ? CUSTOM_VERBS : DEFAULT_VERBS);
 }
 
-/** Built-in resources that kube-apiserver 1.36 stores in another version than the first one that it serves. */
+/** Built-in resources whose storage version in kube-apiserver 1.36 differs from the first served version. */
 const STORED_IN: ReadonlyMap<string, string> = new Map([
   ['admissionregistration.k8s.io/mutatingadmissionpolicies', 'v1beta1'],
   ['admissionregistration.k8s.io/mutatingadmissionpolicybindings', 'v1beta1'],
@@ -89,7 +90,10 @@ function storageGroupVersion(kind: KindDefinition): string {
   return `${kind.group}/${stored}`;
 }
 
-/** A short hash of the group, version and kind in which a resource is stored. Clients detect a change of it. */
+/**
+ * Returns a short hash of the group, version and kind in which a resource is stored. Clients detect a change of the stored
+ * form by this hash.
+ */
 export const storageVersionHash = (kind: KindDefinition): string =>
   createHash('sha256')
     .update(`${storageGroupVersion(kind)}/${kind.kind}`)
@@ -102,14 +106,14 @@ const groupOf = (group: ServedGroup): Record<string, unknown> => {
   return { name: group.name, versions, preferredVersion: versions[0] };
 };
 
-/** `/api` */
+/** Returns the document of `/api`. */
 export const apiVersions = (serverAddress: string): Record<string, unknown> => ({
   kind: 'APIVersions',
   versions: ['v1'],
   serverAddressByClientCIDRs: [{ clientCIDR: '0.0.0.0/0', serverAddress }],
 });
 
-/** `/apis` */
+/** Returns the document of `/apis`. */
 export const apiGroupList = (kinds: KindRegistry): Record<string, unknown> => ({
   kind: 'APIGroupList',
   apiVersion: 'v1',
@@ -119,7 +123,7 @@ export const apiGroupList = (kinds: KindRegistry): Record<string, unknown> => ({
     .map(groupOf),
 });
 
-/** The document of `/apis/GROUP`; undefined if the group is not served. */
+/** Returns the document of `/apis/GROUP`, or undefined if the server does not serve the group. */
 export function apiGroup(kinds: KindRegistry, name: string): Record<string, unknown> | undefined {
   const group = name === '' ? undefined : kinds.group(name);
   return group === undefined ? undefined : { kind: 'APIGroup', apiVersion: 'v1', ...groupOf(group) };
@@ -134,7 +138,7 @@ function legacyEntries(kind: KindDefinition): Record<string, unknown>[] {
     verbs: verbsOf(kind),
     ...(kind.shortNames === undefined || kind.shortNames.length === 0 ? {} : { shortNames: kind.shortNames }),
     ...(kind.categories === undefined || kind.categories.length === 0 ? {} : { categories: kind.categories }),
-    // Kinds that can be listed but not watched are not stored, so they have no hash.
+    // The server does not store kinds that can be listed but not watched, so these kinds have no hash.
     ...(verbsOf(kind).includes('watch') ? { storageVersionHash: storageVersionHash(kind) } : {}),
   };
   const parts = subresourcesOf(kind).map((part) => ({
@@ -150,7 +154,7 @@ function legacyEntries(kind: KindDefinition): Record<string, unknown>[] {
   return [main, ...parts];
 }
 
-/** The document of `/api/v1` or `/apis/GROUP/VERSION`; undefined if the version is not served. */
+/** Returns the document of `/api/v1` or `/apis/GROUP/VERSION`, or undefined if the server does not serve the version. */
 export function apiResourceList(
   kinds: KindRegistry,
   group: string,
@@ -168,10 +172,10 @@ export function apiResourceList(
   };
 }
 
-/** Media type of the aggregated documents. The version v2beta1 is no longer served. */
+/** The media type of the aggregated documents. The server no longer serves the version v2beta1. */
 export const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
 
-/** Whether an Accept header contains the aggregated document. This type has precedence at any position. */
+/** Whether an Accept header contains the aggregated document. This type takes precedence at any position of the header. */
 export const asksForAggregated = (accept: string): boolean =>
   accept.split(',').some((clause) => {
     const parameters = new Set(clause.split(';').map((part) => part.trim()));
@@ -208,9 +212,8 @@ export function aggregatedVersion(kinds: KindRegistry, group: string, version: s
 }
 
 /**
- * The text of the aggregated document for `/api` (core group) or `/apis` (all other groups).
- * @param versionText returns the text of `aggregatedVersion`. It does not change while the kinds of the version do not
- * change.
+ * Returns the text of the aggregated document for `/api` (core group) or `/apis` (all other groups).
+ * @param versionText Returns the text of `aggregatedVersion`. The text changes only when the kinds of the version change.
  */
 export function aggregatedDiscovery(
   kinds: KindRegistry,

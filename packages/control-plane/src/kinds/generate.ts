@@ -5,7 +5,7 @@
  *
  *     node --conditions=source src/kinds/generate.ts <folder of @kubernetes/client-node> <folder of k8s.io/kubernetes>
  *
- * Run it again for a client with models of a newer Kubernetes. Facts that the models do not contain are in `facts.ts`.
+ * Run the program again for a client with models of a newer Kubernetes. Facts that the models do not contain are in `facts.ts`.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type ControlPlane, startControlPlane } from '../plane.ts';
 
-/** Bodies that differ in one field each, with the errors of kube-apiserver 1.36. */
+/** The bodies in this test differ in one field each. The expected errors come from kube-apiserver 1.36. */
 
 let plane: ControlPlane;
 beforeAll(async () => {
@@ -19,7 +19,7 @@ async function send(path: string, body: Json): Promise<{ code: number; body: Jso
   return { code: answer.status, body: (await answer.json()) as Json };
 }
 
-/** The body with another value at a dotted path. Undefined removes the field. */
+/** Returns the body with another value at a dotted path. Undefined removes the field. */
 function changed(body: Json, path: string, value: unknown): Json {
   const copy = structuredClone(body);
   const steps = path.split('.');

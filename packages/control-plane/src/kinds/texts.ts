@@ -1,6 +1,6 @@
 /**
- * Reads the OpenAPI definitions of Kubernetes. They contain the texts of all fields with their line breaks, and the allowed
- * values. `generate.ts` uses this file.
+ * Reads the OpenAPI definitions of Kubernetes. The definitions contain the texts of all fields with their line breaks, and
+ * the allowed values. `generate.ts` uses this file.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

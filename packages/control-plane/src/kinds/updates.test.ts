@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type ControlPlane, startControlPlane } from '../plane.ts';
 
-/** An object and a change of it, with the errors or the result of kube-apiserver 1.36. */
+/** The tests change an object, and compare the errors or the result with kube-apiserver 1.36. */
 
 let plane: ControlPlane;
 beforeAll(async () => {
@@ -21,7 +21,7 @@ async function send(method: string, path: string, body: Json): Promise<{ code: n
   return { code: answer.status, body: (await answer.json()) as Json };
 }
 
-/** Fields and reasons of the errors, without the printed values. */
+/** Returns the fields and reasons of the errors, without the printed values. */
 const causesOf = (body: Json): string[] => {
   const { causes = [] } = (body.details ?? {}) as { causes?: { field: string; reason: string }[] };
   return causes.map(({ field, reason }) => `${reason.replace('FieldValue', '')} ${field}`);
@@ -147,7 +147,7 @@ test('a load balancer with another health check port', async () => {
     spec: { type: 'LoadBalancer', externalTrafficPolicy: 'Local', loadBalancerClass: 'a/b', ports: [PORT] },
   });
   const { healthCheckNodePort } = (await send('PATCH', path, {})).body.spec as { healthCheckNodePort: number };
-  // The server chose this port. It could equal a fixed one.
+  // The server chose this port, so it could equal a fixed number.
   const other = healthCheckNodePort === 31_000 ? 31_001 : 31_000;
   const answer = await send('PATCH', path, { spec: { healthCheckNodePort: other } });
   expect(causesOf(answer.body)).toEqual(['Forbidden spec.healthCheckNodePort']);

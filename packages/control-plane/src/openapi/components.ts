@@ -46,7 +46,7 @@ const FIELD_TEXTS: Readonly<Record<string, string>> = {
 
 const GVK = 'x-kubernetes-group-version-kind';
 
-/** How references are written in a document. */
+/** The format of references in a document. */
 export interface Dialect {
   readonly prefix: '#/components/schemas/' | '#/definitions/';
 }
@@ -54,7 +54,7 @@ export interface Dialect {
 export const V3: Dialect = { prefix: '#/components/schemas/' };
 export const V2: Dialect = { prefix: '#/definitions/' };
 
-/** Collects the schemas of a document. It contains kinds and all definitions that they refer to, each once. */
+/** Collects the schemas of a document. It contains kinds and all definitions to which they refer, without duplicates. */
 export class Components {
   readonly schemas: JsonObject = {};
   private readonly dialect: Dialect;
@@ -141,7 +141,8 @@ export class Components {
   }
 
   /**
-   * The form of a schema as a property. For a shared definition, this is a reference with the description of the property.
+   * Returns a schema in the form of a property. A shared definition becomes a reference with the description of the
+   * property.
    */
   private use(schema: JsonSchema): JsonObject {
     const { $id } = schema;
@@ -193,7 +194,7 @@ export class Components {
     return made;
   }
 
-  /** The schema of a custom kind, with the common fields of objects. */
+  /** Returns the schema of a custom kind, with the common fields of objects. */
   private customSchema(kind: KindDefinition): JsonObject {
     const isV2 = this.dialect === V2;
     const resourceFields = (texts: Readonly<Record<string, string>>): JsonObject => ({
@@ -213,7 +214,7 @@ export class Components {
   }
 }
 
-/** Removes an `allOf` that has only one reference. */
+/** Simplifies an `allOf` that contains only one reference. */
 function unframed(schema: JsonObject): JsonObject {
   const [first] = Array.isArray(schema.allOf) ? schema.allOf : [];
   return isRecord(first) && Object.keys(schema).length === 1 ? { ...(first as JsonObject) } : schema;

@@ -14,7 +14,7 @@ const FLAGS = [
   'x-kubernetes-preserve-unknown-fields',
 ] as const;
 
-/** The parts of a published schema of a custom kind that are not in the CRD. */
+/** The parts of the published schema of a custom kind that its CRD does not contain. */
 export interface Published {
   /** Whether the document is OpenAPI v2. Keywords that its clients misinterpret are omitted. */
   readonly isV2: boolean;
@@ -29,7 +29,7 @@ function saysEither(schema: JsonObject): boolean {
   return Array.isArray(schema.allOf) && schema.allOf.some((one) => isRecord(one) && Array.isArray(one.anyOf));
 }
 
-/** Changes a property and all schemas in it with `change`. */
+/** Applies `change` to a property and to all schemas in it. */
 function everySchema(schema: Json, change: (schema: JsonObject) => JsonObject): Json {
   if (!isRecord(schema)) return schema;
   const made: JsonObject = { ...(schema as JsonObject) };
@@ -46,15 +46,15 @@ function everySchema(schema: Json, change: (schema: JsonObject) => JsonObject): 
   return change(made);
 }
 
-/** Completes a schema. It adds both types of an int-or-string, and the fields of embedded resources. */
+/** Completes a schema. An int-or-string gets both of its types, and an embedded resource gets its fields. */
 export const publishedSchema = (schema: Json, { isV2, resourceFields }: Published): Json =>
   everySchema(schema, (one) => {
     const made = { ...one };
-    // Clients that write protobuf send every boolean of a CRD. The real server publishes only true values, and so does this
-    // one.
+    // Clients that write protobuf send every boolean of a CRD. Like the real server, this server publishes only true values.
     for (const word of FLAGS) if (made[word] === false) delete made[word];
     if (!isV2 && isTrue(made, 'x-kubernetes-int-or-string') && !saysEither(made)) made.anyOf = structuredClone(EITHER);
-    // With OpenAPI v2, kubectl would refuse unknown fields of an object with known fields.
+    // With OpenAPI v2, kubectl refuses unknown fields of an object with known fields. An object that keeps unknown fields
+    // therefore gets no known fields.
     const isOpen = isV2 && isTrue(made, 'x-kubernetes-preserve-unknown-fields');
     if (!isTrue(made, 'x-kubernetes-embedded-resource') || isOpen) return made;
     made.properties = { ...(isRecord(made.properties) ? made.properties : {}), ...structuredClone(resourceFields) };

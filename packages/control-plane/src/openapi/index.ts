@@ -14,7 +14,7 @@ const SECURITY: JsonObject = {
   BearerToken: { type: 'apiKey', description: 'Bearer Token authentication', name: 'authorization', in: 'header' },
 };
 
-/** A hash of the kinds of a document. Built-in schemas do not change while the server runs. */
+/** Returns a hash of the kinds of a document. Built-in schemas do not change while the server runs. */
 export function fingerprint(kinds: readonly KindDefinition[]): string {
   const hash = createHash('sha512');
   for (const kind of kinds) {

@@ -10,8 +10,12 @@ export const durationMs = z.union([z.number().nonnegative(), z.string()]).transf
 });
 
 /**
- * The behavior of a simulated kubelet. A later source in this list takes precedence over an earlier source. 1. the flags of
- * the process 2. the user data (`kubelet:`) 3. fault rules for `instances.boot` 4. `PUT /instances/<id>/kubelet`
+ * The behavior of a simulated kubelet. A later source in this list takes precedence over an earlier source.
+ *
+ * 1. the flags of the process
+ * 2. the user data (`kubelet:`)
+ * 3. fault rules for `instances.boot`
+ * 4. `PUT /instances/<id>/kubelet`
  */
 export const kubeletBehaviour = z.strictObject({
   /** `never`: the machine boots, but its kubelet does not start. */

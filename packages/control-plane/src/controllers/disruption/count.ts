@@ -105,8 +105,8 @@ function disruptionCondition(budget: ApiObject, allowed: boolean, now: Date): Pl
 }
 
 /**
- * The status of a budget whose pods cannot be counted. It allows no disruption, and its condition states the reason
- * (`failSafe` of the disruption controller). Undefined if the budget already has this status.
+ * Returns the status of a budget whose pods cannot be counted. This status allows no disruption, and its condition states
+ * the reason (`failSafe` of the disruption controller). Returns undefined if the budget already has this status.
  */
 export function failedPatch(budget: ApiObject, why: string, now: Date): Plain | undefined {
   const status = look(budget, 'status');
@@ -124,7 +124,7 @@ export function failedPatch(budget: ApiObject, why: string, now: Date): Plain | 
   return { disruptionsAllowed: 0, conditions: [...others, condition] };
 }
 
-/** The status for these counts, as a merge patch. Undefined if the budget already has this status. */
+/** Returns the status for these counts as a merge patch, or undefined if the budget already has this status. */
 export function statusPatch(budget: ApiObject, count: BudgetCount, now: Date): Plain | undefined {
   const status = look(budget, 'status');
   const { expectedPods, desiredHealthy, currentHealthy, disruptionsAllowed, disruptedPods } = count;

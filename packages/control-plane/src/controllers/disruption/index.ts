@@ -13,7 +13,7 @@ import { clearAt, clearedConditions } from './stale.ts';
 import { budgetTerms, podTerms } from './terms.ts';
 import { tooManyMessage, unmanagedMessage } from './words.ts';
 
-/** The component in its events. */
+/** The component that the events of this controller name. */
 const COMPONENT = 'controllermanager';
 
 const selectors = new WeakMap<ApiObject, LabelSelector>();
@@ -28,7 +28,7 @@ function selects(budget: ApiObject, pod: ApiObject): boolean {
   return selector(pod.metadata.labels ?? {});
 }
 
-/** Whether two states of a pod are equal for all counts. */
+/** Whether two states of a pod give the same result in all counts. */
 const countsAlike = (pod: ApiObject, old: ApiObject): boolean =>
   isReady(pod) === isReady(old) &&
   isDying(pod) === isDying(old) &&
@@ -48,8 +48,8 @@ class BudgetKeeper {
   }
 
   /**
-   * Counts the matching pods and writes the status. Returns the time at which the count changes without an event; undefined
-   * if there is none.
+   * Counts the matching pods and writes the status. Returns the time at which the count changes without an event, or
+   * undefined.
    */
   async sync(budget: ApiObject, matching: readonly ApiObject[], now: Date): Promise<Date | undefined> {
     if (matching.length === 0) this.#tell(budget, 'Normal', 'NoPods', 'No matching pods found');
@@ -72,7 +72,7 @@ class BudgetKeeper {
   async #write(budget: ApiObject, status: Plain | undefined): Promise<void> {
     if (status === undefined) return;
     const { namespace, name, resourceVersion } = budget.metadata;
-    // A conflict means that the budget has changed. Its event triggers the next sync.
+    // A conflict means that another client has changed the budget. The event of this change triggers the next sync.
     const patch = { metadata: { resourceVersion }, status };
     await allowing(this.#api.patch(BUDGETS, { namespace, name, subresource: 'status' }, patch), 404, 409);
   }
@@ -110,7 +110,7 @@ function setup({ api, clock, directory, informer, queue, recorder }: ControllerC
   const work = queue(async (key) => {
     const budget = budgets.get(key);
     if (budget === undefined || isDying(budget)) return;
-    // A pod has one value of a label, so only one of the terms finds it.
+    // A pod has only one value of each label, so at most one of the terms finds the pod.
     const matching = budgetTerms(budget)
       .flatMap(podsUnder)
       .filter((pod) => selects(budget, pod));

@@ -22,7 +22,10 @@ const scaleOf = (owner: ApiObject): Scale => ({
   replicas: number(look(owner, 'spec'), 'replicas') ?? 1,
 });
 
-/** The pods of a budget cannot be counted. The error is written to the status. The next change triggers another count. */
+/**
+ * The pods of a budget cannot be counted. The controller writes the error to the status. The next change triggers another
+ * count.
+ */
 export class UncountableBudget extends Error {
   override readonly name = 'UncountableBudget';
 }
@@ -46,7 +49,7 @@ export class ScaleFinder {
   }
 
   /**
-   * The sum over the different owners of these pods. Pods without an owner are not counted.
+   * Returns the sum over the different owners of these pods. Pods without an owner do not count.
    * @throws UncountableBudget for a pod whose owner does not exist or has no scale
    */
   async total(pods: readonly ApiObject[]): Promise<TotalScale> {
@@ -78,7 +81,7 @@ export class ScaleFinder {
     if (!isOf(owner, 'apps', 'ReplicaSet')) return undefined;
     const set = replicaSets.get(key);
     if (set === undefined || set.metadata.uid !== owner.uid) return undefined;
-    // The sizes of a deployment's replica sets change during a rollout, so the size of the deployment counts.
+    // During a rollout, the sizes of the replica sets of a deployment change. Therefore the size of the deployment is used.
     const above = controllerOf(set);
     if (above?.kind !== 'Deployment') return scaleOf(set);
     if (!isOf(above, 'apps', 'Deployment')) return undefined;

@@ -23,7 +23,7 @@ export function clearAt(pod: ApiObject): Date | undefined {
   return new Date((Number.isNaN(since) ? 0 : since) + STALE_MS);
 }
 
-/** The conditions of the pod, with the disruption condition set to False. */
+/** Returns the conditions of the pod, with the disruption condition set to False. */
 export const clearedConditions = (pod: ApiObject, now: Date): Plain[] =>
   items(look(pod, 'status'), 'conditions').map((condition) =>
     condition.type === TYPE

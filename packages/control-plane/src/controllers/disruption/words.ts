@@ -12,10 +12,10 @@ function printed(selector: unknown): string {
   return `&LabelSelector{MatchLabels:map[string]string{${matchLabels}},MatchExpressions:[]LabelSelectorRequirement{${requirements.join('')}},}`;
 }
 
-/** The message about pods without a controller. */
+/** Returns the message about pods without a controller. */
 export const unmanagedMessage = (selector: unknown): string =>
   `Pods selected by this PodDisruptionBudget (selector: ${printed(selector)}) were found to be unmanaged. As a result, the status of the PDB cannot be calculated correctly, which may result in undefined behavior. To account for these pods please set ".spec.minAvailable" field of the PDB to an integer value.`;
 
-/** The message about a pod that several budgets select. */
+/** Returns the message about a pod that several budgets select. */
 export const tooManyMessage = ({ metadata }: ApiObject, budgets: readonly ApiObject[]): string =>
   `Pod "${metadata.namespace}"/"${metadata.name}" matches multiple PodDisruptionBudgets.  Chose "${budgets[0]?.metadata.name}" arbitrarily.`;

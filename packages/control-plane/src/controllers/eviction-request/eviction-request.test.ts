@@ -10,7 +10,7 @@ const EVICTOR = 'imperative-eviction.k8s.io/evictor';
 
 const start = (...controllers: string[]) => TestPlane.serving([LIFECYCLE], 'evictionrequest', ...controllers);
 
-/** Creates a running pod of a node. Its deletion takes its grace period, unless {@link end} ends it. */
+/** Creates a running pod of a node. Its deletion takes the whole grace period, unless {@link end} ends the pod. */
 async function pod(plane: TestPlane, name: string, labels = {}): Promise<string> {
   const metadata = { name, labels };
   const spec = { nodeName: 'n', containers: [{ name: 'c', image: 'i' }] };
@@ -38,7 +38,7 @@ const protect = (plane: TestPlane) =>
     spec: { minAvailable: 1, selector: { matchLabels: { app: 'a' } } },
   });
 
-/** The conditions that are True, with their reasons. */
+/** Returns the conditions that are True, with their reasons. */
 const trueOf = ({ status }: ApiObject): string[] =>
   ((status ?? {}) as { conditions?: { type: string; status: string; reason: string }[] }).conditions?.flatMap(
     ({ type, status: is, reason }) => (is === 'True' ? [`${type} ${reason}`] : []),

@@ -41,7 +41,10 @@ class EvictionKeeper {
     this.#evictions = evictions;
   }
 
-  /** Makes one step for a target. Returns the time of the next attempt to evict; undefined if events start the next step. */
+  /**
+   * Does one step for a target. Returns the time of the next attempt to evict the pod. Returns undefined if an event starts
+   * the next step.
+   */
   async sync(target: Target): Promise<Date | undefined> {
     const { pod, requests, evictions } = target;
     const running = evictions.find((eviction) => !isOver(eviction));
@@ -55,7 +58,7 @@ class EvictionKeeper {
     }
     await this.#relate(running, target);
     const status = evictionStatus(running, target);
-    // The change of the status starts the next step.
+    // The event of the status change starts the next step.
     if (await this.#writeStatus(EVICTIONS, running, status)) return undefined;
     if (pod === undefined || isDying(pod)) return undefined;
     const at = nextAttemptAt(running);
@@ -74,7 +77,10 @@ class EvictionKeeper {
     await allowing(this.#api.create(EVICTIONS, eviction, { namespace }), 409);
   }
 
-  /** Adds the labels and owners of later requests. Owners are never removed, because that is the garbage collector's part. */
+  /**
+   * Adds the labels and owners of later requests. This controller never removes owners, because the garbage collector
+   * removes them.
+   */
   async #relate(eviction: ApiObject, { requests }: Target): Promise<void> {
     const { namespace, name, resourceVersion, labels = {}, ownerReferences = [] } = eviction.metadata;
     const wanted = labelsOf(requests);
@@ -99,7 +105,10 @@ class EvictionKeeper {
     }
   }
 
-  /** Returns whether it wrote. With a conflict, the change of the other client starts the next step. */
+  /**
+   * Writes the status if it differs. Returns whether it has written the status. After a conflict, the event of the other
+   * client starts the next step.
+   */
   async #writeStatus(resource: Resource, object: ApiObject, status: Plain): Promise<boolean> {
     if (!statusDiffers(object, status)) return false;
     const { namespace, name, resourceVersion } = object.metadata;
@@ -137,8 +146,9 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
 }
 
 /**
- * Creates Evictions for EvictionRequests, and evicts their pods as the default responder. The subresource `eviction` respects
- * disruption budgets. Pods of this control plane have no field `evictionResponders`, so there are no other responders.
+ * Creates Evictions for EvictionRequests, and evicts their pods as the default responder. The subresource `eviction`
+ * respects disruption budgets. Pods of this control plane have no field `evictionResponders`, so no other responder can
+ * evict them.
  * @see kubernetes pkg/controller/evictionrequest
  */
 export const evictionRequests: Controller = { name: 'evictionrequest', needs: LIFECYCLE, setup };

@@ -9,7 +9,7 @@ const EVICTOR = 'imperative-eviction.k8s.io/evictor';
 /** The priority of {@link EVICTOR}. */
 const EVICTOR_PRIORITY = 100;
 
-/** Responders should not report more often than this, so it is also the delay between two evictions of a pod. */
+/** The shortest interval between two reports of a responder. It is also the delay between two evictions of a pod. */
 const HEARTBEAT_MS = 20_000;
 
 /** Maximum number of requesters in the status of an Eviction. */
@@ -25,7 +25,7 @@ export interface TargetState {
   readonly now: Date;
 }
 
-/** Whether a request still asks for the eviction. A deleted request is withdrawn. */
+/** Whether a request still asks for the eviction. A deleted request counts as withdrawn. */
 const asks = (request: ApiObject): boolean => !isDying(request) && look(request, 'spec').intent === 'Eviction';
 
 /** Whether any request asks for the eviction of the target. */
@@ -58,7 +58,10 @@ function outcomeOf(target: TargetState): Outcome {
   return { state: 'Active', evicted: [false, 'AwaitingEviction', ''], failed: [false, 'AwaitingEviction', ''] };
 }
 
-/** The conditions of an object with these two. A condition whose status stays the same keeps its time. */
+/**
+ * Returns the conditions of an object, with these two conditions replaced. A condition with an unchanged status keeps its
+ * time.
+ */
 function withConditions(object: ApiObject, { evicted, failed }: Omit<Outcome, 'state'>, now: Date): Plain[] {
   const wanted = { TargetEvicted: evicted, Failed: failed };
   const others = items(look(object, 'status'), 'conditions').filter(({ type }) => !(String(type) in wanted));
@@ -71,7 +74,9 @@ function withConditions(object: ApiObject, { evicted, failed }: Omit<Outcome, 's
   return [...others, ...own];
 }
 
-/** The requesters, with those that ask first. Requesters whose requests were deleted stay, as withdrawn. */
+/**
+ * Returns the requesters. Requesters with a request come first. Requesters whose requests were deleted remain, as withdrawn.
+ */
 function requestersOf(eviction: ApiObject, requests: readonly ApiObject[]): Plain[] {
   const intents = new Map<string, string>();
   for (const request of requests.filter(asks)) intents.set(text(look(request, 'spec'), 'requester'), 'Eviction');
@@ -82,17 +87,20 @@ function requestersOf(eviction: ApiObject, requests: readonly ApiObject[]): Plai
   return [...intents].slice(0, MAX_REQUESTERS).map(([name, intent]) => ({ name, intent }));
 }
 
-/** The state of the default responder in an Eviction. */
+/** Returns the state of the default responder in an Eviction. */
 const evictorOf = (eviction: ApiObject): Plain | undefined =>
   items(look(eviction, 'status'), 'responders').find(({ name }) => name === EVICTOR);
 
-/** The time from which the responder may evict the pod again. */
+/** Returns the time from which the responder may evict the pod again. */
 export function nextAttemptAt(eviction: ApiObject): Date {
   const last = text(evictorOf(eviction), 'heartbeatTime');
   return new Date(last === '' ? 0 : new Date(last).getTime() + HEARTBEAT_MS);
 }
 
-/** The status of an Eviction that has not ended. @param report The answer to an eviction now; absent if there was none */
+/**
+ * Returns the status of an Eviction that has not ended.
+ * @param report the answer to an eviction request of this step, if it sent one
+ */
 export function evictionStatus(eviction: ApiObject, target: TargetState, report?: string): Plain {
   const outcome = outcomeOf(target);
   const { state } = outcome;
@@ -114,8 +122,8 @@ export function evictionStatus(eviction: ApiObject, target: TargetState, report?
 }
 
 /**
- * The status of a request: the conditions of the Eviction of its target. A request whose pod did not exist when it was
- * created has failed.
+ * Returns the status of a request, which has the conditions of the Eviction of its target. If the pod did not exist at the
+ * creation of the request, the request has failed.
  */
 export function requestStatus(request: ApiObject, eviction: ApiObject | undefined, target: TargetState): Plain {
   const { generation } = request.metadata;
@@ -132,17 +140,17 @@ function mirrored(eviction: ApiObject | undefined, type: string): Outcome['evict
   return [condition.status === 'True', text(condition, 'reason'), text(condition, 'message')];
 }
 
-/** The labels of an Eviction, by which requesters and responders find it. */
+/** Returns the labels of an Eviction. Requesters and responders find the Eviction by these labels. */
 export function labelsOf(requests: readonly ApiObject[]): Record<string, string> {
   const requesters = requests.map((request) => [text(look(request, 'spec'), 'requester'), 'requester'] as const);
   return { ...Object.fromEntries(requesters), [EVICTOR]: 'responder' };
 }
 
-/** The references that keep an Eviction until all requests of its target are deleted. */
+/** Returns the references that keep an Eviction until all requests of its target are deleted. */
 export const ownersOf = (requests: readonly ApiObject[]): Plain[] =>
   requests
     .filter((request) => !isDying(request))
     .map(({ apiVersion, kind, metadata: { name, uid } }) => ({ apiVersion, kind, name, uid }));
 
-/** Whether a status differs from the stored one. */
+/** Whether a status differs from the stored status. */
 export const statusDiffers = (object: ApiObject, status: Plain): boolean => !jsonEquals(object['status'] ?? {}, status);

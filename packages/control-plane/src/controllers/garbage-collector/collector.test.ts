@@ -23,7 +23,7 @@ const dependent = (resourceVersion: string, ...ownerReferences: object[]): ApiOb
     metadata: { name: 'd', namespace: 'default', uid: 'd', resourceVersion, ownerReferences },
   }) as ApiObject;
 
-/** Runs the collector for one object. Other clients change the object between the reads, whose results are `states`. */
+/** Runs the collector for one object. Other clients change the object between the reads. The reads return `states`. */
 async function collect(
   states: readonly ApiObject[],
   refusals: number,

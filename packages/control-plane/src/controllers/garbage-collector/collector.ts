@@ -8,31 +8,31 @@ import { describes, FOREGROUND, type Graph, type GraphNode, isElsewhere, ORPHAN,
 interface Owners {
   readonly solid: readonly OwnerReference[];
   readonly dangling: readonly OwnerReference[];
-  /** Owners that are being deleted in the foreground. They wait for this object. */
+  /** Owners that are being deleted in the foreground. Their deletion waits for the deletion of this object. */
   readonly waiting: readonly OwnerReference[];
 }
 
-/** Returns the change of an object's metadata; undefined if there is none. */
+/** Returns the change of the metadata of an object, or undefined without a change. */
 type PatchOf = (object: ApiObject) => Record<string, unknown> | undefined;
 
 type Propagation = 'Background' | 'Foreground' | 'Orphan';
 
-/** Maximum number of attempts for a change, if other clients write the same object. */
+/** The maximum number of attempts for a change if other clients write the same object. */
 const ATTEMPTS = 5;
-/** Maximum number of absent owners that are cached. */
+/** The maximum number of absent owners that are cached. */
 const REMEMBERED = 500;
 
 const placeOf = ({ namespace, name }: GraphNode) => ({ namespace, name });
 
-/** Processes one object at a time. It decides by the owners of the object and by its deletion. */
+/** Processes one object at a time. The owners of the object and its deletion determine the next action. */
 export class Collector {
   readonly #api: Api;
   readonly #graph: Graph;
   readonly #directory: Directory;
   readonly #enqueue: (uid: string) => void;
-  /** Owners that do not exist. The key contains all fields of the reference. */
+  /** The references to owners that do not exist. The key contains all fields of the reference. */
   readonly #absent = new Set<string>();
-  /** Objects with an owner of a kind that is not served. */
+  /** Objects with an owner of a kind that the server does not serve. */
   readonly #unresolved = new Set<string>();
 
   constructor(api: Api, graph: Graph, directory: Directory, enqueue: (uid: string) => void) {
@@ -71,7 +71,7 @@ export class Collector {
     for (const dependent of blocking) if (!dependent.dying) this.#enqueue(dependent.uid);
   }
 
-  /** Decides by the present state of the object. It may have changed after it was added to the queue. */
+  /** Decides by the present state of the object, because the object may have changed since it was added to the queue. */
   async #assess(node: GraphNode): Promise<void> {
     const latest = await allowing(this.#api.get(node.resource, placeOf(node)), 404);
     if (latest === undefined || latest.metadata.uid !== node.uid) return;
@@ -87,7 +87,7 @@ export class Collector {
     }
     const dependents = this.#graph.dependentsOf(node.uid);
     if (waiting.length > 0 && dependents.length > 0) {
-      // Two objects that wait for each other would never be deleted, so this object stops blocking.
+      // Two objects that wait for each other would never be deleted. Therefore this object stops blocking its owner.
       const unblocked = dependents.some(waitsForDependents) ? await this.#unblock(node) : undefined;
       return this.#delete(node, unblocked ?? latest, 'Foreground');
     }
@@ -95,7 +95,7 @@ export class Collector {
     return this.#delete(node, latest, finalizers.includes(FOREGROUND) ? 'Foreground' : 'Background');
   }
 
-  /** The states of the owners; undefined while the state of one owner is unknown. */
+  /** Returns the states of the owners, or undefined while the state of one owner is unknown. */
   async #classify(node: GraphNode, references: readonly OwnerReference[]): Promise<Owners | undefined> {
     const solid: OwnerReference[] = [];
     const dangling: OwnerReference[] = [];
@@ -116,7 +116,10 @@ export class Collector {
     return { solid, dangling, waiting };
   }
 
-  /** If no cache has the owner as the reference describes it, the API server is queried before the dependents are deleted. */
+  /**
+   * Finds an owner. If no cache contains the owner as the reference describes it, the collector reads it from the API server
+   * before it deletes dependents.
+   */
   async #find(node: GraphNode, reference: OwnerReference): Promise<ApiObject | 'absent' | 'unknown'> {
     const { apiVersion, kind, name, uid } = reference;
     const resource = this.#directory.find(apiVersion, kind);
@@ -138,7 +141,7 @@ export class Collector {
     return 'absent';
   }
 
-  /** Checks objects again whose owners have a kind that was not served. */
+  /** Checks the objects again whose owners have a kind that was not served. */
   retry(): void {
     const uids = [...this.#unresolved];
     this.#unresolved.clear();
@@ -176,7 +179,7 @@ export class Collector {
   /**
    * Patches the metadata of the object that was read. A deleted or replaced object is not patched. Returns the resulting
    * state.
-   * @throws ApiError if other clients write the object again and again; the queue retries later
+   * @throws ApiError if other clients write the object repeatedly; the queue retries later
    */
   async #change(node: GraphNode, patchOf: PatchOf): Promise<ApiObject | undefined> {
     for (let attempt = 1; ; attempt++) {
@@ -194,10 +197,7 @@ export class Collector {
     }
   }
 
-  /**
-   * Deletes an object if it still has the owners on which the decision was based. @throws ApiError 409 if its owners have
-   * changed
-   */
+  /** Deletes an object if it still has the owners of the decision. @throws ApiError 409 if its owners have changed */
   async #delete(node: GraphNode, assessed: ApiObject, propagationPolicy: Propagation): Promise<void> {
     const { resourceVersion = '', ownerReferences } = assessed.metadata;
     const uid = node.uid;

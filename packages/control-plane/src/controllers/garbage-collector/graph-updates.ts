@@ -45,7 +45,7 @@ export class GraphUpdates {
       JSON.stringify(before.ownerReferences) === JSON.stringify(metadata.ownerReferences) &&
       JSON.stringify(before.finalizers) === JSON.stringify(metadata.finalizers);
     if (same) return;
-    // Owners that lost this dependent may have waited for it.
+    // Former owners of this object may have waited for its deletion.
     const former = new Set((before?.ownerReferences ?? []).map(({ uid }) => uid));
     const isFirst = this.#graph.get(metadata.uid ?? '') === undefined;
     const node = this.#graph.put(object, resource);
@@ -70,7 +70,8 @@ export class GraphUpdates {
   }
 
   /**
-   * Checks the dependents of an object that is new in the graph. Their references may name another object with this UID.
+   * Checks the dependents of an object that is new in the graph. Their references may describe another object with the same
+   * UID.
    */
   #checkDependents(owner: GraphNode): void {
     for (const dependent of this.#graph.dependentsOf(owner.uid)) {
@@ -82,8 +83,8 @@ export class GraphUpdates {
   }
 
   /**
-   * Whether one of the owners is absent, differs from its reference, or is being deleted. Reports the first owner in another
-   * namespace.
+   * Whether one of the owners is absent, differs from its reference, or is being deleted. Reports the first owner that is in
+   * another namespace.
    */
   #hasDoubtfulOwner(node: GraphNode, former: ReadonlySet<string>): boolean {
     let isDoubtful = false;
@@ -96,7 +97,7 @@ export class GraphUpdates {
     return isDoubtful;
   }
 
-  /** An owner must be in the namespace of its dependents. An owner in another namespace counts as absent and is reported once. */
+  /** Reports an owner in another namespace once. Such an owner counts as absent. */
   #reportElsewhere(dependent: GraphNode, uid: string): void {
     const reference = dependent.owners.find((owner) => owner.uid === uid);
     if (reference === undefined) return;

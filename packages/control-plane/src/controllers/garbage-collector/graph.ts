@@ -22,7 +22,7 @@ export const waitsForDependents = (node: GraphNode): boolean => node.dying && no
 
 const apiVersionOf = ({ group, version }: ServedResource): string => (group === '' ? version : `${group}/${version}`);
 
-/** Whether an object cannot be the owner of another one, because they are in different namespaces. */
+/** Whether an object cannot be the owner of another object, because they are in different namespaces. */
 export const isElsewhere = (owner: GraphNode, dependent: GraphNode): boolean =>
   owner.namespace !== '' && owner.namespace !== dependent.namespace;
 
@@ -33,7 +33,7 @@ export const isElsewhere = (owner: GraphNode, dependent: GraphNode): boolean =>
 export const describes = (reference: OwnerReference, { resource, name }: GraphNode): boolean =>
   reference.kind === resource.kind && reference.name === name && reference.apiVersion === apiVersionOf(resource);
 
-/** The subject of an event about this node. */
+/** Returns the subject of an event about this node of the graph. */
 export const subjectOf = ({ resource, namespace, name, uid }: GraphNode): EventSubject => ({
   apiVersion: apiVersionOf(resource),
   kind: resource.kind,
@@ -42,7 +42,7 @@ export const subjectOf = ({ resource, namespace, name, uid }: GraphNode): EventS
   uid,
 });
 
-/** All objects by UID, and the dependents of each owner. The owner itself may be unknown. */
+/** All objects by UID, and the dependents of each owner. The graph may not contain the owner itself. */
 export class Graph {
   readonly #nodes = new Map<string, GraphNode>();
   readonly #dependents = new Map<string, Set<GraphNode>>();
@@ -76,7 +76,7 @@ export class Graph {
     return node;
   }
 
-  /** Removes an object. Returns the owners that it had. */
+  /** Removes an object. Returns the former owners of the object. */
   remove(uid: string): readonly OwnerReference[] {
     const node = this.#nodes.get(uid);
     if (node === undefined) return [];
@@ -86,7 +86,7 @@ export class Graph {
     return owners;
   }
 
-  /** All nodes of a resource. Used when the resource is no longer served. */
+  /** Returns all nodes of a resource. The collector calls it when the resource is no longer served. */
   of(resource: ServedResource): GraphNode[] {
     return [...this.#nodes.values()].filter(
       (node) => node.resource.group === resource.group && node.resource.plural === resource.plural,

@@ -23,7 +23,7 @@ function setup({ api, caCertificate, accountToken, informer, queue }: Controller
     const secret = secrets.get(key);
     if (secret === undefined || isDying(secret) || !isToken(secret)) return;
     const { namespace, name } = splitKey(key);
-    // The server is read instead of the cache. The cache may lack an account that was created together with its Secret.
+    // Reads from the server, because the cache may lack an account that was created together with its Secret.
     const account = await allowing(api.get(SERVICE_ACCOUNTS, { namespace, name: accountOf(secret) }), 404);
     const known = secret.metadata.annotations?.[ACCOUNT_UID];
     const isGone = account === undefined || (known !== undefined && known !== account.metadata.uid);
@@ -57,7 +57,8 @@ function setup({ api, caCertificate, accountToken, informer, queue }: Controller
 }
 
 /**
- * Writes tokens to Secrets that request the token of a service account, and deletes these Secrets with the account.
+ * Writes tokens to Secrets that request the token of a service account, and deletes these Secrets when the account is
+ * deleted.
  * @see kubernetes pkg/controller/serviceaccount/tokens_controller.go
  */
 export const accountTokens: Controller = { name: 'serviceaccount-token', setup };

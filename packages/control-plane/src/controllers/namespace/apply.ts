@@ -11,8 +11,8 @@ import { type Content, terminationConditions } from './conditions.ts';
 const FINALIZER = 'kubernetes';
 
 /**
- * The content to delete next. While pods exist, only pods are deleted, because they may need the other objects until they
- * end.
+ * Returns the content to delete next. While pods exist, only pods are deleted, because pods may need the other objects until
+ * they end.
  */
 function firstOf(content: readonly Content[]): readonly Content[] {
   const pods = content.filter(({ resource }) => resource.group === '' && resource.plural === 'pods');
@@ -50,7 +50,7 @@ export class NamespaceWriter {
     if (failures[0] !== undefined) throw failures[0];
   }
 
-  /** The server is read instead of the caches, because the deletion of the namespace is final. */
+  /** Reads from the server instead of the caches, because the deletion of the namespace is final. */
   async #isEmpty(name: string, resources: readonly ServedResource[]): Promise<boolean> {
     for (const resource of resources) {
       const path = `${pathOf(resource, { namespace: name })}?limit=1`;
@@ -89,7 +89,10 @@ export class NamespaceWriter {
     await allowing(this.#api.call<ApiObject>(path, 'PUT', { ...namespace, spec: { finalizers } }), 404, 409);
   }
 
-  /** Writes the conditions. Returns the new namespace; undefined if another client changed or deleted it in between. */
+  /**
+   * Writes the conditions. Returns the new namespace, or undefined if another client changed or deleted the namespace in
+   * between.
+   */
   async #report(
     namespace: ApiObject,
     content: readonly Content[],

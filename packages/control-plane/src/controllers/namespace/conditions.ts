@@ -33,7 +33,7 @@ function finalizersMessage(content: readonly Content[]): string | undefined {
 const failuresMessage = (failures: readonly string[]): string =>
   `Failed to delete all resource types, ${failures.length} remaining: ${failures.join(', ')}`;
 
-/** The conditions of a terminating namespace, in the order of the real controller. */
+/** Returns the conditions of a terminating namespace, in the order of the real controller. */
 export function terminationConditions(
   namespace: ApiObject,
   content: readonly Content[],

@@ -9,11 +9,11 @@ export const MANAGED_BY = 'ipaddress.kubernetes.io/managed-by';
 /** The value of the managed-by label on the IPAddress objects of services. */
 export const ALLOCATOR = 'ipallocator.k8s.io';
 
-/** The addresses that a service has. */
+/** Returns the addresses that a service has. */
 const addressesOf = (service: ApiObject): string[] =>
   strings(look(service, 'spec'), 'clusterIPs').filter((address) => address !== '' && address !== 'None');
 
-/** The IPAddress object of an address. It names the service as the owner. */
+/** Returns the IPAddress object of an address. The object names the service as its owner. */
 const addressObject = (address: string, service: ApiObject): object => ({
   apiVersion: 'networking.k8s.io/v1',
   kind: 'IPAddress',

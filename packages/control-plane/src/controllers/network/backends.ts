@@ -3,17 +3,20 @@ import { items, look, number, type Plain, strings, text } from '../../apimachine
 import { selectorOf } from '../../selectors/label-selector.ts';
 import { isDying, isReady, isTerminal, namespaceOf, nodeNameOf } from '../runtime/objects.ts';
 
-/** Whether a controller writes the endpoints of a service: the service has a selector and its type is not ExternalName. */
+/**
+ * Whether a controller writes the endpoints of a service. This is true if the service has a selector and its type is not
+ * ExternalName.
+ */
 export const selectsPods = (service: ApiObject): boolean =>
   look(service, 'spec').type !== 'ExternalName' && Object.keys(look(service, 'spec', 'selector')).length > 0;
 
-/** The pods that the selector of a service matches. */
+/** Returns the pods that the selector of a service matches. */
 export function podsSelected(service: ApiObject, pods: readonly ApiObject[]): ApiObject[] {
   const selects = selectorOf({ matchLabels: look(service, 'spec', 'selector') as Record<string, string> });
   return pods.filter((pod) => selects(pod.metadata.labels ?? {}));
 }
 
-/** The pods that the selector of a service matches and that have an address. */
+/** Returns the pods with an address that the selector of a service matches. */
 export const podsBehind = (service: ApiObject, pods: readonly ApiObject[]): ApiObject[] =>
   podsSelected(service, pods).filter((pod) => !isTerminal(pod) && addressesOf(pod).length > 0);
 
@@ -32,7 +35,8 @@ export const familiesOf = (service: ApiObject): string[] => {
 export const isOfFamily = (address: string, family: string): boolean => address.includes(':') === (family === 'IPv6');
 
 /**
- * The port number of a pod to which a port of the service sends traffic. Undefined if the pod has no port with this name.
+ * Returns the port number of a pod to which a port of the service sends traffic. Returns undefined if the pod has no port
+ * with this name.
  */
 function targetOf(port: Plain, pod: ApiObject): number | undefined {
   const target = port.targetPort;
@@ -46,7 +50,7 @@ function targetOf(port: Plain, pod: ApiObject): number | undefined {
   return undefined;
 }
 
-/** The ports of a service, with their port numbers on this pod. */
+/** Returns the ports of a service, with their port numbers on this pod. */
 export function portsOn(service: ApiObject, pod: ApiObject): Plain[] {
   return items(look(service, 'spec'), 'ports').flatMap((port) => {
     const target = targetOf(port, pod);
@@ -64,7 +68,7 @@ export const targetRefOf = (pod: ApiObject): Plain => ({
   uid: pod.metadata.uid,
 });
 
-/** The hostname of a pod for DNS, if the pod names the service as its subdomain. */
+/** Returns the hostname of a pod for DNS, if the pod names the service as its subdomain. */
 export function hostnameOf(service: ApiObject, pod: ApiObject): string | undefined {
   const spec = look(pod, 'spec');
   const hostname = text(spec, 'hostname');
@@ -74,7 +78,7 @@ export function hostnameOf(service: ApiObject, pod: ApiObject): string | undefin
 /** Traffic distributions for which endpoints get topology hints. */
 const NEAR = new Set(['PreferClose', 'PreferSameZone', 'PreferSameNode']);
 
-/** The hints of a ready endpoint. They contain its zone, and with PreferSameNode also its node. */
+/** Returns the hints of a ready endpoint. They contain its zone. With PreferSameNode, they also contain its node. */
 function hintsOf(service: ApiObject, zone: string | undefined, nodeName: string): Plain | undefined {
   const distribution = text(look(service, 'spec'), 'trafficDistribution');
   if (!NEAR.has(distribution)) return undefined;
@@ -84,7 +88,7 @@ function hintsOf(service: ApiObject, zone: string | undefined, nodeName: string)
   return Object.keys(hints).length === 0 ? undefined : hints;
 }
 
-/** One endpoint of a slice. */
+/** Returns one endpoint of a slice. */
 export function endpointOf(service: ApiObject, pod: ApiObject, family: string, node: ApiObject | undefined): Plain {
   const terminating = isDying(pod);
   const serving = isReady(pod);

@@ -53,7 +53,7 @@ function sliceGroups(
   return contents;
 }
 
-/** Labels of a slice: the labels of the service, and the name of the service. */
+/** Returns the labels of a slice: the labels of the service, and the name of the service. */
 function labelsOf(service: ApiObject): Record<string, string> {
   const isHeadless = look(service, 'spec').clusterIP === 'None';
   return {
@@ -95,7 +95,8 @@ function setup({ api, informer, queue, recorder }: ControllerContext): void {
     const service = services.get(key);
     if (service === undefined) times.forget(key);
     const known = slicesOf(key).filter((slice) => !isDying(slice));
-    // Slices are deleted with their service, which owns them. If a service loses its selector, its slices do not change.
+    // The garbage collector deletes the slices with their service, which owns them. If a service loses its selector, its
+    // slices stay unchanged.
     if (service === undefined || isDying(service) || !selectsPods(service)) return;
     const { namespace } = splitKey(key);
     const nodeOf = (pod: ApiObject) => nodes.get(text(look(pod, 'spec'), 'nodeName'));

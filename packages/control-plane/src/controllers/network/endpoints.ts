@@ -25,7 +25,7 @@ const MANAGED_BY = 'endpoints.kubernetes.io/managed-by';
 const SELF = 'endpoint-controller';
 const HEADLESS = 'service.kubernetes.io/headless';
 
-/** Maximum number of addresses in an Endpoints object. If it is exceeded, the object gets an annotation. */
+/** The maximum number of addresses in an Endpoints object. An object with more pods is truncated and gets an annotation. */
 const MOST = 1000;
 const OVER_CAPACITY = 'endpoints.kubernetes.io/over-capacity';
 
@@ -59,7 +59,7 @@ interface Place {
   readonly isReady: boolean;
 }
 
-/** The entry of a pod in Endpoints. Undefined if the pod has no address of the service's family. */
+/** Returns the entry of a pod in Endpoints, or undefined if the pod has no address of the address family of the service. */
 function placeOf(service: ApiObject, pod: ApiObject, family: string, all: boolean): Place | undefined {
   const ip = addressesOf(pod).find((address) => isOfFamily(address, family));
   if (ip === undefined) return undefined;
@@ -80,10 +80,7 @@ const addressesIn = (places: readonly Place[], ready: boolean): Plain[] =>
     .map(({ address }) => address)
     .sort(byAddress);
 
-/**
- * The subsets of a service as `RepackSubsets` creates them. Ports that the same pods offer share a subset. All other ports
- * have their own subset.
- */
+/** Returns the subsets of a service, as `RepackSubsets` creates them. Ports that the same pods offer are in one subset. */
 export function subsetsOf(service: ApiObject, pods: readonly ApiObject[]): Plain[] {
   const [family = 'IPv4'] = familiesOf(service);
   const all = look(service, 'spec').publishNotReadyAddresses === true;
@@ -123,7 +120,10 @@ function setup({ api, informer, queue }: ControllerContext): void {
   const pods = informer(PODS);
   const podsIn = pods.index((pod) => [namespaceOf(pod)]);
   const times = new TriggerTimes();
-  /** Endpoints for which a write was refused, because a newer version exists. Its event triggers another sync. */
+  /**
+   * The Endpoints for which the server refused a write because of a newer version. The event of the newer version triggers
+   * another sync.
+   */
   const refused = new Set<string>();
 
   const work = queue(async (key) => {
@@ -132,7 +132,7 @@ function setup({ api, informer, queue }: ControllerContext): void {
     const known = endpoints.get(key);
     if (service === undefined || isDying(service)) {
       times.forget(key);
-      // The Endpoints with the name of the service are deleted with the service.
+      // The Endpoints that have the name of the service are deleted with the service.
       if (service === undefined && known !== undefined) await allowing(api.delete(ENDPOINTS, { namespace, name }), 404);
       return;
     }
@@ -170,8 +170,8 @@ function setup({ api, informer, queue }: ControllerContext): void {
   });
 
   followPods({ services, pods, add: (service) => work.add(keyOf(service)) });
-  // Changes by other clients stay until the service or its pods change. Endpoints are deleted if their service does not
-  // exist.
+  // The controller keeps changes by other clients until the service or its pods change. It deletes Endpoints whose service
+  // does not exist.
   endpoints.onChange(({ type, object }) => {
     const key = keyOf(object);
     const isLeft = type === 'added' && object.metadata.labels?.[MANAGED_BY] === SELF && services.get(key) === undefined;

@@ -18,10 +18,12 @@ const SELF = 'endpointslicemirroring-controller.k8s.io';
 const SKIP = 'endpointslice.kubernetes.io/skip-mirror';
 const LEADER = 'control-plane.alpha.kubernetes.io/leader';
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
-/** Maximum number of addresses of a subset that are mirrored. */
+/** The maximum number of addresses of a subset that the controller mirrors. */
 const MOST = 1000;
 
-/** The slices for an Endpoints object: the content of each, and the number of addresses that were not copied. */
+/**
+ * The slices for an Endpoints object. It contains the content of each slice, and the number of addresses that were omitted.
+ */
 export interface Mirrored {
   readonly contents: readonly SliceContent[];
   readonly invalid: number;
@@ -44,8 +46,8 @@ const endpointOf = ({ ip, hostname, nodeName, targetRef }: Plain, ready: boolean
 });
 
 /**
- * Creates one slice for each address family and list of ports. Each list has a maximum number of addresses, and ready ones
- * come first (`reconcile`).
+ * Creates one slice for each address family and list of ports. The number of addresses is limited, and ready addresses come
+ * first (`reconcile`).
  */
 export function mirror(endpoints: ApiObject): Mirrored {
   const portsOf = (subset: Plain | undefined): Plain[] => orderSlicePorts(items(subset, 'ports').map(portOf));
@@ -58,7 +60,7 @@ export function mirror(endpoints: ApiObject): Mirrored {
     const seen = new Map<string, Plain>();
     for (const address of all('notReadyAddresses')) seen.set(text(address, 'ip'), endpointOf(address, false));
     for (const address of all('addresses')) {
-      // An address is ready if it is ready in any subset.
+      // An address that is ready in any subset counts as ready.
       seen.delete(text(address, 'ip'));
       seen.set(text(address, 'ip'), endpointOf(address, true));
     }
@@ -77,7 +79,10 @@ export function mirror(endpoints: ApiObject): Mirrored {
   return { contents, invalid, skipped };
 }
 
-/** Labels and annotations of a mirrored slice: copied from its Endpoints, with the manager and the service. */
+/**
+ * Returns the labels and annotations of a mirrored slice. They are copied from its Endpoints, and name the manager and the
+ * service.
+ */
 function metadataOf(endpoints: ApiObject): { labels: Record<string, string>; annotations: Record<string, string> } {
   const { name = '', labels, annotations = {} } = endpoints.metadata;
   const kept = Object.entries(annotations).filter(([key]) => key !== TRIGGER_TIME && key !== LAST_APPLIED);
@@ -108,8 +113,8 @@ function isSame(slice: ApiObject, endpoints: ApiObject, content: SliceContent): 
 }
 
 /**
- * Removes a slice for a content from `free`, and returns it. A slice of the same family with the same ports is preferred to
- * other slices of the family.
+ * Removes a slice for a content from `free`, and returns the slice. A slice of the same family with the same ports takes
+ * precedence over other slices of the family.
  */
 function claim(free: ApiObject[], { addressType, ports }: SliceContent): ApiObject | undefined {
   const alike = free.findIndex((one) => one.addressType === addressType && jsonEquals(items(one, 'ports'), ports));

@@ -1,18 +1,18 @@
 import { items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
 
-/** The initial value of the hash, in words of 32 bits, the lowest first. */
+/** The initial value of the hash, in words of 32 bits. The lowest word comes first. */
 const BASIS = [0x6295c58d, 0x62b82175, 0x07bb0142, 0x6c62272e] as const;
-/** The prime is 2^88 plus this. */
+/** The hash prime is 2^88 plus this value. */
 const FACTOR = 0x13b;
 const WORD = 2 ** 32;
 
-/** The 128-bit FNV-1a hash, as hexadecimal digits. */
+/** Returns the 128-bit FNV-1a hash as hexadecimal digits. */
 export function fnv128a(value: string): string {
   let [a, b, c, d]: [number, number, number, number] = [...BASIS];
   for (const byte of new TextEncoder().encode(value)) {
     a = (a ^ byte) >>> 0;
-    // Multiplies by the prime: multiplies each word by the factor, and adds the value shifted by 88 bits, which is two words
-    // and 24 bits.
+    // Multiplies by the prime. The code multiplies each word by the factor, and adds the value shifted by 88 bits, which are
+    // two words and 24 bits.
     const low = a * FACTOR;
     const second = b * FACTOR + Math.floor(low / WORD);
     const third = c * FACTOR + Math.floor(second / WORD) + ((a << 24) >>> 0);
@@ -22,7 +22,7 @@ export function fnv128a(value: string): string {
   return [d, c, b, a].map((word) => word.toString(16).padStart(8, '0')).join('');
 }
 
-/** Formats a Go pointer to a text, as in the dump that is hashed. */
+/** Formats a Go pointer to a text, as the hashed dump contains it. */
 const pointer = (value: unknown, type = 'string'): string =>
   `(*${type})${value === undefined || value === null ? '<nil>' : String(value)}`;
 
@@ -77,11 +77,14 @@ function byHash(list: readonly Plain[], type: string, dump: (item: Plain) => str
   return hashed.sort((a, b) => (a.hash < b.hash ? -1 : a.hash > b.hash ? 1 : 0)).map(({ item }) => item);
 }
 
-/** Ports of Endpoints in the order of Kubernetes (`portsByHash`). */
+/** Returns the ports of Endpoints in the order of Kubernetes (`portsByHash`). */
 export const orderPorts = (ports: readonly Plain[]): Plain[] => byHash(ports, 'EndpointPort', dumpPort);
 
-/** Ports of an EndpointSlice in the order of Kubernetes (`portsInOrder`). */
+/** Returns the ports of an EndpointSlice in the order of Kubernetes (`portsInOrder`). */
 export const orderSlicePorts = (ports: readonly Plain[]): Plain[] => byHash(ports, 'EndpointPort', dumpSlicePort);
 
-/** Subsets of Endpoints in the order of Kubernetes (`subsetsByHash`). Their addresses and ports must be in order. */
+/**
+ * Returns the subsets of Endpoints in the order of Kubernetes (`subsetsByHash`). The addresses and ports of the subsets must
+ * already be in order.
+ */
 export const orderSubsets = (subsets: readonly Plain[]): Plain[] => byHash(subsets, 'EndpointSubset', dumpSubset);

@@ -13,7 +13,7 @@ const MANAGER = 'service-cidr-controller';
 /** The field manager that kube-apiserver uses when it first reports that the range of the cluster is ready. */
 const DEFAULT_MANAGER = 'kubernetes-service-cidr-controller';
 const DEFAULT_NAME = 'kubernetes';
-/** How long a range exists after its delete request, so that all allocators notice the deletion. */
+/** A range exists for this time after its delete request, so that all allocators notice the deletion. */
 const GRACE_MS = 10_000;
 
 const READY = { type: 'Ready', status: 'True', reason: '', message: 'Kubernetes Service CIDR is ready' };
@@ -28,13 +28,13 @@ const TERMINATING = {
 const rangesOf = (object: ApiObject): Range[] =>
   strings(look(object, 'spec'), 'cidrs').flatMap((text) => parseCidr(text) ?? []);
 
-/** The range that contains only this address. */
+/** Returns the range that contains only this address. */
 const single = (address: string): Range | undefined => parseCidr(`${address}/${address.includes(':') ? 128 : 32}`);
 
 const contains = (object: ApiObject, inner: Range): boolean =>
   rangesOf(object).some((outer) => holdsRange(outer, inner));
 
-/** Whether a range may be deleted: other ranges contain all of it, or they contain all service addresses in it. */
+/** Whether a range may be deleted. Other ranges must contain the whole range, or all service addresses in it. */
 function mayGo(dying: ApiObject, ranges: readonly ApiObject[], addresses: Iterable<ApiObject>): boolean {
   const others = ranges.filter(({ metadata }) => metadata.name !== dying.metadata.name);
   if (rangesOf(dying).every((part) => others.some((other) => contains(other, part)))) return true;
@@ -95,7 +95,7 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
 }
 
 /**
- * Reports which ranges of service addresses are ready, and keeps a range while services have addresses in it.
+ * Reports which ranges of service addresses are ready. Keeps a range while services have addresses in it.
  * @see kubernetes pkg/controller/servicecidrs
  */
 export const serviceRanges: Controller = { name: 'service-cidr', setup };

@@ -21,7 +21,7 @@ const group = (endpoints: readonly Plain[], ports: readonly Plain[] = web) => ({
   endpoints,
 });
 
-/** The plan as text: `+size`, `name:size` and `-name`. */
+/** Formats the plan as text: `+size`, `name:size` and `-name`. */
 function shown(known: readonly ApiObject[], groups: Parameters<typeof planSlices>[1], hasLabels = true): string[] {
   const { create, update, remove } = planSlices(known, groups, () => hasLabels);
   return [

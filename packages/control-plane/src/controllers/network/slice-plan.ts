@@ -12,7 +12,7 @@ export interface SliceContent {
   readonly endpoints: readonly Plain[];
 }
 
-/** The changes to make. Slices that are correct are not included. */
+/** The slices to create, change or delete. Correct slices are not included. */
 export interface SlicePlan {
   readonly create: readonly SliceContent[];
   readonly update: readonly { readonly slice: ApiObject; readonly content: SliceContent }[];
@@ -29,7 +29,10 @@ interface Draft {
 const groupId = (addressType: unknown, ports: readonly Plain[]): string => JSON.stringify([addressType, ports]);
 const idOf = ({ addresses, targetRef }: Plain): string => JSON.stringify([addresses, targetRef]);
 
-/** The endpoints that a slice keeps. They are removed from `left`, the endpoints that need a slice. */
+/**
+ * Returns the endpoints that a slice keeps, and removes them from `left`. `left` contains the endpoints that still need a
+ * slice.
+ */
 function draftOf(slice: ApiObject, left: Map<string, Plain>, hasLabels: boolean): Draft {
   let isChanged = !hasLabels;
   const endpoints: Plain[] = [];
@@ -53,7 +56,10 @@ function fill(endpoints: Plain[], left: Map<string, Plain>): void {
 
 const fullestFirst = (a: Draft, b: Draft): number => b.endpoints.length - a.endpoints.length;
 
-/** Distributes one group over its slices. Existing endpoints stay, and new endpoints first fill slices that are written anyway. */
+/**
+ * Distributes one group over its slices. Existing endpoints remain in their slices, and new endpoints first fill slices that
+ * must be written for another reason.
+ */
 function planGroup(group: SliceContent, drafts: readonly Draft[], left: Map<string, Plain>): SliceContent[] {
   for (const draft of drafts
     .filter(({ isChanged, endpoints }) => isChanged && endpoints.length > 0)
@@ -78,8 +84,8 @@ function planGroup(group: SliceContent, drafts: readonly Draft[], left: Map<stri
 }
 
 /**
- * Plans the change from the existing slices to the wanted ones with the fewest writes (`reconcileByPortMapping`). It reuses a slice that
- * is no longer wanted before it deletes one and creates another.
+ * Plans the change from the existing slices to the wanted slices with the fewest writes (`reconcileByPortMapping`). A slice
+ * that is no longer wanted is reused before another slice is created.
  */
 export function planSlices(
   known: readonly ApiObject[],
@@ -98,7 +104,7 @@ export function planSlices(
     create.push(...planGroup(group, drafts, left));
     let stands = false;
     for (const { slice, endpoints, isChanged } of drafts) {
-      // A group without endpoints has one empty slice, and no second one.
+      // A group without endpoints has exactly one empty slice.
       if (endpoints.length === 0 && (!isEmpty || stands)) continue;
       stands = true;
       free.delete(slice);

@@ -1,7 +1,7 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { transitionOf } from '../runtime/objects.ts';
 
-/** The annotation of endpoints with the time of the last change. Programs use it to measure delays. */
+/** The annotation of endpoints with the time of the last change. Monitoring programs compute delays from it. */
 export const TRIGGER_TIME = 'endpoints.kubernetes.io/last-change-trigger-time';
 
 interface Known {
@@ -9,13 +9,13 @@ interface Known {
   readonly pods: ReadonlyMap<string, number>;
 }
 
-/** Stores for each service which changes have been reported (`TriggerTimeTracker`). */
+/** Stores the changes of each service that were reported (`TriggerTimeTracker`). */
 export class TriggerTimes {
   readonly #known = new Map<string, Known>();
 
   /**
-   * The earliest change since the last call: a change of a pod's readiness, or of the service itself. For a new service,
-   * this is its creation time. Undefined if there is no change to report.
+   * Returns the time of the earliest change since the last call. A change is a change of the readiness of a pod, or of the
+   * service itself. For a new service, this is its creation time. Returns undefined without a change.
    */
   changeOf(key: string, service: ApiObject, pods: readonly ApiObject[]): Date | undefined {
     const made = new Date(service.metadata.creationTimestamp ?? 0).getTime();
@@ -41,13 +41,13 @@ export class TriggerTimes {
 }
 
 /**
- * The annotation as a merge patch. Without a change, the patch removes the annotation. The time is in RFC 3339, without
- * empty fractions.
+ * Returns the annotation as a merge patch. Without a change, the patch removes the annotation. The time is in RFC 3339,
+ * without a fraction of zero.
  */
 export const triggerAnnotation = (change: Date | undefined): Record<string, string | null> => ({
   [TRIGGER_TIME]: change === undefined ? null : change.toISOString().replace(/\.?0*Z$/, 'Z'),
 });
 
-/** The annotations for a new object, which has none to remove. */
+/** Returns the annotations for a new object. A new object has no annotation to remove. */
 export const withoutNulls = (annotations: Readonly<Record<string, string | null>>): Record<string, string> =>
   Object.fromEntries(Object.entries(annotations).filter((entry): entry is [string, string] => entry[1] !== null));

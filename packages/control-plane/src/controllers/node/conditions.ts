@@ -5,15 +5,15 @@ import { conditionOf } from '../runtime/objects.ts';
 /** The conditions that a kubelet reports. A kubelet does not report `NetworkUnavailable`. */
 const WATCHED_CONDITIONS = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'];
 
-/** Status of the condition `Ready` of a node. Undefined if the kubelet has never reported it. */
+/** Returns the status of the condition `Ready` of a node, or undefined if the kubelet has never reported it. */
 export function readyOf(node: ApiObject): string | undefined {
   const condition = conditionOf(node, 'Ready');
   return condition === undefined ? undefined : String(condition.status);
 }
 
 /**
- * The new conditions of a node whose kubelet no longer reports. Undefined if `Ready` is already `Unknown`. @param now RFC
- * 3339
+ * Returns the new conditions of a node whose kubelet no longer reports. Returns undefined if `Ready` is already `Unknown`.
+ * @param now RFC 3339
  */
 export function lostConditions(node: ApiObject, now: string): Plain[] | undefined {
   if (readyOf(node) === 'Unknown') return undefined;
@@ -43,7 +43,7 @@ const statuses = (node: ApiObject): string =>
     .map(({ type, status }) => `${type}=${status}`)
     .join();
 
-/** Whether a change of a node does not matter to the controller: conditions, taints, cordon and labels are equal. */
+/** Whether the controller can ignore a change of a node. The conditions, taints, cordon and labels must be equal. */
 export const looksAlike = (node: ApiObject, old: ApiObject): boolean =>
   statuses(node) === statuses(old) &&
   JSON.stringify(node.spec) === JSON.stringify(old.spec) &&

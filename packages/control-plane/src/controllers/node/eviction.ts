@@ -12,9 +12,9 @@ const expelling = (node: ApiObject | undefined): Plain[] =>
   items(look(node, 'spec'), 'taints').filter(({ effect }) => effect === 'NoExecute');
 
 /**
- * The time at which a pod must leave its node because of taints. For a taint that the pod does not tolerate, this is `now`.
- * For a toleration with a duration, it is later. Undefined if the pod may stay. If a taint has no `timeAdded`, the time at
- * which it was `seen` counts.
+ * Returns the time at which a pod must leave its node because of taints. If the pod does not tolerate a taint, this is
+ * `now`. For a toleration with a duration, the time is later. Returns undefined if the pod may stay. For a taint without
+ * `timeAdded`, the time `seen` is used.
  */
 function leavesAt(pod: ApiObject, taints: readonly Plain[], now: Date, seen: Date = now): Date | undefined {
   const tolerations = items(look(pod, 'spec'), 'tolerations');
@@ -22,7 +22,7 @@ function leavesAt(pod: ApiObject, taints: readonly Plain[], now: Date, seen: Dat
   for (const taint of taints) {
     const matching = tolerations.filter((toleration) => tolerates(toleration, taint));
     if (matching.length === 0) return now;
-    // Of several tolerations, the shortest duration applies. A toleration without a duration is ignored.
+    // If several tolerations match, the shortest duration applies. A toleration without a duration is ignored.
     const seconds = Math.min(
       ...matching.map((toleration) => number(toleration, 'tolerationSeconds') ?? Number.POSITIVE_INFINITY),
     );
@@ -56,7 +56,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
     };
     const conditions = items(look(pod, 'status'), 'conditions');
     const known = conditions.find(({ type }) => type === condition.type);
-    // A condition with equal status, reason and message needs no write.
+    // The controller does not write a condition with the same status, reason and message.
     if (['status', 'reason', 'message'].some((field) => known?.[field] !== condition[field])) {
       const others = conditions.filter((one) => one !== known);
       const patch = { metadata: { uid: pod.metadata.uid }, status: { conditions: [...others, condition] } };
@@ -65,7 +65,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
     await allowing(api.delete(PODS, place, { preconditions: { uid: pod.metadata.uid ?? '' } }), 404, 409);
   };
 
-  /** Pods that must leave their node, with the time at which this was detected. */
+  /** The pods that must leave their node, with the time at which the controller detected this. */
   const waiting = new Map<string, Date>();
 
   const work = queue(async (key) => {

@@ -1,19 +1,19 @@
 /** A node counts as lost if it sends no heartbeat for this time (`--node-monitor-grace-period`). */
 const GRACE_MS = 50_000;
-/** How long a node may send no first heartbeat before it counts as lost (`--node-startup-grace-period`). */
+/** A new node may send no heartbeat for this time before it counts as lost (`--node-startup-grace-period`). */
 const STARTUP_GRACE_MS = 60_000;
 
 /**
- * Stores when each node last sent a heartbeat. The time is that of the controller's clock, and not the one that nodes write.
- * When a node is added, it gets the round in which its deadline has passed. It is checked in this round. So each node is
- * checked once per grace period, independent of the number of heartbeats.
+ * Stores the time of the last heartbeat of each node. The time comes from the clock of the controller, because the clocks of
+ * nodes may be wrong. Each node is in a round after its deadline, and the controller checks it in this round. Therefore each
+ * node is checked once per grace period, independent of the number of heartbeats.
  */
 export class Heartbeats {
   readonly #seen = new Map<string, number>();
   readonly #rounds = new Map<number, Set<string>>();
   readonly #roundOf = new Map<string, number>();
   readonly #roundMs: number;
-  /** The last time at which all nodes were treated as if they had sent a heartbeat. */
+  /** The last time at which all nodes counted as healthy, as if each node had sent a heartbeat. */
   #amnesty = Number.NEGATIVE_INFINITY;
 
   constructor(roundMs: number) {
@@ -39,7 +39,7 @@ export class Heartbeats {
     this.#leaveRound(node);
   }
 
-  /** The time at which a node will be overdue, in milliseconds since the epoch. */
+  /** Returns the time at which a node will be overdue, in milliseconds since the epoch. */
   deadline(node: string, hasReported: boolean): number {
     const seen = Math.max(this.#seen.get(node) ?? Number.NEGATIVE_INFINITY, this.#amnesty);
     return seen + (hasReported ? GRACE_MS : STARTUP_GRACE_MS);
@@ -59,7 +59,7 @@ export class Heartbeats {
   /** Removes the nodes of all rounds that are due, and returns them. */
   due(now: number): readonly string[] {
     const due: string[] = [];
-    // The map has at most as many entries as there are rounds in a grace period.
+    // The number of map entries is at most the number of rounds in a grace period.
     for (const [round, nodes] of this.#rounds) {
       if (round * this.#roundMs > now) continue;
       due.push(...nodes);
@@ -69,7 +69,7 @@ export class Heartbeats {
     return due;
   }
 
-  /** The time of the next round; undefined if there is none. */
+  /** Returns the time of the next round, or undefined. */
   next(): number | undefined {
     if (this.#rounds.size === 0) return undefined;
     return Math.min(...this.#rounds.keys()) * this.#roundMs;

@@ -19,7 +19,7 @@ const says = (plane: TestPlane, name: string, status: string): Promise<ApiObject
   });
 };
 
-/** Creates ready nodes, each in a zone or in none. */
+/** Creates ready nodes, each with or without a zone. */
 async function join(plane: TestPlane, zones: Record<string, string>): Promise<void> {
   for (const [name, zone] of Object.entries(zones)) {
     const labels = zone === '' ? {} : { 'topology.kubernetes.io/zone': zone };
@@ -52,7 +52,7 @@ const taintsOf = async (plane: TestPlane, name: string): Promise<string[]> => {
   );
 };
 
-/** The nodes with a taint that evicts pods. */
+/** Returns the nodes with a taint that evicts pods. */
 async function expelled(plane: TestPlane): Promise<string[]> {
   const names = (await plane.list(NODES)).map(({ metadata }) => metadata.name ?? '');
   const left: string[] = [];
@@ -115,7 +115,7 @@ test('a small zone with many unreachable nodes gets no taints; a completely unre
   await pass(plane, LOST_MS + 60_000, ['d', 'x']);
   expect(await taintsOf(plane, 'a')).toEqual(['unreachable:NoSchedule']);
   expect(await expelled(plane)).toEqual([]);
-  // The last zone becomes unreachable too. After that, the rate limit starts again.
+  // The last zone also becomes unreachable. After that, the rate limit starts again.
   await pass(plane, LOST_MS, ['x']);
   await pass(plane, 60_000, ['x']);
   expect(await expelled(plane)).toEqual(['a', 'b', 'c', 'd']);

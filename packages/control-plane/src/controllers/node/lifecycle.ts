@@ -12,12 +12,12 @@ import { NodeMonitor } from './monitor.ts';
 import { scheduleTaints } from './taints.ts';
 
 const LEASE_NAMESPACE = 'kube-node-lease';
-/** Older nodes existed before this controller started, so no event is written for them. */
+/** The controller writes no event for nodes that are older than this, because they existed before it started. */
 const NEW_MS = 60_000;
-/** The delay before a retry after a conflict with a pod. */
+/** The delay before the retry of a write to a pod that had a conflict. */
 const RETRY_MS = 20;
 
-/** The deprecated labels get the values of the new ones. */
+/** The deprecated labels, which get the values of the new labels. */
 const OLD_LABELS = [
   ['kubernetes.io/os', 'beta.kubernetes.io/os'],
   ['kubernetes.io/arch', 'beta.kubernetes.io/arch'],
@@ -28,7 +28,7 @@ const isNew = (node: ApiObject, now: Date): boolean =>
 
 const heartbeatOf = (node: ApiObject): unknown => conditionOf(node, 'Ready')?.lastHeartbeatTime;
 
-/** The deprecated labels that a node lacks or whose values are wrong, with the right values. */
+/** Returns the deprecated labels that a node lacks or whose values are wrong, with the right values. */
 function oldLabels({ metadata: { labels = {} } }: ApiObject): Record<string, string> {
   const missing: Record<string, string> = {};
   for (const [current, old] of OLD_LABELS) {
@@ -90,7 +90,7 @@ function setup(context: ControllerContext): void {
       metadata: { resourceVersion, ...(hasLabels ? { labels } : {}) },
       ...(taints === undefined ? {} : { spec: { taints: taints.length === 0 ? null : taints } }),
     };
-    // A conflict means that the node has changed. Its event adds the node to the queue again.
+    // A conflict means that another client has changed the node. The event of this change adds the node to the queue again.
     await allowing(api.patch(NODES, { name }, patch), 404, 409);
   });
 
@@ -116,7 +116,7 @@ function follow(
     if (type === 'added' && isNew(object, clock.now())) {
       tell(about, 'Normal', 'RegisteredNode', `Node ${name} event: Registered Node ${name} in Controller`);
     }
-    // A changed status counts as a heartbeat, unless this controller wrote it.
+    // A changed status counts as a heartbeat, unless this controller has written it.
     const speaks = old !== undefined && readyOf(object) !== readyOf(old) && readyOf(object) !== 'Unknown';
     if (old !== undefined && (heartbeatOf(object) !== heartbeatOf(old) || speaks)) monitor.beat(name);
     if (old !== undefined && looksAlike(object, old)) return;

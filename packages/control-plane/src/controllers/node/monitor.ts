@@ -11,7 +11,10 @@ import { PacedQueue } from './paced-queue.ts';
 import { expellingKey, expellingKeyFor, expellingTaints } from './taints.ts';
 import { assessZones, countsInZone, EVICTION_RULES, type ZoneCount, type ZoneState, zoneOf } from './zones.ts';
 
-/** Nodes are checked in rounds (`--node-monitor-period`), so that nodes that fail at the same time are found together. */
+/**
+ * The interval of the rounds in which nodes are checked (`--node-monitor-period`). Nodes that fail at the same time are
+ * therefore found together.
+ */
 const ROUND_MS = 5_000;
 /** The number of nodes that are checked in parallel. */
 const AT_ONCE = 16;
@@ -32,7 +35,7 @@ type Context = Pick<ControllerContext, 'api' | 'clock' | 'queue' | 'evictionRule
 /**
  * Finds unreachable nodes, and taints nodes that are not ready, so that their pods are evicted. The rate of taints depends
  * on the state of the zone. It is zero if every zone is unreachable. A round checks only nodes that changed or are overdue.
- * If there are no such nodes, no round runs.
+ * Without such nodes, no round runs.
  */
 export class NodeMonitor {
   readonly #context: Context;
@@ -59,7 +62,7 @@ export class NodeMonitor {
     this.#expulsions = context.queue((name) => this.#expel(name));
   }
 
-  /** The status of the Ready condition of a node. This controller may know the status earlier than the cache. */
+  /** Returns the status of the Ready condition of a node. The monitor may know the status earlier than the cache. */
   ready(name: string): string | undefined {
     return this.#known.get(name)?.ready;
   }
@@ -72,7 +75,7 @@ export class NodeMonitor {
   /** Handles a new or changed node. */
   changed(node: ApiObject): void {
     const { name = '', creationTimestamp } = node.metadata;
-    // For a node that has never reported, the grace period starts at its creation.
+    // The grace period of a node that has never reported starts at its creation.
     const created = Date.parse(creationTimestamp ?? '');
     if (!this.#heartbeats.knows(name)) {
       this.#heartbeats.beat(name, readyOf(node) === undefined && created < this.#now() ? created : this.#now());
@@ -131,7 +134,7 @@ export class NodeMonitor {
       if (queue.isEmpty && !this.#counts.has(zone)) this.#queues.delete(zone);
     }
     this.#arm();
-    // The queue retries failed nodes before the next round, and reports the failure.
+    // The queue reports the failure, and retries the failed nodes before the next round.
     if (failures.length > 0) throw failures[0];
   }
 
@@ -159,14 +162,14 @@ export class NodeMonitor {
     if (conditions === undefined) return 'reported';
     const patch = { metadata: { resourceVersion }, status: { conditions } };
     const reported = await allowing(this.#context.api.patch(NODES, { name, subresource: 'status' }, patch), 404, 409);
-    // The event of the change usually adds the node again. The next round checks it in any case.
+    // The event of the change usually adds the node again. If it does not, the next round still checks the node.
     if (reported === undefined) this.#pending.add(name ?? '');
     return reported === undefined ? 'conflict' : 'reported';
   }
 
   /**
-   * Removes the taint of a ready node immediately, and replaces a wrong taint immediately. Other nodes wait until the rate
-   * limit allows a taint.
+   * Immediately removes the taint of a ready node, or replaces a wrong taint. Other nodes wait until the rate limit allows a
+   * taint.
    */
   async #markForExpulsion(node: ApiObject, ready: string): Promise<void> {
     const { name = '' } = node.metadata;
@@ -179,12 +182,12 @@ export class NodeMonitor {
     else queue.add(name);
   }
 
-  /** Taints a node after the rate limit allowed it. */
+  /** Taints a node after the rate limit has allowed it. */
   async #expel(name: string): Promise<void> {
     const node = this.#nodes.get(name);
     if (node === undefined) return;
     const wanted = expellingKeyFor(readyOf(node) ?? '');
-    // The node may be ready again by now.
+    // The node may have become ready in the meantime.
     if (wanted !== undefined) await this.#taint(node, wanted);
   }
 
@@ -204,7 +207,8 @@ export class NodeMonitor {
     for (const [zone, rate] of rates) this.#queueOf(zone).setRate(rate);
     if (change === 'leave') this.#heartbeats.beatAll(this.#now());
     if (change !== 'enter') return;
-    // If all zones are disrupted, this control plane is probably disconnected. So it removes the taints, and evictions wait.
+    // If all zones are disrupted, the control plane is probably disconnected from the nodes. The controller therefore
+    // removes the taints and delays evictions.
     for (const node of this.#nodes.all()) {
       const { name = '' } = node.metadata;
       const ready = this.ready(name);

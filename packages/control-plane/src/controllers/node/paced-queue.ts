@@ -10,7 +10,7 @@ export class PacedQueue {
   readonly #next: (name: string) => void;
   readonly #waiting = new Set<string>();
   #rate: number;
-  /** The time at which the next name may be released, in milliseconds since the epoch. */
+  /** The earliest time of the next release, in milliseconds since the epoch. */
   #freeAt = Number.NEGATIVE_INFINITY;
   #timer: Timer | undefined;
 
@@ -33,9 +33,7 @@ export class PacedQueue {
     return this.#waiting.size === 0;
   }
 
-  /**
-   * Changes the rate. The next release is not earlier than the old rate allows, and not earlier than the new rate allows.
-   */
+  /** Changes the rate. Both the old and the new rate limit the time of the next release. */
   setRate(rate: number): void {
     if (rate === this.#rate) return;
     const now = this.#clock.now().getTime();
@@ -46,7 +44,7 @@ export class PacedQueue {
     this.#timer = undefined;
   }
 
-  /** Releases the due names, and sets a timer for the others. */
+  /** Releases the names that are due, and sets a timer for the other names. */
   run(): void {
     if (this.#timer !== undefined || this.#rate <= 0) return;
     for (const name of this.#waiting) {

@@ -8,10 +8,13 @@ import { conditionOf, isDying, isTerminal, nodeNameOf, observedOf } from '../run
 import { NODES, PODS } from '../runtime/resources.ts';
 import { isOutOfService } from '../volumes/attach/attachments.ts';
 
-/** The pods of a missing node are deleted after this time. A new node may replace it under the same name before that. */
+/**
+ * The pods of a missing node are deleted after this time. Before that, a new node with the same name may replace the missing
+ * node.
+ */
 const QUARANTINE_MS = 40_000;
 
-/** Maximum number of ended pods. The real controller checks the number at an interval. */
+/** The maximum number of ended pods. The real controller checks this number periodically. */
 const MOST_ENDED = 12_500;
 const SWEEP_MS = 20_000;
 
@@ -23,11 +26,11 @@ function byUselessness(a: ApiObject, b: ApiObject): number {
   return evicted(a) - evicted(b) || (order(a) < order(b) ? -1 : 1);
 }
 
-/** The ended pods beyond the maximum. */
+/** Returns the ended pods beyond the maximum. */
 export const surplusEnded = (pods: readonly ApiObject[], most = MOST_ENDED): ApiObject[] =>
   pods.toSorted(byUselessness).slice(0, Math.max(0, pods.length - most));
 
-/** The status of a pod that no kubelet can end. The pod has failed for the reason in the condition. */
+/** Returns the status of a pod that no kubelet can end. The pod has failed for the reason in the condition. */
 function failedStatus(pod: ApiObject, condition: Plain | undefined): Plain | undefined {
   const phase = isTerminal(pod) ? {} : { phase: 'Failed', ...observedOf(pod) };
   if (condition === undefined) return isTerminal(pod) ? undefined : phase;
@@ -35,7 +38,7 @@ function failedStatus(pod: ApiObject, condition: Plain | undefined): Plain | und
   return { ...phase, conditions: [...others, condition] };
 }
 
-/** Whether a node is not ready and marked as out of service. Its kubelet will end no pod any more. */
+/** Whether a node is not ready and is marked as out of service. The kubelet of such a node no longer ends pods. */
 const isExpelled = (node: ApiObject | undefined): boolean =>
   node !== undefined && isOutOfService(node) && conditionOf(node, 'Ready')?.status !== 'True';
 
@@ -43,7 +46,7 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
   const nodes = informer(NODES);
   const pods = informer(PODS);
   const podsOn = pods.index((pod) => [nodeNameOf(pod)]);
-  /** The time at which each missing node was first missed. */
+  /** The time at which the controller first noticed the absence of each missing node. */
   const missing = new Map<string, number>();
 
   /** Keys of pods that have ended. */
@@ -65,14 +68,14 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
     const pod = pods.get(key);
     if (pod === undefined) return;
     const node = nodeNameOf(pod);
-    // If a pod never had a node, no kubelet knows it.
+    // No kubelet knows a pod that never had a node.
     if (isDying(pod) && (node === '' || isExpelled(nodes.get(node)))) return remove(key, pod);
     if (node === '' || nodes.get(node) !== undefined) return;
     const now = clock.now().getTime();
     const since = missing.get(node) ?? now;
     missing.set(node, since);
     if (now < since + QUARANTINE_MS) return work.addAt(key, new Date(since + QUARANTINE_MS));
-    // The node may have just been created, so the cache alone is not sufficient.
+    // The node may be new, and the cache may lack it. Therefore the controller also reads the server.
     if ((await allowing(api.get(NODES, { name: node }), 404)) !== undefined) return;
     await remove(key, pod, {
       type: 'DisruptionTarget',
@@ -119,7 +122,7 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
 
 /**
  * Deletes pods whose node is gone, and terminating pods that have no node or whose node is out of service. If too many pods
- * have ended, it deletes the oldest of them.
+ * have ended, the controller deletes the oldest of them.
  * @see kubernetes pkg/controller/podgc
  */
 export const podGarbageCollector: Controller = { name: 'pod-garbage-collector', setup };

@@ -21,7 +21,7 @@ const EXPELLING: readonly string[] = [NOT_READY, UNREACHABLE];
 
 const taintsOf = (node: ApiObject): Plain[] => items(look(node, 'spec'), 'taints');
 
-/** The keys of the taints that a node must have because of its conditions and its cordon. */
+/** Returns the keys of the taints that a node must have because of its conditions and its cordon. */
 function wantedKeys(node: ApiObject): Set<string> {
   const wanted = new Set<string>();
   for (const { type, status } of items(look(node, 'status'), 'conditions')) {
@@ -32,7 +32,9 @@ function wantedKeys(node: ApiObject): Set<string> {
   return wanted;
 }
 
-/** Removes taints of a node and adds others. The remaining taints keep their order. Undefined if nothing changes. */
+/**
+ * Removes taints of a node and adds other taints. The remaining taints keep their order. Returns undefined without a change.
+ */
 function changed(
   node: ApiObject,
   isKept: (taint: Plain) => boolean,
@@ -48,8 +50,9 @@ function changed(
 }
 
 /**
- * The taints of a node, with the NoSchedule taints for its conditions and its cordon. Undefined if the node already has
- * them. @param now RFC 3339; the time at which a taint was added
+ * Returns the taints of a node, with the NoSchedule taints for its conditions and its cordon. Returns undefined if the node
+ * already has these taints.
+ * @param now RFC 3339; the time that a new taint gets
  */
 export function scheduleTaints(node: ApiObject, now: string): Plain[] | undefined {
   const wanted = wantedKeys(node);
@@ -58,16 +61,16 @@ export function scheduleTaints(node: ApiObject, now: string): Plain[] | undefine
   return changed(node, isKept, 'NoSchedule', wanted, now);
 }
 
-/** Sets `key` as the only taint that evicts pods, or removes all such taints. Undefined if nothing changes. */
+/** Sets `key` as the only taint that evicts pods, or removes all such taints. Returns undefined without a change. */
 export function expellingTaints(node: ApiObject, key: string | undefined, now: string): Plain[] | undefined {
   const isKept = (taint: Plain): boolean =>
     taint.effect !== 'NoExecute' || !EXPELLING.includes(String(taint.key)) || taint.key === key;
   return changed(node, isKept, 'NoExecute', key === undefined ? [] : [key], now);
 }
 
-/** The key of the taint that evicts the pods of a node now; undefined if there is none. */
+/** Returns the key of the taint that evicts the pods of a node now, or undefined. */
 export const expellingKey = (node: ApiObject): string | undefined =>
   EXPELLING.find((key) => taintsOf(node).some((taint) => taint.effect === 'NoExecute' && taint.key === key));
 
-/** The key of the taint for a Ready condition with this status; undefined for True. */
+/** Returns the key of the taint for a Ready condition with this status, or undefined for True. */
 export const expellingKeyFor = (ready: string): string | undefined => BY_CONDITION.Ready?.[ready];

@@ -14,7 +14,7 @@ const EXCLUDED = 'node.kubernetes.io/exclude-disruption';
 const ZONE_LABELS = ['failure-domain.beta.kubernetes.io/zone', 'topology.kubernetes.io/zone'];
 const REGION_LABELS = ['failure-domain.beta.kubernetes.io/region', 'topology.kubernetes.io/region'];
 
-/** The region and zone of a node as one text; '' if it has neither. */
+/** Returns the region and zone of a node as one text, or '' if the node has neither. */
 export function zoneOf({ metadata: { labels = {} } }: ApiObject): string {
   const first = (keys: readonly string[]): string => labels[keys.find((key) => labels[key] !== undefined) ?? ''] ?? '';
   const [region, zone] = [first(REGION_LABELS), first(ZONE_LABELS)];
@@ -26,7 +26,7 @@ export const countsInZone = ({ metadata }: ApiObject): boolean => metadata.label
 
 export type ZoneState = 'Initial' | 'Normal' | 'PartialDisruption' | 'FullDisruption';
 
-/** The number of ready nodes in a zone, and the number of others. */
+/** The number of ready nodes in a zone, and the number of nodes that are not ready. */
 export interface ZoneCount {
   readonly ready: number;
   readonly notReady: number;
@@ -38,7 +38,7 @@ export function zoneState({ ready, notReady }: ZoneCount, { unhealthyZoneThresho
   return isMuch ? 'PartialDisruption' : 'Normal';
 }
 
-/** The number of nodes per second that may be tainted in a zone with this state. */
+/** Returns the number of nodes per second that may be tainted in a zone with this state. */
 export function evictionRate(state: ZoneState, { ready, notReady }: ZoneCount, rules: EvictionRules): number {
   if (state !== 'PartialDisruption') return rules.nodeEvictionRate;
   return ready + notReady > rules.largeClusterSizeThreshold ? rules.secondaryNodeEvictionRate : 0;
@@ -47,11 +47,12 @@ export function evictionRate(state: ZoneState, { ready, notReady }: ZoneCount, r
 /** The result of the assessment of all zones. */
 export interface Disruption {
   /**
-   * `enter`: all zones are lost now, so the network of the controller is the likely cause. `leave`: some zones recovered.
+   * `enter` means that all zones are lost, so the network of the controller is the likely cause. `leave` means that some
+   * zones recovered.
    */
   readonly change: 'enter' | 'leave' | 'none';
   readonly states: ReadonlyMap<string, ZoneState>;
-  /** The new rates of zones whose state changed. */
+  /** The new rates of zones whose state has changed. */
   readonly rates: ReadonlyMap<string, number>;
 }
 

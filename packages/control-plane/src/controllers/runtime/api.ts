@@ -5,7 +5,7 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { isPlain } from '../../apimachinery/objects/plain.ts';
 import type { Status } from '../../apimachinery/objects/status.ts';
 
-/** The access of the controllers to the control plane: its handler, with the permissions of the administrator. */
+/** The access of the controllers to the control plane. It calls the handler with the permissions of the administrator. */
 export interface PlaneClient {
   handle(request: ServerRequest): Promise<ServerResponse>;
 }
@@ -18,7 +18,7 @@ export interface Resource {
   readonly namespaced: boolean;
 }
 
-/** The plane refused a request. */
+/** The control plane refused a request. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly code: number;
@@ -31,10 +31,10 @@ export class ApiError extends Error {
   }
 }
 
-/** Whether an error is an answer of the plane with this code, e.g. 404 or 409. */
+/** Whether an error is a response of the control plane with this code, e.g. 404 or 409. */
 export const hasCode = (error: unknown, code: number): boolean => error instanceof ApiError && error.code === code;
 
-/** The location of an object: its resource, its namespace ('' if cluster-scoped) and its name. */
+/** The location of an object: its namespace and its name. The namespace is '' for cluster-scoped objects. */
 export interface Place {
   readonly namespace?: string | undefined;
   readonly name?: string | undefined;
@@ -60,8 +60,8 @@ export const resourceKey = (resource: Pick<Resource, 'group' | 'plural'>): strin
 export const succeeded = ({ status }: ServerResponse): boolean => status >= 200 && status < 300;
 
 /**
- * A copy of a value without its empty lists. In a patch, `null` replaces them, which removes the field. The real controllers
- * send protobuf, which cannot express an empty list, so no field manager owns one.
+ * Returns a copy of a value without its empty lists. In a patch, `null` replaces an empty list, which removes the field. The
+ * real controllers send protobuf, which cannot express an empty list, so no field manager owns one.
  */
 function withoutEmptyLists(value: unknown, instead?: null): unknown {
   if (Array.isArray(value)) return value.length === 0 ? instead : value.map((item) => withoutEmptyLists(item));
@@ -76,7 +76,7 @@ export interface DeleteOptions {
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
 }
 
-/** A client of the plane's API with one method for each verb. It uses the handler in this process. */
+/** A client of the API of the control plane, with one method for each verb. The client calls the handler in this process. */
 export class Api {
   readonly #client: PlaneClient;
   readonly #userAgent: string;
@@ -86,7 +86,10 @@ export class Api {
     this.#userAgent = userAgent;
   }
 
-  /** A copy of the client with the user agent of another program. This program becomes the manager of the written fields. */
+  /**
+   * Returns a copy of the client with the user agent of another program. That program becomes the manager of the written
+   * fields.
+   */
   as(userAgent: string): Api {
     return new Api(this.#client, userAgent);
   }
@@ -134,7 +137,7 @@ export class Api {
 
   /**
    * Sends a strategic merge patch, for built-in kinds. It merges lists of objects by their key, so items of other clients
-   * stay.
+   * remain.
    */
   merge(resource: Resource, place: Place, patch: unknown): Promise<ApiObject> {
     return this.call(pathOf(resource, place), 'PATCH', patch, 'application/strategic-merge-patch+json');
@@ -154,7 +157,10 @@ export class Api {
   }
 }
 
-/** Waits for a call, and returns undefined if it is refused with one of these codes, e.g. 404 for a delete. */
+/**
+ * Waits for a call. If the server refuses the call with one of these codes, returns undefined. An example is 404 for a
+ * delete.
+ */
 export async function allowing<T>(call: Promise<T>, ...codes: number[]): Promise<T | undefined> {
   try {
     return await call;

@@ -10,7 +10,7 @@ import { Informer, metadataOnly, type Projection, slimNode, slimPod, withoutMana
 import { WorkQueue } from './queue.ts';
 import { CUSTOM_RESOURCE_DEFINITIONS, NODES, PODS } from './resources.ts';
 
-/** Creates a token of a service account. The token is valid as long as the object that it is bound to exists. */
+/** Creates a token of a service account. The token is valid as long as its bound object exists. */
 type AccountTokenMaker = (account: ApiObject, bound: BoundObject) => string | undefined;
 
 /** The environment of the controllers. */
@@ -19,15 +19,15 @@ export interface ControllerEnvironment {
   readonly clock: Clock;
   /** Returns a number in [0, 1), for the names of pods. */
   readonly random: () => number;
-  /** Certificate of the cluster's CA (PEM). Every namespace gets a ConfigMap with it. */
+  /** The certificate of the cluster CA as PEM. Every namespace gets a ConfigMap with this certificate. */
   readonly caCertificate?: string | undefined;
-  /** Signs certificates; absent: no certificates are signed. */
+  /** Signs certificates. If absent, the controllers sign no certificates. */
   readonly signer?: Signer | undefined;
-  /** Creates tokens of service accounts. Absent: Secrets that request a token get none. */
+  /** Creates tokens of service accounts. If absent, Secrets that request a token get no token. */
   readonly accountToken?: AccountTokenMaker | undefined;
   /** Rules for the eviction of pods from lost nodes that differ from the defaults of kube-controller-manager. */
   readonly evictionRules?: Partial<EvictionRules> | undefined;
-  /** Called with each failure. The work is retried. */
+  /** Called with each failure. The queue retries the key. */
   readonly onError?: (controller: string, key: string, error: unknown) => void;
 }
 
@@ -44,8 +44,8 @@ export interface ControllerContext {
   /** The shared cache of a resource. It starts after the setup of all controllers. */
   readonly informer: (resource: Resource) => Informer;
   /**
-   * A shared cache with only the metadata, for resources of which controllers read nothing else. A controller may request it
-   * at any time.
+   * Returns a shared cache that contains only metadata. Controllers may request it at any time, if they need no other fields
+   * of the resource.
    */
   readonly metadataInformer: (resource: Resource) => Informer;
   /** Stops a shared cache whose resource is no longer served. */
@@ -60,23 +60,23 @@ export interface ControllerContext {
 }
 
 /**
- * One controller. `setup` requests its caches, and connects event handlers with queues. The queues do not run before all
- * caches are filled.
+ * One controller. `setup` requests its caches, and connects event handlers with queues. The queues start when all caches are
+ * filled.
  */
 export interface Controller {
   readonly name: string;
-  /** The alpha API version without which the controller does not run. */
+  /** The alpha API version that the controller needs. If this version is not served, the controller does not run. */
   readonly needs?: string;
   readonly setup: (context: ControllerContext) => void;
 }
 
-/** The parts of the most frequent kinds that the caches store. */
+/** The fields of frequent kinds that the caches store. */
 const PROJECTIONS: ReadonlyMap<Resource, Projection> = new Map([
   [PODS, slimPod],
   [NODES, slimNode],
 ]);
 
-/** A queue that does not process its keys before it is opened. */
+/** A queue that processes its keys only after it was opened. */
 class GatedQueue extends WorkQueue {
   #open = false;
   readonly #held = new Set<string>();

@@ -8,7 +8,7 @@ import type { Informer } from './informer.ts';
 export interface ServedResource extends Resource {
   readonly kind: string;
   readonly verbs: readonly string[];
-  /** Names of its subresources, e.g. `status`. */
+  /** The names of the subresources, e.g. `status`. */
   readonly subresources: readonly string[];
 }
 
@@ -30,7 +30,7 @@ interface Discovered {
 
 const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json';
 
-/** The names that a CRD serves. The directory is read again only if they change. */
+/** Returns the names that a CRD serves. The directory reads the list again only if these names change. */
 const servedNames = (crd: ApiObject | undefined): string => {
   if (crd === undefined) return '';
   const status = crd.status as { conditions?: { type: string; status: string }[] } | undefined;
@@ -59,7 +59,7 @@ export class Directory {
     return this.#resources;
   }
 
-  /** The resource of a kind. Owner references and scale targets name a kind. */
+  /** Returns the resource of a kind. Owner references and scale targets name a kind. */
   find(apiVersion: string, kind: string): ServedResource | undefined {
     return this.#resources.find((resource) => {
       const { group, version } = resource;
@@ -67,12 +67,12 @@ export class Directory {
     });
   }
 
-  /** The resource of a kind in the group's preferred version. */
+  /** Returns the resource of a kind in the preferred version of the group. */
   preferred(group: string, kind: string): ServedResource | undefined {
     return this.#resources.find((resource) => resource.group === group && resource.kind === kind);
   }
 
-  /** One version of each resource that can be listed, watched and deleted. */
+  /** Returns one version of each resource that supports list, watch and delete. */
   deletable(): ServedResource[] {
     const seen = new Set<string>();
     return this.#resources.filter(({ group, plural, verbs }) => {
@@ -104,7 +104,7 @@ export class Directory {
     try {
       await this.#reading;
     } catch {
-      // The next change or this timer triggers another read. Until then, the last list is used.
+      // The next change or this timer triggers another read. Until then, the directory uses the last list.
       this.#clock.setTimeout(() => void this.refresh(), 1000);
     } finally {
       this.#reading = undefined;

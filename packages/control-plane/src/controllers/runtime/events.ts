@@ -26,17 +26,20 @@ const subjectOf = ({ apiVersion, kind, metadata }: ApiObject): EventSubject => (
   resourceVersion: metadata.resourceVersion,
 });
 
-/** Number of events of one type and object that may be written at once, and the time after which one more is allowed. */
+/**
+ * The number of events of one type and object that may be written at once. After the time in the next constant, the writer
+ * allows one more event.
+ */
 const BURST = 25;
 const REFILL_MS = 300_000;
-/** If this number of events differ only in their messages within the time, they are combined. */
+/** If this number of events within the time differ only in their messages, the writer combines them. */
 const SIMILAR = 10;
 const SIMILAR_MS = 600_000;
-/** Maximum number of cached events and subjects. */
+/** The maximum number of cached events and subjects. */
 const REMEMBERED = 4096;
 const COMBINED = '(combined from similar events): ';
 
-/** A reported event: its name, its first time, and its count. It may be unwritten. */
+/** A reported event: its name, its first time, and its count. The writer may not have written the event. */
 interface Observed {
   readonly namespace: string;
   readonly name: string;
@@ -146,7 +149,7 @@ export class EventWriter {
       .catch((error: unknown) => this.#onError(`${subject.namespace}/${subject.name}`, error));
   }
 
-  /** Counts an event, even if it will not be written. */
+  /** Counts an event, even if the writer will not write it. */
   #observe(key: string, subject: EventSubject, now: string): Observed {
     const known = this.#observed.get(key) ?? {
       namespace: subject.namespace === '' ? 'default' : subject.namespace,
@@ -170,8 +173,8 @@ export class EventWriter {
   }
 
   /**
-   * The suffix of an event's name: sixteen hexadecimal digits of the time in nanoseconds, as in Kubernetes. Here, the last
-   * digits are a counter.
+   * Returns the suffix of the name of an event: sixteen hexadecimal digits of the time in nanoseconds, as in Kubernetes. The
+   * last digits are a counter.
    */
   #suffix(): string {
     const nanos = BigInt(this.#clock.now().getTime()) * 1_000_000n + BigInt(this.#number++ % 1_000_000);
@@ -189,7 +192,7 @@ export class EventWriter {
     group.last = now;
     group.messages.add(message);
     if (group.messages.size < SIMILAR) return false;
-    // Messages that got their own event before the limit keep it.
+    // Messages that got their own event before the limit keep their event.
     group.messages.delete(message);
     return true;
   }
@@ -225,7 +228,7 @@ export type Announcer = (
   note: string,
 ) => void;
 
-/** Returns the announcer of one component. */
+/** Returns the announcer of one component, which writes events of `events.k8s.io`. */
 export const announcerOf =
   (writer: EventWriter, component: string): Announcer =>
   (subject, type, reason, action, note) =>

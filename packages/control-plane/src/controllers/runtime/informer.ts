@@ -4,7 +4,7 @@ import { parseJson } from '../../apimachinery/objects/json.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { type Api, ApiError, pathOf, type Resource, succeeded } from './api.ts';
 
-/** The type of a change of an object. `old` is the previous state, if there was one. */
+/** The type of a change of an object. `old` is the previous state, if the object existed before. */
 export interface Change {
   readonly type: 'added' | 'updated' | 'deleted';
   readonly object: ApiObject;
@@ -13,13 +13,13 @@ export interface Change {
 
 export type ChangeHandler = (change: Change) => void;
 
-/** The key of an object: `namespace/name`, or `name` if it is cluster-scoped. */
+/** Returns the key of an object: `namespace/name`, or `name` if the object is cluster-scoped. */
 export const keyOf = (object: Pick<ApiObject, 'metadata'>): string => {
   const { namespace, name = '' } = object.metadata;
   return namespace === undefined || namespace === '' ? name : `${namespace}/${name}`;
 };
 
-/** The namespace and the name in a key. */
+/** Returns the namespace and the name in a key. */
 export function splitKey(key: string): { namespace: string; name: string } {
   const slash = key.indexOf('/');
   return slash === -1 ? { namespace: '', name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
@@ -37,13 +37,13 @@ interface WatchEvent {
   readonly object: ApiObject & { readonly code?: number };
 }
 
-/** The delay before a failed list or watch is repeated. */
+/** The delay before the retry of a failed list or watch. */
 const RETRY_MS = 1000;
 
-/** The parts of an object that an informer stores. */
+/** Returns the fields of an object that an informer stores. */
 export type Projection = (object: ApiObject) => ApiObject;
 
-/** Keeps only the metadata, which is sufficient for owners and finalizers. */
+/** Keeps only the metadata, which are sufficient for owners and finalizers. */
 export const metadataOnly: Projection = ({ apiVersion, kind, metadata }) => {
   const { managedFields: _managedFields, annotations: _annotations, labels: _labels, ...rest } = metadata;
   return { apiVersion, kind, metadata: rest };
@@ -68,7 +68,10 @@ const slimContainer = ({
   ...(restartPolicy === undefined ? {} : { restartPolicy }),
 });
 
-/** Removes the fields of a pod that only a kubelet needs. Most of a pod are its containers, and most objects are pods. */
+/**
+ * Removes the fields of a pod that only a kubelet needs. The containers are the largest part of a pod, and most objects are
+ * pods.
+ */
 export const slimPod: Projection = (pod) => {
   delete pod.metadata.managedFields;
   const spec = pod['spec'] as Record<string, unknown> | undefined;
@@ -91,7 +94,7 @@ export const slimNode: Projection = (node) => {
 const decoder = new TextDecoder();
 
 /**
- * A cache of one resource. It lists the objects and then watches them. Handlers get all existing objects first, and then
+ * A cache of one resource. It lists the objects and then watches them. Handlers first get all existing objects, and then
  * every change.
  */
 export class Informer {
@@ -131,7 +134,7 @@ export class Informer {
     return () => this.#handlers.delete(handler);
   }
 
-  /** Creates an index. Returns a function that finds the objects with a word, e.g. the pods of a node. */
+  /** Creates an index. Returns a function that finds the objects with an index word, e.g. the pods of a node. */
   index(of: (object: ApiObject) => readonly string[]): (word: string) => ApiObject[] {
     const index = { of, keys: new Map<string, Set<string>>() };
     for (const object of this.#objects.values()) enter(index, object);
@@ -168,7 +171,7 @@ export class Informer {
         version = await this.#watch(version, signal);
       } catch (error) {
         if (signal.aborted) break;
-        // After a 410, the version is too old for a watch. After any other error, a new list works too.
+        // After a 410 error, the resourceVersion is too old for a watch. After any other error, a new list also works.
         version = undefined;
         if (!(error instanceof ApiError && error.code === 410)) await sleep(this.#clock, RETRY_MS, signal);
       }
@@ -193,7 +196,8 @@ export class Informer {
 
   /** Follows changes until the stream ends. Returns the resourceVersion from which the next watch continues. */
   async #watch(from: string, signal: AbortSignal): Promise<string> {
-    // The watch requests no bookmarks. They would wake sixty watches every minute, and a list within the process is cheap.
+    // The watch requests no bookmarks. Bookmarks would wake sixty watches every minute, and a list within the process is
+    // cheap.
     const path = `${pathOf(this.resource)}?watch=true&resourceVersion=${from}`;
     const response = await this.#api.send(path, 'GET', undefined, undefined, signal);
     if (!succeeded(response)) throw new ApiError(response.status, {});
@@ -213,7 +217,7 @@ export class Informer {
     const old = this.#objects.get(key);
     if (old !== undefined && old.metadata.resourceVersion === item.metadata.resourceVersion) return;
     const object = this.#project(item);
-    // The name now belongs to another object. The previous one was deleted between two lists.
+    // The name now belongs to another object. The previous object was deleted between two lists.
     if (old !== undefined && old.metadata.uid !== object.metadata.uid) this.#remove(key, old);
     const before = this.#objects.get(key);
     if (before !== undefined) for (const index of this.#indexes) leave(index, before);

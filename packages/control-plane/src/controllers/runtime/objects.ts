@@ -1,7 +1,7 @@
 import type { ApiObject, OwnerReference } from '../../apimachinery/objects/object.ts';
 import { items, look, text } from '../../apimachinery/objects/plain.ts';
 
-/** The reference to the controller that owns an object; undefined if there is none. */
+/** Returns the reference to the controller that owns an object, or undefined. */
 export const controllerOf = (object: ApiObject): OwnerReference | undefined =>
   object.metadata.ownerReferences?.find(({ controller }) => controller === true);
 
@@ -10,23 +10,23 @@ export const isDying = (object: ApiObject): boolean => object.metadata.deletionT
 
 export const phaseOf = (object: ApiObject): string => text(look(object, 'status'), 'phase');
 
-/** The condition of a status with this type; undefined if there is none. */
+/** Returns the condition of a status with this type, or undefined. */
 export const conditionOf = (object: ApiObject, type: string): Record<string, unknown> | undefined =>
   items(look(object, 'status'), 'conditions').find((condition) => condition.type === type);
 
 export const isReady = (pod: ApiObject): boolean => conditionOf(pod, 'Ready')?.status === 'True';
 
-/** The generation of a pod for which a condition is set now, as the field `observedGeneration`. */
+/** Returns the generation of a pod as the field `observedGeneration` of a new condition. */
 export const observedOf = ({ metadata: { generation } }: ApiObject): { observedGeneration?: number } =>
   generation === undefined ? {} : { observedGeneration: generation };
 
 /** Whether a pod has ended, with success or failure. */
 export const isTerminal = (pod: ApiObject): boolean => phaseOf(pod) === 'Succeeded' || phaseOf(pod) === 'Failed';
 
-/** Whether a pod runs or will run: it has not ended, and is not being deleted. */
+/** Whether a pod runs or will run. Such a pod has not ended and is not being deleted. */
 export const isActive = (pod: ApiObject): boolean => !isTerminal(pod) && !isDying(pod);
 
-/** The last transition time of a condition; undefined if there is none. */
+/** Returns the last transition time of a condition, or undefined. */
 export function transitionOf(object: ApiObject, type: string): Date | undefined {
   const time = conditionOf(object, type)?.lastTransitionTime;
   return typeof time === 'string' ? new Date(time) : undefined;
@@ -36,7 +36,7 @@ export const namespaceOf = (object: ApiObject): string => object.metadata.namesp
 
 export const nodeNameOf = (pod: ApiObject): string => text(look(pod, 'spec'), 'nodeName');
 
-/** The value of a number, or of a percentage of `total`. */
+/** Returns the value of a number, or of a percentage of `total`. */
 export function scaled(value: unknown, total: number, roundUp: boolean): number {
   if (typeof value === 'number') return value;
   if (typeof value !== 'string' || !/^\d+%$/.test(value)) return 0;
@@ -44,7 +44,7 @@ export function scaled(value: unknown, total: number, roundUp: boolean): number 
   return roundUp ? Math.ceil(share) : Math.floor(share);
 }
 
-/** A reference that makes `owner` the controller of an object. */
+/** Returns a reference that makes `owner` the controller of an object. */
 export const ownerReference = (owner: ApiObject): OwnerReference => ({
   apiVersion: owner.apiVersion,
   kind: owner.kind,
@@ -54,7 +54,7 @@ export const ownerReference = (owner: ApiObject): OwnerReference => ({
   blockOwnerDeletion: true,
 });
 
-/** A merge patch of labels. It also removes labels that are not wanted. */
+/** Returns a merge patch of labels. The patch also removes labels that are not wanted. */
 export const labelPatch = (
   known: Readonly<Record<string, string>> | undefined,
   wanted: Readonly<Record<string, string>>,

@@ -8,8 +8,8 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 const WORKERS = 16;
 
 /**
- * A queue of keys. A key is at most once in the queue, and one worker at a time processes it. After a failure, the key is
- * retried with a growing delay.
+ * A queue of keys. The queue contains a key at most once, and only one worker at a time processes the key. After a failure,
+ * the queue retries the key with a growing delay.
  */
 export class WorkQueue {
   readonly #clock: Clock;
@@ -38,7 +38,7 @@ export class WorkQueue {
     this.#schedule();
   }
 
-  /** Adds the key at this time, unless it will be added earlier. */
+  /** Adds the key at this time, unless an earlier timer will add it. */
   addAt(key: string, at: Date): void {
     if (this.#stopped) return;
     const time = at.getTime();
@@ -50,7 +50,7 @@ export class WorkQueue {
         this.#timers.delete(key);
         this.add(key);
       },
-      // A timer that fires early is harmless: the worker checks its key and adds it again.
+      // A timer that fires early is harmless. The worker checks its key and adds it again.
       Math.min(Math.max(0, time - this.#clock.now().getTime()), LONGEST_TIMER_MS),
     );
     this.#timers.set(key, { at: time, timer });
@@ -67,7 +67,7 @@ export class WorkQueue {
     this.#timers.clear();
   }
 
-  /** Work starts after the current turn, so that it sees all changes of one turn together. */
+  /** Starts the work after the current turn of the event loop, so that a worker sees all changes of one turn together. */
   #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;

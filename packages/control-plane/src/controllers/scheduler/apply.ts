@@ -10,7 +10,7 @@ import { BindingWriter, promisePatch } from '../volumes/binder/bind.ts';
 import { SELECTED_NODE } from '../volumes/binder/claims.ts';
 import type { VolumePlan } from './volumes.ts';
 
-/** The items of a list have no kind. */
+/** Returns the pod with its kind, because the items of a list have no kind. */
 const aboutPod = (pod: ApiObject): ApiObject => ({ ...pod, apiVersion: 'v1', kind: 'Pod' });
 
 /** Writes the decisions of the scheduler. */
@@ -47,9 +47,7 @@ export class SchedulerWriter {
     await allowing(this.#api.patch(PODS, { namespace, name, subresource: 'status' }, patch), 404, 409);
   }
 
-  /**
-   * Binds a pod to a node. If the pod is gone or already has a node, nothing happens. @throws ApiError for other refusals
-   */
+  /** Binds a pod to a node. Does nothing if the pod is gone or already has a node. @throws ApiError for other refusals */
   async bind(pod: ApiObject, node: string): Promise<void> {
     const { name = '', uid = '' } = pod.metadata;
     const namespace = namespaceOf(pod);

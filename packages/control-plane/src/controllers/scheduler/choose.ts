@@ -6,13 +6,13 @@ import { crowded, final, type Refusal, unschedulableMessage } from './refusal.ts
 import type { Usage } from './resources.ts';
 import { reachesVolumes } from './volumes.ts';
 
-/** The node for a pod, or the reason why no node is suitable. */
+/** The node for a pod, or the reasons why no node is suitable. */
 export type Decision = { readonly node: ApiObject } | { readonly why: string };
 
 const TAKEN =
   'node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod';
 
-/** How the unbound claims of a pod limit the choice of its node. */
+/** The limits that the unbound claims of a pod set for its node. */
 export interface VolumeChoice {
   /** Whether another pod uses a claim that only one pod may use. */
   readonly isTaken?: boolean;
@@ -21,7 +21,7 @@ export interface VolumeChoice {
   readonly canBind?: (node: ApiObject) => boolean;
 }
 
-/** Returns the suitable node with the fewest pods, or the reasons if there is none. */
+/** Returns the suitable node with the fewest pods. Without a suitable node, returns the reasons. */
 export function chooseNode(
   pod: ApiObject,
   nodes: Iterable<ApiObject>,

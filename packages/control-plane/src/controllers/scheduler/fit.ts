@@ -5,8 +5,8 @@ import { crowded, final, type Refusal } from './refusal.ts';
 import { allocatableOf, requestsOf, type Usage } from './resources.ts';
 
 /**
- * The resources that a node lacks for a pod. If the request exceeds the capacity of the node, the removal of other pods
- * cannot help.
+ * Returns the resources that a node lacks for a pod. If the request exceeds the capacity of the node, the removal of other
+ * pods does not help.
  */
 function lacking(pod: ApiObject, node: ApiObject, usage: Usage): Refusal | undefined {
   const allocatable = allocatableOf(node);
@@ -24,8 +24,8 @@ function lacking(pod: ApiObject, node: ApiObject, usage: Usage): Refusal | undef
 }
 
 /**
- * Why a node does not accept a pod, with the message of the first filter of kube-scheduler that fails. Undefined if the node
- * accepts it.
+ * Returns the reason why a node does not accept a pod, with the message of the first filter of kube-scheduler that fails.
+ * Returns undefined if the node accepts the pod.
  */
 export function obstacle(pod: ApiObject, node: ApiObject, usage: Usage): Refusal | undefined {
   if (look(node, 'spec').unschedulable === true && !isTolerated(pod, node)) return final('node(s) were unschedulable');

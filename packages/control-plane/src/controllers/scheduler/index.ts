@@ -26,7 +26,7 @@ const isPending = (pod: ApiObject): boolean =>
   text(look(pod, 'spec'), 'schedulerName') === SCHEDULER &&
   items(look(pod, 'spec'), 'schedulingGates').length === 0;
 
-/** The fields of a node that the scheduler reads. A heartbeat does not change them. */
+/** Whether the fields of a node that the scheduler reads are equal. A heartbeat does not change these fields. */
 const sameForScheduling = (node: ApiObject, old: ApiObject): boolean =>
   jsonEquals(node.spec, old.spec) &&
   jsonEquals(node.metadata.labels, old.metadata.labels) &&
@@ -35,15 +35,15 @@ const sameForScheduling = (node: ApiObject, old: ApiObject): boolean =>
 /** The state of the scheduler between its decisions. */
 interface Memory {
   readonly usage: Usage;
-  /** The keys of pods without a suitable node. They are scheduled again after changes that may help. */
+  /** The keys of pods without a suitable node. After changes that may help, the scheduler tries them again. */
   readonly waiting: Set<string>;
-  /** The nodes for pods whose claims have or will have volumes there, by the key of the pod. */
+  /** The nodes of pods whose claims have or will have volumes on this node, by the key of the pod. */
   readonly reserved: Map<string, string>;
 }
 
 /**
- * The result for a pod. `prepare`: the claims of the pod are bound for this node first. Their events trigger the next
- * decision.
+ * The result for a pod. With `prepare`, the scheduler first binds the claims of the pod for this node. The events of the
+ * claims trigger the next decision.
  */
 type Outcome =
   | { readonly kind: 'unschedulable'; readonly why: string }
@@ -80,7 +80,7 @@ function setup({ api: shared, clock, informer, queue, announcer }: ControllerCon
     if (needs.blocked !== undefined) return blocked(needs.blocked);
     const plan = (node: ApiObject): VolumePlan | undefined => planVolumes(needs.waiting, node, { volumes, classes });
     const canBind = (node: ApiObject): boolean => needs.waiting.length === 0 || plan(node) !== undefined;
-    // A client may have nominated a node. The scheduler uses it if it is suitable.
+    // A client may have nominated a node. The scheduler uses this node if it is suitable.
     const preferred = reserved.get(keyOf(pod)) ?? text(look(pod, 'status'), 'nominatedNodeName');
     const choice = { node: preferred, canBind, isTaken: isTaken(pod) };
     const decision = chooseNode(pod, nodes.all(), needs.volumes, usage, labelsOf, choice);
@@ -109,7 +109,7 @@ function setup({ api: shared, clock, informer, queue, announcer }: ControllerCon
         usage.remove(pod.metadata.uid ?? '');
         throw error;
       });
-      // In these cases, the pod is gone or another client bound it.
+      // With these codes, the pod is gone or another client has bound it.
       await allowing(bound, 404, 409);
     }
   });
@@ -123,8 +123,8 @@ function setup({ api: shared, clock, informer, queue, announcer }: ControllerCon
 }
 
 /**
- * Adds all waiting pods to the queue, those with the highest priority first. Among equals, the pod that has waited longest
- * comes first.
+ * Adds all waiting pods to the queue. Pods with the highest priority come first. For equal priorities, the pod with the
+ * longest wait comes first.
  */
 function retry(pods: Informer, waiting: ReadonlySet<string>, work: WorkQueue): void {
   const priorityOf = (key: string): number => number(look(pods.get(key), 'spec'), 'priority') ?? 0;
@@ -152,8 +152,8 @@ function follow(pods: Informer, { usage, waiting, reserved }: Memory, work: Work
       if (had) retry(pods, waiting, work);
     } else if (node !== '') {
       const relabelled = old !== undefined && !jsonEquals(object.metadata.labels, old.metadata.labels);
-      // The deletion of the pod starts. From now on it counts as terminating. It triggers no retry, because its resources
-      // are not free yet.
+      // The deletion of the pod starts, and it counts as terminating. This change triggers no retry, because the resources
+      // of the pod are not free yet.
       const goes = old !== undefined && isDying(object) && !isDying(old);
       if (relabelled || goes || (usage.nodeOf(uid) !== undefined && usage.nodeOf(uid) !== node)) usage.remove(uid);
       usage.put(object, node);
@@ -161,7 +161,7 @@ function follow(pods: Informer, { usage, waiting, reserved }: Memory, work: Work
       if (relabelled || old === undefined || nodeNameOf(old) === '') retryAttracted();
       waiting.delete(keyOf(object));
     } else if (isPending(object)) {
-      // If only its own status changed, the result for a waiting pod is the same.
+      // If only the status of the object changed, the result for a waiting pod is the same.
       const changed = old === undefined || !jsonEquals(object.spec, old.spec);
       if (changed || !waiting.has(keyOf(object))) work.add(keyOf(object));
     }

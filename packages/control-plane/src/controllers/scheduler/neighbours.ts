@@ -9,7 +9,7 @@ type Counts = Map<string, number>;
 type NamespaceLabels = (namespace: string) => Readonly<Record<string, string>>;
 
 /**
- * Numbers of pods per node. The pods of a group have the same namespace, labels and termination state, or the same
+ * The number of pods on each node. The pods of a group have the same namespace, labels and termination state, or the same
  * anti-affinity term.
  */
 interface Group<T> {
@@ -34,7 +34,7 @@ interface OwnedTerm {
   readonly term: Plain;
 }
 
-/** Checks whether other pods exclude a node. Returns the reason; undefined if they do not. */
+/** Checks whether other pods exclude a node. Returns the reason, or undefined if the node is allowed. */
 export type NeighbourCheck = (node: ApiObject) => Refusal | undefined;
 
 const REQUIRED = 'requiredDuringSchedulingIgnoredDuringExecution';
@@ -58,8 +58,8 @@ function count(counts: Counts, key: string, by: number): void {
 }
 
 /**
- * Returns a check whether labels match a term. A term without a selector matches nothing. The selector already contains the
- * labels from `matchLabelKeys`, because they were added when the pod was created.
+ * Returns a function that checks whether labels match a term. A term without a selector matches nothing. The selector
+ * already contains the labels from `matchLabelKeys`, because the server added them at the creation of the pod.
  */
 function labelMatcher(term: Plain): (labels: Readonly<Record<string, string>>) => boolean {
   if (!isPlain(term.labelSelector)) return () => false;
@@ -72,7 +72,9 @@ const selectsAll = (term: Plain): boolean =>
   Object.keys(look(term, 'labelSelector', 'matchLabels')).length === 0 &&
   items(look(term, 'labelSelector'), 'matchExpressions').length === 0;
 
-/** Whether a term of `owner` applies to pods: its namespaces (default: the namespace of the owner) and its labels. */
+/**
+ * Whether a term of `owner` applies to pods. Its namespaces (default: the namespace of the owner) and its labels must match.
+ */
 function termMatcher({ owner, term }: OwnedTerm, namespaceLabels: NamespaceLabels): (pods: Alike) => boolean {
   const matches = labelMatcher(term);
   const named = strings(term, 'namespaces');
@@ -93,12 +95,15 @@ const countsFor = (constraint: Plain, pod: ApiObject, node: ApiObject): boolean 
   (constraint.nodeAffinityPolicy === 'Ignore' || isNamed(pod, node)) &&
   (constraint.nodeTaintsPolicy !== 'Honor' || isTolerated(pod, node));
 
-/** Numbers of pods per node, in groups of similar pods. A decision reads groups instead of single pods, which is faster. */
+/**
+ * The number of pods on each node, in groups of similar pods. A decision reads groups instead of single pods, which is
+ * faster.
+ */
 export class Neighbours {
   readonly #alike = new Map<string, Group<Alike>>();
   readonly #repelling = new Map<string, Group<OwnedTerm>>();
   /**
-   * The group and node of each counted pod, by UID. The objects are not stored, because the cache may contain many thousand
+   * The group and node of each counted pod, by UID. The objects are not stored, because the cluster may have many thousand
    * pods.
    */
   readonly #pods = new Map<string, Place>();
@@ -124,7 +129,7 @@ export class Neighbours {
   }
 
   /**
-   * Returns the check of nodes for a pod with regard to other pods. `namespaceLabels` is used for terms that select
+   * Returns the check of nodes for a pod in relation to other pods. `namespaceLabels` is used for terms that select
    * namespaces.
    */
   checkFor(pod: ApiObject, nodes: readonly ApiObject[], namespaceLabels: NamespaceLabels): NeighbourCheck {
@@ -165,7 +170,7 @@ export class Neighbours {
     };
   }
 
-  /** Another pod counts only if it matches all terms. The first pod of a group may match its own terms. */
+  /** Another pod is counted only if it matches all terms. The first pod of a group may match its own terms. */
   #attracted(
     pod: ApiObject,
     terms: readonly Plain[],
@@ -192,11 +197,10 @@ export class Neighbours {
     const key = text(constraint, 'topologyKey');
     const matches = labelMatcher(constraint);
     const namespace = namespaceOf(pod);
-    // Terminating pods are not counted. A selector that matches all pods counts none.
+    // Terminating pods are not counted. If a selector matches all pods, no pod is counted.
     const counted = (pods: Alike): boolean => !pods.dying && pods.namespace === namespace && matches(pods.labels);
     const groups = selectsAll(constraint) ? [] : [...this.#matching(counted)];
-    // Only nodes that the pod can use are counted, with the pods on them. The policies of the constraint decide which nodes
-    // these are.
+    // Counts only the pods on nodes that the pod can use. The policies of the constraint determine these nodes.
     const counts: Counts = new Map();
     for (const node of nodes) {
       if (!countsFor(constraint, pod, node)) continue;

@@ -39,7 +39,7 @@ function meets(requirement: Plain, value: string | undefined): boolean {
   }
 }
 
-/** Whether a node meets a node selector: all requirements of at least one of its terms. */
+/** Whether a node meets a node selector. It must meet all requirements of at least one term. */
 export function matchesNodeSelector(selector: unknown, node: ApiObject): boolean {
   const terms = items(selector, 'nodeSelectorTerms');
   const nodeLabels = node.metadata.labels ?? {};
@@ -77,8 +77,8 @@ export function isTolerated(pod: ApiObject, node: ApiObject): boolean {
 }
 
 /**
- * The names of the nodes that every term of a pod's required affinity lists. Undefined if a term lists no names. Empty if
- * the terms contradict each other.
+ * Returns the names of the nodes that every term of the required affinity of a pod lists. Returns undefined if a term lists
+ * no names. The result is empty if the terms contradict each other.
  */
 export function nodesNamed(pod: ApiObject): ReadonlySet<string> | undefined {
   const required = look(pod, 'spec', 'affinity', 'nodeAffinity').requiredDuringSchedulingIgnoredDuringExecution;

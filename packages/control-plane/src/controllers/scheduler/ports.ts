@@ -5,7 +5,7 @@ const ANY = '0.0.0.0';
 
 interface HostPort {
   readonly ip: string;
-  /** `TCP/80`. */
+  /** The protocol and the number of the port: `TCP/80`. */
   readonly port: string;
 }
 
@@ -29,7 +29,7 @@ export function hostPortsOf(pod: ApiObject): readonly HostPort[] {
   return ports;
 }
 
-/** The used ports of each node. They are updated with each change of a pod. */
+/** The used ports of each node. Each change of a pod updates them. */
 export class HostPorts {
   /** The number of pods that use each address, by node and port. */
   readonly #taken = new Map<string, Map<string, number>>();
@@ -46,7 +46,7 @@ export class HostPorts {
     }
   }
 
-  /** Whether all ports are free on a node. A port on all addresses conflicts with the same port on any address. */
+  /** Whether all ports are free on a node. A port on all addresses conflicts with the same port on a single address. */
   areFree(node: string, ports: readonly HostPort[]): boolean {
     return ports.every(({ ip, port }) => {
       const byAddress = this.#taken.get(`${node} ${port}`);

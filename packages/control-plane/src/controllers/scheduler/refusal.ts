@@ -1,22 +1,22 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { look } from '../../apimachinery/objects/plain.ts';
 
-/** Why a node does not accept a pod. */
+/** The reasons why a node does not accept a pod. */
 export interface Refusal {
   readonly reasons: readonly string[];
-  /** Whether the removal of other pods could not help (`UnschedulableAndUnresolvable`). */
+  /** Whether the removal of other pods does not help (`UnschedulableAndUnresolvable`). */
   readonly isFinal: boolean;
 }
 
-/** A refusal that the removal of other pods cannot change. */
+/** Returns a refusal that the removal of other pods cannot change. */
 export const final = (...reasons: string[]): Refusal => ({ reasons, isFinal: true });
 
-/** A refusal because other pods use the resources. */
+/** Returns a refusal whose cause is that other pods use the resources. */
 export const crowded = (...reasons: string[]): Refusal => ({ reasons, isFinal: false });
 
 /**
- * The start of a message, with the number of nodes for each reason: `0/3 nodes are available: 1 Insufficient cpu, 2 node(s)
- * were unschedulable.`
+ * Returns the start of a message, with the number of nodes for each reason:
+ * `0/3 nodes are available: 1 Insufficient cpu, 2 node(s) were unschedulable.`
  */
 function available(nodes: number, reasons: readonly string[]): string {
   const counts = new Map<string, number>();
@@ -34,7 +34,8 @@ const preemption = (pod: ApiObject, nodes: number, refusals: readonly Refusal[])
 };
 
 /**
- * The message of kube-scheduler for a pod without a suitable node. Its second part reports that preemption found no victims.
+ * Returns the message of kube-scheduler for a pod without a suitable node. Its second part reports that preemption found no
+ * victims.
  */
 export function unschedulableMessage(pod: ApiObject, refusals: readonly Refusal[]): string {
   const nodes = refusals.length;
@@ -46,6 +47,6 @@ export function unschedulableMessage(pod: ApiObject, refusals: readonly Refusal[
   return `${why} no new claims to deallocate, preemption: ${preemption(pod, nodes, refusals)}`;
 }
 
-/** The message for a pod that is refused before any node is checked. */
+/** Returns the message for a pod that the scheduler refuses before it checks any node. */
 export const blockedMessage = (nodes: number, why: string): string =>
   nodes === 0 ? 'no nodes available to schedule pods' : `0/${nodes} nodes are available: ${why}. not found`;

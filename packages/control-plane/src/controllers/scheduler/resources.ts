@@ -4,7 +4,7 @@ import { quantityNanos } from '../../apimachinery/objects/quantity.ts';
 import { Neighbours } from './neighbours.ts';
 import { HostPorts, hostPortsOf } from './ports.ts';
 
-/** Amounts by resource name, in thousandths. So `100m` of CPU is a whole number. */
+/** Amounts by resource name, in thousandths, so that `100m` of CPU is a whole number. */
 export type Amounts = ReadonlyMap<string, number>;
 
 const milli = (quantity: unknown): number => Number(quantityNanos(quantity) / 1_000_000n);
@@ -16,8 +16,8 @@ function add(to: Map<string, number>, amounts: Readonly<Record<string, unknown>>
 const known = new WeakMap<ApiObject, Amounts>();
 
 /**
- * The requests of a pod: the sum of its containers, or its largest init container if that is larger. The overhead and one
- * pod are added.
+ * Returns the requests of a pod. They are the sum of its containers, or the request of its largest init container if that is
+ * larger. The overhead and the amount of one pod are added.
  */
 export function requestsOf(pod: ApiObject): Amounts {
   const found = known.get(pod);
@@ -27,7 +27,7 @@ export function requestsOf(pod: ApiObject): Amounts {
   for (const container of items(spec, 'containers')) add(sum, look(container, 'resources', 'requests'));
   for (const container of items(spec, 'initContainers')) {
     const requests = look(container, 'resources', 'requests');
-    // An init container that always restarts is a sidecar, and runs as long as the pod.
+    // An init container that always restarts is a sidecar, which runs as long as the pod.
     if (text(container, 'restartPolicy') === 'Always') add(sum, requests);
     else
       for (const [name, quantity] of Object.entries(requests))
@@ -39,7 +39,7 @@ export function requestsOf(pod: ApiObject): Amounts {
   return sum;
 }
 
-/** The allocatable resources of a node. A node without them has no limits. */
+/** Returns the allocatable resources of a node. A node without this field has no limits. */
 export function allocatableOf(node: ApiObject): Amounts {
   const found = known.get(node);
   if (found !== undefined) return found;
@@ -55,7 +55,7 @@ interface Place {
   readonly ports: ReturnType<typeof hostPortsOf>;
 }
 
-/** The sum of the requests on each node. It is updated when pods are added and removed. */
+/** The sum of the requests on each node. The sum is updated when pods are added or removed. */
 export class Usage {
   /** The pods in groups of equal pods. */
   readonly neighbours = new Neighbours();
@@ -63,7 +63,7 @@ export class Usage {
   readonly #pods = new Map<string, Place>();
   readonly #ports = new HostPorts();
 
-  /** Adds a pod to a node. A second call for the same pod changes nothing. */
+  /** Adds a pod to a node. A second call for the same pod has no effect. */
   put(pod: ApiObject, node: string): void {
     const { uid = '' } = pod.metadata;
     if (this.#pods.has(uid)) return;
@@ -84,13 +84,13 @@ export class Usage {
     this.#ports.put(place.node, place.ports, -1);
   }
 
-  /** Whether the ports of a node that a pod requests are free. */
+  /** Whether the node ports that a pod requests are free. */
   hasPorts(pod: ApiObject, node: string): boolean {
     const ports = hostPortsOf(pod);
     return ports.length === 0 || this.#ports.areFree(node, ports);
   }
 
-  /** The node to which a pod was added. */
+  /** Returns the node to which a pod was added. */
   nodeOf(uid: string): string | undefined {
     return this.#pods.get(uid)?.node;
   }

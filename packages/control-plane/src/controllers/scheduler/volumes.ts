@@ -17,7 +17,7 @@ export interface VolumeCaches {
   readonly classes: Informer;
 }
 
-/** How the claims of a pod limit the choice of its node. */
+/** The limits that the claims of a pod set for its node. */
 export interface VolumeNeeds {
   /** The reason why the pod cannot be scheduled yet. */
   readonly blocked: string | undefined;
@@ -59,9 +59,9 @@ function reaches(volume: ApiObject, node: ApiObject): boolean {
 export const reachesVolumes = (volumes: readonly ApiObject[], node: ApiObject): boolean =>
   volumes.every((volume) => reaches(volume, node));
 
-/** How the claims that wait for a node get volumes, if the pod is assigned to this node. */
+/** A plan that assigns volumes to the claims of a pod, for one node. */
 export interface VolumePlan {
-  /** Existing volumes, each with the claim that gets it. */
+  /** Existing volumes, each with the claim to which it is assigned. */
   readonly bindings: readonly { readonly volume: ApiObject; readonly claim: ApiObject }[];
   /** Claims that need new volumes. */
   readonly provisions: readonly ApiObject[];
@@ -83,8 +83,8 @@ function canProvision(claim: ApiObject, node: ApiObject, classes: Informer): boo
 }
 
 /**
- * Plans the volumes for the claims of a pod on a node. The smallest claim chooses first. Undefined if one of the claims
- * would get no volume.
+ * Plans the volumes for the claims of a pod on a node. The smallest claim chooses first. Returns undefined if one of the
+ * claims would get no volume.
  * @see FindPodVolumes of the scheduler's volume binder
  */
 export function planVolumes(
@@ -113,7 +113,7 @@ function matchOn(
   taken: readonly { readonly volume: ApiObject }[],
 ): ApiObject | undefined {
   const left = [...volumes.all()].filter((volume) => !taken.some((one) => one.volume === volume));
-  // If a volume is reserved for the claim, the claim can use no other one, on any node.
+  // If a volume is reserved for the claim, the claim cannot use another volume on any node.
   const promised = left.find((volume) => hasClaimRef(volume) && isFor(volume, claim));
   if (promised !== undefined) return reaches(promised, node) ? promised : undefined;
   return findVolume(

@@ -10,7 +10,7 @@ import { claimNamesOf } from './binder/claims.ts';
 const CLAIM_FINALIZER = 'kubernetes.io/pvc-protection';
 const VOLUME_FINALIZER = 'kubernetes.io/pv-protection';
 
-/** A patch of the finalizers; undefined if they are already correct. */
+/** Returns a patch of the finalizers, or undefined if the finalizers are correct. */
 function patchOf(object: ApiObject, finalizer: string, wanted: boolean): unknown {
   const { finalizers = [], resourceVersion } = object.metadata;
   if (finalizers.includes(finalizer) === wanted) return undefined;
@@ -21,8 +21,8 @@ function patchOf(object: ApiObject, finalizer: string, wanted: boolean): unknown
 const isShutDown = (pod: ApiObject): boolean => isDying(pod) && pod.metadata.deletionGracePeriodSeconds === 0;
 
 /**
- * Whether a pod may still have a claim mounted. A pod without a node cannot. A pod keeps its claims until it is deleted, but
- * its ephemeral claims only until it has finished.
+ * Whether a pod may still have a claim mounted. A pod without a node has no mounts. A pod uses its claims until it is
+ * deleted, but its ephemeral claims only until it has finished.
  */
 function mayUse(pod: ApiObject, claim: string): boolean {
   if (nodeNameOf(pod) === '') return false;

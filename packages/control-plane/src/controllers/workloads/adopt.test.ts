@@ -58,7 +58,7 @@ test('adopted and released objects keep their other owners', async () => {
     metadata: { name: 'web' },
     spec: { replicas: 1, selector: { matchLabels: { app: 'web' } }, template: { metadata, spec } },
   });
-  // The set adopted a pod that its cache did not have yet, so it created no other pod.
+  // The set adopted a pod that its cache lacked, so the set created no second pod.
   expect((await plane.list(path)).map((pod) => pod.metadata.name)).toEqual(['p']);
   const owners = async () =>
     (await plane.must('GET', `${path}/p`)).metadata.ownerReferences?.map(({ kind }) => kind).sort();

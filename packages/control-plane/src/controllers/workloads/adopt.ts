@@ -9,20 +9,20 @@ type SelectorSpec = Parameters<typeof selectorOf>[0];
 
 const NOTHING: LabelSelector = () => false;
 
-/** The rules by which an owner adopts and releases objects. */
+/** The rules with which an owner adopts and releases objects. */
 export interface Household {
   readonly owners: Resource;
   readonly resource: Resource;
   readonly objects: Informer;
-  /** Finalizers that an object has while it is owned. */
+  /** The finalizers that an object has while it has this owner. */
   readonly finalizers?: readonly string[];
-  /** Called with each adopted object in its current state, because the cache may show the change later. */
+  /** Called with each adopted object in its current state, because the cache may contain the change only later. */
   readonly taken?: (owner: ApiObject, object: ApiObject) => void;
 }
 
 /**
- * Decides which objects belong to an owner. An owner adopts matching objects that have no controller. It releases objects
- * that no longer match (`ControllerRefManager`).
+ * Decides which objects belong to an owner. An owner adopts matching objects without a controller. An owner releases its
+ * objects that no longer match (`ControllerRefManager`).
  */
 export class Adoption {
   readonly #api: Api;
@@ -54,9 +54,9 @@ export class Adoption {
   }
 
   /**
-   * Adopts and releases objects, and returns the objects of the owner. @param mayAdopt whether the owner may adopt this
-   * orphan
-   * @throws ApiError, Error if an orphan could not be adopted; the caller retries
+   * Adopts and releases objects, and returns the objects of the owner.
+   * @param mayAdopt Whether the owner may adopt this orphan.
+   * @throws ApiError, or Error if an orphan could not be adopted; the caller retries
    */
   async claim(owner: ApiObject, mayAdopt: (object: ApiObject) => boolean = () => true): Promise<ApiObject[]> {
     const claimed: ApiObject[] = [];
@@ -77,8 +77,8 @@ export class Adoption {
   }
 
   /**
-   * The cache may be outdated, so the server is read. A terminating owner must not adopt anything, especially not objects
-   * that it just orphaned.
+   * Reads the owner from the server, because the cache may be outdated. A terminating owner must not adopt objects,
+   * especially objects that it has just orphaned.
    */
   async #checkAlive({ kind, metadata: { namespace, name, uid } }: ApiObject): Promise<void> {
     const { metadata } = await this.#api.get(this.#household.owners, { namespace, name });
@@ -106,7 +106,7 @@ export class Adoption {
     const ownerReferences = [{ $patch: 'delete', uid: owner.metadata.uid }];
     const without = finalizers && { '$deleteFromPrimitiveList/finalizers': finalizers };
     const metadata = { uid, ownerReferences, ...without };
-    // These codes mean that the object is gone, or that another object has its name.
+    // With these codes, the object is gone, or another object has its name.
     await allowing(this.#api.merge(resource, { namespace, name }, { metadata }), 404, 409, 422);
   }
 }

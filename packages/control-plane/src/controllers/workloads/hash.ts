@@ -1,7 +1,7 @@
-/** Letters that cannot form words (`rand.SafeEncodeString`). */
+/** Letters without vowels, so that a name contains no words (`rand.SafeEncodeString`). */
 const LETTERS = 'bcdfghjklmnpqrstvwxz2456789';
 
-/** A short name for a pod template: the FNV-1a hash of its JSON with sorted keys, as letters of this list. */
+/** Returns a short name for a pod template: the FNV-1a hash of its JSON with sorted keys, encoded with these letters. */
 export function templateHash(template: unknown): string {
   const text = sorted(template);
   let hash = 0x811c9dc5;

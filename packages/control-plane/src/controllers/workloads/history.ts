@@ -14,7 +14,7 @@ export function revisionOf({ revision }: ApiObject): bigint {
   return typeof revision === 'bigint' || Number.isSafeInteger(revision) ? BigInt(revision as bigint | number) : 0n;
 }
 
-/** The revision as a JSON number. It is a bigint only if a double would lose digits. */
+/** Returns the revision as a JSON number. The result is a bigint only if a double would lose digits. */
 const asJson = (revision: bigint): number | bigint => exactInteger(revision.toString(), Number(revision));
 
 const createdAt = ({ metadata }: ApiObject): number => new Date(metadata.creationTimestamp ?? 0).getTime();
@@ -24,12 +24,12 @@ const byRevision = (a: ApiObject, b: ApiObject): number =>
   createdAt(a) - createdAt(b) ||
   ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1);
 
-/** The data of a revision: a patch that restores the template, as `kubectl rollout undo` sends it. */
+/** Returns the data of a revision: a patch that restores the template, as `kubectl rollout undo` sends it. */
 const dataOf = (set: ApiObject): Plain => ({
   spec: { template: { ...look(set, 'spec', 'template'), $patch: 'replace' } },
 });
 
-/** The hash of the template of a set. Each collision changes the hash. */
+/** Returns the hash of the template of a set. Each name collision changes the hash. */
 function hashOf(set: ApiObject): string {
   const collisions = number(look(set, 'status'), 'collisionCount') ?? 0;
   return templateHash(collisions === 0 ? look(set, 'spec', 'template') : [look(set, 'spec', 'template'), collisions]);
@@ -39,9 +39,9 @@ function hashOf(set: ApiObject): string {
 export interface Revisions {
   /** The revision of the current template. */
   readonly current: ApiObject;
-  /** Other revisions of the current template. They are removed, because each template has one revision. */
+  /** Other revisions of the current template. The controller removes them, because each template has only one revision. */
   readonly duplicates: readonly ApiObject[];
-  /** Revisions of other templates, oldest first. */
+  /** Revisions of other templates. The oldest revision comes first. */
   readonly old: readonly ApiObject[];
 }
 
@@ -53,7 +53,7 @@ export class RevisionHistory {
   readonly #revisions: Informer;
   readonly #adoption: Adoption;
 
-  /** @param label the label of a revision with its hash */
+  /** @param label the label of a revision that contains its hash */
   constructor(api: Api, owners: Resource, revisions: Informer, label: string) {
     this.#api = api;
     this.#owners = owners;
@@ -64,7 +64,7 @@ export class RevisionHistory {
 
   /**
    * Ensures that the latest revision has the template of the set. If a former template returns, its revision gets the next
-   * number. A matching revision without an owner is adopted.
+   * number. The set adopts a matching revision without an owner.
    * @throws ApiError if another object has the name; the collision is counted in the set first, so that the next attempt
    * uses another name
    */
@@ -114,7 +114,7 @@ export class RevisionHistory {
     await allowing(this.#api.patch(this.#owners, { namespace, name, subresource: 'status' }, patch), 404, 409);
   }
 
-  /** The template of a revision; undefined if the revision does not exist. */
+  /** Returns the template of a revision, or undefined if the revision does not exist. */
   templateOf(namespace: string, name: string): Plain | undefined {
     const revision = this.#revisions.get(`${namespace}/${name}`);
     if (revision === undefined) return undefined;
@@ -130,5 +130,5 @@ export class RevisionHistory {
   }
 }
 
-/** The maximum number of former revisions of a set. */
+/** Returns the maximum number of former revisions of a set. */
 export const historyLimit = (set: ApiObject): number => number(look(set, 'spec'), 'revisionHistoryLimit') ?? 10;

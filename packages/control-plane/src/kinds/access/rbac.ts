@@ -80,7 +80,8 @@ const bindingCauses =
   };
 
 /**
- * Sets the default API groups of subjects. Users and groups are in the RBAC group, and service accounts in the core group.
+ * Sets the default API groups of subjects. Users and groups belong to the RBAC group, and service accounts belong to the
+ * core group.
  */
 function defaultBinding(binding: ApiObject): void {
   preset(look(binding, 'roleRef'), 'apiGroup', GROUP);

@@ -24,7 +24,7 @@ const object = (properties: Record<string, JsonSchema>, required: string[] = [])
   required,
 });
 
-/** A list whose items have unique names. */
+/** Returns the schema of a list whose items have unique names. */
 const named = (items: JsonSchema, maxItems: number, more: JsonSchema = {}): JsonSchema => ({
   type: 'array',
   maxItems,
@@ -164,8 +164,8 @@ function kind(
 }
 
 /**
- * The alpha kinds of Kubernetes 1.37 by which programs request the eviction of pods, see KEP-4563. Their schemas are
- * written here, because the client from which the other schemas are generated does not have these kinds.
+ * The alpha kinds of Kubernetes 1.37 by which programs request the eviction of pods, see KEP-4563. Their schemas are written
+ * here, because the client from which the other schemas are generated lacks these kinds.
  */
 export const lifecycleKinds: readonly KindDefinition[] = [
   kind(

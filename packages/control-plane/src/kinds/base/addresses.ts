@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 
-/** An address as bytes: 4 for IPv4, 16 for IPv6. */
+/** An address as bytes. IPv4 has 4 bytes, and IPv6 has 16 bytes. */
 interface Address {
   readonly bytes: readonly number[];
   /** Whether the text follows the strict rules of newer fields. */
@@ -10,7 +10,7 @@ interface Address {
 const INVALID_IP = 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)';
 const INVALID_CIDR = 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)';
 
-/** Parses an IPv4 address. Its numbers may have leading zeros, which older rules accept. */
+/** Parses an IPv4 address. Older rules accept numbers with leading zeros. */
 function parseFour(text: string): Address | undefined {
   const parts = text.split('.');
   if (parts.length !== 4 || !parts.every((part) => /^\d+$/.test(part) && Number(part) <= 255)) return undefined;
@@ -33,7 +33,7 @@ function parseSix(text: string): Address | undefined {
   return { bytes, strict: four?.strict ?? true };
 }
 
-/** Parses an address by the older rules of the real server; undefined if it is invalid. */
+/** Parses an address with the older rules of the real server. Returns undefined for an invalid address. */
 export const parseAddress = (text: string): Address | undefined =>
   text.includes(':') ? parseSix(text) : parseFour(text);
 
@@ -54,15 +54,14 @@ function formatSix(bytes: readonly number[]): string {
   return start === -1 ? text(groups) : `${text(groups.slice(0, start))}::${text(groups.slice(start + length))}`;
 }
 
-/** The canonical text of an address. An IPv4-mapped IPv6 address becomes an IPv4 address. */
+/** Returns the canonical text of an address. An IPv4-mapped IPv6 address becomes an IPv4 address. */
 function format(address: Address): string {
   if (address.bytes.length === 4) return address.bytes.join('.');
   return isMapped(address) ? address.bytes.slice(12).join('.') : formatSix(address.bytes);
 }
 
 /**
- * The errors of an address in a field that is older than the strict rules, which 1.36 applies to new values. Returns [] for
- * a valid address.
+ * Returns the errors of an address in a field with the older rules. Kubernetes 1.36 applies strict rules only to new values.
  */
 export function ipProblems(text: string): string[] {
   const address = parseAddress(text);
@@ -71,7 +70,7 @@ export function ipProblems(text: string): string[] {
   return isMapped(address) ? ['must not be an IPv4-mapped IPv6 address'] : [];
 }
 
-/** The warning about a valid address that is not in canonical form. */
+/** Returns the warning about a valid address that is not in canonical form. */
 export function ipWarnings(field: string, text: string): string[] {
   const address = parseAddress(text);
   if (address === undefined) return [];
@@ -97,7 +96,7 @@ export function parseCidr(text: string): Range | undefined {
   return { address, bits: Number(digits), strict: address.strict && digits === String(Number(digits)) };
 }
 
-/** Keeps the first `bits` bits, and sets the others to zero. */
+/** Keeps the first `bits` bits, and sets all other bits to zero. */
 const masked = (bytes: readonly number[], bits: number): number[] =>
   bytes.map((byte, index) => byte & (0xff00 >> Math.max(0, Math.min(8, bits - 8 * index))) & 0xff);
 
@@ -105,19 +104,19 @@ const network = ({ address, bits }: Range): Address => ({ ...address, bytes: mas
 
 const same = (a: readonly number[], b: readonly number[]): boolean => a.join() === b.join();
 
-/** Whether a range is inside another one and smaller than it. */
+/** Whether a range is inside another range and smaller than the other range. */
 export const isWithin = (inner: Range, outer: Range): boolean =>
   inner.address.bytes.length === outer.address.bytes.length &&
   inner.bits > outer.bits &&
   same(masked(network(inner).bytes, outer.bits), network(outer).bytes);
 
-/** Whether a range is inside another one or equal to it. */
+/** Whether a range contains another range or equals it. */
 export const holdsRange = (outer: Range, inner: Range): boolean =>
   inner.address.bytes.length === outer.address.bytes.length &&
   inner.bits >= outer.bits &&
   same(masked(inner.address.bytes, outer.bits), network(outer).bytes);
 
-/** The errors of a range in a field that is older than the strict rules. Returns [] for a valid range. */
+/** Returns the errors of a range in a field with the older rules. */
 export function cidrProblems(text: string): string[] {
   const range = parseCidr(text);
   if (range === undefined) return [INVALID_CIDR];
@@ -126,7 +125,7 @@ export function cidrProblems(text: string): string[] {
   return same(network(range).bytes, range.address.bytes) ? [] : ['must not have bits set beyond the prefix length'];
 }
 
-/** The errors of a range in a field that requires the canonical form. */
+/** Returns the errors of a range in a field that requires the canonical form. */
 export function strictCidrProblems(text: string): string[] {
   const problems = cidrProblems(text);
   const range = parseCidr(text);
@@ -135,7 +134,7 @@ export function strictCidrProblems(text: string): string[] {
   return canonical === text ? [] : [`must be in canonical form ("${canonical}")`];
 }
 
-/** The errors of an address in a field that requires the canonical form. */
+/** Returns the errors of an address in a field that requires the canonical form. */
 export function strictIpProblems(text: string): string[] {
   const problems = ipProblems(text);
   const address = parseAddress(text);
@@ -145,7 +144,7 @@ export function strictIpProblems(text: string): string[] {
 
 const formatCidr = (range: Range): string => `${format(network(range))}/${range.bits}`;
 
-/** The warning about a valid range that is not in canonical form. */
+/** Returns the warning about a valid range that is not in canonical form. */
 export function cidrWarnings(field: string, text: string): string[] {
   const range = parseCidr(text);
   if (range === undefined) return [];

@@ -15,7 +15,7 @@ function typeFindings(findings: Findings, type: string, field: string, seen: Set
   seen.add(type);
 }
 
-/** The errors of conditions in a status, for the type `metav1.Condition` (`ValidateConditions`). */
+/** Returns the errors of conditions in a status, for the type `metav1.Condition` (`ValidateConditions`). */
 export function conditionsCauses(status: unknown, at = 'status.conditions'): StatusCause[] {
   const findings = new Findings();
   const seen = new Set<string>();
@@ -39,7 +39,7 @@ export function conditionsCauses(status: unknown, at = 'status.conditions'): Sta
   return findings.causes;
 }
 
-/** The errors of conditions whose types must only be unique (flow control). */
+/** Returns the errors of conditions for which only the types must be unique (flow control). */
 export function conditionTypesCauses(status: unknown, at = 'status.conditions'): StatusCause[] {
   const findings = new Findings();
   const seen = new Set<string>();

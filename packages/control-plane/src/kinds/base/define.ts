@@ -14,7 +14,7 @@ export interface BuiltinKind
   readonly model?: string;
 }
 
-/** Defines a built-in kind. Its schema is created at its first use. */
+/** Defines a built-in kind. Its schema is created when it is first used. */
 export const defineKind = (facts: BuiltinKind): KindDefinition => {
   const { model = `V1${facts.kind}`, setDefaults, ...rest } = facts;
   return {
@@ -34,10 +34,10 @@ export const defineKind = (facts: BuiltinKind): KindDefinition => {
   };
 };
 
-/** Defines a kind of reviews. Only `create` is served, and objects are not stored. */
+/** Defines a kind of reviews. The server serves only `create`, and does not store the objects. */
 export const defineReview = (facts: BuiltinKind): KindDefinition => defineKind({ verbs: ['create'], ...facts });
 
-/** Returns a reader of the selectable field at a dotted path. An absent field counts as ''. */
+/** Returns a function that reads the selectable field at a dotted path. For an absent field, it returns ''. */
 export const fieldAt = (path: string): ((object: ApiObject) => string) => {
   const steps = path.split('.');
   return (object) => {
@@ -51,14 +51,14 @@ export const fieldAt = (path: string): ((object: ApiObject) => string) => {
 };
 
 /**
- * Returns a reader of a selectable field with a default, for booleans and numbers. Go prints an absent one as `false` or
- * `0`.
+ * Returns a function that reads a selectable field with a default, for booleans and numbers. Go prints an absent field as
+ * `false` or `0`.
  */
 export const fieldOr = (path: string, absent: string): ((object: ApiObject) => string) => {
   const read = fieldAt(path);
   return (object) => read(object) || absent;
 };
 
-/** Readers of selectable fields, by path. */
+/** Returns functions that read selectable fields, by path. */
 export const fieldsAt = (...paths: string[]): Record<string, (object: ApiObject) => string> =>
   Object.fromEntries(paths.map((path) => [path, fieldAt(path)]));

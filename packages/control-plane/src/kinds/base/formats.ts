@@ -1,6 +1,6 @@
 /** Validation of strings, with the error texts of the real server. Functions return [] for valid strings. */
 
-/** The errors of the name of a port, such as `web`. */
+/** Returns the errors of the name of a port, such as `web`. */
 export function portNameProblems(name: string): string[] {
   const problems: string[] = [];
   if (name.length > 15) problems.push('must be no more than 15 characters');
@@ -20,14 +20,16 @@ export const headerNameProblems = (name: string): string[] =>
         "a valid HTTP header must consist of alphanumeric characters or '-' (e.g. 'X-Header-Name', regex used for validation is '[-A-Za-z0-9]+')",
       ];
 
-/** The errors of the name of an environment variable. It may have all printable ASCII characters except `=`. */
+/**
+ * Returns the errors of the name of an environment variable. The name may contain all printable ASCII characters except `=`.
+ */
 export function environmentNameProblems(name: string): string[] {
   return /^[\x20-\x3c\x3e-\x7e]*$/.test(name)
     ? []
     : ["a valid environment variable name must consist only of printable ASCII characters other than '='"];
 }
 
-/** The errors of the name of a service: a DNS label that starts with a letter. */
+/** Returns the errors of the name of a service. The name must be a DNS label that starts with a letter. */
 export function serviceNameProblems(name: string): string[] {
   const problems: string[] = [];
   if (name.length > 63) problems.push('must be no more than 63 characters');
@@ -46,7 +48,7 @@ export const userIdProblems = (id: unknown): string[] =>
     ? [`must be between 0 and ${USER_ID}, inclusive`]
     : [];
 
-/** The errors of a relative path, which must not contain `..`. */
+/** Returns the errors of a relative path, which must not contain `..`. */
 export function descendingPathProblems(path: string): string[] {
   return [...(path.startsWith('/') ? ['must be a relative path'] : []), ...backstepProblems(path)];
 }
@@ -54,7 +56,7 @@ export function descendingPathProblems(path: string): string[] {
 export const backstepProblems = (path: string): string[] =>
   path.split('/').includes('..') ? ["must not contain '..'"] : [];
 
-/** The errors of a path in a volume. Names that start with `..` are reserved. */
+/** Returns the errors of a path in a volume. Names that start with `..` are reserved. */
 export function volumePathProblems(path: string): string[] {
   const problems = descendingPathProblems(path);
   if (path.startsWith('..') && !path.startsWith('../')) problems.push("must not start with '..'");
@@ -64,7 +66,7 @@ export function volumePathProblems(path: string): string[] {
 const UNDERSCORE_RULE =
   "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*')";
 
-/** The errors of a search domain. Its labels may have underscores. */
+/** Returns the errors of a search domain. Its labels may contain underscores. */
 export function searchDomainProblems(name: string): string[] {
   const problems: string[] = [];
   if (name.length > 253) problems.push('must be no more than 253 characters');

@@ -14,12 +14,12 @@ export function labelFindings(findings: Findings, map: Readonly<Record<string, s
   }
 }
 
-/** A selector in the form in which errors print it. */
+/** Returns a selector in the form that errors print. */
 export const shownSelector = (selector: unknown): unknown => (isPlain(selector) ? selectorForm(selector) : null);
 
 /**
- * The errors of a label selector (`ValidateLabelSelector`). @param anyValue whether the values of expressions are accepted
- * without validation
+ * Returns the errors of a label selector (`ValidateLabelSelector`).
+ * @param anyValue whether all values of expressions are valid
  */
 export function selectorCauses(selector: unknown, path: string, anyValue = false): StatusCause[] {
   const findings = new Findings();

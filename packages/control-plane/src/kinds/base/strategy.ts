@@ -3,7 +3,7 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import type { Plain } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 
-/** The hooks by which a kind extends the generic behavior. */
+/** The hooks with which a kind extends the generic behavior. */
 export type Strategy = Pick<
   KindDefinition,
   | 'setDefaults'
@@ -21,12 +21,12 @@ export type Strategy = Pick<
 /** Creates a strategy that validates an update with the rules for a creation, and with `change`. */
 export function strategy(
   rules: Strategy & {
-    /** The errors of an object. @param old the object before an update, which may keep errors of this object */
+    /** Returns the errors of an object. @param old the object before an update, which may keep errors of this object */
     readonly causes?: (object: ApiObject, old?: ApiObject) => StatusCause[];
     readonly change?: (object: ApiObject, old: ApiObject) => StatusCause[];
-    /** Validates a write of the status. Absent: the status is not validated. */
+    /** Validates a write of the status. If absent, the status is not validated. */
     readonly statusCauses?: (object: ApiObject, old: ApiObject) => StatusCause[];
-    /** Whether the errors of the change come before those of the object. */
+    /** Whether the errors of the change come before the errors of the object. */
     readonly changesFirst?: boolean;
   },
 ): Strategy {
@@ -43,7 +43,10 @@ export function strategy(
   };
 }
 
-/** Replaces the status of a new object. @param zero fields that the type of the status always writes */
+/**
+ * Returns a function that replaces the status of a new object.
+ * @param zero the fields that the type of the status always writes
+ */
 export const withStatus =
   (zero: Plain = {}) =>
   (object: ApiObject): void => {

@@ -33,8 +33,8 @@ function rangeCauses(ranges: readonly string[]): StatusCause[] {
 }
 
 /**
- * Ranges of service addresses. A range may get a second CIDR of the other family; all else is immutable
- * (`ValidateServiceCIDR`).
+ * The strategy for ranges of service addresses. A range may get a second CIDR of the other family. All other fields are
+ * immutable (`ValidateServiceCIDR`).
  */
 export const serviceCidrStrategy: Strategy = {
   prepareForCreate(object) {
@@ -72,7 +72,7 @@ function parentCauses(object: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
-/** IPAddresses. The parent reference is immutable (`ValidateIPAddress`). */
+/** The strategy for IPAddresses. The parent reference is immutable (`ValidateIPAddress`). */
 export const ipAddressStrategy: Strategy = {
   validateName: strictIpProblems,
   validate: parentCauses,
@@ -103,7 +103,7 @@ function attributeCauses(object: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
-/** VolumeAttributesClasses, which are immutable (`ValidateVolumeAttributesClass`). */
+/** The strategy for VolumeAttributesClasses, which are immutable (`ValidateVolumeAttributesClass`). */
 export const attributesClassStrategy: Strategy = {
   validate: attributeCauses,
   validateUpdate(object, old) {

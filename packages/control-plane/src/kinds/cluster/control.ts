@@ -61,7 +61,7 @@ function serviceCauses(object: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
-/** The condition of an APIService. APIs of this server are available immediately. */
+/** Returns the condition of an APIService. The APIs of this server are available immediately. */
 const localCondition = (now: Date): Plain => ({
   type: 'Available',
   status: 'True',
@@ -93,7 +93,7 @@ function leaseCauses(object: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
-/** Removes fields that are used only if leases are assigned by election. This feature is off by default. */
+/** Removes fields that are used only if an election assigns leases. This feature is off by default. */
 function dropElection(object: ApiObject): void {
   const { spec } = object;
   if (!isPlain(spec)) return;

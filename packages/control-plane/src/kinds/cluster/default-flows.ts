@@ -9,11 +9,12 @@ const metadataOf = (name: string): ApiObject['metadata'] => ({
   annotations: { 'apf.kubernetes.io/autoupdate-spec': 'true' },
 });
 
-/** Settings of a priority level with queues. */
+/** The settings of a priority level with queues. */
 type Queuing = readonly [queues: number, handSize: number, queueLengthLimit: number];
 
 /**
- * Limited priority levels: shares, percentage that can be lent, and queues. A level without queues refuses excess requests.
+ * The limited priority levels: shares, percentage that can be lent, and queues. A level without queues refuses excess
+ * requests.
  */
 const LEVELS: readonly (readonly [name: string, shares: number, lendable: number, queuing?: Queuing])[] = [
   ['leader-election', 10, 0, [16, 4, 50]],
@@ -75,7 +76,7 @@ const leases = (verbs: readonly string[]): object => resourceRule('coordination.
 interface Flow {
   readonly level: string;
   readonly precedence: number;
-  /** How requests are distinguished within a flow; absent: not at all. */
+  /** The property by which a flow distinguishes requests. If absent, all requests belong to one flow. */
   readonly by?: 'ByUser' | 'ByNamespace';
   readonly subjects: readonly object[];
   readonly requests: object;
@@ -163,7 +164,7 @@ const flows: readonly ApiObject[] = Object.entries(FLOWS).map(
 );
 
 /**
- * The flow schemas and priority levels of a new cluster, both mandatory and suggested ones.
+ * The flow schemas and priority levels of a new cluster, both mandatory and suggested.
  * @see kubernetes staging/src/k8s.io/apiserver/pkg/apis/flowcontrol/bootstrap
  */
 export const defaultFlows: readonly ApiObject[] = [...levels, ...flows];

@@ -55,19 +55,21 @@ const REQUEST_VARIABLES: readonly Declaration[] = [
   { name: 'authorizer.requestResource', type: RESOURCE_CHECK },
 ];
 
-/** Variables of the match conditions of a webhook. The variable for the namespace is declared, but always empty. */
+/**
+ * Returns the variables of the match conditions of a webhook. The variable for the namespace is declared, but always empty.
+ */
 export const webhookVariables = (): Declaration[] => [
   ...REQUEST_VARIABLES,
   declare('namespaceObject', definitionSchema('V1Namespace'), 'kubernetes.Namespace'),
 ];
 
-/** The built-in variables of the expressions of a policy. */
+/** Returns the built-in variables of the expressions of a policy. */
 export const policyVariables = (hasParams: boolean): Declaration[] => [
   ...webhookVariables(),
   ...(hasParams ? [untyped('params')] : []),
 ];
 
-/** The schema of the values of a type; `{}` (any value) if a schema cannot describe it. */
+/** Returns the schema of the values of a type. Returns `{}` (any value) if a schema cannot describe the type. */
 function schemaOf(type: CelType): JsonSchema {
   switch (type.kind) {
     case 'string':
@@ -93,7 +95,7 @@ function schemaOf(type: CelType): JsonSchema {
   }
 }
 
-/** The allowed types of an expression; empty: any. */
+/** The allowed types of an expression. An empty list allows any type. */
 type Wanted = readonly ('bool' | 'string' | 'null')[];
 
 function typeProblem(type: CelType, wanted: Wanted): string | undefined {
@@ -103,7 +105,7 @@ function typeProblem(type: CelType, wanted: Wanted): string | undefined {
   return `must evaluate to ${list} but got ${printType(type)}`;
 }
 
-/** The errors of an expression, and its type if it is valid. */
+/** Returns the errors of an expression. A valid expression also has its type in the result. */
 function check(source: string, field: string, wanted: Wanted, variables: readonly Declaration[]) {
   try {
     const { type } = compileCel(source, variables);
@@ -117,7 +119,7 @@ function check(source: string, field: string, wanted: Wanted, variables: readonl
 
 const isBlank = (source: string): boolean => source.trim() === '';
 
-/** The errors of the expression in `holder[name]`. */
+/** Returns the errors of the expression in `holder[name]`. */
 export function expressionCauses(
   holder: Plain,
   name: string,
@@ -131,7 +133,7 @@ export function expressionCauses(
   return check(source.trim(), field, wanted, variables).causes;
 }
 
-/** The errors of an expression for a patch, whose result must have the type `wanted`. */
+/** Returns the errors of an expression for a patch. The result of the expression must have the type `wanted`. */
 export function mutationCauses(
   holder: Plain,
   path: string,
@@ -153,7 +155,7 @@ export function mutationCauses(
   }
 }
 
-/** The errors of the match conditions in `holder`. */
+/** Returns the errors of the match conditions in `holder`. */
 export function conditionCauses(holder: Plain, path: string, variables: readonly Declaration[]): StatusCause[] {
   const names = new Set<string>();
   return items(holder, 'matchConditions').flatMap((condition, index) => {
@@ -172,7 +174,8 @@ export function conditionCauses(holder: Plain, path: string, variables: readonly
 }
 
 /**
- * The errors of the variables of a policy. Each may use earlier variables. Adds the type of `variables` to the declarations.
+ * Returns the errors of the variables of a policy. Each variable may use earlier variables. Adds the type of `variables` to
+ * the declarations.
  */
 export function variableCauses(spec: Plain, declared: Declaration[]): StatusCause[] {
   const known: Record<string, JsonSchema> = {};
@@ -188,7 +191,8 @@ export function variableCauses(spec: Plain, declared: Declaration[]): StatusCaus
     }
     if (isBlank(source)) return [...causes, requiredValue(`${at}.expression`, 'expression is not specified')];
     const found = check(source.trim(), `${at}.expression`, [], declared);
-    // Other expressions may use a variable that does not compile. So its error is reported only once.
+    // Other expressions may use a variable that does not compile. The declaration allows this, so that the error of the
+    // variable is reported only once.
     if (name !== '') known[name] = found.type === undefined ? {} : schemaOf(found.type);
     declared.splice(0, declared.length, ...base, declare('variables', structure({ ...known }), 'kubernetes.variables'));
     return [...causes, ...found.causes];

@@ -70,7 +70,7 @@ export const storageClassStrategy = strategy({
   change: (object, old) => unchanged(object, old, ['parameters', 'provisioner', 'reclaimPolicy', 'volumeBindingMode']),
 });
 
-/** The spec of an attachment in the form of a Go structure, for errors. */
+/** Returns the spec of an attachment in the form of a Go structure, for errors. */
 const shownAttachment = (spec: Plain): Plain => {
   const source = look(spec, 'source');
   return {
@@ -156,7 +156,7 @@ const shownDriver = (driver: Plain): Plain => ({
   Allocatable: driver.allocatable ?? null,
 });
 
-/** A driver without the number of volumes that it supports, which may change. */
+/** Returns a driver without the number of supported volumes, because this number may change. */
 const withoutCount = ({ allocatable: _allocatable, ...driver }: Plain): Plain => driver;
 
 export const csiNodeStrategy = strategy({
@@ -227,7 +227,7 @@ export const csiDriverStrategy = strategy({
   prepareForCreate: (object) => void delete child(object, 'spec').preventPodSchedulingIfMissing,
   prepareForUpdate(object, old) {
     delete child(object, 'spec').preventPodSchedulingIfMissing;
-    // A new driver has no generation. Its first change sets one.
+    // A new driver has no generation. Its first change sets the generation.
     if (!jsonEquals(object.spec, old.spec)) object.metadata.generation = (old.metadata.generation ?? 0) + 1;
   },
   causes(object) {

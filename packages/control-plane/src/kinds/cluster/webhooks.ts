@@ -45,7 +45,7 @@ function clientCauses(webhook: Plain, path: string): StatusCause[] {
   return findings.causes;
 }
 
-/** The errors of one webhook, in the order of the real server. */
+/** Returns the errors of one webhook, in the order of the real server. */
 function webhookCauses(webhook: Plain, path: string): StatusCause[] {
   const findings = new Findings();
   const name = text(webhook, 'name');

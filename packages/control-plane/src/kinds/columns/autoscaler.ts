@@ -3,7 +3,7 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { items, look, number, type Plain, text } from '../../apimachinery/objects/plain.ts';
 import { AGE, column, countAt, NAME, NONE, shownAt, shownFirst, textAt } from './column.ts';
 
-/** The field with the value, for each type of metric. */
+/** The field that contains the value, for each type of metric. */
 const SOURCES: Readonly<Record<string, string>> = {
   Resource: 'resource',
   ContainerResource: 'containerResource',
@@ -12,7 +12,7 @@ const SOURCES: Readonly<Record<string, string>> = {
   Object: 'object',
 };
 
-/** Types of metrics that have a total or an average. The column names which one it is. */
+/** The types of metrics with a total or an average. The text of the column states which of them is shown. */
 const WITH_TOTAL = ['External', 'Object'];
 
 const UNKNOWN = '<unknown>';
@@ -20,7 +20,7 @@ const UNKNOWN = '<unknown>';
 const percent = (value: number | undefined, otherwise: string): string =>
   value === undefined ? otherwise : `${value}%`;
 
-/** The current and the target value of a metric. */
+/** Formats the current and the target value of a metric. */
 function shownMetric(metric: Plain, status: Plain | undefined): string {
   const type = text(metric, 'type');
   const field = SOURCES[type];
@@ -47,7 +47,7 @@ function shownTargets(autoscaler: ApiObject): string {
   return metrics.length === 0 ? NONE : shownFirst(metrics, 2, ', ');
 }
 
-/** Columns of autoscalers in the form of `autoscaling/v2`. */
+/** The columns of autoscalers in the form of `autoscaling/v2`. */
 export const autoscalerColumns: readonly PrinterColumn[] = [
   NAME,
   column(

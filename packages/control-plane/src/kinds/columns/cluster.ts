@@ -116,7 +116,7 @@ function requestCondition(request: ApiObject): string {
   return words.join(',');
 }
 
-/** The description of the column for the signer name. The table of the real server still has an older text. */
+/** The description of the column for the signer name. The table of the real server contains an older text than the API. */
 const SIGNER_DOC =
   'Requested signer for the request. It is a qualified name in the form: `scope-hostname.io/name`. If empty, it will be defaulted:\n 1. If it\'s a kubelet client certificate, it is assigned\n    "kubernetes.io/kube-apiserver-client-kubelet".\n 2. If it\'s a kubelet serving certificate, it is assigned\n    "kubernetes.io/kubelet-serving".\n 3. Otherwise, it is assigned "kubernetes.io/legacy-unknown".\nDistribution of trust for signers happens out of band. You can select on this field using `spec.signerName`.';
 
@@ -214,7 +214,7 @@ export const mutatingPolicyColumns = policies(
   'Mutation indicates the number of mutations rules defined in this configuration',
 );
 
-/** The parameter reference of a binding in the form of a Go structure. */
+/** Formats the parameter reference of a binding like a Go structure. */
 function paramRef(binding: ApiObject): string {
   const { paramRef: ref } = look(binding, 'spec');
   if (ref === undefined) return UNSET;

@@ -8,14 +8,14 @@ import { ageOf } from '../../table/age.ts';
 type Cell = NonNullable<PrinterColumn['value']>;
 
 interface Extra {
-  /** 1 for a column that is shown only with `-o wide`. */
+  /** The priority. It is 1 for a column that appears only with `-o wide`. */
   readonly priority?: number;
   readonly type?: PrinterColumn['type'];
   /** The description of the column, or the model and field whose documentation it uses. */
   readonly doc?: string | readonly [model: string, field: string];
 }
 
-/** A column of a built-in kind. */
+/** Returns a column of a built-in kind. */
 export function column(name: string, value: Cell, { priority, type = 'string', doc = '' }: Extra = {}): PrinterColumn {
   return {
     name,
@@ -28,11 +28,11 @@ export function column(name: string, value: Cell, { priority, type = 'string', d
   };
 }
 
-/** A column that is only shown with `-o wide`. */
+/** Returns a column that appears only with `-o wide`. */
 export const wide = (name: string, value: Cell, extra: Extra = {}): PrinterColumn =>
   column(name, value, { ...extra, priority: 1 });
 
-/** The column with the name of the object. Other tables get this column without a declaration. */
+/** The column with the name of the object. Tables of custom kinds get this column without a declaration. */
 export const NAME: PrinterColumn = {
   name: 'Name',
   type: 'string',
@@ -44,19 +44,19 @@ export const AGE: PrinterColumn = column('Age', (object, now) => ageOf(object.me
   doc: ['V1ObjectMeta', 'creationTimestamp'],
 });
 
-/** The age since a time in the object. */
+/** Returns the time since a timestamp in the object. */
 export const ageAt = (time: unknown, now: Date): string => ageOf(time, now);
 
 export const NONE = '<none>';
 
-/** The string at a path; `otherwise` if it is absent. */
+/** Returns the string at a path, or `otherwise` if the path is absent. */
 export function textAt(object: ApiObject, path: string, otherwise = ''): string {
   const steps = path.split('.');
   const last = steps.pop() ?? '';
   return text(look(object, ...steps), last) || otherwise;
 }
 
-/** The value at a path as text; `otherwise` if it is absent. */
+/** Returns the value at a path as text, or `otherwise` if the path is absent. */
 export function shownAt(object: ApiObject, path: string, otherwise: string): string {
   const steps = path.split('.');
   const last = steps.pop() ?? '';
@@ -64,13 +64,13 @@ export function shownAt(object: ApiObject, path: string, otherwise: string): str
   return value === undefined || value === null || value === '' ? otherwise : String(value);
 }
 
-/** The number at a path; 0 if it is absent. */
+/** Returns the number at a path, or 0 if the path is absent. */
 export function countAt(object: ApiObject, path: string): number | bigint {
   const text = shownAt(object, path, '0');
   return exactInteger(text, Number(text));
 }
 
-/** Labels as text: `a=b,c=d`, or `<none>`. */
+/** Formats labels: `a=b,c=d`, or `<none>`. */
 export function shownLabels(labels: Readonly<Record<string, unknown>>): string {
   const pairs = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
   return pairs.length === 0 ? NONE : pairs.sort().join(',');
@@ -78,7 +78,7 @@ export function shownLabels(labels: Readonly<Record<string, unknown>>): string {
 
 const OPERATORS: Readonly<Record<string, string>> = { In: 'in', NotIn: 'notin' };
 
-/** A label selector as text, or `<none>`. */
+/** Formats a label selector. An empty selector is `<none>`. */
 export function shownSelector(selector: unknown): string {
   const parts = Object.entries(look(selector, 'matchLabels')).map(([key, value]) => `${key}=${value}`);
   const expressions = look({ selector }, 'selector').matchExpressions;
@@ -91,13 +91,13 @@ export function shownSelector(selector: unknown): string {
   return parts.length === 0 ? NONE : parts.sort().join(',');
 }
 
-/** The first `max` items of a list, and the number of the others. */
+/** Formats the first `max` items of a list, and the number of the remaining items. */
 export function shownFirst(list: readonly string[], max: number, separator = ','): string {
   const head = list.slice(0, max).join(separator);
   return list.length > max ? `${head} + ${list.length - max} more...` : head;
 }
 
-/** Columns for a kind that is a view of another one: the objects are converted before their cells are computed. */
+/** Returns columns for a kind that is a view of another kind. The objects are converted before their cells are computed. */
 export const viewedAs = (
   view: (object: ApiObject) => ApiObject,
   columns: readonly PrinterColumn[],

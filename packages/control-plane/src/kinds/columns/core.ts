@@ -32,7 +32,7 @@ const address =
 
 const UNKNOWN = '<unknown>';
 
-/** The kernel version of a node, with the architecture if it is known. */
+/** Returns the kernel version of a node, with the architecture if it is known. */
 function kernelOf(node: ApiObject): string {
   const kernel = textAt(node, 'status.nodeInfo.kernelVersion', UNKNOWN);
   const architecture = textAt(node, 'status.nodeInfo.architecture');
@@ -191,7 +191,7 @@ export const claimColumns: readonly PrinterColumn[] = [
 const firstSeen = (event: ApiObject): unknown => event.firstTimestamp ?? event.eventTime;
 
 function lastSeen(event: ApiObject): unknown {
-  // A series without a time was last seen at an unknown time.
+  // If the series has no time, the time of the last event is unknown.
   if (isPlain(event.series)) return event.series.lastObservedTime;
   return event.lastTimestamp ?? firstSeen(event);
 }
@@ -229,7 +229,7 @@ export const eventColumns: readonly PrinterColumn[] = [
   { ...NAME, priority: 1 },
 ];
 
-/** Go puts an IPv6 address in brackets. */
+/** Formats an address with a port. Go puts an IPv6 address in brackets. */
 const hostPort = (ip: string, port: unknown): string => `${ip.includes(':') ? `[${ip}]` : ip}:${port}`;
 
 export const endpointColumns: readonly PrinterColumn[] = [
@@ -243,7 +243,7 @@ export const endpointColumns: readonly PrinterColumn[] = [
         const ports = items(subset, 'ports');
         return ports.length === 0 ? ips : ports.flatMap(({ port }) => ips.map((ip) => hostPort(ip, port)));
       });
-      // Subsets without a ready address show nothing.
+      // Endpoints without a ready address have an empty cell.
       return subsets.length === 0 ? NONE : shownFirst(addresses, 3);
     },
     { doc: ['V1Endpoints', 'subsets'] },

@@ -12,7 +12,7 @@ interface Summary {
 const conditionIs = (pod: ApiObject, type: string): boolean =>
   items(look(pod, 'status'), 'conditions').some((one) => one.type === type && one.status === 'True');
 
-/** The reason why a container ended, as one word. */
+/** Returns the reason why a container ended, as one word. */
 function endOf(terminated: Plain): string {
   const reason = text(terminated, 'reason');
   if (reason !== '') return reason;
@@ -20,7 +20,10 @@ function endOf(terminated: Plain): string {
   return signal !== 0 ? `Signal:${signal}` : `ExitCode:${number(terminated, 'exitCode') ?? 0}`;
 }
 
-/** The status of the first unfinished init container that blocks the pod; undefined if this container does not block. */
+/**
+ * Returns the status of the init container at the index, if it blocks the pod. Returns undefined if it does not block the
+ * pod.
+ */
 function initProgress(status: Plain, index: number, total: number): string | undefined {
   const { terminated, waiting } = look(status, 'state') as { terminated?: Plain; waiting?: Plain };
   if (terminated !== undefined) {
@@ -30,7 +33,7 @@ function initProgress(status: Plain, index: number, total: number): string | und
   return reason !== '' && reason !== 'PodInitializing' ? `Init:${reason}` : `Init:${index}/${total}`;
 }
 
-/** The number of restarts of containers, and the time of the last one. */
+/** The number of restarts of containers, and the time of the last restart. */
 class Restarts {
   count = 0;
   last = '';
@@ -46,7 +49,7 @@ class Restarts {
   }
 }
 
-/** The columns READY, STATUS and RESTARTS of a pod (`printPod`). */
+/** Returns the columns READY, STATUS and RESTARTS of a pod (`printPod`). */
 export function summarize(pod: ApiObject, now: Date): Summary {
   const spec = look(pod, 'spec');
   const status = look(pod, 'status');
@@ -110,7 +113,7 @@ const ENDS: Readonly<Record<string, string>> = {
   Failed: 'The pod failed.',
 };
 
-/** The conditions of the row of a finished pod. Clients may omit such rows. */
+/** Returns the conditions of the row of a finished pod. Clients may hide rows with such a condition. */
 export function podRowConditions(pod: ApiObject): JsonObject[] {
   const reason = textAt(pod, 'status.phase');
   const message = ENDS[reason];

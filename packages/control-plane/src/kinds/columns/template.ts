@@ -7,7 +7,7 @@ const WORDS = {
   image: 'Images referenced by each container in the template.',
 } as const;
 
-/** A column with the names or images of the containers in the pod template at a path. */
+/** Returns a column with the names or images of the containers in the pod template at a path. */
 export const templateColumn = (
   name: string,
   field: 'name' | 'image',

@@ -24,7 +24,7 @@ const JOB_SELECTOR = `A label query over pods that should match the pod count. N
 const selectorColumn = (doc: string, ...path: readonly string[]): PrinterColumn =>
   wide('Selector', (object) => shownSelector(look(object, 'spec', ...path).selector), { doc });
 
-/** `<unset>` does not occur in a stored object, because the field has a default. */
+/** The text `<unset>` does not occur in a stored object, because the field has a default. */
 function suspension(job: ApiObject): string {
   const { suspend } = look(job, 'spec');
   if (suspend === undefined) return '<unset>';

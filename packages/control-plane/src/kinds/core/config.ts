@@ -34,7 +34,7 @@ function sizeOf(object: ApiObject, field: string): number {
   return size;
 }
 
-/** The errors of changes to an object with `immutable: true`. */
+/** Returns the errors of changes to an object with `immutable: true`. */
 function frozenCauses(object: ApiObject, old: ApiObject, fields: readonly string[]): StatusCause[] {
   if (old.immutable !== true) return [];
   const causes: StatusCause[] = [];
@@ -76,7 +76,7 @@ const NEEDED_KEYS: Readonly<Record<string, readonly string[]>> = {
 
 const ACCOUNT_ANNOTATION = 'kubernetes.io/service-account.name';
 
-/** The error for content that is not a JSON object, with the text of the Go decoder. */
+/** Returns the error for content that is not a JSON object, with the text of the Go decoder. */
 function jsonProblem(content: Buffer): string | undefined {
   try {
     const value: unknown = JSON.parse(content.toString('utf8'));
@@ -116,7 +116,7 @@ function secretCauses(object: ApiObject): StatusCause[] {
   return causes;
 }
 
-/** Encodes `stringData` into `data`, and removes it. Only `data` is stored. */
+/** Encodes `stringData` into `data`, and removes `stringData`. The server stores only `data`. */
 function encodeStringData(secret: ApiObject): void {
   const { stringData } = secret;
   if (isPlain(stringData)) {

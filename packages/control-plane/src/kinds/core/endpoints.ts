@@ -12,7 +12,7 @@ import { type Strategy, strategy } from '../base/strategy.ts';
 
 const PROTOCOLS = ['SCTP', 'TCP', 'UDP'];
 
-/** The error for an address that an endpoint cannot have. */
+/** Returns the error for an address that an endpoint cannot have. */
 function specialProblem(address: string): string | undefined {
   if (address === '0.0.0.0' || address === '::') return `may not be unspecified (${address})`;
   if (address.startsWith('127.') || address === '::1') return 'may not be in the loopback range (127.0.0.0/8, ::1/128)';
@@ -155,7 +155,7 @@ function sliceEndpoint(findings: Findings, endpoint: Plain, type: string, at: st
   if (typeof hostname === 'string') findings.problems(`${at}.hostname`, hostname, labelProblems(hostname));
 }
 
-/** @param old the slice before the update, whose endpoints count as valid */
+/** Returns the errors of a slice. @param old the slice before the update, whose endpoints count as valid */
 function sliceCauses(slice: ApiObject, old?: ApiObject): StatusCause[] {
   const findings = new Findings();
   const type = text(slice, 'addressType');
@@ -197,7 +197,7 @@ export const endpointSliceStrategy: Strategy = {
   },
 };
 
-/** Removes the topology of endpoints, a field of the beta version. */
+/** Removes the topology of endpoints, which is a field of the beta version. */
 function dropTopology(slice: ApiObject): void {
   for (const endpoint of items(slice, 'endpoints')) delete endpoint.deprecatedTopology;
 }

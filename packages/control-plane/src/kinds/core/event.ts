@@ -26,7 +26,10 @@ const rename = (object: ApiObject, names: Readonly<Record<string, string>>, apiV
   return { ...renamed, apiVersion, kind: 'Event', metadata: object.metadata };
 };
 
-/** Events of `events.k8s.io` are stored as events of the core group. Their fields have other names there. */
+/**
+ * The server stores events of `events.k8s.io` as events of the core group. The names of their fields differ in the core
+ * group.
+ */
 export const eventStorage: NonNullable<KindDefinition['storedAs']> = {
   resource: '/events',
   encode: (object) => ({ reportingComponent: '', reportingInstance: '', ...rename(object, EVENTS_TO_CORE, 'v1') }),
@@ -39,7 +42,10 @@ export const eventStorage: NonNullable<KindDefinition['storedAs']> = {
 
 const REFERENCE = ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'];
 
-/** The selectable fields of both APIs. Each function reads them from an event with the field names of one API. */
+/**
+ * Returns functions that read the selectable fields of both APIs. Each function reads an event with the field names of one
+ * API.
+ */
 function readersOf(subject: string, controller: string, source: string) {
   const read = fieldAt(controller);
   const component = fieldAt(`${source}.component`);
@@ -78,14 +84,17 @@ function legacyCauses(event: ApiObject, core: boolean): StatusCause[] {
     const isRight = namespace === '' ? own === 'default' : namespace === own;
     return isRight ? [] : elsewhere;
   }
-  // An event with a precise time may be about an object in another namespace.
+  // An event with a precise time may describe an object in another namespace.
   const isRight = namespace !== '' || own === 'default' || own === 'kube-system';
   return [...(isRight ? [] : elsewhere), ...detailCauses(event, core)];
 }
 
 const LONGEST_NOTE = 1024;
 
-/** Fields of an event about its reporter and its action: the name, the maximum length, and the name in the core group. */
+/**
+ * The fields of an event that describe its reporter and its action: the name, the maximum length, and the name in the core
+ * group.
+ */
 const DETAILS: readonly (readonly [name: string, limit: number, core: string])[] = [
   ['reportingController', Number.MAX_SAFE_INTEGER, 'reportingComponent'],
   ['reportingInstance', 128, 'reportingInstance'],
@@ -120,7 +129,7 @@ function seriesCauses({ series }: ApiObject): StatusCause[] {
   ];
 }
 
-/** Fields of an event in the new API whose names differ in the core group. */
+/** Fields of an event in the new API, and their different names in the core group. */
 const OLD_FIELDS: readonly (readonly [string, string])[] = [
   ['deprecatedFirstTimestamp', 'firstTimestamp'],
   ['deprecatedLastTimestamp', 'lastTimestamp'],
@@ -141,7 +150,10 @@ function eventCauses(event: ApiObject): StatusCause[] {
   return causes;
 }
 
-/** The immutable fields of an event of the new API, in the order of the server. Each has its name in the core group. */
+/**
+ * The immutable fields of an event of the new API, in the order of the server. Each row also contains the name in the core
+ * group.
+ */
 const FROZEN: readonly (readonly [string, string])[] = [
   ['regarding', 'involvedObject'],
   // The server checks the reason twice, so the error appears twice.

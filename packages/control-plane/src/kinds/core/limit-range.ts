@@ -7,12 +7,15 @@ import { limitRangeCauses } from './quota.ts';
 
 const AMOUNTS = ['max', 'min', 'default', 'defaultRequest', 'maxLimitRequestRatio'];
 
-/** Fills values that are missing in `target` with those of `source`. */
+/** Sets values that are missing in `target` to the values in `source`. */
 function complete(item: Plain, target: string, source: string): void {
   for (const [name, value] of Object.entries(look(item, source))) child(item, target)[name] ??= value;
 }
 
-/** LimitRanges. The default limit of containers is the maximum. Their default request is the limit, or else the minimum. */
+/**
+ * The strategy for LimitRanges. The default limit of containers is the maximum. Their default request is the limit, or else
+ * the minimum.
+ */
 export const limitRangeStrategy = strategy({
   setDefaults(object: ApiObject): void {
     for (const item of items(look(object, 'spec'), 'limits')) {

@@ -21,7 +21,7 @@ const FEATURE_RULE = [
   'and contain only alphanumeric characters and slashes',
 ].join(', ');
 
-/** Keeps the two fields with the pod CIDR of a node equal: `podCIDR`, and the first item of `podCIDRs`. */
+/** Keeps the two fields with the pod CIDR of a node equal. The fields are `podCIDR` and the first item of `podCIDRs`. */
 function followCidr(node: ApiObject): void {
   const { spec } = node;
   if (!isPlain(spec)) return;

@@ -60,7 +60,7 @@ function amounts(findings: Findings, hard: Plain, at: string): void {
   }
 }
 
-/** Reports each resource of the quota to which the scope cannot be applied. */
+/** Reports each resource of the quota to which the scope does not apply. */
 function beyondScope(findings: Findings, spec: Plain, scope: string, field: string, shown: unknown): void {
   const limited = LIMITED_BY[scope];
   for (const name of Object.keys(look(spec, 'hard'))) {
@@ -151,8 +151,8 @@ const FOR_CONTAINERS = /^(cpu|memory|ephemeral-storage|hugepages-.+)$/;
 const QUOTA_PREFIX = 'requests.';
 
 /**
- * Validates the name of a resource in a limit range. For containers and pods, it must be a resource that containers can
- * request.
+ * Validates the name of a resource in a limit range. For containers and pods, the name must be a resource that containers
+ * can request.
  */
 function limitNameFindings(findings: Findings, name: string, type: string, field: string): void {
   const problems = qualifiedNameProblems(name);
@@ -252,7 +252,7 @@ function rangeOf(findings: Findings, name: string, range: Range, at: string): vo
   }
 }
 
-/** The largest amount in thousandths that has 64 bits. */
+/** The largest amount in thousandths that fits in 64 bits. */
 const MOST_MILLI = (2n ** 63n - 1n) / 1000n;
 
 /** Validates a limit range (`ValidateLimitRange`). */

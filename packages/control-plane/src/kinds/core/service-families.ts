@@ -17,7 +17,7 @@ export const isHeadless = (spec: Plain): boolean => {
   return addresses.length === 1 && addresses[0] === 'None';
 };
 
-/** Whether the addresses of a service may have any family. This is so for a headless service without a selector. */
+/** Whether the addresses of a service may have any family. This is true for a headless service without a selector. */
 const isOpen = (spec: Plain): boolean =>
   spec.clusterIP === 'None' && Object.keys(labels(spec, 'selector')).length === 0;
 
@@ -38,7 +38,7 @@ function pairFindings(findings: Findings, spec: Plain): void {
   }
 }
 
-/** Validates each address, and returns whether one is invalid. Addresses of the old service count as valid. */
+/** Validates each address, and returns whether an address is invalid. Addresses of the old service count as valid. */
 function addressFindings(findings: Findings, spec: Plain, before: Plain | undefined): boolean {
   const addresses = strings(spec, 'clusterIPs');
   const known = strings(before, 'clusterIPs');
@@ -85,7 +85,7 @@ export function familyCauses(spec: Plain, before?: Plain): readonly StatusCause[
   return findings.causes;
 }
 
-/** Whether an update does not change the address fields of a service that prefers two families. */
+/** Whether the service prefers two families and an update leaves its address fields unchanged. */
 const keepsPreference = (spec: Plain, before: Plain | undefined): boolean =>
   before !== undefined &&
   before.type === spec.type &&
@@ -96,8 +96,8 @@ const keepsPreference = (spec: Plain, before: Plain | undefined): boolean =>
   sameStrings(before, spec, 'ipFamilies');
 
 /**
- * Releases the second address and family when the policy changes to a single family. Without this change, a release is
- * refused.
+ * Removes the second address and family when the policy changes to a single family. Without a change of the policy, the
+ * removal is refused.
  */
 function releaseSecond(findings: Findings, spec: Plain, before: Plain): void {
   const parts = [
@@ -114,7 +114,7 @@ function releaseSecond(findings: Findings, spec: Plain, before: Plain): void {
   }
 }
 
-/** Derives missing families from the given addresses. */
+/** Derives missing families from the addresses in the spec. */
 function inferFamilies(findings: Findings, spec: Plain): void {
   const addresses = strings(spec, 'clusterIPs');
   if (spec.ipFamilyPolicy === 'SingleStack') {
@@ -161,7 +161,7 @@ export function initFamilies(spec: Plain, before?: Plain): readonly StatusCause[
   return findings.causes;
 }
 
-/** Validates a change of the addresses of a service that keeps them (`validateUpgradeDowngradeClusterIPs`). */
+/** Validates a change of a service that must keep its addresses (`validateUpgradeDowngradeClusterIPs`). */
 function addressChanges(findings: Findings, spec: Plain, before: Plain): void {
   if (isHeadless(before) && isHeadless(spec)) return;
   const [old, own] = [strings(before, 'clusterIPs'), strings(spec, 'clusterIPs')];

@@ -19,7 +19,7 @@ const FIRST_NODE_PORT = 30_000;
 const NODE_PORTS = 2768;
 const PORT_RANGE = `${FIRST_NODE_PORT}-${FIRST_NODE_PORT + NODE_PORTS - 1}`;
 
-/** A number below `range`, computed from the text alone (FNV-1a). */
+/** Returns a number below `range` that depends only on the text (FNV-1a). */
 function spread(seed: string, range: number): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < seed.length; at++) hash = Math.imul(hash ^ seed.charCodeAt(at), 0x01000193) >>> 0;
@@ -27,8 +27,8 @@ function spread(seed: string, range: number): number {
 }
 
 /**
- * The address for a service, computed from its UID. Each attempt gives another address, if the previous one is occupied (see
- * `admission/service.ts`). Undefined after the last attempt.
+ * Returns the address for a service, computed from its UID. If the address is occupied, the next attempt returns another
+ * address (see `admission/service.ts`). Returns undefined after the last attempt.
  */
 export function clusterAddress(uid: string, attempt = 0): string | undefined {
   if (attempt >= HOSTS) return undefined;
@@ -36,14 +36,14 @@ export function clusterAddress(uid: string, attempt = 0): string | undefined {
   return `${SERVICE_NET[0]}.${SERVICE_NET[1]}.${host >> 8}.${host & 255}`;
 }
 
-/** The node port for the port at `index`, computed from the UID in the same way. */
+/** Returns the node port for the port at `index`, computed from the UID in the same way as the address. */
 export const nodePort = (uid: string, index: number, attempt = 0): number | undefined =>
   attempt >= NODE_PORTS ? undefined : FIRST_NODE_PORT + ((spread(uid, NODE_PORTS) + index + attempt) % NODE_PORTS);
 
 const notInRange = `provided port is not in the valid range. The range of valid ports is ${PORT_RANGE}`;
 const isInRange = (port: number): boolean => port >= FIRST_NODE_PORT && port < FIRST_NODE_PORT + NODE_PORTS;
 
-/** The ready address ranges of services. The allocator of cluster IPs is always ready. */
+/** Returns the ready address ranges of services. The allocator of cluster IPs is always ready. */
 function readyRanges(stored: StrategyContext['stored']): readonly string[] {
   const ranges = (stored?.(SERVICE_RANGES) ?? []).filter(
     ({ metadata, status }) =>
@@ -53,7 +53,10 @@ function readyRanges(stored: StrategyContext['stored']): readonly string[] {
   return [SERVICE_RANGE, ...ranges.flatMap((range) => strings(look(range, 'spec'), 'cidrs'))];
 }
 
-/** Why a service cannot have this address; undefined if it can. The first and the last address of a range are reserved. */
+/**
+ * Returns the reason why a service cannot have this address, or undefined. The first and the last address of a range are
+ * reserved.
+ */
 function addressProblem(address: string, stored: StrategyContext['stored']): string | undefined {
   const parsed = parseCidr(`${address}/32`);
   const isUsable = (range: string): boolean => {
@@ -83,7 +86,7 @@ export function allocateAddresses(
   }
   const address = addresses[0] ?? clusterAddress(service.metadata.uid ?? '');
   const { name = '' } = service.metadata;
-  // An IPAddress reserves the address. It must name this service.
+  // The IPAddress that reserves the address must name this service.
   const findings = new Findings();
   const at = 'spec.parentRef.name';
   if (name === '') findings.required(at);
@@ -111,7 +114,7 @@ class NodePorts {
     this.#taken = new Set(items(look(service, 'spec'), 'ports').map(nodePortOf));
   }
 
-  /** Whether a service may have the port. A dry run allocates nothing, so it accepts ports outside of the range. */
+  /** Whether a service may have the port. A dry run allocates nothing, so it also accepts ports outside of the range. */
   allows(port: number): boolean {
     return this.#dryRun || isInRange(port);
   }
@@ -156,7 +159,7 @@ function initNodePorts(spec: Plain, ports: NodePorts): readonly StatusCause[] {
   return [];
 }
 
-/** @throws StatusError 500 if two ports with the same protocol have the same node port */
+/** Updates node ports. @throws StatusError 500 if two ports with the same protocol have the same node port */
 function updateNodePorts(spec: Plain, before: Plain, ports: NodePorts): readonly StatusCause[] {
   const known = new Set(items(before, 'ports').map(nodePortOf));
   const seen = new Set<string>();
@@ -201,7 +204,7 @@ export function allocateNodePorts(
   return [];
 }
 
-/** The error for a changed health check port, which is immutable. */
+/** Returns the error for a changed health check port, which is immutable. */
 export const healthPortCauses = (spec: Plain, before: Plain): readonly StatusCause[] =>
   needsHealthPort(before) && needsHealthPort(spec) && spec.healthCheckNodePort !== before.healthCheckNodePort
     ? [forbiddenValue('spec.healthCheckNodePort', 'field is immutable')]

@@ -44,7 +44,8 @@ function portFindings(findings: Findings, spec: Plain): void {
 }
 
 /**
- * Validates the node ports of a service. Only some types have node ports, and two ports of the service must not share one.
+ * Validates the node ports of a service. Only some types of services have node ports, and two ports must not share a node
+ * port.
  */
 function nodePortFindings(findings: Findings, spec: Plain): void {
   const ports = items(spec, 'ports');
@@ -87,7 +88,7 @@ function addressFindings(findings: Findings, spec: Plain, before: Plain): void {
   }
 }
 
-/** The error for an unspecified, loopback, link-local or multicast address. */
+/** Returns the error for an unspecified, loopback, link-local or multicast address. */
 function special(address: string): string | undefined {
   if (address === '0.0.0.0' || address === '::') return `may not be unspecified (${address})`;
   if (address.startsWith('127.') || address === '::1') return 'may not be in the loopback range (127.0.0.0/8, ::1/128)';
@@ -143,7 +144,7 @@ function trafficFindings(findings: Findings, spec: Plain): void {
   }
 }
 
-/** Validates the load balancer class. Only a load balancer may have one. */
+/** Validates the load balancer class. Only a service of type LoadBalancer may have a class. */
 export function balancerClassCauses(spec: Plain): readonly StatusCause[] {
   const findings = new Findings();
   const field = 'spec.loadBalancerClass';
@@ -153,7 +154,7 @@ export function balancerClassCauses(spec: Plain): readonly StatusCause[] {
   return findings.causes;
 }
 
-/** Validates a service (`ValidateService`), in the order of the server. */
+/** Returns the errors of a service (`ValidateService`), in the order of the server. */
 export function serviceCauses(service: ApiObject, old?: ApiObject): StatusCause[] {
   const before = look(old, 'spec');
   const findings = new Findings();

@@ -43,7 +43,9 @@ function defaultService(service: ApiObject): void {
   if (['ClusterIP', 'LoadBalancer', 'NodePort'].includes(type)) spec.internalTrafficPolicy ??= 'Cluster';
 }
 
-/** Allocates families, addresses and node ports for a service. If there are errors, only these are reported. */
+/**
+ * Allocates families, addresses and node ports for a service. If the allocation has errors, only these errors are reported.
+ */
 function allocate(service: ApiObject, context: StrategyContext, before?: Plain): void {
   const spec = child(service, 'spec');
   const steps = [
@@ -98,7 +100,7 @@ function balancerCauses(service: ApiObject, old: ApiObject): StatusCause[] {
 }
 
 /**
- * The spec in the form that readers get: with the list of addresses, and without a policy that an ExternalName service
+ * Returns the spec in the form that readers get. It has the list of addresses, but no policy that an ExternalName service
  * cannot have.
  */
 function readSpec(spec: Plain): Plain {
@@ -109,7 +111,7 @@ function readSpec(spec: Plain): Plain {
 }
 
 function shownService(json: string): string {
-  // Services of other types are already stored in this form.
+  // Services of other types are already stored in the form that readers get.
   if (!json.includes('"type":"ExternalName"')) return json;
   const service = parseJson(json) as ApiObject;
   return renderObject({ ...service, spec: readSpec(look(service, 'spec')) }, undefined);

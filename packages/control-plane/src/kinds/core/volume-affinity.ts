@@ -4,7 +4,7 @@ import { isPlain, items, look, type Plain, text } from '../../apimachinery/objec
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { internalForm } from '../internal/form.ts';
 
-/** Labels of nodes that have been renamed, by their old names. */
+/** The old names of renamed node labels, with their new names. */
 const RENAMED: ReadonlyMap<string, string> = new Map([
   ['failure-domain.beta.kubernetes.io/zone', 'topology.kubernetes.io/zone'],
   ['failure-domain.beta.kubernetes.io/region', 'topology.kubernetes.io/region'],
@@ -13,13 +13,13 @@ const RENAMED: ReadonlyMap<string, string> = new Map([
   ['beta.kubernetes.io/instance-type', 'node.kubernetes.io/instance-type'],
 ]);
 
-/** A term in which renamed labels have their old names. The change from the old to the new name is allowed. */
+/** Returns a term in which renamed labels have their old names, so that a change from the old to the new name is allowed. */
 function withOldNames(term: Plain, old: Plain | undefined): Plain {
   const lists = ['matchExpressions', 'matchFields'].map((list) => {
     const before = items(old, list);
     const requirements = items(term, list).map((requirement, index) => {
       const [was, is] = [text(before[index], 'key'), text(requirement, 'key')];
-      // The real server looks up unknown names too. For them, it finds the empty name.
+      // The real server also looks up unknown names, and finds the empty name for them.
       return was !== is && (RENAMED.get(was) ?? '') === is ? { ...requirement, key: was } : requirement;
     });
     return [list, requirements] as const;
@@ -29,7 +29,7 @@ function withOldNames(term: Plain, old: Plain | undefined): Plain {
 }
 
 /**
- * Validates a change of the node affinity of a volume. It may be added once, and is immutable afterwards
+ * Validates a change of the node affinity of a volume. A client may add it once, and it is immutable afterwards
  * (`validatePvNodeAffinity`).
  */
 export function affinityChange(affinity: unknown, old: unknown): StatusCause[] {

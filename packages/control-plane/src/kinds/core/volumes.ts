@@ -102,7 +102,7 @@ function capacityFindings(findings: Findings, spec: Plain, at: string): void {
 
 /**
  * Validates the spec of a volume (`ValidatePersistentVolumeSpec`).
- * @param volumeName name of the volume; undefined if the spec is part of an attachment
+ * @param volumeName the name of the volume, or undefined if the spec is a part of an attachment
  */
 export function volumeSpecFindings(findings: Findings, spec: Plain, at: string, volumeName: string | undefined): void {
   const inline = volumeName === undefined;
@@ -172,7 +172,7 @@ function sourceRules(findings: Findings, spec: Plain, at: string, volumeName: st
   for (const [name, source] of sources) {
     const isSecond = count > 0;
     count++;
-    // The real server allows this source even if it is the second one.
+    // The real server allows this source even if it is the second source.
     if (isSecond && name !== 'flexVolume') findings.forbidden(`${at}.${SECOND_NAMES.get(name) ?? name}`, ONE_TYPE);
     else oneSource(findings, spec, name, source, at, volumeName);
   }
@@ -240,13 +240,13 @@ function claimCauses(claim: ApiObject, old?: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
-/** The errors for changes of immutable fields in a claim (`ValidatePersistentVolumeClaimUpdate`). */
+/** Returns the errors for changes of immutable fields in a claim (`ValidatePersistentVolumeClaimUpdate`). */
 function claimChange(claim: ApiObject, old: ApiObject): StatusCause[] {
   const spec = look(claim, 'spec');
   const before = copyJson(look(old, 'spec'));
   const bound = look(claim, 'status').phase === 'Bound';
   const frozen = copyWithEmpties(spec);
-  // The binder may set the volume name once. A claim without a class may get one.
+  // The binder may set the volume name once. A claim without a class may also get a class.
   if (text(before, 'volumeName') === '') carry(before, 'volumeName', frozen.volumeName);
   if (before.storageClassName === undefined && spec.storageClassName !== undefined) {
     delete frozen.storageClassName;
@@ -285,7 +285,7 @@ function carry(target: Plain, field: string, value: unknown): void {
   else target[field] = value;
 }
 
-/** Checks that an applied attributes class is not removed. It may be changed. */
+/** Checks that the applied attributes class is not removed. A change to another class is allowed. */
 function attributesClassCauses(spec: Plain, status: Plain): StatusCause[] {
   if (status.currentVolumeAttributesClassName === undefined) return [];
   const field = 'spec.volumeAttributesClassName';
@@ -294,7 +294,7 @@ function attributesClassCauses(spec: Plain, status: Plain): StatusCause[] {
   return spec.volumeAttributesClassName === '' ? [forbiddenValue(field, `update to empty string ${why}`)] : [];
 }
 
-/** Removes a data source with a kind that the old field does not support. */
+/** Removes a data source whose kind the old field does not support. */
 function dropSource(spec: Plain): void {
   const { dataSource, dataSourceRef } = spec;
   if (!isPlain(dataSource) || dataSourceRef !== undefined) return;
@@ -305,12 +305,12 @@ function dropSource(spec: Plain): void {
   if (!isKnown) delete spec.dataSource;
 }
 
-/** Removes a data source in another namespace, because its feature gate is disabled. */
+/** Removes a data source in another namespace, because the feature gate for it is disabled. */
 function dropForeignSource(spec: Plain): void {
   if (text(spec.dataSourceRef, 'namespace') !== '') delete spec.dataSourceRef;
 }
 
-/** Copies the data source between its old and its new field. */
+/** Copies the data source between the old and the new field for it. */
 function mirrorSource(spec: Plain): void {
   const { dataSource, dataSourceRef } = spec;
   if (isPlain(dataSource) && dataSourceRef === undefined) spec.dataSourceRef = { ...dataSource };
@@ -327,7 +327,7 @@ const RESIZES = [
   'NodeResizeInfeasible',
 ].sort();
 
-/** Validates the name of a resource in the status of a claim: `storage`, or a resource of a driver. */
+/** Validates the name of a resource in the status of a claim. It must be `storage`, or a resource of a driver. */
 function resizableFindings(findings: Findings, name: string, at: string): boolean {
   const problems = qualifiedNameProblems(name);
   findings.problems(at, name, problems);
@@ -358,7 +358,7 @@ function claimStatusCauses(claim: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
-/** Sets the defaults of a claim. A stateful set contains claims too. */
+/** Sets the defaults of a claim. The claims in a stateful set also get these defaults. */
 export function defaultClaim(claim: Plain | ApiObject): void {
   const spec = child(claim, 'spec');
   const status = child(claim, 'status');
@@ -381,7 +381,7 @@ export const claimStrategy = strategy({
     if (subresource !== '') return;
     const spec = child(claim, 'spec');
     if (look(old, 'spec').dataSourceRef === undefined) dropForeignSource(spec);
-    // A data source that the old claim already has is not changed.
+    // If the old claim already has a data source, the data source is not changed.
     if (look(old, 'spec').dataSource === undefined) dropSource(spec);
     mirrorSource(spec);
   },

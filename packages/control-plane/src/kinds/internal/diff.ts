@@ -28,7 +28,7 @@ function placesOf(b: readonly string[]): Map<string, number[]> {
 
 type Range = readonly [aLow: number, aHigh: number, bLow: number, bHigh: number];
 
-/** The first of the longest common runs of lines. It is extended at both ends by frequent lines. */
+/** Returns the first of the longest common runs of lines. Frequent lines extend the run at both ends. */
 function longest(
   a: readonly string[],
   b: readonly string[],
@@ -58,7 +58,10 @@ function longest(
   return { a: i, b: j, size };
 }
 
-/** All common runs in order, by the algorithm of Ratcliff and Obershelp. The last one has no lines, and marks the end. */
+/**
+ * Returns all common runs in order, with the algorithm of Ratcliff and Obershelp. The last run has no lines, and marks the
+ * end.
+ */
 function matches(a: readonly string[], b: readonly string[]): Match[] {
   const places = placesOf(b);
   const found: Match[] = [];
@@ -75,7 +78,7 @@ function matches(a: readonly string[], b: readonly string[]): Match[] {
   return [...found, { a: a.length, b: b.length, size: 0 }];
 }
 
-/** A range of a diff, such as `3,7`: the first line and the number of lines. */
+/** Formats a range of a diff, such as `3,7`: the first line and the number of lines. */
 const span = (start: number, count: number): string => {
   if (count === 1) return String(start + 1);
   return `${count === 0 ? start : start + 1},${count}`;
@@ -97,7 +100,7 @@ function changesOf(a: readonly string[], b: readonly string[]): Change[] {
   return changes;
 }
 
-/** A unified diff of two texts, with three lines of context. */
+/** Returns a unified diff of two texts, with three lines of context. */
 export function unifiedDiff(before: string, after: string): string {
   const a = before.split('\n');
   const b = after.split('\n');
@@ -130,7 +133,7 @@ function hunk(a: readonly string[], b: readonly string[], group: readonly Change
   return `@@ -${span(aFrom, aTo - aFrom)} +${span(bFrom, bTo - bFrom)} @@\n${lines.join('\n')}\n`;
 }
 
-/** The diff of two values in the internal form of the server. Errors about immutable fields contain it. */
+/** Returns the diff of two values in the internal form of the server. Errors about immutable fields contain this diff. */
 export function internalDiff(structure: string, before: Plain, after: Plain): string {
   const shown = (value: Plain): string => JSON.stringify(internalForm(structure, value), null, 1);
   return unifiedDiff(shown(before), shown(after));

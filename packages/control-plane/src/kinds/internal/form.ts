@@ -28,10 +28,10 @@ function structureOf(name: string): readonly InternalField[] | undefined {
   return structures.get(name);
 }
 
-/** Fields of a pod spec that the internal form has in the security context. */
+/** Fields that the API has in the pod spec and the internal form has in the security context. */
 const HOST_FIELDS = ['hostNetwork', 'hostPID', 'hostIPC', 'shareProcessNamespace', 'hostUsers'];
 
-/** The security context of a pod in the internal form. It contains the host fields of the spec. */
+/** Returns the security context of a pod in the internal form. This form contains the host fields of the spec. */
 function podForm(spec: Plain): Plain {
   const context = look(spec, 'securityContext');
   const held = HOST_FIELDS.filter((field) => spec[field] !== undefined).map((field) => [field, spec[field]]);
@@ -45,7 +45,7 @@ const ZEROS: Readonly<Record<string, unknown>> = { "''": '', '0': 0, b: false, q
 export const inOrder = (value: unknown): unknown =>
   isPlain(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value;
 
-/** A selector in the form of the API, with the field order of its Go structure. */
+/** Returns a selector in the form of the API, with the field order of its Go structure. */
 export function selectorForm(selector: Plain): Plain {
   const { matchLabels, matchExpressions } = selector;
   return {
@@ -78,7 +78,7 @@ function formOf(type: string, value: unknown): unknown {
 
 /**
  * Converts a value of the API to the internal structure of the server: Go's field names and order, with zero values.
- * Structures that are missing in the table do not change.
+ * Structures that the table does not contain stay unchanged.
  */
 export function internalForm(structure: string, value: Plain): Plain {
   const fields = structureOf(structure);
@@ -91,7 +91,7 @@ export function internalForm(structure: string, value: Plain): Plain {
   }
   const form: Plain = {};
   for (const { name, type, key } of fields) {
-    // Metadata is embedded, so its fields are next to the other fields. They keep their names from the API.
+    // Metadata is embedded in the Go structure, so its fields are next to the other fields, with their names in the API.
     if (type === 'ObjectMeta') Object.assign(form, byKey.get(key) ?? {});
     else form[name] = formOf(type, byKey.get(key));
   }

@@ -39,7 +39,7 @@ function defaultRequests(container: Plain): void {
   resources.requests = requests;
 }
 
-/** Sets the host ports of a pod on the host network: a container port is a port of the node. */
+/** Sets the host ports of a pod on the host network, where each container port is a port of the node. */
 function defaultHostPorts(container: Plain): void {
   for (const port of items(container, 'ports')) if ((port.hostPort ?? 0) === 0) port.hostPort = port.containerPort;
 }
@@ -113,7 +113,7 @@ function defaultVolume(volume: Plain): void {
   defaultSources(volume);
 }
 
-/** Sets the defaults that pods have and pod templates do not (`SetDefaults_Pod`). Mutates. */
+/** Sets the defaults that pods have and pod templates do not (`SetDefaults_Pod`). Mutates the spec. */
 export function defaultPod(spec: Plain): void {
   const containers = [...items(spec, 'containers'), ...items(spec, 'initContainers')];
   for (const container of containers) defaultRequests(container);
@@ -122,7 +122,9 @@ export function defaultPod(spec: Plain): void {
   if (spec.hostNetwork === true) for (const container of containers) defaultHostPorts(container);
 }
 
-/** Sets the defaults of the spec of a pod or pod template (`SetDefaults_PodSpec` and similar functions). Mutates. */
+/**
+ * Sets the defaults of the spec of a pod or pod template (`SetDefaults_PodSpec` and similar functions). Mutates the spec.
+ */
 export function defaultPodSpec(spec: Plain): void {
   for (const list of ['containers', 'initContainers', 'ephemeralContainers']) {
     for (const container of items(spec, list)) defaultContainer(container);

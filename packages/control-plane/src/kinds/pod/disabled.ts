@@ -25,7 +25,7 @@ function dropDisabled(spec: Plain): void {
   }
 }
 
-/** A strategy that also removes fields of disabled features from the pod spec at `path`. */
+/** Returns a strategy that also removes fields of disabled features from the pod spec at `path`. */
 export function withoutDisabled<S extends Hooks>(strategy: S, ...path: readonly string[]): S {
   const drop = (object: ApiObject): void => dropDisabled(look(object, ...path));
   return {

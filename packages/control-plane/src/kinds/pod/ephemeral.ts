@@ -22,7 +22,7 @@ export function prepareEphemeral(pod: ApiObject, old: ApiObject): void {
 }
 
 /**
- * Validates the ephemeral containers. They may be added, but existing ones are immutable
+ * Validates the ephemeral containers. A client may add containers, but existing containers are immutable
  * (`ValidatePodEphemeralContainersUpdate`).
  */
 export function ephemeralCauses(pod: ApiObject, old: ApiObject): StatusCause[] {

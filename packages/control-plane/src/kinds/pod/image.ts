@@ -1,4 +1,4 @@
-/** A reference with 64 hexadecimal digits would look like the ID of an image. */
+/** A reference with 64 hexadecimal digits is invalid, because it looks like the ID of an image. */
 const ID = /^[a-f0-9]{64}$/;
 const PART = '(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])';
 const DOMAIN = String.raw`(?:${PART}(?:\.${PART})*|\[[a-fA-F0-9:]+\])(?::\d+)?`;
@@ -9,7 +9,7 @@ const REFERENCE = new RegExp(
 );
 const LONGEST_PATH = 255;
 
-/** A reference with its domain, as `docker.io/library/` is implied (`splitDockerDomain`). */
+/** Returns a reference with its domain. Without a domain, `docker.io/library/` is implied (`splitDockerDomain`). */
 function withDomain(image: string): string {
   const slash = image.indexOf('/');
   const first = image.slice(0, Math.max(0, slash));

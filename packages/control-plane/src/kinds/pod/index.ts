@@ -10,7 +10,7 @@ import { followAddress, keepGenerations, podStatusCauses, roundStatus } from './
 import { podUpdateCauses } from './update.ts';
 import { podCauses } from './validate.ts';
 
-/** The validation of an update of each subresource. */
+/** The validation of an update, for each subresource. */
 const UPDATES: Readonly<Record<string, (pod: ApiObject, old: ApiObject) => StatusCause[]>> = {
   '': podUpdateCauses,
   ephemeralcontainers: ephemeralCauses,

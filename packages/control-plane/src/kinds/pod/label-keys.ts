@@ -6,7 +6,7 @@ const PREFERRED = 'preferredDuringSchedulingIgnoredDuringExecution';
 
 const OPERATORS = { matchLabelKeys: 'In', mismatchLabelKeys: 'NotIn' } as const;
 
-/** Adds labels of the pod to a selector, those with the listed keys. If there is no selector, nothing changes. */
+/** Adds the labels of the pod with the listed keys to a selector. Does nothing without a selector. */
 function merge(holder: Plain, own: Readonly<Record<string, string>>, lists: readonly (keyof typeof OPERATORS)[]): void {
   const selector = holder.labelSelector;
   if (!isPlain(selector)) return;
@@ -19,8 +19,8 @@ function merge(holder: Plain, own: Readonly<Record<string, string>>, lists: read
 }
 
 /**
- * Adds the labels that `matchLabelKeys` and `mismatchLabelKeys` name to the selectors of a new pod. So later changes of its
- * labels have no effect. Templates keep only the keys.
+ * Adds the labels that `matchLabelKeys` and `mismatchLabelKeys` name to the selectors of a new pod. Later changes of the
+ * labels of the pod therefore have no effect. Templates keep only the keys.
  * @see kubernetes pkg/registry/core/pod `mutatePodAffinity`, `mutateTopologySpreadConstraints`
  */
 export function mergeLabelKeys(pod: ApiObject): void {

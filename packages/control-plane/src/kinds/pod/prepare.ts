@@ -7,7 +7,7 @@ import { mergeLabelKeys } from './label-keys.ts';
 
 const QOS_RESOURCES = ['cpu', 'memory'];
 
-/** The total CPU and memory in the requests or limits. Amounts of zero are ignored. */
+/** Returns the total CPU and memory in the requests or limits. Amounts of zero are ignored. */
 function qosSums(holders: readonly Plain[], list: 'requests' | 'limits'): ReadonlyMap<string, bigint> {
   const sums = new Map<string, bigint>();
   for (const holder of holders) {
@@ -20,8 +20,8 @@ function qosSums(holders: readonly Plain[], list: 'requests' | 'limits'): Readon
 }
 
 /**
- * The QoS class: `Guaranteed`, `Burstable` or `BestEffort`. It depends on the CPU and memory of the pod, or else of all
- * containers.
+ * Returns the QoS class: `Guaranteed`, `Burstable` or `BestEffort`. The CPU and memory of the pod determine the class, or
+ * else the CPU and memory of all containers.
  */
 export function qosClass(spec: Plain): string {
   const containers = [...items(spec, 'containers'), ...items(spec, 'initContainers')];
@@ -46,10 +46,10 @@ const gated = (now: Date): Plain => ({
   message: 'Scheduling is blocked due to non-empty scheduling gates',
 });
 
-/** Sets the status of a new pod to Pending. A status from the client is ignored. */
+/** Sets the status of a new pod to Pending, and ignores a status from the client. */
 export function preparePod(pod: ApiObject, { now }: StrategyContext): void {
   const spec = child(pod, 'spec');
-  // A negative grace period becomes the shortest one, one second.
+  // A negative grace period becomes one second, which is the shortest grace period.
   const grace = spec.terminationGracePeriodSeconds;
   if ((typeof grace === 'number' || typeof grace === 'bigint') && grace < 0) spec.terminationGracePeriodSeconds = 1;
   mergeLabelKeys(pod);
@@ -58,7 +58,7 @@ export function preparePod(pod: ApiObject, { now }: StrategyContext): void {
   pod.status = status;
 }
 
-/** The mounts in all container statuses. */
+/** Returns the mounts in all container statuses. */
 const statusMounts = (status: Plain): Plain[] =>
   ['containerStatuses', 'initContainerStatuses', 'ephemeralContainerStatuses'].flatMap((list) =>
     items(status, list).flatMap((container) => items(container, 'volumeMounts')),
@@ -69,7 +69,7 @@ const hasVolumeStatus = (status: Plain): boolean =>
 
 export function preparePodUpdate(pod: ApiObject, old: ApiObject, subresource: string): void {
   const status = pod.status;
-  // The feature gate of this field is disabled, so only an existing value remains.
+  // The feature gate of this field is disabled, so a value remains only if the old pod has it.
   if (isPlain(status) && look(old, 'status').nodeAllocatableResourceClaimStatuses === undefined) {
     delete status.nodeAllocatableResourceClaimStatuses;
   }
@@ -82,8 +82,8 @@ export function preparePodUpdate(pod: ApiObject, old: ApiObject, subresource: st
 }
 
 /**
- * The grace period of a deletion in seconds. It is zero for a pod that has no node or has finished. Other pods have their
- * own grace period.
+ * Returns the grace period of a deletion in seconds. It is zero for a pod that has no node or has finished. Other pods have
+ * their own grace period.
  */
 export function podGracePeriod(pod: ApiObject): number {
   const phase = look(pod, 'status').phase;

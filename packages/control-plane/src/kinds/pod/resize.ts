@@ -8,7 +8,7 @@ import { podCauses } from './validate.ts';
 
 const LISTS = ['initContainers', 'containers'] as const;
 const RESIZABLE = ['resources', 'resizePolicy'] as const;
-/** The only resources whose amounts may change. */
+/** The resources whose amounts a resize may change. */
 const AMOUNTS: ReadonlySet<string> = new Set(['cpu', 'memory']);
 const MIRROR = 'kubernetes.io/config.mirror';
 
@@ -18,8 +18,8 @@ function put(holder: Plain, field: string, value: unknown): void {
 }
 
 /**
- * The old containers with the resources of the new ones. New containers with other names are included, so that the
- * validation refuses them.
+ * Returns the old containers with the resources of the new containers. New containers with other names are included, so that
+ * the validation refuses them.
  */
 function resized(sent: readonly Plain[], before: readonly Plain[]): readonly Plain[] {
   if (sent.some((container, index) => text(container, 'name') !== text(before[index] ?? {}, 'name'))) return sent;
@@ -47,7 +47,7 @@ export function prepareResize(pod: ApiObject, old: ApiObject): void {
   pod.status = look(old, 'status');
 }
 
-/** The requests and limits that a resize may not change. */
+/** Returns the requests and limits that a resize may not change. */
 function others(resources: Plain): Plain {
   const of = (field: string): Plain =>
     Object.fromEntries(Object.entries(look(resources, field)).filter(([name]) => !AMOUNTS.has(name)));
@@ -65,7 +65,7 @@ function isChanged(container: Plain, before: Plain): boolean {
   return !jsonEquals(rest, restBefore) || !jsonEquals(others(now), others(was)) || items(was, 'claims').length > 0;
 }
 
-/** The errors for removed amounts. A resize may only change them. */
+/** Returns the errors for removed amounts. A resize may change an amount, but not remove it. */
 function removedCauses(resources: Plain, before: Plain, at: string, what: string): StatusCause[] {
   return ['requests', 'limits'].flatMap((field) => {
     const now = look(resources, field);
@@ -77,7 +77,7 @@ function removedCauses(resources: Plain, before: Plain, at: string, what: string
 const hasAmounts = ({ resources }: Plain): boolean =>
   isPlain(resources) && ['requests', 'limits'].some((field) => Object.keys(look(resources, field)).length > 0);
 
-/** The errors of changes to the resources of the whole pod. */
+/** Returns the errors of changes to the resources of the whole pod. */
 function podLevelCauses(spec: Plain, before: Plain): StatusCause[] {
   if (!hasAmounts(spec) && !hasAmounts(before)) return [];
   const at = 'spec.resources';
@@ -92,7 +92,7 @@ function podLevelCauses(spec: Plain, before: Plain): StatusCause[] {
   ];
 }
 
-/** The errors for containers whose order or names differ from the old ones. */
+/** Returns the errors for containers whose order or names differ from the old containers. */
 function orderCauses(spec: Plain, before: Plain): StatusCause[] {
   return [...LISTS].reverse().flatMap((list) => {
     const [now, was] = [items(spec, list), items(before, list)];
@@ -120,7 +120,7 @@ function initCauses(container: Plain, before: Plain, at: string): StatusCause[] 
   return causes;
 }
 
-/** The errors of changes to containers. */
+/** Returns the errors of changes to containers. */
 function containerCauses(spec: Plain, before: Plain): StatusCause[] {
   const each = (list: string, causes: (now: Plain, was: Plain, at: string) => StatusCause[]): StatusCause[] =>
     items(spec, list).flatMap((container, index) =>
@@ -137,7 +137,7 @@ function containerCauses(spec: Plain, before: Plain): StatusCause[] {
   ];
 }
 
-/** Whether the kubelet of a running pod reports resources. Only then it can change them. */
+/** Whether the kubelet of a running pod reports resources. Only such a kubelet can change resources. */
 function isResizable(old: ApiObject): boolean {
   const running = items(look(old, 'status'), 'containerStatuses').find(
     (status) => look(status, 'state').running !== undefined,
@@ -145,7 +145,7 @@ function isResizable(old: ApiObject): boolean {
   return running === undefined || running.resources !== undefined;
 }
 
-/** All errors of a resize (`ValidatePodResize`). */
+/** Returns all errors of a resize (`ValidatePodResize`). */
 export function resizeCauses(pod: ApiObject, old: ApiObject): StatusCause[] {
   const spec = look(pod, 'spec');
   const before = look(old, 'spec');

@@ -2,7 +2,7 @@ import { items, look, type Plain, text } from '../../apimachinery/objects/plain.
 
 const rulesOf = (container: Plain): readonly Plain[] => items(container, 'restartPolicyRules');
 
-/** The action that the restart rules of a container define for an exit code. */
+/** Returns the action that the restart rules of a container define for an exit code. */
 function actionFor(container: Plain, exitCode: unknown): string {
   const rule = rulesOf(container).find((each) => {
     const codes = look(each, 'exitCodes');
@@ -12,7 +12,7 @@ function actionFor(container: Plain, exitCode: unknown): string {
   return text(rule, 'action');
 }
 
-/** Whether a restart policy restarts a container after this exit code; undefined for an unknown policy. */
+/** Whether a restart policy restarts a container after this exit code. Undefined for an unknown policy. */
 function restarts(policy: string, exitCode: unknown): boolean | undefined {
   if (policy === 'OnFailure') return exitCode !== 0;
   return policy === 'Always' ? true : policy === 'Never' ? false : undefined;

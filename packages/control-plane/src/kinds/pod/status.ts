@@ -59,8 +59,8 @@ function transitionFindings(findings: Findings, pod: ApiObject, old: ApiObject):
       if (next.length === 0 || canTerminatedRun(spec, containers, text(before, 'name'), terminated.exitCode ?? 0))
         continue;
       const why = 'may not be transitioned to non-terminated state';
-      // For each status of an ephemeral container, the server adds an error. For other containers, it adds an error only for
-      // the first.
+      // For ephemeral containers, the server adds one error for each status. For other containers, the server adds one error
+      // for the first status.
       const count = list === 'ephemeralContainerStatuses' ? next.length : 1;
       for (let each = 0; each < count; each += 1) findings.forbidden(`status.${list}[${index}].state`, why);
     }
@@ -260,7 +260,7 @@ export function keepGenerations(pod: ApiObject, old: ApiObject): void {
   }
 }
 
-/** Rounds the quantities in a status, as in a spec. */
+/** Rounds the quantities in a status like the quantities in a spec. */
 export function roundStatus(status: Plain): void {
   const containers = LISTS.flatMap(([list]) => items(status, list));
   for (const holder of [status, ...containers]) {
@@ -269,7 +269,7 @@ export function roundStatus(status: Plain): void {
   }
 }
 
-/** Keeps the two fields with the address of a pod equal: `podIP`, and the first item of `podIPs`. */
+/** Keeps the two fields with the address of a pod equal. The fields are `podIP` and the first item of `podIPs`. */
 export function followAddress(status: Plain): void {
   const address = text(status, 'podIP');
   const first = text(items(status, 'podIPs')[0], 'ip');

@@ -28,7 +28,7 @@ function gateCauses(spec: Plain, before: Plain): StatusCause[] {
 
 const hasGates = (spec: Plain): boolean => items(spec, 'schedulingGates').length > 0;
 
-/** The new spec with the old values in all mutable fields. It must equal the old spec. */
+/** Returns the new spec with the old values in all mutable fields. In a valid update, the result equals the old spec. */
 function frozenPart(spec: Plain, before: Plain): Plain {
   const frozen = copyWithEmpties(spec);
   for (const list of ['containers', 'initContainers']) {
@@ -54,7 +54,7 @@ function carry(from: Plain, field: string, to: Plain): void {
   else to[field] = from[field];
 }
 
-/** Restores the old node affinity. If the affinity is empty then, it is removed. */
+/** Restores the old node affinity. If the affinity is empty afterwards, the field is removed. */
 function freezeNodeAffinity(frozen: Plain, before: Plain): void {
   const old = look(before, 'affinity').nodeAffinity;
   if (jsonEquals(look(frozen, 'affinity').nodeAffinity, old)) return;
@@ -69,7 +69,7 @@ const TERMS = 'requiredDuringSchedulingIgnoredDuringExecution';
 /** Whether a list starts with all items of the old list. */
 const onlyAdds = (now: readonly Plain[], old: readonly Plain[]): boolean => jsonEquals(now.slice(0, old.length), old);
 
-/** Whether a change only added requirements to a term. An empty term matches nothing, so it must stay empty. */
+/** Whether a change only added requirements to a term. An empty term matches no node, so it must stay empty. */
 function narrows(term: Plain, old: Plain): boolean {
   const [expressions, fields] = [items(old, 'matchExpressions'), items(old, 'matchFields')];
   const [nowExpressions, nowFields] = [items(term, 'matchExpressions'), items(term, 'matchFields')];
@@ -77,7 +77,7 @@ function narrows(term: Plain, old: Plain): boolean {
   return onlyAdds(nowExpressions, expressions) && onlyAdds(nowFields, fields);
 }
 
-/** Checks changes of the placement of a pod with scheduling gates. They may only exclude nodes. */
+/** Checks changes of the placement of a pod with scheduling gates. Such changes may only exclude nodes. */
 function placementCauses(spec: Plain, before: Plain): StatusCause[] {
   const causes: StatusCause[] = [];
   const selector = look(spec, 'nodeSelector');
@@ -126,14 +126,14 @@ function deadlineCauses(spec: Plain, before: Plain): StatusCause[] {
   return now > old ? [invalidValue(field, now, 'must be less than or equal to previous value')] : [];
 }
 
-/** Whether all old tolerations remain. Their seconds may change. */
+/** Whether all old tolerations remain. Only their seconds may change. */
 function tolerationsKept(spec: Plain, before: Plain): boolean {
   const bare = ({ tolerationSeconds: _seconds, ...rest }: Plain): Plain => rest;
   const now = items(spec, 'tolerations').map(bare);
   return items(before, 'tolerations').every((old) => now.some((toleration) => jsonEquals(toleration, bare(old))));
 }
 
-/** All errors of a change of a pod (`ValidatePodUpdate`), including the errors of the new spec. */
+/** Returns all errors of a change of a pod (`ValidatePodUpdate`), including the errors of the new spec. */
 export function podUpdateCauses(pod: ApiObject, old: ApiObject): StatusCause[] {
   const spec = look(pod, 'spec');
   const before = look(old, 'spec');
@@ -148,7 +148,8 @@ export function podUpdateCauses(pod: ApiObject, old: ApiObject): StatusCause[] {
   }
   const deadline = deadlineCauses(spec, before);
   causes.push(...deadline);
-  // The server stops the validation after an error about a longer deadline, but not after one about a removed deadline.
+  // After an error about a longer deadline, the server stops the validation. After an error about a removed deadline, the
+  // validation continues.
   if (deadline.length > 0 && spec.activeDeadlineSeconds !== undefined) return causes;
   if (!tolerationsKept(spec, before)) {
     const why = 'existing toleration can not be modified except its tolerationSeconds';

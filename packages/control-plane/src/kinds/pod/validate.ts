@@ -29,7 +29,7 @@ const MAX_NAMESERVERS = 3;
 const MAX_SEARCHES = 32;
 const MAX_SEARCH_LENGTH = 2048;
 
-/** The errors of tolerations. */
+/** Returns the errors of tolerations. */
 export function tolerationCauses(tolerations: readonly Plain[], path: string): StatusCause[] {
   const findings = new Findings();
   tolerationFindings(findings, tolerations, path);
@@ -85,8 +85,8 @@ function ephemeralFindings(findings: Findings, spec: Plain, at: string, context:
 }
 
 /**
- * Checks the host ports of a pod with hostNetwork, which uses the ports of its node. A template may omit them, because its
- * pods get them as defaults.
+ * Checks the host ports of a pod with hostNetwork, which uses the ports of its node. A template may omit host ports, because
+ * its pods get them as defaults.
  */
 function hostNetworkFindings(findings: Findings, spec: Plain, path: string): void {
   if (spec.hostNetwork !== true) return;
@@ -193,7 +193,7 @@ function restFindings(findings: Findings, spec: Plain, path: string): void {
   systemFindings(findings, spec, path);
 }
 
-/** The errors of the spec of a pod (`ValidatePodSpec`), in the order of the real server. */
+/** Returns the errors of the spec of a pod (`ValidatePodSpec`), in the order of the real server. */
 export function podSpecCauses(spec: Plain, path: string, podName = ''): StatusCause[] {
   const findings = new Findings();
   const grace = number(spec, 'terminationGracePeriodSeconds') ?? 30;
@@ -233,7 +233,9 @@ export function podSpecCauses(spec: Plain, path: string, podName = ''): StatusCa
   return findings.causes;
 }
 
-/** The errors of images with spaces around them. They are invalid in a pod, but valid in a template. */
+/**
+ * Returns the errors of images with spaces at the start or end. Such images are invalid in a pod, but valid in a template.
+ */
 function imageCauses(spec: Plain, path: string): StatusCause[] {
   const findings = new Findings();
   for (const list of ['containers', 'initContainers']) {
@@ -248,7 +250,7 @@ function imageCauses(spec: Plain, path: string): StatusCause[] {
   return findings.causes;
 }
 
-/** The errors of token volumes in a pod without a service account, which has no token. */
+/** Returns the errors of token volumes in a pod without a service account. Such a pod has no token. */
 export function tokenCauses(spec: Plain, path: string): StatusCause[] {
   if (text(spec, 'serviceAccountName') !== '') return [];
   const findings = new Findings();

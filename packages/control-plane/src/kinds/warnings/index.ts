@@ -15,7 +15,7 @@ type Warnings = (object: ApiObject, old: ApiObject | undefined) => string[];
 const isFresh = (object: ApiObject, old: ApiObject | undefined): boolean =>
   old === undefined || object.metadata.generation !== old.metadata.generation;
 
-/** Warnings for a workload with a pod template. */
+/** Returns warnings for a workload with a pod template. */
 export const workloadWarnings: Warnings = (object, old) =>
   isFresh(object, old) ? podTemplateWarnings(look(object, 'spec', 'template'), 'spec.template.') : [];
 
@@ -119,7 +119,7 @@ export const volumeWarnings: Warnings = (volume) => {
 
 const PEM = /-----BEGIN [^-]+-----/;
 
-/** Warnings for an invalid certificate or key. */
+/** Returns warnings for an invalid certificate or key. */
 export const secretWarnings: Warnings = (secret) => {
   if (secret.type !== 'kubernetes.io/tls') return [];
   for (const [key, what] of [

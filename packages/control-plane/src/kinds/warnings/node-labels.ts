@@ -9,29 +9,29 @@ const DEPRECATED: Readonly<Record<string, string>> = {
   'beta.kubernetes.io/instance-type': 'deprecated since v1.17; use "node.kubernetes.io/instance-type" instead',
 };
 
-/** The warning for a deprecated label of nodes; undefined if the label is not deprecated. */
+/** Returns the warning for a deprecated label of nodes, or undefined if the label is not deprecated. */
 export const deprecatedLabel = (key: string): string | undefined =>
   Object.hasOwn(DEPRECATED, key) ? DEPRECATED[key] : undefined;
 
-/** The warning for a label key, if it is deprecated. */
+/** Returns the warning for a label key, if it is deprecated. */
 export function namedLabel(at: string, key: string): string[] {
   const why = deprecatedLabel(key);
   return why === undefined ? [] : [`${at}: ${key} is ${why}`];
 }
 
-/** Warnings for deprecated labels in a term of a node selector. */
+/** Returns warnings for deprecated labels in a term of a node selector. */
 export const termWarnings = (term: unknown, at: string): string[] =>
   items(term, 'matchExpressions').flatMap((expression, index) =>
     namedLabel(`${at}.matchExpressions[${index}].key`, text(expression, 'key')),
   );
 
-/** Warnings for deprecated labels in a node selector. */
+/** Returns warnings for deprecated labels in a node selector. */
 export const nodeSelectorWarnings = (selector: unknown, at: string): string[] =>
   items(selector, 'nodeSelectorTerms').flatMap((term, index) =>
     termWarnings(term, `${at}.nodeSelectorTerms[${index}]`),
   );
 
-/** Warnings for deprecated labels in the `nodeSelector` of a spec. */
+/** Returns warnings for deprecated labels in the `nodeSelector` of a spec. */
 export const labelMapWarnings = (spec: Plain, at: (key: string) => string): string[] =>
   Object.keys(look(spec, 'nodeSelector')).flatMap((key) => {
     const why = deprecatedLabel(key);

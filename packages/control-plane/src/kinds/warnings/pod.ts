@@ -83,7 +83,10 @@ function secretWarnings(spec: Plain, at: string): string[] {
   ];
 }
 
-/** Warns about a variable that replaces an earlier one with the same name, unless its value refers to the earlier one. */
+/**
+ * Warns about a variable that replaces an earlier variable with the same name, unless its value refers to the earlier
+ * variable.
+ */
 function variableWarnings(container: Plain, at: string): string[] {
   const seen = new Set<string>();
   return items(container, 'env').flatMap((variable, index) => {
@@ -116,7 +119,7 @@ function clash(port: Plain, other: Plain): string | undefined {
   return undefined;
 }
 
-/** Warns about a host address for a port that is not a host port. */
+/** Warns about a host address for a port without a host port. */
 const hostAddressWarnings = (containers: readonly PlacedContainer[]): string[] =>
   containers.flatMap(({ container, at }) =>
     items(container, 'ports').flatMap((port, index) => {
@@ -160,7 +163,7 @@ function podAffinityWarnings(spec: Plain, at: string): string[] {
   });
 }
 
-/** Warnings about valid pods. `at` is the path of the pod or the template: '' or with a dot at the end. */
+/** Returns warnings about valid pods. `at` is the path of the pod or the template: '' or a path with a dot at the end. */
 export function podTemplateWarnings(template: unknown, at: string): string[] {
   const spec = look(template, 'spec');
   const here = `${at}spec`;
@@ -198,7 +201,10 @@ export function podTemplateWarnings(template: unknown, at: string): string[] {
   ];
 }
 
-/** Warns about a name that is not a DNS label, although it becomes a host name. @param where the text that names its use */
+/**
+ * Warns about a name that is used as a host name and is not a DNS label.
+ * @param where the text that describes the use of the name
+ */
 export function nameWarnings(object: ApiObject, where: string): string[] {
   const problems = labelProblems(object.metadata.name ?? '');
   if (problems.length === 0) return [];

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type ControlPlane, startControlPlane } from '../../plane.ts';
 
-/** Accepted objects, and the `Warning` headers of kube-apiserver 1.36 for them. */
+/** The tests create valid objects, and compare the `Warning` headers with kube-apiserver 1.36. */
 
 let plane: ControlPlane;
 beforeAll(async () => {

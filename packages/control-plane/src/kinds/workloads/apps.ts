@@ -171,7 +171,8 @@ function daemonSetUpdateCauses(spec: Plain): StatusCause[] {
 const MAX_INT64 = 2n ** 63n - 1n;
 
 /**
- * Reads the template generation, an internal number of the server that clients see as an annotation; 0 if a body has none.
+ * Reads the template generation, an internal number of the server that clients see as an annotation. Returns 0 for a body
+ * without the annotation.
  * @throws DecodeError if the annotation is not a valid number
  */
 function templateGeneration(object: ApiObject): number {
@@ -188,7 +189,7 @@ function annotateGeneration(object: ApiObject, generation: number): void {
   object.metadata.annotations = { ...object.metadata.annotations, [TEMPLATE_GENERATION]: String(generation) };
 }
 
-/** The errors of fields that end pods. Pods of a daemon set must not end. */
+/** Returns the errors of fields that make pods end. Pods of a daemon set must run permanently. */
 function endCauses(spec: Plain): StatusCause[] {
   if (look(spec, 'template', 'spec').activeDeadlineSeconds === undefined) return [];
   const why = 'activeDeadlineSeconds in DaemonSet is not Supported';

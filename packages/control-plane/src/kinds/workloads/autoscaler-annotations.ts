@@ -9,7 +9,7 @@ const METRICS = `${PREFIX}metrics`;
 const CURRENT_METRICS = `${PREFIX}current-metrics`;
 const CONDITIONS = `${PREFIX}conditions`;
 const BEHAVIOR = `${PREFIX}behavior`;
-/** All these annotations. The internal type has fields for them. */
+/** All annotations for fields of v2. The internal type has fields for them. */
 export const AUTOSCALER_FORMS: readonly string[] = [
   METRICS,
   CURRENT_METRICS,
@@ -34,7 +34,7 @@ const ZERO = '0';
 const withoutNothing = (fields: Plain): Plain =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== null));
 
-/** A selector with its fields and labels in the order of Go. */
+/** Returns a selector with its fields and labels in the order of Go. */
 function selectorOf(selector: unknown): Plain | undefined {
   if (!isPlain(selector)) return undefined;
   const { matchLabels, matchExpressions } = selector;
@@ -183,7 +183,7 @@ const NEW_STATUSES: Readonly<Record<string, Form>> = {
   }),
 };
 
-/** Converts a list of metrics. Their fields are in the order of Go. */
+/** Converts a list of metrics. The fields of each metric are in the order of Go. */
 const converted = (metrics: readonly Plain[], forms: Readonly<Record<string, Form>>): Plain[] =>
   metrics.map((metric) => {
     const result: Record<string, unknown> = { type: text(metric, 'type') };
@@ -194,11 +194,14 @@ const converted = (metrics: readonly Plain[], forms: Readonly<Record<string, For
     return result;
   });
 
-/** JSON as Go writes it: with escaped HTML. */
+/** Formats JSON as Go does, with escaped HTML characters. */
 const goJson = (value: unknown): string =>
   JSON.stringify(value).replace(/[<>&\u2028\u2029]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
-/** The text of the annotation with the behavior. It has the form of an internal Go type, whose fields have no JSON names. */
+/**
+ * Returns the text of the annotation with the behavior. The text has the form of an internal Go type, whose fields have no
+ * JSON names.
+ */
 function behaviorText(behavior: Plain): string {
   const rules = (direction: unknown): Plain | null => {
     if (!isPlain(direction)) return null;
@@ -219,7 +222,7 @@ function behaviorText(behavior: Plain): string {
   return goJson({ ScaleUp: rules(behavior.scaleUp), ScaleDown: rules(behavior.scaleDown) });
 }
 
-/** Reads a field. Go ignores the case of its name. */
+/** Reads a field. Like Go, it ignores the case of the field name. */
 function anyCase(holder: unknown, name: string): unknown {
   const key = Object.keys(look(holder)).find((each) => each.toLowerCase() === name.toLowerCase());
   return key === undefined ? undefined : look(holder)[key];
@@ -247,14 +250,15 @@ function behaviorOf(value: unknown): Plain | undefined {
   return Object.keys(behavior).length === 0 ? undefined : behavior;
 }
 
-/** Removes the annotations of this file. If there are none, the given object is returned. */
+/** Removes the annotations of this file. Without such annotations, returns the same object. */
 export function withoutForms(annotations: Annotations | undefined): Annotations | undefined {
   if (annotations === undefined || !AUTOSCALER_FORMS.some((key) => Object.hasOwn(annotations, key))) return annotations;
   return Object.fromEntries(Object.entries(annotations).filter(([key]) => !AUTOSCALER_FORMS.includes(key)));
 }
 
 /**
- * The annotations of `autoscaling/v1` for the fields of an autoscaler of v2. @param others the metrics without a field in v1
+ * Returns the annotations of `autoscaling/v1` for the fields of an autoscaler of v2.
+ * @param others the metrics for which v1 has no field
  */
 export function annotationsFor(spec: Plain, status: Plain, others: readonly Plain[]): Annotations {
   const annotations: Record<string, string> = {};
@@ -291,7 +295,7 @@ export function fieldsIn(annotations: Annotations | undefined): AnnotatedFields 
     try {
       return JSON.parse(given);
     } catch {
-      return undefined; // As in Go, an annotation that is not JSON has no effect.
+      return undefined; // An annotation that is not JSON has no effect, as in Go.
     }
   };
   const list = (key: string): Plain[] | undefined => {

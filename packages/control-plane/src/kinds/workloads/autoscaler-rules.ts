@@ -67,7 +67,10 @@ function resourceFindings(findings: Findings, source: Plain, at: string): void {
   }
 }
 
-/** Types of sources in the order of their validation. If an entry has several sources, the first counts. */
+/**
+ * The types of sources in the order of their validation. If an entry has several sources, only the first source is
+ * validated.
+ */
 const SOURCES: readonly (readonly [string, Source])[] = [
   [
     'object',
@@ -184,7 +187,7 @@ export interface AutoscalerLeniency {
 
 const targetOf = (object: ApiObject): Plain => look(object, 'spec', 'scaleTargetRef');
 
-/** The checks that an update of this object skips. */
+/** Returns the checks that an update of this object skips. */
 export const autoscalerLeniency = (old: ApiObject): AutoscalerLeniency => ({
   fewest: number(look(old, 'spec'), 'minReplicas') === 0 ? 0 : 1,
   targetVersion: versionProblem(text(targetOf(old), 'apiVersion'), true) !== undefined,
@@ -222,7 +225,7 @@ export function autoscalerCauses(
   return findings.causes;
 }
 
-/** Numbers in the status must not be negative. */
+/** Returns the errors of negative numbers in the status. */
 export function autoscalerStatusCauses(object: ApiObject): StatusCause[] {
   const findings = new Findings();
   for (const field of ['currentReplicas', 'desiredReplicas']) {

@@ -13,7 +13,7 @@ const utilizationOf = (metric: Plain | undefined): number | undefined =>
 
 const isCpu = (metric: Plain): boolean => metric.type === 'Resource' && look(metric, 'resource').name === 'cpu';
 
-/** Whether a metric is the one for which `autoscaling/v1` has a field. */
+/** Whether a metric is the CPU metric, for which `autoscaling/v1` has a field. */
 const isCpuTarget = (metric: Plain): boolean => isCpu(metric) && utilizationOf(metric) !== undefined;
 
 const cpuMetric = (value: Plain): Plain => ({ type: 'Resource', resource: { name: 'cpu', ...value } });
@@ -54,7 +54,7 @@ function encode(object: ApiObject): ApiObject {
     },
     status: {
       ...status,
-      // Go omits a zero here, and always writes the list.
+      // Go omits a zero in this field, and always writes the list.
       ...(replicas === 0 ? {} : { currentReplicas: replicas }),
       currentMetrics: shown ?? null,
       ...(conditions === undefined ? {} : { conditions }),
@@ -115,13 +115,13 @@ function defaultBehavior(spec: Plain): void {
   behavior.scaleDown = withRules(look(behavior, 'scaleDown'), SCALE_DOWN);
 }
 
-/** An empty list of policies is kept, and the validation refuses it. */
+/** An empty list of policies remains, so that the validation refuses it. */
 function withRules(rules: Plain, usual: Plain): Plain {
   const { policies, ...others } = copyJson(usual);
   return { ...others, ...(given(rules, 'policies') === null ? { policies } : {}), ...rules };
 }
 
-/** The validation of both versions. Objects are converted to `autoscaling/v2` first. */
+/** Returns the validation of both versions. Objects are converted to `autoscaling/v2` first. */
 const rules = (inner: (object: ApiObject) => ApiObject) => ({
   validate: (object: ApiObject): StatusCause[] => autoscalerCauses(inner(object)),
   validateUpdate: (object: ApiObject, old: ApiObject, { subresource }: { readonly subresource: string }) =>
@@ -134,7 +134,7 @@ const prepare = (object: ApiObject): void => {
   object.status = { currentReplicas: 0, desiredReplicas: 0 };
 };
 
-/** The annotations of an autoscaler. Those in `names` get the values of `old`. */
+/** Returns the annotations of an autoscaler. Annotations in `names` get the values of `old`. */
 function keepForms(object: ApiObject, old: ApiObject | undefined, names: readonly string[]): void {
   const own = Object.entries(object.metadata.annotations ?? {}).filter(([name]) => !names.includes(name));
   const kept = Object.entries(old?.metadata.annotations ?? {}).filter(([name]) => names.includes(name));
@@ -155,10 +155,10 @@ export const autoscalerV1Strategy = {
       if ((fieldsIn(object.metadata.annotations).metrics ?? []).length === 0) {
         child(object, 'spec').targetCPUUtilizationPercentage ??= DEFAULT_CPU_PERCENT;
       }
-      // The server writes the annotations itself. So the manager of a field also manages its annotation.
+      // The server writes the annotations itself. The manager of a field therefore also manages its annotation.
       Object.assign(object, decode(encode(object)));
     },
-    // A write of the spec does not change the status, and vice versa.
+    // A write of the spec leaves the status unchanged. A write of the status leaves the spec unchanged.
     prepareForCreate(object) {
       prepare(object);
       keepForms(object, undefined, STATUS_FORMS);
@@ -177,7 +177,7 @@ const prepareV2 = (object: ApiObject): void => {
 export const autoscalerStrategy = {
   ...strategy({
     setDefaults(object) {
-      // v2 has fields for all these annotations.
+      // v2 has fields for all annotations of v1, so the annotations are removed.
       object.metadata = withAnnotations(object.metadata, withoutForms(object.metadata.annotations));
       defaultReplicas(object);
       const spec = child(object, 'spec');

@@ -23,7 +23,7 @@ import { defaultTemplate, matchCauses, podTemplateCauses } from './template.ts';
 
 const UNLIMITED_BACKOFF = 2_147_483_647;
 
-/** @param template whether the spec is in a cron job, where some defaults do not apply */
+/** @param template whether the spec is a part of a cron job, for which some defaults do not apply */
 function defaultJobSpec(spec: Plain, template: boolean): void {
   defaultTemplate(spec);
   if (template) return;
@@ -63,7 +63,10 @@ function selectOwnPods(job: ApiObject): void {
 
 const RESTARTS = ['OnFailure', 'Never'];
 
-/** The errors of a job spec. @param template whether the spec is in a cron job, whose jobs get generated selectors */
+/**
+ * Returns the errors of a job spec.
+ * @param template whether the spec is a part of a cron job, whose jobs get generated selectors
+ */
 function jobSpecCauses(spec: Plain, path: string, template = false): StatusCause[] {
   const findings = new Findings();
   const podSpec = look(spec, 'template', 'spec');
@@ -136,11 +139,11 @@ function wholeSpecCauses(spec: Plain): StatusCause[] {
 
 const SCHEDULING = ['affinity', 'nodeSelector', 'tolerations', 'schedulingGates'];
 
-/** Whether the placement of pods may be changed: the job is suspended and was never started. */
+/** Whether the placement of pods may change, because the job is suspended and was never started. */
 const isPlacementOpen = (old: ApiObject): boolean =>
   look(old, 'spec').suspend === true && look(old, 'status').startTime === undefined;
 
-/** The template in the form of error messages: with sorted labels and without empty metadata. */
+/** Returns the template in the form of error messages: with sorted labels and without empty metadata. */
 function shownTemplate(template: Plain): Plain {
   const { metadata, ...rest } = template;
   if (!isPlain(metadata)) return rest;
@@ -190,7 +193,7 @@ function immutableCauses(spec: Plain, before: Plain, fields: readonly string[]):
     .map((field) => invalidValue(`spec.${field}`, shownField(spec, field), 'field is immutable'));
 }
 
-/** The errors of a change (`ValidateJobSpecUpdate`). The server validates the whole spec again. */
+/** Returns the errors of a change (`ValidateJobSpecUpdate`). The server validates the whole spec again. */
 function jobChange(object: ApiObject, old: ApiObject): StatusCause[] {
   const spec = look(object, 'spec');
   const before = look(old, 'spec');
@@ -209,13 +212,13 @@ const jobRules = strategy({
     const spec = child(object, 'spec');
     defaultJobSpec(spec, false);
     const templateLabels = look(spec, 'template', 'metadata').labels;
-    // The job gets the same map object as its template, as in Go's defaults. So labels that are later added to the template
-    // are added to the job too.
+    // The job gets the same map object as its template, as in Go's defaults. Labels that are later added to the template are
+    // therefore also added to the job.
     if (Object.keys(object.metadata.labels ?? {}).length === 0 && templateLabels !== undefined) {
       object.metadata.labels = templateLabels as Record<string, string>;
     }
   },
-  // A job without labels gets those of its template when it is read.
+  // A job without labels gets the labels of its template when a client reads the job.
   defaultsOnRead(object) {
     const own = labels(look(object, 'spec', 'template', 'metadata'), 'labels');
     if (Object.keys(object.metadata.labels ?? {}).length > 0 || Object.keys(own).length === 0) return false;

@@ -121,7 +121,7 @@ function goDuration(text: string): number | undefined {
   return text.startsWith('-') ? -total : total;
 }
 
-/** Parses a schedule: five fields, or a name such as `@daily`. @throws ScheduleError */
+/** Parses a schedule with five fields, or a name such as `@daily`. @throws ScheduleError */
 export function parseSchedule(schedule: string): Schedule {
   if (schedule === '') throw new ScheduleError('empty spec string');
   if (schedule.startsWith('@every ')) {
@@ -169,14 +169,17 @@ class Zone {
     });
   }
 
-  /** The local time at an instant, in milliseconds as if it were UTC. */
+  /** Returns the local time at an instant, in milliseconds as if the local time were UTC. */
   shown(at: number): number {
     const parts = new Map(this.#format.formatToParts(at).map(({ type, value }) => [type, Number(value)]));
     const part = (name: Intl.DateTimeFormatPartTypes): number => parts.get(name) ?? 0;
     return Date.UTC(part('year'), part('month') - 1, part('day'), part('hour'), part('minute'), part('second'));
   }
 
-  /** The instant of a local time; undefined if it does not exist, because the clocks skip an hour in spring. */
+  /**
+   * Returns the instant of a local time. Returns undefined if the local time does not exist, because the clocks skip an hour
+   * in spring.
+   */
   instantOf(shown: number): number | undefined {
     let at = shown - (this.shown(shown) - shown);
     at = shown - (this.shown(at) - at);
@@ -197,7 +200,7 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/** The first due time after `after`; undefined if there is none within five years. */
+/** Returns the first due time after `after`. Returns undefined if there is none within five years. */
 export function nextTime(schedule: Schedule, after: Date, timeZone = 'UTC'): Date | undefined {
   if ('everyMs' in schedule) {
     const second = Math.floor(after.getTime() / 1000) * 1000;

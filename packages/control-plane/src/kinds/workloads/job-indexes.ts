@@ -27,7 +27,7 @@ function parseInterval(text: string, completions: number): Interval {
   return [first, last];
 }
 
-/** The number of indexes in a list. @throws RangeError with the text of kube-apiserver */
+/** Returns the number of indexes in a list. @throws RangeError with the text of kube-apiserver */
 export function countIndexes(list: string, completions: number): number {
   if (list === '') return 0;
   let total = 0;
@@ -41,7 +41,7 @@ export function countIndexes(list: string, completions: number): number {
   return total;
 }
 
-/** The error of an invalid list of indexes, with the text of kube-apiserver; undefined for a valid list. */
+/** Returns the error of an invalid list of indexes, with the text of kube-apiserver. Returns undefined for a valid list. */
 export function indexesProblem(list: string, completions: number): string | undefined {
   try {
     countIndexes(list, completions);
@@ -52,7 +52,7 @@ export function indexesProblem(list: string, completions: number): string | unde
   }
 }
 
-/** The valid intervals of a list. */
+/** Returns the valid intervals of a list. */
 function readable(list: string, completions: number): Interval[] {
   if (list === '') return [];
   return list
@@ -60,7 +60,7 @@ function readable(list: string, completions: number): Interval[] {
     .flatMap((text) => (indexesProblem(text, completions) === undefined ? [parseInterval(text, completions)] : []));
 }
 
-/** The first index in both lists, as kube-apiserver finds it; undefined if there is none. Invalid intervals are skipped. */
+/** Returns the first index in both lists, as kube-apiserver finds it, or undefined. Invalid intervals are skipped. */
 export function sharedIndex(completed: string, failed: string, completions: number): number | undefined {
   const left = readable(completed, completions);
   const right = readable(failed, completions);

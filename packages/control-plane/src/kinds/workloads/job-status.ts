@@ -12,7 +12,9 @@ interface Job {
   readonly status: Plain;
 }
 
-/** Which parts of a status change. Most rules check only these, so that an old error does not block other changes. */
+/**
+ * The parts of a status that change. Most rules check only changed parts, so that an old error does not block other changes.
+ */
 interface Changes {
   readonly has: (...fields: readonly string[]) => boolean;
   readonly condition: (type: string) => boolean;
@@ -27,7 +29,7 @@ const hasCondition = ({ status }: Job, wanted: string, value = 'True'): boolean 
 const isFinished = (job: Job): boolean => hasCondition(job, 'Complete') || hasCondition(job, 'Failed');
 const isIndexed = ({ spec }: Job): boolean => spec.completionMode === 'Indexed';
 
-/** An error about the conditions, without their value. */
+/** Returns an error about the conditions that omits their value. */
 const wrongConditions = (why: string): StatusCause => ({
   reason: 'FieldValueInvalid',
   message: `Invalid value: ${why}`,
@@ -37,11 +39,11 @@ const wrongConditions = (why: string): StatusCause => ({
 const invalid = (field: string, value: unknown, why: string): StatusCause =>
   invalidValue(`status.${field}`, value, why);
 
-/** The errors of all violated rules. */
+/** Returns the errors of all violated rules. */
 const broken = (...rules: readonly (readonly [isBroken: boolean, cause: () => StatusCause])[]): StatusCause[] =>
   rules.filter(([isBroken]) => isBroken).map(([, cause]) => cause());
 
-/** Validates the lists of uncounted finished pods. Each pod has a UID, and is in only one list. */
+/** Validates the lists of uncounted finished pods. Each pod has a UID, and only one list may contain it. */
 function uncountedCauses(status: Plain): StatusCause[] {
   const seen = new Set<string>();
   const causes: StatusCause[] = [];
@@ -108,7 +110,7 @@ function endCauses(job: Job, changes: Changes): StatusCause[] {
   );
 }
 
-/** The errors for fields that a finished job must not have, in the order of the fields. */
+/** Returns the errors for fields that a finished job must not have, in the order of the fields. */
 function leftoverCauses(
   job: Job,
   changes: Changes,
@@ -190,7 +192,7 @@ function successCauses(job: Job): StatusCause[] {
   );
 }
 
-/** The errors for changes of a status that are not allowed. */
+/** Returns the errors for forbidden changes of a status. */
 function transitionCauses(job: Job, old: Job, changes: Changes): StatusCause[] {
   const { spec, status } = job;
   const count = (one: Job, field: string): number => number(one.status, field) ?? 0;
@@ -227,7 +229,7 @@ function transitionCauses(job: Job, old: Job, changes: Changes): StatusCause[] {
   );
 }
 
-/** The errors of the new status of a job (`ValidateJobStatusUpdate` with the options of kube-apiserver 1.36). */
+/** Returns the errors of the new status of a job (`ValidateJobStatusUpdate` with the options of kube-apiserver 1.36). */
 export function jobStatusCauses(object: ApiObject, before: ApiObject): StatusCause[] {
   const job = jobOf(object);
   const old = jobOf(before);

@@ -19,7 +19,7 @@ function defaultStatefulSet(object: ApiObject): void {
   preset(spec, 'podManagementPolicy', 'OrderedReady');
   defaultTemplate(spec);
   const update = child(spec, 'updateStrategy');
-  // A strategy gets all defaults only if it has no type.
+  // An update strategy gets all defaults only if it has no type.
   if (text(update, 'type') === '')
     Object.assign(update, { type: 'RollingUpdate', rollingUpdate: update.rollingUpdate ?? {} });
   const { rollingUpdate } = update;
@@ -93,7 +93,7 @@ function statefulSetCauses(spec: Plain, isNew: boolean): StatusCause[] {
   findings.notNegative('spec.minReadySeconds', spec.minReadySeconds);
   findings.notNegative('spec.ordinals.start', look(spec, 'ordinals').start);
   const name = text(spec, 'serviceName');
-  // An update cannot change the name of the service or the claims, so it does not validate them again.
+  // An update cannot change the name of the service or the claims, so the server does not validate them again.
   if (isNew && name !== '') findings.problems('spec.serviceName', name, labelProblems(name));
   for (const [index, claim] of items(isNew ? spec : {}, 'volumeClaimTemplates').entries()) {
     claimSpecFindings(findings, look(claim, 'spec'), `spec.volumeClaimTemplates[${index}].spec`);
@@ -102,7 +102,7 @@ function statefulSetCauses(spec: Plain, isNew: boolean): StatusCause[] {
   return findings.causes;
 }
 
-/** The spec with a volume for each claim template, as the pods will have it. */
+/** Returns the spec with a volume for each claim template, as the pods will have it. */
 function withClaims(spec: Plain): Plain {
   const claims = items(spec, 'volumeClaimTemplates').map((claim) => {
     const name = text(look(claim, 'metadata'), 'name');

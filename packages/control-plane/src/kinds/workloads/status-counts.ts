@@ -10,7 +10,7 @@ export interface StatusCounts {
   readonly fields: readonly string[];
   /** Names of counts that must not be greater than `replicas`. */
   readonly partsOfReplicas?: readonly string[];
-  /** The name of `readyReplicas` in the error for a greater `availableReplicas`. */
+  /** The name for `readyReplicas` in the error for a higher `availableReplicas`. */
   readonly ready?: string;
   /** Whether `collisionCount` may only increase. */
   readonly collisions?: boolean;
@@ -29,7 +29,7 @@ function collisionCauses(status: unknown, old: unknown): StatusCause[] {
   return [invalidValue('status.collisionCount', count ?? 0, 'cannot be decremented')];
 }
 
-/** The errors of the counts in the new status of a workload. */
+/** Returns the errors of the counts in the new status of a workload. */
 export const statusCountCauses =
   ({ fields, partsOfReplicas = [], ready, collisions = false }: StatusCounts) =>
   (object: ApiObject, old: ApiObject): StatusCause[] => {

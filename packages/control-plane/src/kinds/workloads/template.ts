@@ -20,11 +20,11 @@ export function defaultTemplate(holder: Plain): void {
 const isEmptySelector = (selector: unknown): boolean =>
   Object.keys(labels(selector, 'matchLabels')).length === 0 && items(selector, 'matchExpressions').length === 0;
 
-/** Texts of errors about a selector that differ between kinds. */
+/** The texts of errors about a selector. They differ between kinds. */
 export interface SelectorWords {
   /** The kind in errors, such as `deployment`. */
   readonly kind: string;
-  /** The error for an invalid selector; null if the server reports none. */
+  /** The error for an invalid selector. It is null if the server reports no error. */
   readonly unreadable: string | null;
   /** The controller in the error for pods that may end, such as `ReplicaSet`. */
   readonly controller?: string;
@@ -37,15 +37,15 @@ const DEPLOYMENT: SelectorWords = {
 };
 
 /**
- * The errors of the selector and the template of a workload. The selector must exist, must not be empty, and must match the
- * labels of the template. The pods must be valid, and have the restart policy Always.
+ * Returns the errors of the selector and the template of a workload. The selector must match the labels of the template, and
+ * must have at least one requirement. The pods must be valid, and have the restart policy Always.
  */
 export function workloadCauses(spec: Plain, words: SelectorWords = DEPLOYMENT): StatusCause[] {
   const findings = new Findings();
   const { selector } = spec;
   let wrong: readonly StatusCause[] = [];
   if (selector === undefined) {
-    // A daemon set without a selector selects nothing.
+    // A daemon set may have no selector. It then selects no pods.
     if (words.kind !== 'daemonset') findings.required('spec.selector');
   }
   if (selector !== undefined) {
@@ -65,7 +65,7 @@ export function workloadCauses(spec: Plain, words: SelectorWords = DEPLOYMENT): 
   return findings.causes;
 }
 
-/** The errors if the labels of the pods do not match the selector. */
+/** Returns the errors if the labels of the pods do not match the selector. */
 export function matchCauses(selector: unknown, spec: Plain): StatusCause[] {
   const meta = look(spec, 'template', 'metadata');
   const matches =
@@ -86,7 +86,7 @@ function templateMetaCauses(template: Plain, at: string): StatusCause[] {
   return findings.causes;
 }
 
-/** The errors of the template at `path` (`ValidatePodTemplateSpec`). */
+/** Returns the errors of the template at `path` (`ValidatePodTemplateSpec`). */
 export function podTemplateCauses(template: Plain, path: string): StatusCause[] {
   const spec = look(template, 'spec');
   const causes = [...templateMetaCauses(template, path), ...podSpecCauses(spec, `${path}.spec`)];
@@ -98,9 +98,9 @@ export function podTemplateCauses(template: Plain, path: string): StatusCause[] 
 }
 
 /**
- * The errors of the pods in a template.
+ * Returns the errors of the pods in a template.
  * @param policies the allowed restart policies
- * @param controller name of the controller, if its pods must not end
+ * @param controller the name of the controller, if its pods must not end
  */
 export function templateCauses(spec: Plain, policies: readonly string[], controller?: string): StatusCause[] {
   const podSpec = look(spec, 'template', 'spec');
@@ -116,7 +116,7 @@ export function templateCauses(spec: Plain, policies: readonly string[], control
   return causes;
 }
 
-/** The errors of an integer or percentage such as `1` or `"25%"`, which must not be negative. */
+/** Returns the errors of an integer or percentage such as `1` or `"25%"`, which must not be negative. */
 export function intOrPercentCauses(field: string, value: unknown): StatusCause[] {
   if (typeof value === 'number') {
     return value < 0 ? [invalidValue(field, value, 'must be greater than or equal to 0')] : [];

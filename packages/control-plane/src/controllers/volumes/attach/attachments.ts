@@ -3,16 +3,15 @@ import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { items, look, strings } from '../../../apimachinery/objects/plain.ts';
 import { conditionOf } from '../../runtime/objects.ts';
 
-/** The name of an attachment in the real controller: `csi-` and a hash. */
+/** Returns the name of an attachment as in the real controller: `csi-` and a hash. */
 export const attachmentName = (handle: string, driver: string, node: string): string =>
   `csi-${createHash('sha256').update(`${handle}${driver}${node}`).digest('hex')}`;
 
-/** The unique name of a CSI volume in the status of nodes. */
+/** Returns the unique name of a CSI volume in the status of nodes. */
 export const volumeId = (driver: string, handle: string): string => `kubernetes.io/csi/${driver}^${handle}`;
 
 /**
- * Whether several nodes may attach a volume at the same time. A volume without access modes may be attached to any number of
- * nodes.
+ * Whether several nodes may attach a volume at the same time. Any number of nodes may attach a volume without access modes.
  */
 export function isShared(volume: ApiObject): boolean {
   const modes = strings(look(volume, 'spec'), 'accessModes');
@@ -25,14 +24,16 @@ const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
 export const isOutOfService = (node: ApiObject | undefined): boolean =>
   items(look(node, 'spec'), 'taints').some(({ key }) => key === OUT_OF_SERVICE);
 
-/** The fields of a node that decide whether its volumes may be detached, as a text for comparison. */
+/** Returns the fields of a node that decide whether its volumes may be detached, as a text for comparison. */
 export const detachView = (node: ApiObject | undefined): string => {
   const inUse = strings(look(node, 'status'), 'volumesInUse').join();
   const ready = node === undefined ? undefined : conditionOf(node, 'Ready')?.status;
   return `${inUse} ${ready} ${isOutOfService(node)}`;
 };
 
-/** The message for a pod whose volume is attached to another node. It names the pods that use the volume. */
+/**
+ * Returns the message for a pod whose volume is attached to another node. The message names the pods that use the volume.
+ */
 export function takenMessage(near: readonly (string | undefined)[], far: number): string {
   if (near.length + far === 0)
     return "Volume is already exclusively attached to one node and can't be attached to another";

@@ -21,8 +21,8 @@ interface KnownAttachment {
   /** The unique name of the volume in the status of the node. */
   readonly id: string;
   /**
-   * The time since which the attachment is unwanted although the kubelet still has its volume mounted, in milliseconds.
-   * Undefined if this was not so in the last check.
+   * The start time of the state in which the attachment is unwanted and the kubelet still has its volume mounted, in
+   * milliseconds. Undefined if the last check did not find this state.
    */
   readonly unwantedSince: number | undefined;
 }
@@ -30,30 +30,30 @@ interface KnownAttachment {
 /** A node with its attachments and the volumes that its pods use. */
 export interface NodeView {
   readonly name: string;
-  /** Undefined if the node is gone. */
+  /** The Node object. Undefined if it no longer exists. */
   readonly node: ApiObject | undefined;
   readonly attachments: readonly KnownAttachment[];
   readonly wanted: readonly Wanted[];
-  /** Milliseconds since the epoch. */
+  /** The current time in milliseconds since the epoch. */
   readonly now: number;
 }
 
 /** The decision for a node. */
 export interface AttachPlan {
-  /** Attachments to report as attached, each with the use that needs it. */
+  /** The attachments that the controller reports as attached, each with the use that needs the attachment. */
   readonly attached: readonly { readonly name: string; readonly use: Wanted | undefined }[];
-  /** The names of attachments to delete. */
+  /** The names of the attachments that the controller deletes. */
   readonly detach: readonly string[];
-  /** Unwanted attachments whose volume a kubelet still has mounted, with the time since which they are unwanted. */
+  /** Unwanted attachments whose volume a kubelet still has mounted, with the start time of this state. */
   readonly waiting: ReadonlyMap<string, number>;
-  /** When the first of these attachments will be detached by force. Undefined if an event comes first. */
+  /** The time at which the first of these attachments will be detached by force. Undefined if an event comes first. */
   readonly lookAgainAt: number | undefined;
   readonly create: readonly Wanted[];
-  /** Volumes for one node that are attached to another node. */
+  /** Volumes that pods of this node need and that are attached to another node. */
   readonly refuse: readonly Wanted[];
 }
 
-/** How long an unhealthy node keeps a volume that none of its pods needs. */
+/** The time for which an unhealthy node keeps a volume that none of its pods needs. */
 const FORCE_DETACH_MS = 6 * 60 * 1000;
 
 /**
@@ -69,7 +69,7 @@ function forcedAt(node: ApiObject | undefined, since: number): number {
   return isHealthy ? Number.POSITIVE_INFINITY : since + FORCE_DETACH_MS;
 }
 
-/** Decides which volumes are attached to a node and detached from it. */
+/** Decides which volumes the controller attaches to a node, and which it detaches. */
 export function decide({ name: nodeName, node, attachments, wanted, now }: NodeView): AttachPlan {
   const uses = new Map(wanted.map((use) => [use.name, use]));
   const inUse = new Set(strings(look(node, 'status'), 'volumesInUse'));
@@ -86,7 +86,7 @@ export function decide({ name: nodeName, node, attachments, wanted, now }: NodeV
       if (look(attachment, 'status').attached !== true && !isDying(attachment)) attached.push({ name, use });
       continue;
     }
-    // If the node is gone, its mounts are unknown, so the volume counts as mounted.
+    // If the node no longer exists, its mounts are unknown, so the volume counts as mounted.
     const mounted = node === undefined || inUse.has(id);
     const until = mounted ? forcedAt(node, unwantedSince) : 0;
     if (now >= until) {

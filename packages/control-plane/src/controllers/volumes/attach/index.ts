@@ -14,12 +14,12 @@ import { AttachCaches } from './view.ts';
 function setup({ api, clock, informer, queue, recorder }: ControllerContext): void {
   const tell = recorder('attachdetach-controller');
   const caches = new AttachCaches(informer);
-  /** The time since which each attachment is unwanted, by name. */
+  /** The start time of the unwanted state of each attachment, by name. */
   const unwanted = new Map<string, number>();
-  /** Attachments of a node that wait for a detachment from another node. Each is reported once. */
+  /** The attachments of a node that wait for a detachment from another node. The controller reports each of them once. */
   const refused = new Map<string, Set<string>>();
 
-  /** Reports to pods that their volume is attached to another node. Does not name pods of other namespaces. */
+  /** Reports to pods that their volume is attached to another node. The message does not name pods of other namespaces. */
   const reportTaken = ({ volume, pods, holders }: Wanted): void => {
     const users = caches.usersOf(volume, holders);
     for (const pod of pods) {
@@ -82,7 +82,7 @@ async function report(api: Api, node: ApiObject, attached: readonly string[]): P
   );
 }
 
-/** Adds the nodes that a change affects to the queue. `forget` is called with a deleted attachment. */
+/** Adds the nodes that a change affects to the queue. Calls `forget` with each deleted attachment. */
 function follow(caches: AttachCaches, work: WorkQueue, forget: (attachment: string) => void): void {
   const { pods, nodes, claims, volumes, attachments } = caches;
   const enqueueClaim = (claim: ApiObject): void => {

@@ -40,7 +40,10 @@ export class AttachCaches {
     this.claimsOf = this.claims.index((claim) => [text(look(claim, 'spec'), 'volumeName')]);
   }
 
-  /** Collects the facts about a node. @param unwantedSince see `KnownAttachment`; by the name of the attachment */
+  /**
+   * Collects the facts about a node.
+   * @param unwantedSince The times of `KnownAttachment.unwantedSince` by the name of the attachment.
+   */
   observe(name: string, unwantedSince: ReadonlyMap<string, number>, now: number): NodeView {
     const attachments = this.attachmentsOn(name).map((attachment) => ({
       attachment,
@@ -50,7 +53,7 @@ export class AttachCaches {
     return { name, node: this.nodes.get(name), attachments, wanted: [...this.#wantedOn(name).values()], now };
   }
 
-  /** The names of the volumes in the status of a node that are attached. */
+  /** Returns the names of the attached volumes in the status of a node. */
   attachedTo(name: string): string[] {
     return this.attachmentsOn(name)
       .filter((one) => look(one, 'status').attached === true && !isDying(one))
@@ -58,21 +61,21 @@ export class AttachCaches {
       .sort();
   }
 
-  /** The nodes of the pods that use a claim. */
+  /** Returns the nodes of the pods that use a claim. */
   nodesUsing(claim: string): string[] {
     return this.#podsUsing(claim)
       .map(nodeNameOf)
       .filter((node) => node !== '');
   }
 
-  /** The pods that use a volume on one of these nodes. */
+  /** Returns the pods that use a volume on one of these nodes. */
   usersOf(volume: ApiObject, nodes: readonly string[]): ApiObject[] {
     return this.claimsOf(volume.metadata.name ?? '')
       .flatMap((claim) => this.#podsUsing(keyOf(claim)))
       .filter((pod) => nodes.includes(nodeNameOf(pod)) && !isTerminal(pod));
   }
 
-  /** The attachable volumes that the pods of a node use. */
+  /** Returns the attachable volumes that the pods of a node use. */
   #wantedOn(node: string): Map<string, Wanted> {
     const wanted = new Map<string, Wanted & { readonly pods: ApiObject[] }>();
     for (const pod of this.#podsOn(node)) {

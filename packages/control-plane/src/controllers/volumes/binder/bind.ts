@@ -13,7 +13,7 @@ const PRE_RESIZE = 'volume.alpha.kubernetes.io/pre-resize-capacity';
 export const hasAnnotation = ({ metadata }: ApiObject, name: string): boolean =>
   metadata.annotations?.[name] !== undefined;
 
-/** The reference of a volume to its claim. */
+/** Returns the reference of a volume to its claim. */
 export const referenceTo = (claim: ApiObject): Plain => ({
   apiVersion: 'v1',
   kind: 'PersistentVolumeClaim',
@@ -23,18 +23,19 @@ export const referenceTo = (claim: ApiObject): Plain => ({
   resourceVersion: claim.metadata.resourceVersion,
 });
 
-/** The patch that reserves a volume for a claim; undefined if it is already reserved for it. */
+/** Returns the patch that reserves a volume for a claim, or undefined if the volume is already reserved for this claim. */
 export function promisePatch(volume: ApiObject, claim: ApiObject): Plain | undefined {
   if (isFor(volume, claim) && text(claimRefOf(volume), 'uid') === claim.metadata.uid) return undefined;
-  // If the volume names this claim before the binding, a user reserved it. The reservation stays after the claim is deleted.
+  // If the volume named this claim before the binding, a user has reserved the volume. Such a reservation remains after the
+  // claim is deleted.
   const annotations = isFor(volume, claim) ? {} : { annotations: { [BOUND_BY_CONTROLLER]: 'yes' } };
   const { resourceVersion } = volume.metadata;
   return { metadata: { resourceVersion, ...annotations }, spec: { claimRef: referenceTo(claim) } };
 }
 
 /**
- * The writes of a binding. A write that changes nothing is omitted. If another client changed the object first, its event
- * triggers the write again.
+ * The writes of a binding. A write without a change is omitted. If another client has changed the object, the event of its
+ * change triggers the write again.
  */
 export class BindingWriter {
   readonly #api: Api;
@@ -60,14 +61,17 @@ export class BindingWriter {
     return this.patchVolume(volume, { metadata: { resourceVersion }, status }, 'status');
   }
 
-  /** Sets the status of a claim. Returns whether it changed. A claim without a volume has neither modes nor a capacity. */
+  /**
+   * Sets the status of a claim. Returns whether the status has changed. The status of a claim without a volume has neither
+   * modes nor a capacity.
+   */
   async setClaimStatus(claim: ApiObject, phase: string, volume?: ApiObject): Promise<boolean> {
     const patch = volume === undefined ? unboundStatus(claim, phase) : boundStatus(claim, phase, volume);
     if (Object.keys(patch).length === 0) return false;
     return (await this.patchClaim(claim, { status: patch }, 'status')) !== undefined;
   }
 
-  /** Binds a volume and a claim to each other. The volume is written first, so that no other claim can get it. */
+  /** Binds a volume and a claim to each other. The volume is written first, so that no other claim can use it. */
   async bind(volume: ApiObject, claim: ApiObject): Promise<void> {
     const promise = promisePatch(volume, claim);
     const promised = promise === undefined ? volume : await this.patchVolume(volume, promise);
@@ -77,7 +81,7 @@ export class BindingWriter {
     if (bound !== undefined) await this.setClaimStatus(bound, 'Bound', promised);
   }
 
-  /** Removes a binding of the controller. A reservation by a user stays. */
+  /** Removes a binding that the controller has made. A reservation by a user remains. */
   async unbind(volume: ApiObject): Promise<void> {
     const { resourceVersion } = volume.metadata;
     const patch = hasAnnotation(volume, BOUND_BY_CONTROLLER)

@@ -16,7 +16,7 @@ import {
 import { PROVISIONED_BY } from './provision.ts';
 import { finalizersOf } from './reclaim.ts';
 
-/** The name of the volume in the spec of a claim; '' for none. */
+/** Returns the name of the volume in the spec of a claim, or ''. */
 export const volumeNameOf = (claim: ApiObject): string => text(look(claim, 'spec'), 'volumeName');
 
 export const isUnbound = (claim: ApiObject): boolean => !hasAnnotation(claim, BIND_COMPLETED);
@@ -27,16 +27,17 @@ export interface BinderEvent {
   readonly message: string;
 }
 
-/** A claim, and the volumes that it may get. */
+/** A claim, and the volumes that the binder may assign to the claim. */
 export interface ClaimView {
   readonly claim: ApiObject;
   /** The volume that the claim names in its spec. */
   readonly named: ApiObject | undefined;
   /**
-   * Volumes for a claim that names none: volumes with a claimRef to it, and, unless `delayed`, free volumes of its class.
+   * The candidates for a claim that names no volume. They are volumes with a claimRef to this claim, and, unless `delayed`,
+   * free volumes of its class.
    */
   readonly candidates: readonly ApiObject[];
-  /** Whether the scheduler chooses the volume. This is so if the class waits for the first pod. */
+  /** Whether the scheduler chooses the volume, because the class waits for the first pod. */
   readonly delayed: boolean;
   readonly defaultClass: string | undefined;
   /** The names of pods that use the claim and have no node yet. */
@@ -47,7 +48,7 @@ export type ClaimStep =
   | { readonly kind: 'bind'; readonly volume: ApiObject }
   | { readonly kind: 'use class'; readonly name: string }
   | { readonly kind: 'provision' }
-  /** Set the phase to `Pending` or `Lost`. */
+  /** Sets the phase to `Pending` or `Lost`. */
   | { readonly kind: 'phase'; readonly phase: 'Pending' | 'Lost'; readonly event?: BinderEvent }
   | { readonly kind: 'report'; readonly event: BinderEvent }
   | { readonly kind: 'nothing' };
@@ -118,7 +119,7 @@ export type VolumeStep =
   | { readonly kind: 'phase'; readonly phase: 'Available' | 'Bound' }
   | { readonly kind: 'reclaim' }
   | { readonly kind: 'unbind' }
-  /** Process the claim, because it decides. */
+  /** Process the claim first, because the claim decides. */
   | { readonly kind: 'ask claim'; readonly claim: ApiObject }
   | {
       readonly kind: 'report';
@@ -127,7 +128,7 @@ export type VolumeStep =
       readonly onClaim: BinderEvent;
     };
 
-/** Decides the next step of a volume. @param claim the claim that the volume refers to */
+/** Decides the next step of a volume. @param claim the claim to which the volume refers */
 export function decideVolume(volume: ApiObject, claim: ApiObject | undefined): VolumeStep {
   const finalizers = finalizersOf(volume);
   if (finalizers !== undefined && !isDying(volume)) return { kind: 'finalizers', finalizers };

@@ -5,8 +5,8 @@ const DEFAULT = ['storageclass.kubernetes.io/is-default-class', 'storageclass.be
 const isDefault = ({ metadata }: ApiObject): boolean => DEFAULT.some((key) => metadata.annotations?.[key] === 'true');
 
 /**
- * The default class for claims without a class. If there are several, the newest one; if these are of the same age, the
- * first by name.
+ * Returns the default class for claims without a class. If there are several default classes, returns the newest class.
+ * Among classes of the same age, returns the first by name.
  */
 export function defaultClass(classes: Iterable<ApiObject>): ApiObject | undefined {
   const time = ({ metadata }: ApiObject): number => Date.parse(metadata.creationTimestamp ?? '') || 0;

@@ -56,7 +56,7 @@ async function applyToClaim(tools: Tools, claim: ApiObject, step: ClaimStep): Pr
       return provision(tools, claim);
     case 'phase': {
       const written = await writer.setClaimStatus(claim, step.phase);
-      // A lost claim is reported once.
+      // The controller reports a lost claim only once.
       if (step.event !== undefined && (written || step.phase === 'Pending')) report(tell, claim, step.event);
       return;
     }

@@ -4,16 +4,16 @@ import { quantityNanos } from '../../../apimachinery/objects/quantity.ts';
 import { selectorOf } from '../../../selectors/label-selector.ts';
 import { isDying, namespaceOf, phaseOf } from '../../runtime/objects.ts';
 
-/** The annotation with the class, from the time before the field existed. */
+/** The former annotation for the class of a claim or volume, before the field existed. */
 const BETA_CLASS = 'volume.beta.kubernetes.io/storage-class';
 
 const classIn = (object: ApiObject): string =>
   object.metadata.annotations?.[BETA_CLASS] ?? text(look(object, 'spec'), 'storageClassName');
 
-/** The storage class of a claim; '' for none. */
+/** Returns the storage class of a claim, or ''. */
 export const classOfClaim: (claim: ApiObject) => string = classIn;
 
-/** The storage class of a volume; '' for none. */
+/** Returns the storage class of a volume, or ''. */
 export const classOfVolume: (volume: ApiObject) => string = classIn;
 
 /** Whether a claim sets its class. The empty class counts as set. */
@@ -24,7 +24,7 @@ export const claimRefOf = (volume: ApiObject): Plain => look(volume, 'spec', 'cl
 
 export const hasClaimRef = (volume: ApiObject): boolean => look(volume, 'spec').claimRef !== undefined;
 
-/** The claim for which a volume is reserved, as `namespace/name`; undefined for a free volume. */
+/** Returns the claim for which a volume is reserved, as `namespace/name`. Returns undefined for a free volume. */
 export function claimKeyOf(volume: ApiObject): string | undefined {
   if (!hasClaimRef(volume)) return undefined;
   const reference = claimRefOf(volume);
@@ -41,7 +41,7 @@ export const isFor = (volume: ApiObject, claim: ApiObject): boolean => {
 const storageOf = (amounts: unknown): bigint => quantityNanos(look({ amounts }, 'amounts').storage);
 const sizeOf = (volume: ApiObject): bigint => storageOf(look(volume, 'spec').capacity);
 
-/** The requested size of a claim in nanobytes. */
+/** Returns the requested size of a claim in nanobytes. */
 export const requestOf = (claim: ApiObject): bigint => storageOf(look(claim, 'spec', 'resources').requests);
 
 const modeOf = (object: ApiObject): unknown => look(object, 'spec').volumeMode ?? 'Filesystem';
@@ -54,7 +54,7 @@ const offersModes = (volume: ApiObject, claim: ApiObject): boolean => {
   return strings(look(claim, 'spec'), 'accessModes').every((mode) => offered.includes(mode));
 };
 
-/** Why a claim cannot use the volume that it names; undefined if it can. */
+/** Returns the reason why a claim cannot use the volume that it names, or undefined if the claim can use it. */
 export function mismatchOf(volume: ApiObject, claim: ApiObject): string | undefined {
   if (isDying(volume)) return `the volume is marked for deletion "${volume.metadata.name}"`;
   if (sizeOf(volume) < requestOf(claim)) return 'requested PV is too small';
@@ -85,8 +85,8 @@ const canHold = (volume: ApiObject, claim: ApiObject): boolean =>
   offersModes(volume, claim);
 
 /**
- * Whether a volume is preferred to another one. Fewer access modes are better, then a reservation for the claim, then the
- * smaller size.
+ * Whether one volume is preferred to another volume. Fewer access modes are better, then a reservation for the claim, then
+ * the smaller size.
  */
 function isBetter(a: ApiObject, b: ApiObject): boolean {
   const modes = (volume: ApiObject): number => strings(look(volume, 'spec'), 'accessModes').length;
@@ -97,8 +97,8 @@ function isBetter(a: ApiObject, b: ApiObject): boolean {
 }
 
 /**
- * Finds the volume for a claim that names none: one that is reserved for it, or else the smallest suitable free one. With
- * `promisedOnly`, only reserved volumes are found. This is used for claims that wait for a pod.
+ * Finds the volume for a claim that names no volume. A volume that is reserved for the claim takes precedence over the
+ * smallest suitable free volume. With `promisedOnly`, only reserved volumes are found, for claims that wait for a pod.
  * @see FindMatchingVolume of k8s.io/component-helpers
  */
 export function findVolume(

@@ -7,7 +7,7 @@ import { VOLUMES } from '../../runtime/resources.ts';
 import { type BindingWriter, BOUND_BY_CONTROLLER, referenceTo } from './bind.ts';
 import { classOfClaim } from './match.ts';
 
-/** The provisioner whose volumes are directories of the node. It is the only one that these controllers implement. */
+/** The provisioner whose volumes are directories of the node. These controllers implement no other provisioner. */
 export const HOST_PATH = 'kubernetes.io/host-path';
 export const PROVISIONED_BY = 'pv.kubernetes.io/provisioned-by';
 /** The finalizer that keeps a volume of a built-in provisioner until its storage is deleted. */
@@ -29,7 +29,7 @@ const MIGRATED: Readonly<Record<string, string>> = {
 export const isExternal = (provisioner: string): boolean =>
   !provisioner.startsWith('kubernetes.io/') || Object.hasOwn(MIGRATED, provisioner);
 
-/** The inputs for provisioning. */
+/** The tools and caches for provisioning. */
 export interface Provisioning {
   readonly api: Api;
   readonly writer: BindingWriter;
@@ -37,7 +37,10 @@ export interface Provisioning {
   readonly tell: Recorder;
 }
 
-/** Provisions a volume for a claim. This is a directory of the node, or a request to the provisioner of the class. */
+/**
+ * Provisions a volume for a claim. For the built-in provisioner, the volume is a directory of the node. For other
+ * provisioners, the claim gets a request to them.
+ */
 export async function provision({ api, writer, classes, tell }: Provisioning, claim: ApiObject): Promise<void> {
   const className = classOfClaim(claim);
   const storageClass = classes.get(className);
@@ -62,7 +65,7 @@ export async function provision({ api, writer, classes, tell }: Provisioning, cl
 const waitingFor = (provisioner: string): string =>
   `Waiting for a volume to be created either by the external provisioner '${provisioner}' or manually by the system administrator. If volume creation is delayed, please verify that the provisioner is running and correctly registered.`;
 
-/** Why no directory can be provisioned for a claim; undefined if it can. */
+/** Returns the reason why the controller cannot provision a directory for a claim, or undefined. */
 function refusalOf(claim: ApiObject, storageClass: ApiObject): string | undefined {
   const { provisioner } = storageClass;
   const spec = look(claim, 'spec');
@@ -80,7 +83,8 @@ function refusalOf(claim: ApiObject, storageClass: ApiObject): string | undefine
 }
 
 /**
- * Records the provisioner in the annotations of the claim. Returns undefined if another client changed the claim in between.
+ * Records the provisioner in the annotations of the claim. Returns undefined if another client has changed the claim in
+ * between.
  */
 async function nameProvisioner(
   writer: BindingWriter,

@@ -7,18 +7,18 @@ import { VOLUMES } from '../../runtime/resources.ts';
 import type { BindingWriter } from './bind.ts';
 import { DELETION_FINALIZER, HOST_PATH, isExternal, PROVISIONED_BY } from './provision.ts';
 
-/** The inputs for reclaiming. */
+/** The tools and caches for reclaiming. */
 export interface Reclaiming {
   readonly api: Api;
   readonly writer: BindingWriter;
   readonly tell: Recorder;
-  /** The pods that still use the claim of a released volume, as `namespace/name`. */
+  /** Returns the pods that still use the claim of a released volume, as `namespace/name`. */
   readonly users: (volume: ApiObject) => readonly string[];
 }
 
 const policyOf = (volume: ApiObject): string => text(look(volume, 'spec'), 'persistentVolumeReclaimPolicy');
 
-/** Applies the reclaim policy to a volume whose claim was deleted. With `Retain`, nothing happens. */
+/** Applies the reclaim policy to a volume whose claim was deleted. With `Retain`, the volume stays unchanged. */
 export async function reclaim(tools: Reclaiming, volume: ApiObject): Promise<void> {
   const { writer, tell } = tools;
   const released =
@@ -35,8 +35,8 @@ export async function reclaim(tools: Reclaiming, volume: ApiObject): Promise<voi
 type Fail = (reason: string, why: string) => Promise<void>;
 
 /**
- * Frees a volume for the next claim. The real controller runs a pod that empties the directory first. This plane has no
- * kubelet, so the volume counts as empty.
+ * Makes a volume available for the next claim. The real controller runs a pod that empties the directory first. This control
+ * plane has no kubelet, so the volume counts as empty.
  */
 async function recycle({ writer, tell, users }: Reclaiming, volume: ApiObject, fail: Fail): Promise<void> {
   const pods = users(volume);
@@ -77,9 +77,8 @@ async function remove({ api, writer }: Reclaiming, volume: ApiObject, fail: Fail
 }
 
 /**
- * The finalizers of a volume that these controllers provisioned. A volume with the policy `Delete` keeps its finalizer until it is
- * deleted.
- * Undefined if the finalizers are correct.
+ * Returns the finalizers of a volume that these controllers provisioned. A volume with the policy `Delete` keeps its
+ * finalizer until it is deleted. Returns undefined if the finalizers are correct.
  */
 export function finalizersOf(volume: ApiObject): readonly string[] | undefined {
   const { annotations = {}, finalizers = [] } = volume.metadata;

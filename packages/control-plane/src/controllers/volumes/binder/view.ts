@@ -22,7 +22,7 @@ export class BinderCaches {
   readonly promisedTo: Lookup;
   /** Finds the claims of a class that have no volume. */
   readonly unboundOf: Lookup;
-  /** Finds the claims that name a volume. */
+  /** Finds the claims that name this volume. */
   readonly naming: Lookup;
 
   constructor(informer: ControllerContext['informer']) {
@@ -58,14 +58,14 @@ export class BinderCaches {
     };
   }
 
-  /** The claim that a volume refers to. */
+  /** Returns the claim to which a volume refers. */
   claimOf(volume: ApiObject): ApiObject | undefined {
     return this.claims.get(claimKeyOf(volume) ?? '');
   }
 
   /**
-   * The pods that still use the claim of a released volume, as `namespace/name`. If another claim now has this name, its
-   * pods do not count.
+   * Returns the pods that still use the claim of a released volume, as `namespace/name`. If a new claim has the same name,
+   * the pods of the new claim do not count.
    */
   usersOf(volume: ApiObject): string[] {
     const key = claimKeyOf(volume);

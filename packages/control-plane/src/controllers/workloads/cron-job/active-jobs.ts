@@ -16,7 +16,7 @@ export class ActiveJobs {
     this.#tell = tell;
   }
 
-  /** The status with the jobs that run, and with the time at which the last job completed. */
+  /** Returns the status with the running jobs, and with the time at which the last job completed. */
   async observe(cronJob: ApiObject, own: readonly ApiObject[]): Promise<Plain> {
     const status = look(cronJob, 'status');
     const active: Plain[] = [];
@@ -39,7 +39,7 @@ export class ActiveJobs {
     return { ...status, active, ...(lastSuccess === '' ? {} : { lastSuccessfulTime: lastSuccess }) };
   }
 
-  /** Finds the listed jobs that exist on the server. The cache may lack a job that was created a moment ago. */
+  /** Finds the listed jobs that exist on the server. The cache may lack a new job. */
   async #uncached(cronJob: ApiObject, references: readonly Plain[]): Promise<Plain[]> {
     const existing: Plain[] = [];
     for (const one of references) {
@@ -51,7 +51,8 @@ export class ActiveJobs {
   }
 
   /**
-   * Reports a job that the status on the server does not list. The server is read, because the cached status may be older.
+   * Reports a job that the status on the server does not list. The method reads the server, because the cached status may be
+   * older.
    */
   async #reportUnexpected(cronJob: ApiObject, { metadata: { uid, name } }: ApiObject): Promise<void> {
     const { namespace, name: owner } = cronJob.metadata;

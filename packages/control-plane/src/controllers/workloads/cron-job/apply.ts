@@ -18,7 +18,7 @@ export class CronJobWriter {
     this.#tell = tell;
   }
 
-  /** Deletes the job, reports the result as an event, and returns whether the job was deleted. */
+  /** Deletes the job and reports the result as an event. Returns whether the job was deleted. */
   async remove(cronJob: ApiObject, job: ApiObject): Promise<boolean> {
     const { namespace, name, uid = '' } = job.metadata;
     try {
@@ -47,7 +47,7 @@ export class CronJobWriter {
     await allowing(this.#api.patch(CRON_JOBS, { namespace, name, subresource: 'status' }, patch), 404, 409);
   }
 
-  /** Starts a run. @param replaces whether jobs that still run are deleted first */
+  /** Starts a run. @param replaces whether running jobs are deleted first */
   async run(cronJob: ApiObject, status: Plain, due: Date, replaces: boolean): Promise<void> {
     if (replaces) await this.#stop(cronJob, items(status, 'active'));
     const active = replaces ? [] : items(status, 'active');
@@ -66,8 +66,8 @@ export class CronJobWriter {
   }
 
   /**
-   * Handles a run whose job already exists. Either the cron job created it but could not store this, or it belongs to
-   * another owner.
+   * Handles a run whose job already exists. Either the cron job created the job and could not record it, or the job belongs
+   * to another owner.
    */
   async #recall(cronJob: ApiObject, status: Plain, due: Date): Promise<void> {
     const { name } = look(jobOf(cronJob, due), 'metadata');
@@ -79,7 +79,10 @@ export class CronJobWriter {
     return this.write(cronJob, { ...status, active, lastScheduleTime: formatTime(due) });
   }
 
-  /** Deletes the jobs that still run. @throws Error if a job cannot be deleted, because the next job must wait for it */
+  /**
+   * Deletes the running jobs.
+   * @throws Error if a job cannot be deleted, because the next job must wait for the end of that job
+   */
   async #stop(cronJob: ApiObject, active: readonly Plain[]): Promise<void> {
     const namespace = namespaceOf(cronJob);
     for (const one of active) {

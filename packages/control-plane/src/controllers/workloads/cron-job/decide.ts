@@ -13,14 +13,14 @@ interface CronEvent {
 
 /** The decision of a sync. */
 export interface CronDecision {
-  /** `write` writes only the status. A run writes the status together with its job. */
+  /** With `write`, only the status is written. A run writes the status together with its job. */
   readonly action: 'none' | 'write' | { readonly run: Date; readonly replaces: boolean };
   readonly events: readonly CronEvent[];
-  /** The time of the next run. If it is absent, an event triggers the next sync. */
+  /** The time of the next run. If absent, an event triggers the next sync. */
   readonly lookAgainAt?: Date | undefined;
 }
 
-/** Finished jobs beyond the limits of the history, the oldest first. */
+/** Returns the finished jobs beyond the limits of the history. The oldest jobs come first. */
 export function surplusJobs(cronJob: ApiObject, own: readonly ApiObject[]): ApiObject[] {
   const spec = look(cronJob, 'spec');
   const limits = { Complete: spec.successfulJobsHistoryLimit, Failed: spec.failedJobsHistoryLimit };
@@ -31,7 +31,7 @@ export function surplusJobs(cronJob: ApiObject, own: readonly ApiObject[]): ApiO
   });
 }
 
-/** Decides whether a run starts now. @param status with the jobs that still run */
+/** Decides whether a run starts now. @param status the status with the running jobs */
 export function decide(cronJob: ApiObject, status: Plain, now: Date): CronDecision {
   const spec = look(cronJob, 'spec');
   const zone = text(spec, 'timeZone');

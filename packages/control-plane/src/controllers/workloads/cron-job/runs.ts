@@ -5,17 +5,17 @@ import { nextTime, type Schedule } from '../../../kinds/workloads/cron.ts';
 import { conditionOf, ownerReference } from '../../runtime/objects.ts';
 
 const SCHEDULED_AT = 'batch.kubernetes.io/cronjob-scheduled-timestamp';
-/** Up to this number, missed runs are checked one by one. */
+/** If more runs were missed than this number, the search for the latest run takes a shortcut. */
 export const MANY_RUNS = 100;
 
-/** How a job has ended; undefined if it has not. */
+/** Returns the type of the condition with which a job has ended, or undefined. */
 export const endOf = (job: ApiObject): 'Complete' | 'Failed' | undefined =>
   (['Complete', 'Failed'] as const).find((type) => conditionOf(job, type)?.status === 'True');
 
 export const startedAt = (job: ApiObject): number =>
   new Date(text(look(job, 'status'), 'startTime') || (job.metadata.creationTimestamp ?? 0)).getTime();
 
-/** The latest run that is due and was not started, and the time of the next run. */
+/** Returns the latest run that is due and was not started, and the time of the next run. */
 export function dueRun(
   cronJob: ApiObject,
   schedule: Schedule,
@@ -34,7 +34,7 @@ export function dueRun(
     due = next;
     missed++;
     if (missed > MANY_RUNS) {
-      // Many runs were missed, and only the latest one matters. So the search starts one day ago.
+      // If many runs were missed, only the latest run is started. The search therefore begins one day ago.
       const near = nextTime(schedule, new Date(now.getTime() - 86_400_000), zone);
       if (near !== undefined && near <= now && near > due) next = near;
     }
@@ -57,12 +57,12 @@ export function zonedTimestamp(at: Date, zone: string): string {
     second: '2-digit',
   });
   const part = Object.fromEntries(format.formatToParts(at).map(({ type, value }) => [type, value]));
-  // Go writes a zero offset as `Z`.
+  // Go prints an offset of zero as `Z`.
   const offset = (part.timeZoneName ?? '').replace(/^GMT(?:[+-]00:00)?/, '') || 'Z';
   return `${part.year}-${part.month}-${part.day}T${part.hour}:${part.minute}:${part.second}${offset}`;
 }
 
-/** The job of one run. Its name contains the scheduled minute. */
+/** Returns the job of one run. The name of the job contains the scheduled minute. */
 export function jobOf(cronJob: ApiObject, at: Date): Plain {
   const template = look(cronJob, 'spec', 'jobTemplate');
   const { labels, annotations } = look(template, 'metadata');

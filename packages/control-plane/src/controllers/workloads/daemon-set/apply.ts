@@ -11,10 +11,10 @@ import { daemonPod, HASH_LABEL, targetOf } from './node.ts';
 import type { DaemonPlan, DaemonView } from './plan.ts';
 import { daemonStatus } from './status.ts';
 
-/** Maximum number of pods that are created, and that are deleted, in one sync. */
+/** One sync creates at most this number of pods, and deletes at most this number of pods. */
 const BURST = 250;
 
-/** The template hash of a revision. If the revision has no label, its name is used. */
+/** Returns the template hash of a revision. If the revision has no label with the hash, returns its name. */
 export const hashOf = ({ metadata: { labels, name = '' } }: ApiObject): string => labels?.[HASH_LABEL] ?? name;
 
 /** Applies the plans of daemon sets. */
@@ -35,7 +35,7 @@ export class DaemonWriter {
 
   /**
    * Creates and deletes pods. If one of the two fails, the other still runs. Returns the time at which a failed pod may be
-   * replaced; undefined if none waits.
+   * replaced, or undefined.
    */
   async carryOut({ set, hash, now }: DaemonView, plan: DaemonPlan): Promise<Date | undefined> {
     let lookAgainAt: Date | undefined;
@@ -57,7 +57,7 @@ export class DaemonWriter {
 
   /**
    * Keeps one revision for each template, with its hash in a label. Pods of duplicate revisions get the label of the current
-   * one.
+   * revision.
    */
   async tidy(pods: readonly ApiObject[], { current, duplicates, old }: Revisions): Promise<void> {
     for (const { metadata } of [current, ...old]) {
@@ -77,14 +77,14 @@ export class DaemonWriter {
     await this.#history.forget(duplicates);
   }
 
-  /** Deletes the oldest revisions beyond the limit of the set. Revisions with pods stay. */
+  /** Deletes the oldest revisions beyond the limit of the set. Revisions with pods remain. */
   async cleanUp(set: ApiObject, pods: readonly ApiObject[], { old }: Revisions): Promise<void> {
     const live = new Set(pods.map((pod) => pod.metadata.labels?.[HASH_LABEL]));
     const idle = old.filter((revision) => !live.has(hashOf(revision)));
     await this.#history.forget(idle.slice(0, Math.max(0, old.length - historyLimit(set))));
   }
 
-  /** Writes the status. Returns the time at which it changes without an event; undefined if there is none. */
+  /** Writes the status. Returns the time at which the status changes without an event, or undefined. */
   async report(view: DaemonView): Promise<Date | undefined> {
     const { status, lookAgainAt } = daemonStatus(view);
     const old = look(view.set, 'status');

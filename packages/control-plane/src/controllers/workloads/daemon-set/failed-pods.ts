@@ -5,14 +5,14 @@ import { targetOf } from './node.ts';
 const FIRST_RETRY_MS = 1000;
 const LAST_RETRY_MS = 15 * 60_000;
 
-/** The failures of daemon pods on each node. */
+/** The number of failures of daemon pods on each node. */
 export class FailedPods {
   /** The time of the last failure and the number of consecutive failures, by set, generation and node. */
   readonly #failures = new Map<string, { readonly count: number; readonly at: number }>();
 
   /**
-   * The time until which a failed pod is not replaced. The delay doubles with each failure, and a change of the set resets
-   * it. Undefined if the pod is replaced now. Then the call counts a failure.
+   * Returns the time until which a failed pod is not replaced. The delay doubles with each failure, and a change of the set
+   * resets the delay. If the pod can be replaced now, counts the failure and returns undefined.
    */
   waitUntil(set: ApiObject, pod: ApiObject, time: Date): Date | undefined {
     const id = `${set.metadata.uid}/${number(look(set, 'status'), 'observedGeneration') ?? 0}/${targetOf(pod)}`;
@@ -24,7 +24,7 @@ export class FailedPods {
     return undefined;
   }
 
-  /** Forgets a deleted set. */
+  /** Removes the failures of a deleted set. */
   forget(uid: string): void {
     for (const id of this.#failures.keys()) if (id.startsWith(`${uid}/`)) this.#failures.delete(id);
   }

@@ -5,7 +5,7 @@ import { nodeNameOf } from '../../runtime/objects.ts';
 import { isNamed, tolerates } from '../../scheduler/node-match.ts';
 import { podOf } from '../pods.ts';
 
-/** The label of pods and revisions with the hash of their template. */
+/** The label of pods and revisions that contains the hash of their template. */
 export const HASH_LABEL = 'controller-revision-hash';
 const GENERATION_LABEL = 'pod-template-generation';
 const GENERATION = 'deprecated.daemonset.template.generation';
@@ -26,7 +26,8 @@ const isAlike = (one: Plain, other: Plain): boolean =>
   ['key', 'operator', 'effect', 'value'].every((field) => text(one, field) === text(other, field));
 
 /**
- * The tolerations of the template, and those of all daemon pods. The latter replace a similar toleration of the template.
+ * Returns the tolerations of the template and the tolerations of all daemon pods. A toleration of all daemon pods replaces a
+ * similar toleration of the template.
  */
 function tolerationsOf(spec: Plain): Plain[] {
   const all = spec.hostNetwork === true ? [...TOLERATIONS, NETWORK] : TOLERATIONS;
@@ -34,21 +35,21 @@ function tolerationsOf(spec: Plain): Plain[] {
   return [...own, ...all.filter((daemons) => !own.includes(daemons))];
 }
 
-/** The template generation of a set as a label value; undefined if the annotation is invalid. */
+/** Returns the template generation of a set as a label value, or undefined if the annotation is invalid. */
 function generationOf(set: ApiObject): string | undefined {
   const value = set.metadata.annotations?.[GENERATION] ?? '';
   return /^[+-]?\d+$/.test(value) ? BigInt(value.replace('+', '')).toString() : undefined;
 }
 
-/** Whether a pod has the current template of the set: by its hash label, or by the older generation label. */
+/** Whether a pod has the current template of the set. The hash label or the older generation label decides. */
 export function isUpdated(set: ApiObject, hash: string, { metadata: { labels = {} } }: ApiObject): boolean {
   const generation = generationOf(set);
   return labels[HASH_LABEL] === hash || (generation !== undefined && labels[GENERATION_LABEL] === generation);
 }
 
 /**
- * The pod of a set for one node. It has a node affinity for this node, so that the scheduler binds it there. @param hash
- * hash of the template
+ * Returns the pod of a set for one node. A node affinity makes the scheduler bind the pod to this node.
+ * @param hash the hash of the template
  */
 export function daemonPod(set: ApiObject, hash: string, node: string): Plain {
   const pod = copyJson(podOf(set, look(set, 'spec', 'template')));
@@ -58,14 +59,17 @@ export function daemonPod(set: ApiObject, hash: string, node: string): Plain {
   meta.labels = generation === undefined ? labels : { ...labels, [GENERATION_LABEL]: generation };
   const spec = child(pod, 'spec');
   const affinity = child(child(spec, 'affinity'), 'nodeAffinity');
-  // The node affinity of the template was already checked, so only the node of this pod is set.
+  // The node affinity of the template was already checked, so the pod needs only the affinity for its node.
   const matchFields = [{ key: 'metadata.name', operator: 'In', values: [node] }];
   affinity.requiredDuringSchedulingIgnoredDuringExecution = { nodeSelectorTerms: [{ matchFields }] };
   spec.tolerations = tolerationsOf(spec);
   return pod;
 }
 
-/** The node that a daemon pod is for, even if it is not bound yet. Undefined if the pod does not name one. */
+/**
+ * Returns the node for which a daemon pod was created, even before the pod is bound. Returns undefined if the pod names no
+ * node.
+ */
 export function targetOf(pod: ApiObject): string | undefined {
   const bound = nodeNameOf(pod);
   if (bound !== '') return bound;
@@ -77,7 +81,7 @@ export function targetOf(pod: ApiObject): string | undefined {
   return names.length === 1 ? names[0] : undefined;
 }
 
-/** Whether a pod of the set must be created on a node, and whether an existing one may stay. */
+/** Whether a node needs a pod of the set, and whether an existing pod may stay on the node. */
 export interface Placement {
   readonly runs: boolean;
   readonly stays: boolean;
@@ -85,7 +89,7 @@ export interface Placement {
 
 const NOWHERE: Placement = { runs: false, stays: false };
 
-/** Decides whether a set has a pod on a node (`NodeShouldRunDaemonPod`). */
+/** Decides whether a set needs a pod on a node (`NodeShouldRunDaemonPod`). */
 export function placementOn(set: ApiObject, node: ApiObject): Placement {
   const template = look(set, 'spec', 'template', 'spec');
   const named = text(template, 'nodeName');

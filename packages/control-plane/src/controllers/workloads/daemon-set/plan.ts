@@ -4,12 +4,12 @@ import { isDying, isReady, isTerminal, nodeNameOf, phaseOf, scaled } from '../..
 import { availability, minReadySecondsOf } from '../pods.ts';
 import { HASH_LABEL, isUpdated, type Placement, placementOn, targetOf } from './node.ts';
 
-/** A set, its pods by node, and for each node whether it must have a pod. */
+/** A set, its pods by node, and whether each node must have a pod. */
 export interface DaemonView {
   readonly set: ApiObject;
-  /** Hash of the template of the set. */
+  /** The hash of the template of the set. */
   readonly hash: string;
-  /** The pods of each node. A pod that has ended and been deleted is omitted, even if a finalizer keeps it. */
+  /** The pods of each node. A deleted pod that has ended is omitted, even if a finalizer keeps the object. */
   readonly podsOn: ReadonlyMap<string, readonly ApiObject[]>;
   readonly placements: ReadonlyMap<string, Placement>;
   readonly now: Date;
@@ -37,7 +37,7 @@ export function viewOf(
 }
 
 export interface DaemonPlan {
-  /** Names of the nodes. */
+  /** The names of the nodes on which pods are created. */
   readonly create: readonly string[];
   readonly delete: readonly ApiObject[];
   /** The ended pods for which an event is written. */
@@ -46,7 +46,7 @@ export interface DaemonPlan {
 
 const createdAt = (pod: ApiObject): number => new Date(pod.metadata.creationTimestamp ?? 0).getTime();
 
-/** The order of the pods of a node: bound pods first, then the oldest. */
+/** Sorts the pods of a node. Bound pods come first, then the oldest pods. */
 export const byAge = (pods: readonly ApiObject[]): ApiObject[] => {
   const isBound = (pod: ApiObject): number => (nodeNameOf(pod) === '' ? 1 : 0);
   const byName = (a: ApiObject, b: ApiObject): number => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1);
@@ -58,7 +58,7 @@ const isAvailable = ({ set, now }: DaemonView, pod: ApiObject): boolean =>
 
 const desired = ({ placements }: DaemonView): number => [...placements.values()].filter(({ runs }) => runs).length;
 
-/** The number of pods that may be unavailable, and the number that may run in addition to an old pod. */
+/** Returns the number of pods that may be unavailable, and the number of nodes that may run an additional pod. */
 function limits({ set }: DaemonView, wanted: number): { unavailable: number; surge: number } {
   const { type, rollingUpdate } = look(set, 'spec', 'updateStrategy');
   const { maxUnavailable = 1, maxSurge = 0 } = look({ rollingUpdate }, 'rollingUpdate');
@@ -72,8 +72,8 @@ function limits({ set }: DaemonView, wanted: number): { unavailable: number; sur
 const allowsSurge = (view: DaemonView): boolean => limits(view, 1).surge > 0;
 
 /**
- * The running pods of a node that are too many. One pod stays. With a surge, one pod of the old template and one of the new
- * one stay, until the new one is available.
+ * Returns the surplus running pods of a node. One pod remains. With a surge, one pod of the old template and one pod of the
+ * new template remain until the new pod is available.
  */
 function surplusOn(view: DaemonView, running: readonly ApiObject[]): ApiObject[] {
   const sorted = byAge(running);
@@ -86,7 +86,7 @@ function surplusOn(view: DaemonView, running: readonly ApiObject[]): ApiObject[]
   return surplus;
 }
 
-/** Pods for a node that does not exist. No kubelet deletes them, so the set does. */
+/** Returns the pods of nodes that do not exist. No kubelet deletes these pods, so the set deletes them. */
 function waitingForNobody({ podsOn, placements }: DaemonView): ApiObject[] {
   return [...podsOn]
     .filter(([node]) => !placements.has(node))
@@ -113,7 +113,7 @@ export function planPlacement(view: DaemonView): DaemonPlan {
   return { create, delete: [...gone, ...waitingForNobody(view)], ended };
 }
 
-/** The old and the new pod of a node. Undefined if there are several pods of one kind. */
+/** Returns the old and the new pod of a node, or undefined if there are several pods of one kind. */
 function pairOn(view: DaemonView, pods: readonly ApiObject[]): { fresh?: ApiObject; old?: ApiObject } | undefined {
   const live = pods.filter((pod) => !isDying(pod));
   const [fresh, ...others] = live.filter((pod) => isUpdated(view.set, view.hash, pod));
@@ -122,7 +122,7 @@ function pairOn(view: DaemonView, pods: readonly ApiObject[]): { fresh?: ApiObje
   return { ...(fresh && { fresh }), ...(old && { old }) };
 }
 
-/** All nodes that have a pod or must have one. */
+/** Returns all nodes that have a pod or must have one. */
 function* nodesOf({ podsOn, placements }: DaemonView): Generator<readonly [string, readonly ApiObject[]]> {
   yield* podsOn;
   for (const [node, { runs }] of placements) if (runs && !podsOn.has(node)) yield [node, []];
@@ -134,7 +134,7 @@ function replaceInPlace(view: DaemonView, unavailable: number): DaemonPlan {
   const candidates: ApiObject[] = [];
   for (const [, pods] of nodesOf(view)) {
     const { fresh, old } = pairOn(view, pods) ?? {};
-    // The node has no pod or too many, which another step corrects. Until then it counts as unavailable.
+    // The node has no pod or too many pods, and another step corrects this. Until then the node counts as unavailable.
     if ((fresh === undefined) === (old === undefined)) down++;
     else if (fresh !== undefined) down += isAvailable(view, fresh) ? 0 : 1;
     else if (old !== undefined && isAvailable(view, old)) candidates.push(old);
@@ -183,7 +183,7 @@ function replaceBeside(view: DaemonView, surge: number): DaemonPlan {
   };
 }
 
-/** Plans which pods of an old template are replaced now (`rollingUpdate`). */
+/** Plans the replacement of pods with an old template (`rollingUpdate`). */
 export function planUpdate(view: DaemonView): DaemonPlan {
   if (look(view.set, 'spec', 'updateStrategy').type !== 'RollingUpdate') return { create: [], delete: [], ended: [] };
   const { surge, unavailable } = limits(view, desired(view));

@@ -5,8 +5,8 @@ import { isUpdated } from './node.ts';
 import { byAge, type DaemonView } from './plan.ts';
 
 /**
- * The status of a set with these pods (`updateDaemonSetStatus`). `lookAgainAt` is the time at which another pod will count
- * as available.
+ * Returns the status of a set with these pods (`updateDaemonSetStatus`). `lookAgainAt` is the time at which another pod
+ * becomes available.
  */
 export function daemonStatus(view: DaemonView): { status: Plain; lookAgainAt: Date | undefined } {
   const { set, hash, now } = view;

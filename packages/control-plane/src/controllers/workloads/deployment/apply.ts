@@ -41,10 +41,7 @@ export class DeploymentWriter {
     this.#tell = tell;
   }
 
-  /**
-   * Applies a step. Returns the time at which the deployment must be checked again without an event; undefined if there is
-   * none.
-   */
+  /** Applies a step. Returns the time at which the deployment must be checked again without an event, or undefined. */
   async apply(view: DeploymentView, step: Step): Promise<Date | undefined> {
     const { deployment, fresh } = view;
     switch (step.kind) {
@@ -74,7 +71,7 @@ export class DeploymentWriter {
     }
   }
 
-  /** Writes the status, and together with it the revision of the deployment. */
+  /** Writes the status, and with it the revision of the deployment. */
   async #writeStatus(deployment: ApiObject, status: Plain, revision?: string): Promise<void> {
     const { namespace, name, resourceVersion, annotations } = deployment.metadata;
     const isNewRevision = revision !== undefined && annotations?.[REVISION] !== revision;
@@ -123,7 +120,10 @@ export class DeploymentWriter {
     await this.#note(deployment, facts, String(revision));
   }
 
-  /** A set with this name exists. If it belongs to another owner or has another template, the next hash is tried. */
+  /**
+   * Handles a set that already has the name of the new set. If the set belongs to another owner or has another template, the
+   * controller tries the next hash.
+   */
   async #collide(deployment: ApiObject, set: ApiObject): Promise<void> {
     const { namespace, name } = set.metadata;
     const there = await this.#api.get(REPLICA_SETS, { namespace: namespaceOf(deployment), name });
@@ -149,13 +149,16 @@ export class DeploymentWriter {
     this.#tell(deployment, 'Normal', 'ScalingReplicaSet', message);
   }
 
-  /** Handles a paused rollout, or a change of the size during a rollout. The sets follow the size, and the rollout waits. */
+  /**
+   * Handles a paused rollout, or a change of the size during a rollout. The sets get the new size, and the rollout waits.
+   */
   async #followSize(view: DeploymentView): Promise<void> {
     const { deployment, fresh, old } = view;
     const sets = setsOf(view);
     const plan = planScale({ deployment, fresh, old });
     for (const step of plan) await this.#scaleTo(deployment, step);
-    // All other sets with pods get the annotation with the new size. Otherwise the next sync would detect the change again.
+    // All other sets with pods get the new size only in the annotation. Otherwise the next sync would detect the change of
+    // the size again.
     const planned = new Set(plan.map(({ set }) => set));
     for (const set of sets.filter((one) => !planned.has(one) && replicasOf(one) > 0)) {
       await this.#scaleTo(deployment, { set, replicas: replicasOf(set) });

@@ -18,7 +18,7 @@ export interface DeploymentView {
   readonly oldPodsLeft: boolean;
 }
 
-/** The next step of a sync. Each step ends the sync, and its writes trigger the next one. */
+/** The next step of a sync. Each step ends the sync, and the writes of the step trigger the next sync. */
 export type Step =
   /** Only update the status, because the deployment is being deleted. */
   | { readonly kind: 'count' }
@@ -27,7 +27,7 @@ export type Step =
   | { readonly kind: 'refresh'; readonly fresh: ApiObject; readonly change: SetChange }
   | { readonly kind: 'roll back'; readonly revision: bigint }
   | { readonly kind: 'follow size' }
-  /** Stop the old sets. A Recreate rollout does this before it creates the new set. */
+  /** Scale the old sets to zero. A Recreate rollout does this before it creates the new set. */
   | { readonly kind: 'stop old' }
   | { readonly kind: 'create'; readonly revision: bigint }
   | { readonly kind: 'roll out' };
@@ -35,11 +35,11 @@ export type Step =
 /** A change of a set. */
 export interface SetChange {
   readonly annotations: Readonly<Record<string, string>>;
-  /** Absent if the set already has the value of the deployment. */
+  /** The new readiness delay. Undefined if the set already has the value of the deployment. */
   readonly minReadySeconds: number | undefined;
 }
 
-/** All sets of a view, the current one first. */
+/** Returns all sets of a view. The current set comes first. */
 export const setsOf = ({ fresh, old }: DeploymentView): readonly ApiObject[] =>
   fresh === undefined ? old : [fresh, ...old];
 
@@ -68,7 +68,7 @@ export function decide(view: DeploymentView): Step {
   return { kind: 'roll out' };
 }
 
-/** The differences between the current set and its deployment; undefined if there are none. */
+/** Returns the differences between the current set and its deployment, or undefined. */
 function changeOf(deployment: ApiObject, fresh: ApiObject, revision: bigint): SetChange | undefined {
   const annotations = missingAnnotations(deployment, fresh.metadata.annotations ?? {}, revision);
   const wanted = number(look(deployment, 'spec'), 'minReadySeconds') ?? 0;

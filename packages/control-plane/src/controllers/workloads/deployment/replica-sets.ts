@@ -12,7 +12,7 @@ export const REVISION = 'deployment.kubernetes.io/revision';
 /** The annotation that requests a rollback to a revision. */
 export const ROLLBACK = 'deprecated.deployment.rollback.to';
 const REVISION_HISTORY = 'deployment.kubernetes.io/revision-history';
-/** Maximum length of the annotation with the former revisions of a set, in characters. */
+/** The maximum length of the annotation with the former revisions of a set, in characters. */
 const HISTORY_LENGTH = 2000;
 
 /** Annotations of a deployment that are not copied to its sets. */
@@ -25,7 +25,7 @@ export const OWN_ANNOTATIONS: ReadonlySet<string> = new Set([
   ROLLBACK,
 ]);
 
-/** The pod template of an object without the label pod-template-hash. */
+/** Returns the pod template of an object without the label pod-template-hash. */
 export function bareTemplate(object: ApiObject): Plain {
   const template = copyJson(look(object, 'spec', 'template'));
   const labels = look(template, 'metadata', 'labels');
@@ -40,12 +40,13 @@ const createdAt = (set: ApiObject): number => new Date(set.metadata.creationTime
 /** Whether two objects have the same pod template. */
 export const sameTemplate = (a: ApiObject, b: ApiObject): boolean => jsonEquals(bareTemplate(a), bareTemplate(b));
 
-/** The set with the template of the deployment. If there are several, the oldest one. */
+/** Returns the set with the template of the deployment. If there are several, returns the oldest set. */
 export const findFresh = (deployment: ApiObject, sets: readonly ApiObject[]): ApiObject | undefined =>
   [...sets].sort((a, b) => createdAt(a) - createdAt(b)).find((set) => sameTemplate(set, deployment));
 
 /**
- * The history of revisions for a set that gets a new revision after a rollback. It contains the former revision of the set.
+ * Returns the history of revisions for a set that gets a new revision after a rollback. The history contains the former
+ * revision of the set.
  */
 function historyWith(annotations: Readonly<Record<string, string>>): string | undefined {
   const revision = annotations[REVISION];
@@ -56,7 +57,7 @@ function historyWith(annotations: Readonly<Record<string, string>>): string | un
   return revisions.join();
 }
 
-/** Annotations that the new set lacks (`SetNewReplicaSetAnnotations`). */
+/** Returns the annotations that the new set lacks (`SetNewReplicaSetAnnotations`). */
 export function missingAnnotations(
   deployment: ApiObject,
   known: Readonly<Record<string, string>>,
@@ -74,7 +75,7 @@ export function missingAnnotations(
   return Object.fromEntries(Object.entries(wanted).filter(([name, value]) => known[name] !== value));
 }
 
-/** Creates the replica set for the template of a deployment, with the size that the rollout allows first. */
+/** Creates the replica set for the template of a deployment, with the first size that the rollout allows. */
 export function newReplicaSet(deployment: ApiObject, old: readonly ApiObject[], revision: bigint): ApiObject {
   const template = copyJson(look(deployment, 'spec', 'template'));
   const { collisionCount } = look(deployment, 'status');

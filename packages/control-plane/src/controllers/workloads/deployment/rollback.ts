@@ -9,23 +9,26 @@ export interface Rollback {
   readonly reason: string;
   readonly message: string;
   readonly annotations: Record<string, string>;
-  /** The template of the rollback; absent if the template does not change. */
+  /** The template after the rollback. Absent if the template does not change. */
   readonly template?: Plain;
 }
 
-/** The revision that the rollback annotation requests; 0 for the previous one. Undefined if the value is not a number. */
+/**
+ * Returns the revision that the rollback annotation requests, or 0 for the previous revision. Returns undefined if the value
+ * is not a number.
+ */
 export const rollbackOf = ({ metadata: { annotations = {} } }: ApiObject): bigint | undefined =>
   parseRevision(annotations[ROLLBACK]);
 
-/** The second highest revision of the sets; 0 if there are fewer than two sets. */
+/** Returns the second highest revision of the sets, or 0 if there are fewer than two sets. */
 function lastRevision(sets: readonly ApiObject[]): bigint {
   const [, last = 0n] = sets.map(revisionOf).sort((a, b) => compareRevisions(b, a));
   return last;
 }
 
 /**
- * The annotations after a rollback: those of the set, and the own annotations of the deployment that it keeps
- * (`SetDeploymentAnnotationsTo`).
+ * Returns the annotations after a rollback. They are the annotations of the set, and the own annotations of the deployment,
+ * which it keeps (`SetDeploymentAnnotationsTo`).
  */
 function annotationsFrom(own: Readonly<Record<string, string>>, set: ApiObject): Record<string, string> {
   const isOwn = (name: string): boolean => OWN_ANNOTATIONS.has(name);
@@ -36,7 +39,7 @@ function annotationsFrom(own: Readonly<Record<string, string>>, set: ApiObject):
 }
 
 /**
- * Plans a rollback to a revision with its template and annotations. The request annotation is removed in any case
+ * Plans a rollback to a revision with its template and annotations. The annotation of the request is removed in every case
  * (`rollback`).
  */
 export function planRollback(deployment: ApiObject, sets: readonly ApiObject[], wanted: bigint): Rollback {
@@ -65,7 +68,7 @@ export function planRollback(deployment: ApiObject, sets: readonly ApiObject[], 
   };
 }
 
-/** The deployment after a rollback. */
+/** Returns the deployment after a rollback. */
 export const rolledBack = (deployment: ApiObject, { annotations, template }: Rollback): ApiObject => ({
   ...deployment,
   metadata: { ...deployment.metadata, annotations },

@@ -9,12 +9,12 @@ export interface Scaling {
   readonly replicas: number;
 }
 
-/** A deployment with its sets; `fresh` is the set with the template of the deployment. */
+/** A deployment with its sets. `fresh` is the set with the template of the deployment. */
 export interface RolloutView {
   readonly deployment: ApiObject;
   readonly fresh: ApiObject;
   readonly old: readonly ApiObject[];
-  /** Whether old sets still have pods. Terminating pods count too. */
+  /** Whether old sets still have pods, including terminating pods. */
   readonly oldPodsLeft: boolean;
 }
 
@@ -24,8 +24,8 @@ const sum = (sets: readonly ApiObject[], count: (set: ApiObject) => number): num
   sets.reduce((total, set) => total + count(set), 0);
 
 /**
- * maxSurge and maxUnavailable as numbers of pods. If both are zero, one pod may be unavailable. Otherwise the rollout could
- * not continue.
+ * Returns maxSurge and maxUnavailable as numbers of pods. If both are zero, one pod may be unavailable. Otherwise the
+ * rollout could not continue.
  */
 export function bounds(deployment: ApiObject): { surge: number; unavailable: number } {
   const { type, rollingUpdate } = look(deployment, 'spec', 'strategy');
@@ -68,7 +68,7 @@ function shrinkOld({ deployment, fresh, old }: RolloutView): Scaling[] {
 
 const age = (set: ApiObject): number => new Date(set.metadata.creationTimestamp ?? 0).getTime();
 
-/** The size that the new set may have now. */
+/** Returns the size that the new set may have now. */
 export function growNew({ deployment, fresh, old }: Omit<RolloutView, 'oldPodsLeft'>): number {
   const wanted = replicasOf(deployment);
   const now = replicasOf(fresh);

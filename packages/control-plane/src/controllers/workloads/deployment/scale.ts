@@ -7,7 +7,7 @@ import { bounds, type Scaling } from './rollout.ts';
 export const DESIRED = 'deployment.kubernetes.io/desired-replicas';
 export const MAX = 'deployment.kubernetes.io/max-replicas';
 
-/** A deployment with its sets; `fresh` is the set with its template, if there is one. */
+/** A deployment with its sets. `fresh` is the set with the template of the deployment, if it exists. */
 export interface ScaleView {
   readonly deployment: ApiObject;
   readonly fresh: ApiObject | undefined;
@@ -18,7 +18,7 @@ const availableOf = (set: ApiObject): number => number(look(set, 'status'), 'ava
 const createdAt = (set: ApiObject): number => new Date(set.metadata.creationTimestamp ?? 0).getTime();
 const nameOf = (set: ApiObject): string => set.metadata.name ?? '';
 
-/** The annotations of a set with the present size of its deployment. */
+/** Returns the annotations of a set with the present size of its deployment. */
 export function sizeAnnotations(deployment: ApiObject): Record<string, string> {
   const replicas = replicasOf(deployment);
   return { [DESIRED]: String(replicas), [MAX]: String(replicas + bounds(deployment).surge) };
@@ -30,8 +30,8 @@ const annotated = (set: ApiObject, name: string): number | undefined => {
 };
 
 /**
- * Whether the size of the deployment changed after its sets were scaled. Sets with pods have another size in their
- * annotations.
+ * Whether the size of the deployment has changed since its sets were scaled. Then the annotations of sets with pods contain
+ * another size.
  */
 export const wasScaled = ({ deployment, fresh, old }: ScaleView): boolean =>
   [...old, ...(fresh === undefined ? [] : [fresh])]
@@ -41,10 +41,10 @@ export const wasScaled = ({ deployment, fresh, old }: ScaleView): boolean =>
       return desired !== undefined && desired !== replicasOf(deployment);
     });
 
-/** Go rounds half away from zero. */
+/** Rounds a number as Go does. Halves are rounded away from zero. */
 const rounded = (value: number): number => Math.sign(value) * Math.round(Math.abs(value));
 
-/** The number of pods by which a set grows or shrinks to keep its share of the total. */
+/** Returns the number of pods by which a set grows or shrinks to keep its share of the total. */
 function fraction(deployment: ApiObject, set: ApiObject): number {
   const replicas = replicasOf(set);
   const wanted = replicasOf(deployment);
@@ -64,7 +64,10 @@ function largestFirst(sets: readonly ApiObject[], newer: boolean): ApiObject[] {
   });
 }
 
-/** Distributes a change of the size over all sets with pods, in proportion to their sizes. The largest set gets the rest. */
+/**
+ * Distributes a change of the size over all sets with pods, in proportion to their sizes. The largest set gets the
+ * remainder.
+ */
 function proportional(deployment: ApiObject, active: readonly ApiObject[]): Scaling[] {
   const wanted = replicasOf(deployment);
   const allowed = wanted > 0 ? wanted + bounds(deployment).surge : 0;
@@ -84,9 +87,9 @@ function proportional(deployment: ApiObject, active: readonly ApiObject[]): Scal
 }
 
 /**
- * Plans how the sets follow the size of their deployment without a rollout step (`scale`). This is used if the rollout is
- * paused, or if the size changed during it. The plan includes sets that keep their size, because their annotations may
- * change.
+ * Plans the sizes of the sets after a change of the size of their deployment, without a rollout step (`scale`). It is used
+ * if the rollout is paused, or if the size changed during the rollout. The plan includes sets that keep their size, because
+ * their annotations may change.
  */
 export function planScale({ deployment, fresh, old }: ScaleView): Scaling[] {
   const wanted = replicasOf(deployment);

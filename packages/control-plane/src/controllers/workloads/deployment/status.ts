@@ -11,7 +11,7 @@ const COMPLETE = 'NewReplicaSetAvailable';
 const TIMED_OUT = 'ProgressDeadlineExceeded';
 const PAUSED = 'DeploymentPaused';
 
-/** Progress deadline of a rollout in milliseconds; undefined if there is none. */
+/** Returns the progress deadline of a rollout in milliseconds, or undefined. */
 export function deadlineOf(deployment: ApiObject): number | undefined {
   const seconds = number(look(deployment, 'spec'), 'progressDeadlineSeconds');
   return seconds === undefined || seconds === NO_DEADLINE ? undefined : seconds * 1000;
@@ -28,7 +28,7 @@ export interface ConditionFacts {
   readonly message: string;
 }
 
-/** Replaces a condition. If the present one has the same status and reason, nothing changes. */
+/** Replaces a condition. If the existing condition has the same status and reason, nothing changes. */
 export function withCondition(conditions: readonly Plain[], facts: ConditionFacts, now: Date): Plain[] {
   const old = conditions.find(({ type }) => type === facts.type);
   if (old?.status === facts.status && old.reason === facts.reason) return [...conditions];
@@ -57,7 +57,7 @@ export function isComplete(deployment: ApiObject, status: Plain): boolean {
   );
 }
 
-/** Whether the rollout has progressed: more new pods, fewer old pods, or more ready or available pods. */
+/** Whether the rollout has progressed. Progress means more new pods, fewer old pods, or more ready or available pods. */
 function hasProgressed(before: Plain, now: Plain): boolean {
   const oldPods = (status: Plain): number => countOf(status, 'replicas') - countOf(status, 'updatedReplicas');
   return (
@@ -75,7 +75,7 @@ function isOverdue(deployment: ApiObject, progress: Plain | undefined, now: Date
   return new Date(text(progress, 'lastUpdateTime')).getTime() + deadline < now.getTime();
 }
 
-/** The time of the next check of the progress deadline; undefined if there is no deadline. */
+/** Returns the time of the next check of the progress deadline, or undefined without a deadline. */
 export function progressCheckAt(deployment: ApiObject, status: Plain): Date | undefined {
   const progress = progressOf(look(deployment, 'status'));
   const deadline = deadlineOf(deployment);
@@ -84,7 +84,7 @@ export function progressCheckAt(deployment: ApiObject, status: Plain): Date | un
   return new Date(new Date(text(progress, 'lastUpdateTime')).getTime() + deadline + 1000);
 }
 
-/** The counts and the condition Available (`calculateStatus`). */
+/** Returns the counts and the condition Available (`calculateStatus`). */
 export function countStatus(
   deployment: ApiObject,
   fresh: ApiObject | undefined,
@@ -116,7 +116,8 @@ export function countStatus(
     updatedReplicas: countOf(look(fresh, 'status'), 'replicas'),
     readyReplicas: total(sets, 'readyReplicas'),
     availableReplicas: available,
-    // The wanted size of the sets counts, and not the actual one. So pods that could not be created count as unavailable.
+    // The wanted size of the sets is used instead of the actual size. Therefore pods that could not be created count as
+    // unavailable.
     unavailableReplicas: Math.max(0, wanted - available),
     terminatingReplicas: total(sets, 'terminatingReplicas'),
     ...(collisionCount === undefined ? {} : { collisionCount }),
@@ -124,7 +125,7 @@ export function countStatus(
   };
 }
 
-/** The status during a rollout: counts, progress and failures of the sets (`syncRolloutStatus`). */
+/** Returns the status during a rollout: counts, progress, and failures of the sets (`syncRolloutStatus`). */
 export function rolloutStatus(
   deployment: ApiObject,
   fresh: ApiObject | undefined,
@@ -149,7 +150,7 @@ export function rolloutStatus(
     if (isComplete(deployment, status)) {
       conditions = withCondition(conditions, progress('True', COMPLETE, 'has successfully progressed.'), now);
     } else if (hasProgressed(old, status)) {
-      // The condition gets a new time for any progress, even with the same reason, because the deadline starts at this time.
+      // Any progress renews the time of the condition, even with the same reason, because the deadline starts at this time.
       const facts = progress('True', 'ReplicaSetUpdated', 'is progressing.');
       const [fresher] = withCondition([], facts, now);
       const since = current?.status === 'True' ? { lastTransitionTime: current.lastTransitionTime } : {};
@@ -185,7 +186,10 @@ function withFailures(
   );
 }
 
-/** The condition Progressing for the start or end of a pause; undefined if it already exists (`checkPausedConditions`). */
+/**
+ * Returns the condition Progressing for the start or end of a pause, or undefined if it already exists
+ * (`checkPausedConditions`).
+ */
 export function pausedCondition(deployment: ApiObject): ConditionFacts | undefined {
   if (deadlineOf(deployment) === undefined) return undefined;
   const current = progressOf(look(deployment, 'status'));
@@ -205,7 +209,7 @@ export const progressFacts = (status: 'True' | 'False', reason: string, message:
   message,
 });
 
-/** Whether two statuses are equal. Zero and absent are equal, and the order of conditions does not matter. */
+/** Whether two statuses are equal. Zero equals absent, and the order of conditions has no effect. */
 export function sameStatus(a: Plain, b: Plain): boolean {
   const { conditions: _a, ...countsA } = a;
   const { conditions: _b, ...countsB } = b;

@@ -29,8 +29,8 @@ function saysAlready(old: Plain, status: Plain): boolean {
 }
 
 /**
- * Creates and deletes the pods of jobs, and writes their status. Errors with pods are collected, so that the status is
- * written in any case.
+ * Creates and deletes the pods of jobs, and writes their status. The class collects errors of pods, so that it always writes
+ * the status.
  */
 export class JobWriter {
   readonly #api: Api;
@@ -45,7 +45,7 @@ export class JobWriter {
     this.#tell = tell;
   }
 
-  /** Deletes pods, and returns those that were deleted. @param quietly whether a deleted pod does not count as failed */
+  /** Deletes pods, and returns the deleted pods. @param quietly whether the deletion of a pod does not count as a failure */
   async remove(job: ApiObject, list: readonly ApiObject[], quietly: boolean, errors: unknown[]): Promise<ApiObject[]> {
     const one = async (pod: ApiObject): Promise<ApiObject[]> => {
       try {
@@ -76,13 +76,14 @@ export class JobWriter {
     return made;
   }
 
-  /** Writes the status, and then removes the finalizer of the pods that it counts. */
+  /** Writes the status, and then removes the finalizers of the pods that the status counts. */
   async write(job: ApiObject, { status, release, events }: JobReport): Promise<void> {
     const { namespace, name, resourceVersion } = job.metadata;
     if (!saysAlready(look(job, 'status'), status)) {
       const patch = { metadata: { resourceVersion }, status };
       const place = { namespace, name, subresource: 'status' };
-      // Another client changed the job in between. Its event triggers the next sync. No finalizer is removed before that.
+      // After a conflict, the event of the other change triggers the next sync. No finalizer is removed before the status is
+      // written.
       if ((await allowing(this.#api.patch(JOBS, place, patch), 404, 409)) === undefined) return;
       for (const { type, reason, message } of events) this.#tell(job, type, reason, message);
     }

@@ -5,7 +5,7 @@ import { indexOf, parseIndexes } from './indexes.ts';
 import { assessFailure } from './policy.ts';
 import { finishedAt } from './times.ts';
 
-/** The finalizer of a pod until its end is recorded in the status of its job. */
+/** The finalizer that a pod has until the status of its job records its end. */
 export const TRACKING = 'batch.kubernetes.io/job-tracking';
 export const FAILURE_COUNT = 'batch.kubernetes.io/job-index-failure-count';
 export const IGNORED_COUNT = 'batch.kubernetes.io/job-index-ignored-failure-count';
@@ -15,63 +15,66 @@ export const isTracked = (pod: ApiObject): boolean => pod.metadata.finalizers?.i
 export const perIndexLimit = (job: ApiObject): number | undefined =>
   isIndexed(job) ? number(look(job, 'spec'), 'backoffLimitPerIndex') : undefined;
 
-/** Whether a pod is replaced only after it has failed, and not already when its deletion starts. */
+/** Whether a pod is replaced only after it has failed. Otherwise it is replaced when its deletion starts. */
 export const replacesFailedOnly = (job: ApiObject): boolean => {
   const { podReplacementPolicy, podFailurePolicy } = look(job, 'spec');
   return podReplacementPolicy === 'Failed' || podFailurePolicy !== undefined;
 };
 
-/** Whether a pod counts as failed. A deleted pod counts too, because it may never report its end. */
+/** Whether a pod counts as failed. A deleted pod also counts, because it may never report its end. */
 export const hasFailed = (job: ApiObject, pod: ApiObject): boolean =>
   phaseOf(pod) === 'Failed' || (!replacesFailedOnly(job) && isDying(pod) && phaseOf(pod) !== 'Succeeded');
 
-/** The number in an annotation; 0 if the value is not a 32-bit integer. */
+/** Returns the number in an annotation, or 0 if the value is not a 32-bit integer. */
 function annotatedCount(pod: ApiObject, annotation: string): number {
   const value = pod.metadata.annotations?.[annotation] ?? '';
   const count = /^[+-]?\d+$/.test(value) ? Number(value) : 0;
   return count >= 0 && count <= 2 ** 31 - 1 ? count : 0;
 }
 
-/** The number of failures of an index before this pod. */
+/** Returns the number of failures of an index before this pod. */
 export const failureCountOf = (pod: ApiObject): number => annotatedCount(pod, FAILURE_COUNT);
 export const ignoredCountOf = (pod: ApiObject): number => annotatedCount(pod, IGNORED_COUNT);
-/** The number of failures including those that do not count towards the limit. The delay of the next pod depends on it. */
+/**
+ * Returns the number of failures, including failures that do not count for the limit. This number determines the delay of
+ * the next pod.
+ */
 export const triesOf = (pod: ApiObject): number => failureCountOf(pod) + ignoredCountOf(pod);
 
 export const uidOf = (pod: ApiObject): string => pod.metadata.uid ?? '';
 
-/** Whether the index of a pod is valid for its job. In a job without indexes, every pod is valid. */
+/** Whether the index of a pod is valid for its job. If the job has no indexes, every pod is valid. */
 export function hasPlace(job: ApiObject, pod: ApiObject): boolean {
   const completions = number(look(job, 'spec'), 'completions') ?? 0;
   return !isIndexed(job) || (indexOf(pod) ?? completions) < completions;
 }
 
-/** The finished pods of a job: the numbers in the status, and new ones. */
+/** The finished pods of a job: the pods that the status counts, and new pods. */
 export interface JobCount {
   readonly active: readonly ApiObject[];
   readonly terminating: number;
   readonly succeeded: number;
   readonly failed: number;
-  /** Counters of the status. They include only pods whose end is recorded and whose finalizer is removed. */
+  /** The counters of the status. They include only pods whose end is recorded and whose finalizer is removed. */
   readonly counted: { readonly succeeded: number; readonly failed: number };
-  /** UIDs of pods whose end is recorded in the status and that still have the finalizer. */
+  /** The UIDs of pods whose end the status records, and that still have the finalizer. */
   readonly uncounted: { readonly succeeded: readonly string[]; readonly failed: readonly string[] };
   readonly succeededIndexes: ReadonlySet<number>;
-  /** Undefined if there is no limit per index. */
+  /** The indexes that have failed. Undefined if the job has no limit per index. */
   readonly failedIndexes: ReadonlySet<number> | undefined;
   readonly newlyFailed: readonly ApiObject[];
   readonly newlySucceeded: readonly ApiObject[];
-  /** The last failed pod of each index without a successor. It has the number of attempts. */
+  /** The last failed pod of each index without a successor. The pod contains the number of attempts. */
   readonly lastFailed: ReadonlyMap<number, ApiObject>;
 }
 
-/** Whether the index of a failed pod has failed with it. */
+/** Whether the failure of a pod means that its index has failed. */
 function endsIndex(job: ApiObject, pod: ApiObject): boolean {
   const { action, counts } = assessFailure(job, pod);
   return action === 'FailIndex' || (counts && failureCountOf(pod) >= (perIndexLimit(job) ?? Number.POSITIVE_INFINITY));
 }
 
-/** Whether a failed pod of an index is later than another one. */
+/** Whether a failed pod of an index is later than another failed pod. */
 const isLater = (pod: ApiObject, other: ApiObject): boolean =>
   triesOf(pod) >= triesOf(other) && finishedAt(pod) >= finishedAt(other);
 
@@ -86,14 +89,14 @@ function lastFailedOf(failed: readonly ApiObject[], settled: (index: number) => 
   return last;
 }
 
-/** The finished pods in the status: UIDs of pods that still have the finalizer, and the number of others. */
+/** Returns the finished pods in the status: the UIDs of pods that still have the finalizer, and the number of other pods. */
 function notedIn(status: Plain, list: 'succeeded' | 'failed', tracked: ReadonlySet<string>): [string[], number] {
   const noted = strings(look(status, 'uncountedTerminatedPods'), list);
   const kept = noted.filter((uid) => tracked.has(uid));
   return [kept, (number(status, list) ?? 0) + noted.length - kept.length];
 }
 
-/** Counts a job's pods. */
+/** Counts the pods of a job. */
 export function countJob(job: ApiObject, pods: readonly ApiObject[]): JobCount {
   const status = look(job, 'status');
   const completions = number(look(job, 'spec'), 'completions') ?? 0;
@@ -134,7 +137,7 @@ export function countJob(job: ApiObject, pods: readonly ApiObject[]): JobCount {
   };
 }
 
-/** The number of container restarts in the pods of a job. */
+/** Returns the number of container restarts in the pods of a job. */
 export function restartsOf(pods: readonly ApiObject[]): number {
   let restarts = 0;
   for (const pod of pods) {

@@ -18,7 +18,7 @@ export const isFinished = (job: ApiObject): boolean =>
 
 export const isSuspended = (job: ApiObject): boolean => look(job, 'spec').suspend === true;
 
-/** The time at which the active deadline of a job ends, in milliseconds; undefined if it has none. */
+/** Returns the time at which the active deadline of a job ends, in milliseconds, or undefined without a deadline. */
 export function deadlineOf(job: ApiObject): number | undefined {
   const seconds = number(look(job, 'spec'), 'activeDeadlineSeconds');
   const started = text(look(job, 'status'), 'startTime');
@@ -34,14 +34,20 @@ const REACHED: End = {
   message: 'Reached expected number of succeeded pods',
 };
 
-/** The end of a job that has enough completions and no running pods. A job without a number of completions needs one. */
+/**
+ * Returns the end of a job that has enough completions and no running pods. A job that does not set the number of
+ * completions needs one.
+ */
 export function completionOf(job: ApiObject, count: JobCount, active: number): End | undefined {
   const completions = number(look(job, 'spec'), 'completions');
   const isDone = completions === undefined ? count.succeeded > 0 : count.succeeded >= completions;
   return isDone && active === 0 ? REACHED : undefined;
 }
 
-/** The end of an indexed job: too many indexes have failed, or all are finished and at least one has failed. */
+/**
+ * Returns the end of an indexed job. The job ends if too many indexes have failed, or if all are finished and at least one
+ * has failed.
+ */
 function endByIndexes(job: ApiObject, { failedIndexes, succeededIndexes }: JobCount): End | undefined {
   if (failedIndexes === undefined) return undefined;
   const spec = look(job, 'spec');
@@ -54,7 +60,8 @@ function endByIndexes(job: ApiObject, { failedIndexes, succeededIndexes }: JobCo
 }
 
 /**
- * Whether a job has ended, and its result. Some pods may still exist. A result that is already in the conditions is kept.
+ * Returns the result of a job, if it has ended. Some pods may still exist. A result that the conditions already contain is
+ * kept.
  */
 export function endOf(job: ApiObject, count: JobCount, pods: readonly ApiObject[], now: Date): End | undefined {
   for (const type of ['SuccessCriteriaMet', 'FailureTarget'] as const) {

@@ -72,7 +72,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
     for (const pod of podsFor(job).filter(isTracked)) await tracked.release(pod);
   });
 
-  /** Removes the finalizer from a pod whose job is gone. Pods of other owners are ignored. */
+  /** Removes the finalizer from a pod whose job no longer exists. Pods of other owners are ignored. */
   const orphans = queue(async (key) => {
     const pod = pods.get(key);
     if (pod === undefined || !isTracked(pod)) return;
@@ -84,7 +84,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
   follow({ jobs, pods, owned, tracked, adoption, work, orphans });
 }
 
-/** Adds the jobs that a change affects to `work`, and the pods that may have lost their job to `orphans`. */
+/** Adds the jobs that a change affects to `work`. Adds the pods that may have lost their job to `orphans`. */
 function follow(of: {
   readonly jobs: Informer;
   readonly pods: Informer;

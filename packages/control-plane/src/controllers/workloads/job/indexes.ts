@@ -2,13 +2,13 @@ import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 
 export const INDEX = 'batch.kubernetes.io/job-completion-index';
 
-/** The completion index of a pod; undefined if it has none. */
+/** Returns the completion index of a pod, or undefined. */
 export function indexOf(pod: ApiObject): number | undefined {
   const value = pod.metadata.annotations?.[INDEX];
   return value !== undefined && /^\d+$/.test(value) ? Number(value) : undefined;
 }
 
-/** Parses indexes such as `1,3-5`. Only numbers below `end` count. Invalid parts are ignored. */
+/** Parses indexes such as `1,3-5`. Numbers from `end` on and invalid parts are ignored. */
 export function parseIndexes(text: string, end: number): Set<number> {
   const indexes = new Set<number>();
   for (const part of text.split(',')) {
@@ -21,7 +21,7 @@ export function parseIndexes(text: string, end: number): Set<number> {
   return indexes;
 }
 
-/** Formats indexes as in the status: `1,3-5`. Two consecutive numbers are not joined. */
+/** Formats indexes as in the status: `1,3-5`. Two consecutive numbers are not joined to a range. */
 export function formatIndexes(indexes: ReadonlySet<number>): string {
   const sorted = [...indexes].sort((a, b) => a - b);
   const parts: string[] = [];

@@ -7,10 +7,10 @@ import { isSuspended } from './end.ts';
 import { indexOf } from './indexes.ts';
 import { type Backoff, finishedAt, waitFor } from './times.ts';
 
-/** Maximum number of pods that are created or deleted in one sync. */
+/** The maximum number of pods that one sync creates or deletes. */
 const MOST_AT_ONCE = 500;
 
-/** A pod to create: its index in an indexed job, and the failed pod that it replaces. */
+/** A pod to create. It has its index in an indexed job, and the failed pod that it replaces. */
 export interface NewPod {
   readonly index: number | undefined;
   readonly previous: ApiObject | undefined;
@@ -26,7 +26,7 @@ export interface PodPlan {
 export const NOTHING: PodPlan = { create: [], delete: [] };
 
 /**
- * The pods that are too many: first duplicates of an index, then the first ones in the order of deletion
+ * Returns the surplus pods. Duplicates of an index come first, then the first pods in the order of deletion
  * (`activePodsForRemoval`).
  */
 function surplus(job: ApiObject, active: readonly ApiObject[], least: number): readonly ApiObject[] {
@@ -46,7 +46,7 @@ function surplus(job: ApiObject, active: readonly ApiObject[], least: number): r
   return [...twice, ...byState(others).slice(0, Math.max(0, least - twice.length))].slice(0, MOST_AT_ONCE);
 }
 
-/** The first indexes that have no pod and are not finished. */
+/** Returns the first indexes that have no pod and are not finished. */
 function pendingIndexes(job: ApiObject, count: JobCount, pods: readonly ApiObject[], wanted: number): number[] {
   const taken = new Set<number | undefined>([...count.succeededIndexes, ...(count.failedIndexes ?? [])]);
   for (const pod of count.active) taken.add(indexOf(pod));
@@ -57,7 +57,7 @@ function pendingIndexes(job: ApiObject, count: JobCount, pods: readonly ApiObjec
   return free;
 }
 
-/** The wanted number of pods, and the pods to create or delete (`manageJob`). */
+/** Returns the wanted number of pods, and the pods to create or delete (`manageJob`). */
 export function planPods(
   job: ApiObject,
   count: JobCount,
@@ -84,8 +84,8 @@ export function planPods(
 }
 
 /**
- * Plans pods for a job with a limit per index. Each index has its own delay. A failure that does not count towards the limit
- * delays the next pod too.
+ * Plans pods for a job with a limit per index. Each index has its own delay. A failure that does not count for the limit
+ * also delays the next pod.
  */
 function planIndexes(indexes: readonly number[], count: JobCount, now: Date): PodPlan {
   const create: NewPod[] = [];

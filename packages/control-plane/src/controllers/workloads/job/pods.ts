@@ -8,7 +8,7 @@ import { assessFailure } from './policy.ts';
 
 const INDEX_VARIABLE = 'JOB_COMPLETION_INDEX';
 
-/** Maximum length of the base of a generated name. The index is at the end of the base. */
+/** The maximum length of the base of a generated name. The base ends with the index. */
 const LONGEST_BASE = 58;
 
 function generateName(job: string, index: number): string {
@@ -16,7 +16,7 @@ function generateName(job: string, index: number): string {
   return `${job.slice(0, LONGEST_BASE - end.length)}${end}`;
 }
 
-/** The annotations of the next pod with the number of failures of its index. */
+/** Returns the annotations of the next pod with the number of failures of its index. */
 function failuresOf(job: ApiObject, previous: ApiObject | undefined): Record<string, string> {
   if (previous === undefined) return { [FAILURE_COUNT]: '0' };
   const { counts } = assessFailure(job, previous);
@@ -25,7 +25,11 @@ function failuresOf(job: ApiObject, previous: ApiObject | undefined): Record<str
   return { [FAILURE_COUNT]: String(failures), ...(others > 0 ? { [IGNORED_COUNT]: String(others) } : {}) };
 }
 
-/** Creates the pod of a job. @param index only in an indexed job @param previous the failed pod that the new one replaces */
+/**
+ * Creates the pod of a job.
+ * @param index the index in an indexed job
+ * @param previous the failed pod that the new pod replaces
+ */
 export function jobPod(job: ApiObject, index: number | undefined, previous: ApiObject | undefined): Plain {
   const pod = copyJson(podOf(job, look(job, 'spec', 'template')));
   const meta = look(pod, 'metadata');

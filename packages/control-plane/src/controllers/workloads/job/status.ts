@@ -7,7 +7,7 @@ import { completionOf, type End, isSuspended } from './end.ts';
 import { formatIndexes, indexOf } from './indexes.ts';
 import { assessFailure } from './policy.ts';
 
-/** Maximum number of ended pods in the status, which limits its size. More follow after these are counted. */
+/** The maximum number of ended pods in the status, which limits the size of the status. The next sync adds further pods. */
 const MOST_NOTED = 500;
 
 interface JobEvent {
@@ -34,13 +34,13 @@ interface Tracking {
   readonly release: readonly ApiObject[];
   readonly succeeded: readonly string[];
   readonly failed: readonly string[];
-  /** Whether more pods have ended than the status may contain. */
+  /** Whether more pods have ended than the status can contain. */
   readonly isFull: boolean;
 }
 
 /**
- * Whether a pod may lose its finalizer. The last failed pod of an index stays until its replacement has the number of
- * failures. If the job ends, no pod stays.
+ * Whether the finalizer of a pod may be removed. The last failed pod of an index keeps its finalizer until its replacement
+ * records the number of failures. At the end of the job, all finalizers may be removed.
  */
 const mayGo = (job: ApiObject, count: JobCount, end: End | undefined, pod: ApiObject): boolean =>
   isDying(job) ||
@@ -48,7 +48,9 @@ const mayGo = (job: ApiObject, count: JobCount, end: End | undefined, pod: ApiOb
   phaseOf(pod) === 'Succeeded' ||
   (hasFailed(job, pod) && count.lastFailed.get(indexOf(pod) ?? -1) !== pod);
 
-/** The ended pods to record, and the pods to release after that (`trackJobStatusAndRemoveFinalizers`). */
+/**
+ * Returns the ended pods to record in the status, and the pods to release after that (`trackJobStatusAndRemoveFinalizers`).
+ */
 function track(job: ApiObject, pods: readonly ApiObject[], count: JobCount, end: End | undefined): Tracking {
   const release: ApiObject[] = [];
   const succeeded = [...count.uncounted.succeeded];
@@ -60,7 +62,7 @@ function track(job: ApiObject, pods: readonly ApiObject[], count: JobCount, end:
     release.push(pod);
     const uid = uidOf(pod);
     if (phaseOf(pod) === 'Succeeded' && !failed.includes(uid)) {
-      // The list of succeeded indexes records an index, so its UID is not needed.
+      // The list of succeeded indexes records the index, so the status does not need the UID of the pod.
       if (isIndexed(job)) newIndexes++;
       else if (!succeeded.includes(uid)) succeeded.push(uid);
     } else if (hasFailed(job, pod) || end?.type === 'FailureTarget') {
@@ -80,9 +82,7 @@ interface Facts {
   readonly message: string;
 }
 
-/**
- * Sets a condition. The given list is returned if nothing changes, or if the condition would be False and does not exist.
- */
+/** Sets a condition. Returns the same list without a change, or if the condition would be False and does not exist. */
 function withCondition(conditions: readonly Plain[], facts: Facts, now: Date): readonly Plain[] {
   const old = conditions.find(({ type }) => type === facts.type);
   const at = formatTime(now);
@@ -92,7 +92,7 @@ function withCondition(conditions: readonly Plain[], facts: Facts, now: Date): r
   return isSame ? conditions : conditions.map((one) => (one === old ? made : one));
 }
 
-/** The events for the end of the job. */
+/** Returns the events for the end of the job. */
 function finishEvents(job: ApiObject, type: 'Complete' | 'Failed', end: End, succeeded: number): JobEvent[] {
   if (type === 'Failed') return [{ type: 'Warning', reason: end.reason, message: end.message }];
   const completed: JobEvent = { type: 'Normal', reason: 'Completed', message: 'Job completed' };

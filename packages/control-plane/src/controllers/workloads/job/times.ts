@@ -6,8 +6,8 @@ const FIRST_BACKOFF_MS = 10_000;
 const LAST_BACKOFF_MS = 600_000;
 
 /**
- * The number of failures since the last success, and the time of the last failure in milliseconds. The delay of the next pod
- * depends on them.
+ * The number of failures since the last success, and the time of the last failure in milliseconds. Both values determine the
+ * delay of the next pod.
  */
 export interface Backoff {
   readonly failures: number;
@@ -16,11 +16,11 @@ export interface Backoff {
 
 export const NO_FAILURE: Backoff = { failures: 0, lastFailure: 0 };
 
-/** The delay of the next pod after a number of failures. */
+/** Returns the delay of the next pod after a number of failures. */
 export const waitFor = (failures: number): number =>
   failures === 0 ? 0 : Math.min(LAST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (failures - 1));
 
-/** The time at which the last container or sidecar of a pod ended; undefined while one of them runs. */
+/** Returns the time at which the last container or sidecar of a pod ended. Returns undefined while one of them runs. */
 function containersEndedAt(pod: ApiObject): number | undefined {
   const sidecars = items(look(pod, 'spec'), 'initContainers').filter((one) => one.restartPolicy === 'Always');
   const names = new Set(sidecars.map(({ name }) => name));

@@ -6,7 +6,7 @@ import { firstOrdinal, inRange, ordinalOf, revisionOfPod } from './identity.ts';
 
 /** The writes in the next step of a set. */
 export interface StatefulPlan {
-  /** Ordinals of pods to create, each with its revision. */
+  /** The ordinals of the pods to create, each with its revision. */
   readonly create: readonly { readonly ordinal: number; readonly revision: string }[];
   readonly delete: readonly ApiObject[];
 }
@@ -20,11 +20,13 @@ export interface StatefulView {
   readonly now: Date;
 }
 
-/** The partition of the update: pods from this ordinal on get the update revision. */
+/** Returns the partition of the update. Pods from this ordinal on get the update revision. */
 const partitionOf = (set: ApiObject): number =>
   number(look(set, 'spec', 'updateStrategy', 'rollingUpdate'), 'partition') ?? 0;
 
-/** The revision for a new pod with an ordinal. A pod that is deleted before its update gets the old revision again. */
+/**
+ * Returns the revision for a new pod with an ordinal. A pod that is deleted before its update gets the old revision again.
+ */
 function revisionFor({ set, current, update }: StatefulView, ordinal: number): string {
   const { type, rollingUpdate } = look(set, 'spec', 'updateStrategy');
   const start = firstOrdinal(set);
@@ -37,7 +39,7 @@ export const isRunningAndReady = (pod: ApiObject): boolean => phaseOf(pod) === '
 
 /**
  * Plans the pods of a set. It creates pods in ascending order, and deletes and updates them in descending order. With
- * `OrderedReady`, each pod waits until the previous one is available. With `Parallel`, all pods change at the same time.
+ * `OrderedReady`, each pod waits until the previous pod is available. With `Parallel`, all pods change at the same time.
  * Scaling comes before updates.
  */
 export function planStatefulSet(view: StatefulView): StatefulPlan {

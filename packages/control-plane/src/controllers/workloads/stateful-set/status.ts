@@ -6,21 +6,21 @@ import { countPods, minReadySecondsOf, replicasOf } from '../pods.ts';
 import { revisionOfPod } from './identity.ts';
 import { isRunningAndReady } from './plan.ts';
 
-/** Names of the current and of the update revision of a set. */
+/** The names of the current and of the update revision of a set. */
 export interface SetRevisions {
   readonly current: string;
   readonly update: string;
 }
 
-/** The names in the status of a set. A terminating set gets no new revision, so they stay. */
+/** Returns the names in the status of a set. A terminating set gets no new revision, so these names remain. */
 export const namesIn = (set: ApiObject): SetRevisions => ({
   current: text(look(set, 'status'), 'currentRevision'),
   update: text(look(set, 'status'), 'updateRevision'),
 });
 
 /**
- * The names of the revisions. If the status names no current revision, or its template no longer exists, the update revision
- * is the current one.
+ * Returns the names of the revisions. If the status names no current revision, or its template no longer exists, the update
+ * revision is also the current revision.
  */
 export function revisionsOf(set: ApiObject, { current: update, duplicates, old }: Revisions): SetRevisions {
   const known = new Set([update, ...duplicates, ...old].map(({ metadata }) => metadata.name ?? ''));
@@ -29,7 +29,7 @@ export function revisionsOf(set: ApiObject, { current: update, duplicates, old }
   return { current: known.has(current) ? current : name, update: name };
 }
 
-/** The status of a set with these pods (`updateStatus`, `completeRollingUpdate`). */
+/** Returns the status of a set with these pods (`updateStatus`, `completeRollingUpdate`). */
 export function statefulStatus(
   set: ApiObject,
   { current, update }: SetRevisions,

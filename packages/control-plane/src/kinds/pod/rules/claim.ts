@@ -25,7 +25,7 @@ export interface ClaimLeniency {
 
 const STRICT: ClaimLeniency = { anyGroup: false, anyLabelValue: false };
 
-/** The checks that an update of a claim with this spec skips (`ValidationOptionsForPersistentVolumeClaim`). */
+/** Returns the checks that an update of a claim with this spec skips (`ValidationOptionsForPersistentVolumeClaim`). */
 export const claimLeniency = (old: Plain): ClaimLeniency => ({
   anyGroup: [old.dataSource, old.dataSourceRef].some((source) => isPlain(source) && source.apiGroup !== undefined),
   anyLabelValue: old.selector !== undefined && selectorCauses(old.selector, '').length > 0,
@@ -73,7 +73,7 @@ export function claimSpecFindings(
     }
   } else if (isPlain(dataSource) && isPlain(dataSourceRef)) {
     const differs = ['apiGroup', 'kind', 'name'].some((field) => dataSource[field] !== dataSourceRef[field]);
-    // Go prints an empty value here instead of the path.
+    // In this error, Go prints an empty value instead of the path.
     if (differs) findings.invalid(at, {}, 'must match dataSourceRef');
   }
   const attributes = text(spec, 'volumeAttributesClassName');

@@ -19,11 +19,11 @@ const TERMINATION_POLICIES = ['File', 'FallbackToLogsOnError'];
 const PROPAGATIONS = ['Bidirectional', 'HostToContainer', 'None'];
 const RECURSIVE_MODES = ['Disabled', 'Enabled', 'IfPossible'];
 
-/** Properties of the pod for the validation of a container. */
+/** The properties of the pod that the validation of a container needs. */
 export interface ContainerContext {
   readonly volumes: ReadonlySet<string>;
   readonly claims: ReadonlyMap<string, Plain>;
-  /** Names in the `resourceClaims` of the pod. */
+  /** The names in the field `resourceClaims` of the pod. */
   readonly deviceClaims: ReadonlySet<string>;
   readonly restartPolicy: string;
   readonly hostUsers: boolean;
@@ -137,7 +137,7 @@ function mountFindings(findings: Findings, container: Plain, at: string, context
     if (devices.some((device) => device.devicePath === path)) {
       findings.invalid(`${here}.mountPath`, path, 'must not already exist as a path in volumeDevices');
     }
-    // The path in these errors is that of the list, and not that of the mount.
+    // The path in these errors is the path of the list, as in the real server.
     for (const field of ['subPath', 'subPathExpr']) {
       const value = text(mount, field);
       if (value === '') continue;
@@ -280,7 +280,7 @@ function resizeFindings(findings: Findings, container: Plain, at: string, restar
   }
 }
 
-/** Validates what all types of containers have in common (`validateContainerCommon`). */
+/** Validates the fields that all types of containers have (`validateContainerCommon`). */
 export function containerFindings(findings: Findings, container: Plain, at: string, context: ContainerContext): void {
   const name = text(container, 'name');
   if (name === '') findings.required(`${at}.name`);
@@ -309,7 +309,7 @@ function lifecycleFindings(findings: Findings, container: Plain, at: string, gra
   }
 }
 
-/** Checks that no host port is requested twice. */
+/** Checks that no two containers request the same host port. */
 function hostPortFindings(findings: Findings, containers: readonly Plain[], at: string, first = 0): void {
   const taken = new Set<string>();
   for (const [index, container] of containers.entries()) {

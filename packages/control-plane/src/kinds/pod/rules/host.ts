@@ -22,7 +22,7 @@ const DNS_DOMAIN = new RegExp(`^${DNS_LABEL}(?:\\.${DNS_LABEL})*$`);
 const NOT_IN_USER = /["/\\:;|=,+*?<>@[\]]/;
 const ONLY_DOTS = /^[. ]+$/;
 
-/** The problems of the name of a Windows user, with or without a domain. */
+/** Returns the problems of the name of a Windows user, with or without a domain. */
 function userNameProblems(name: string): string[] {
   if (name === '') return ['runAsUserName cannot be an empty string'];
   if (CONTROL.test(name)) return ['runAsUserName cannot contain control characters'];
@@ -66,7 +66,7 @@ const hostProcessOf = (owner: Plain): boolean | undefined => {
   return typeof hostProcess === 'boolean' ? hostProcess : undefined;
 };
 
-/** Checks that all containers of a pod are host processes, or none of them (`validateWindowsHostProcessPod`). */
+/** Checks that either all containers of a pod are host processes, or none (`validateWindowsHostProcessPod`). */
 export function hostProcessFindings(findings: Findings, spec: Plain, path: string): void {
   const ofPod = hostProcessOf(spec);
   let all = 0;
@@ -90,7 +90,7 @@ export function hostProcessFindings(findings: Findings, spec: Plain, path: strin
   findings.invalid(`${path}.hostNetwork`, false, why);
 }
 
-/** Checks that a pod with its own users has no namespace of the host (`validateHostUsers`). */
+/** Checks that a pod with its own user namespace uses no other namespace of the host (`validateHostUsers`). */
 export function hostUsersFindings(findings: Findings, spec: Plain, path: string): void {
   if (spec.hostUsers !== false) return;
   const why = 'when `hostUsers` is false';
@@ -115,7 +115,9 @@ export function hostNameFindings(findings: Findings, spec: Plain, path: string):
   findings.problems(at, name, subdomainProblems(name));
 }
 
-/** Fields of the security context of a pod that Windows does not have, and fields of the spec, in the order of the server. */
+/**
+ * Fields that a Windows pod must not have, in the order of the server. They belong to the security context and to the spec.
+ */
 const NOT_ON_WINDOWS = [
   'securityContext.appArmorProfile',
   'securityContext.seLinuxOptions',
@@ -133,7 +135,7 @@ const NOT_ON_WINDOWS = [
   'securityContext.supplementalGroupsPolicy',
   'securityContext.seLinuxChangePolicy',
 ];
-/** The same for the security context of a container. */
+/** Fields of the security context of a container that a Windows pod must not have. */
 const NOT_IN_CONTAINER = [
   'appArmorProfile',
   'seLinuxOptions',
@@ -146,7 +148,7 @@ const NOT_IN_CONTAINER = [
   'runAsUser',
   'runAsGroup',
 ];
-/** Fields that count only if they are true. */
+/** Fields that are refused only if they are true. */
 const IF_TRUE = new Set(['hostPID', 'hostIPC']);
 
 function windowsFindings(findings: Findings, spec: Plain, path: string): void {
@@ -174,7 +176,7 @@ function linuxFindings(findings: Findings, spec: Plain, path: string): void {
   }
 }
 
-/** Validates the operating system of a pod, and that the pod has no fields of the other one. */
+/** Validates the operating system of a pod, and that the pod has no fields of another operating system. */
 export function systemFindings(findings: Findings, spec: Plain, path: string): void {
   if (!isPlain(spec.os)) return;
   const os = text(spec.os, 'name');

@@ -4,7 +4,7 @@ import { qualifiedNameProblems } from '../../../apimachinery/errors/names.ts';
 import { type Plain, text } from '../../../apimachinery/objects/plain.ts';
 import { canonicalQuantity } from '../../../apimachinery/objects/quantity.ts';
 
-/** Fields of a pod to which a reference may refer, sorted. */
+/** The fields of a pod to which a reference may refer, sorted. */
 const PLAIN_FIELDS = new Set([
   'metadata.annotations',
   'metadata.labels',

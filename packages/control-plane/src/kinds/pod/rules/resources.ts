@@ -43,7 +43,8 @@ const isHugePages = (name: string): boolean => name.startsWith('hugepages-');
 const isNative = (name: string): boolean => !name.includes('/') || name.includes('kubernetes.io/');
 
 /**
- * Whether a resource is an extended one (`example.dev/gpu`). Its amounts are integers, and its requests equal its limits.
+ * Whether a resource is an extended resource (`example.dev/gpu`). The amounts of such a resource are integers, and its
+ * requests equal its limits.
  */
 const isExtended = (name: string): boolean =>
   !isNative(name) && !name.startsWith('requests.') && qualifiedNameProblems(`requests.${name}`).length === 0;
@@ -52,10 +53,10 @@ const mayOvercommit = (name: string): boolean => isNative(name) && !isHugePages(
 
 export const isWhole = (name: string): boolean => COUNTED.has(name) || isExtended(name);
 
-/** Whether the server accepts an amount as an integer. It computes in thousandths with 64 bits. */
+/** Whether the server accepts an amount as an integer. The server computes in thousandths with 64 bits. */
 export const isInteger = (amount: unknown): boolean => quantityMilli(amount) % 1000n === 0n;
 
-/** Validates an amount. It must not be negative. For extended resources, it must be an integer. */
+/** Validates an amount, which must not be negative. For extended resources, the amount must be an integer. */
 export function amountFindings(findings: Findings, name: string, amount: unknown, at: string): void {
   if (quantityNanos(amount) < 0n) findings.invalid(at, amount, NOT_NEGATIVE);
   if (isWhole(name) && !isInteger(amount)) findings.invalid(at, amount, 'must be an integer');
@@ -71,7 +72,7 @@ export function resourceNameFindings(findings: Findings, name: string, at: strin
   return true;
 }
 
-/** The name of a resource of a container (`ValidateContainerResourceName`). */
+/** Validates the name of a resource of a container (`ValidateContainerResourceName`). */
 export function containerResourceName(findings: Findings, name: string, at: string): void {
   resourceNameFindings(findings, name, at);
   if (!name.includes('/')) {
@@ -88,7 +89,8 @@ export const resourceFindings = (findings: Findings, resources: Plain, at: strin
   requirementFindings(findings, resources, at, containerResourceName);
 
 /**
- * Validates requests and limits (`validateResourceRequirements`). @param nameFindings validates the names of the resources
+ * Validates requests and limits (`validateResourceRequirements`).
+ * @param nameFindings a function that validates the names of the resources
  */
 export function requirementFindings(
   findings: Findings,
@@ -159,7 +161,7 @@ export function podClaimFindings(findings: Findings, spec: Plain, path: string):
   }
 }
 
-/** A device claim in the form of a Go structure, for errors. */
+/** Returns a device claim in the form of a Go structure, for errors. */
 const shownClaim = (claim: Plain): Plain => ({
   Name: text(claim, 'name'),
   ResourceClaimName: claim.resourceClaimName ?? null,
@@ -167,8 +169,8 @@ const shownClaim = (claim: Plain): Plain => ({
 });
 
 /**
- * Validates the device claims that a container uses. Each must be a claim of the pod, or one request of it, and may appear
- * only once.
+ * Validates the device claims that a container uses. Each entry must be a claim of the pod, or one request of such a claim,
+ * without duplicates.
  */
 export function deviceClaimFindings(
   findings: Findings,

@@ -31,7 +31,7 @@ export function restartFindings(findings: Findings, container: Plain, at: string
 }
 
 /**
- * Validates the restart policy of an init container. Without a policy, its rules are not validated
+ * Validates the restart policy of an init container. Restart rules without a policy are not validated
  * (`validateInitContainerRestartPolicy`).
  */
 export function initRestartFindings(findings: Findings, container: Plain, at: string): void {

@@ -74,7 +74,7 @@ function nodeTerm(findings: Findings, term: unknown, at: string, lenient = false
   }
 }
 
-/** Validates a node selector, of which a node must meet one term. */
+/** Validates a node selector. A node must meet at least one term of the selector. */
 export function nodeSelectorFindings(findings: Findings, selector: unknown, at: string): void {
   const terms = items(selector, 'nodeSelectorTerms');
   if (terms.length === 0) findings.required(`${at}.nodeSelectorTerms`, 'must have at least one node selector term');

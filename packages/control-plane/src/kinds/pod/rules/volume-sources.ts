@@ -105,10 +105,10 @@ export function driverFindings(findings: Findings, driver: string, at: string): 
   findings.problems(at, driver, driver === '' ? [] : subdomainProblems(driver.toLowerCase()));
 }
 
-/** An address with a port. An IPv6 address is in brackets. */
+/** Matches an address with a port. An IPv6 address is in brackets. */
 const HOST_AND_PORT = /^(?:[^:[\]]*|\[[^[\]]*\]):[^:]*$/;
 
-/** The volume to which a source belongs. */
+/** The volume that contains a source. */
 export interface Volume {
   readonly name: string;
   readonly of: 'pod' | 'template' | 'persistentVolume';
@@ -124,13 +124,13 @@ const withFiles =
     for (const [index, item] of items(source, 'items').entries()) keyToPath(findings, item, `${at}.items[${index}]`);
   };
 
-/** Creates a rule for fields that must not be empty. */
+/** Creates a rule for fields that must have a value. */
 const needs =
   (...fields: readonly string[]): SourceRule =>
   (findings, source, at) =>
     needed(findings, source, at, ...fields);
 
-/** Validates the name in a reference to a Secret. A persistent volume also needs its namespace. */
+/** Validates the name in a reference to a Secret. In a persistent volume, the reference also needs the namespace. */
 function secretRef(findings: Findings, source: Plain, at: string, ...fields: readonly string[]): void {
   if (isPlain(source.secretRef)) needed(findings, source.secretRef, `${at}.secretRef`, ...fields);
 }
@@ -174,7 +174,7 @@ function lunFindings(findings: Findings, lun: number, at: string): void {
   if (lun < 0 || lun > 255) findings.invalid(`${at}.lun`, lun, 'must be between 0 and 255, inclusive');
 }
 
-/** Creates the rule for a disk with partitions. The server allows partition 0, although its message does not. */
+/** Creates the rule for a disk with partitions. The server allows partition 0, although its error message excludes 0. */
 const disk =
   (id: string): SourceRule =>
   (findings, source, at) => {
@@ -329,7 +329,7 @@ const RULES: Readonly<Record<string, SourceRule>> = {
   scaleIO: needs('gateway', 'system', 'volumeName'),
 };
 
-/** The rules for persistent volumes. Their references contain a namespace, because these volumes have none. */
+/** The rules for persistent volumes. Persistent volumes have no namespace, so their references contain a namespace. */
 const PERSISTENT_RULES: Readonly<Record<string, SourceRule>> = {
   ...RULES,
   iscsi: iscsi(true),

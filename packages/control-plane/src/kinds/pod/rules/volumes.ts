@@ -36,7 +36,7 @@ const SOURCES = [
   'ephemeral',
   'image',
 ];
-/** The error for a second source. */
+/** The error for a volume with a second source. */
 export const ONE_TYPE = 'may not specify more than 1 volume type';
 
 /** The names of sources in the error for a second source, if the spelling of the real server differs. */
@@ -56,7 +56,7 @@ function claimNameFindings(findings: Findings, name: string, podName: string, at
 
 /**
  * Validates the volumes of a pod. Returns the names of valid volumes, which containers can mount.
- * @param podName name of the pod, from which names of claims are derived; absent for a template
+ * @param podName the name of the pod, which is part of the names of claims; absent for a template
  */
 export function volumeFindings(findings: Findings, spec: Plain, path: string, podName = ''): Set<string> {
   const names = new Set<string>();
