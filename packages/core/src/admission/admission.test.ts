@@ -9,11 +9,13 @@ import { admitDefaults, admitValid } from './handlers.ts';
 
 const CONFIGURATIONS = '/apis/admissionregistration.k8s.io/v1';
 const WEBHOOKS = new URL('../../../../deploy/kustomize/base/webhooks.yaml', import.meta.url);
-/** The namespace of the installation in `deploy/kustomize/base`. Its webhooks ignore other namespaces. */
+/**
+ * The namespace of the installation in `deploy/kustomize/base`. The webhooks of the installation ignore other namespaces.
+ */
 const NAMESPACE = 'default';
 const MERGE = 'application/merge-patch+json';
 
-/** The deployed webhook configurations, with URLs, because the control plane of the test has no Services. */
+/** Returns the deployed webhook configurations with URLs, because the control plane of the test has no Services. */
 const configurations = () =>
   parseAllDocuments(readFileSync(WEBHOOKS, 'utf8')).flatMap((document) => {
     const { webhooks, ...rest } = document.toJS();
@@ -32,7 +34,7 @@ interface Answer {
   readonly spec?: MachineDeployment['spec'];
 }
 
-/** The defaulting webhook adds what these manifests lack. */
+/** Manifests without some defaults. The defaulting webhook adds these defaults. */
 const WITH_HINT = ['RollingUpdate without its block'];
 
 async function start({ bare = false } = {}) {

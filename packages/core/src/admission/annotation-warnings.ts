@@ -69,8 +69,8 @@ const CHECKS: Readonly<Record<string, (object: Annotated) => readonly string[]>>
 };
 
 /**
- * Returns a sentence with field and fix for each annotation that a write makes invalid. The webhook sends them as warnings,
- * because the API server must accept changes of metadata. A warning of the stored object is not repeated.
+ * Returns a sentence with field and fix for each annotation that a write makes invalid. The webhook sends these sentences
+ * as warnings, because the API server must accept changes of metadata. A warning of the stored object is not repeated.
  */
 export function newAnnotationWarnings(kind: string, object: unknown, oldObject: unknown): readonly string[] {
   const check = CHECKS[kind];

@@ -38,7 +38,7 @@ function content(object: unknown): unknown {
   return rest;
 }
 
-/** Returns the object with its defaults. Returns the same object if no default is missing or its kind has none. */
+/** Returns the object with its defaults. Returns the same object if no default is missing or the kind has no defaults. */
 function defaulted(kind: string, object: unknown): unknown {
   if (!isRecord(field(object, 'spec'))) return object;
   const strategy = field(field(object, 'spec'), 'strategy');
@@ -82,8 +82,8 @@ export function admitDefaults({ kind, object }: AdmissionRequest): AdmissionVerd
 const asCause = ({ path, type, message }: FieldError): AdmissionCause => ({ field: path, reason: type, message });
 
 /**
- * The errors of a newly written scale-in, validated against the stored object. Only the webhook can refuse it before the
- * server stores it.
+ * Returns the errors of a newly written scale-in, validated against the stored object. Only the webhook can refuse the
+ * scale-in before the server stores it.
  */
 function scaleInCauses(object: unknown, oldObject: unknown): AdmissionCause[] {
   const text = field(metadataOf(object, 'annotations'), Annotations.ScaleIn);
@@ -107,7 +107,7 @@ function scaleInCauses(object: unknown, oldObject: unknown): AdmissionCause[] {
   return [];
 }
 
-/** Lists the deployments of a namespace. The webhook uses it to find overlapping selectors. */
+/** Lists the deployments of a namespace. The webhook uses this list to find overlapping selectors. */
 export type ListDeployments = (namespace: string) => Promise<readonly MachineDeployment[]>;
 
 /** Names of other deployments that select machines of this deployment, or whose machines this deployment selects. */
@@ -135,8 +135,8 @@ async function warnings(request: AdmissionRequest, list: ListDeployments | undef
 
 /**
  * The validating webhook. It allows deletions, changes of objects that are being deleted, and writes that do not change the
- * content, even if the stored object is invalid. Deletion and recovery are therefore always possible. An annotation that a
- * write makes invalid is a warning.
+ * content. These requests are allowed even if the stored object is invalid, so deletion and recovery are always possible.
+ * An annotation that a write makes invalid causes a warning.
  */
 export const admitValid =
   (list?: ListDeployments) =>

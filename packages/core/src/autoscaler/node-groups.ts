@@ -39,7 +39,7 @@ export interface NodeGroup {
   readonly debug: string;
 }
 
-/** A node as the autoscaler names it. */
+/** A node with the names that the autoscaler uses. */
 export interface NamedNode {
   readonly name: string;
   readonly providerID: string;
@@ -60,15 +60,15 @@ interface Removal {
   reject(error: unknown): void;
 }
 
-/** How often a write that met a conflict is repeated with the present object. */
+/** Maximum number of attempts of a write that meets a conflict. Each attempt uses the current object. */
 const ATTEMPTS = 10;
 
 /** The id of a machine that has no VM yet. */
 const requestedId = ({ metadata }: Machine): string => `requested://${metadata.namespace ?? ''}/${metadata.name}`;
 
 /**
- * The node groups of an autoscaler: MachineDeployments with a minimum and a maximum size in annotations. Sizes are changed by
- * one write of the MachineDeployment each.
+ * The node groups of an autoscaler: MachineDeployments with a minimum and a maximum size in annotations. One write of the
+ * MachineDeployment changes the size of a group.
  */
 export class NodeGroups {
   readonly #caches: NodeGroupCaches;
@@ -93,7 +93,7 @@ export class NodeGroups {
       .sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 
-  /** The group of a node. Undefined: the autoscaler must leave the node alone. */
+  /** Returns the group of a node. Undefined if the autoscaler must not change the node. */
   groupOfNode(node: NamedNode): NodeGroup | undefined {
     const machine = this.#machineOf(node);
     const deployment = machine && this.#deploymentOf(machine);
@@ -130,7 +130,10 @@ export class NodeGroups {
     );
   }
 
-  /** Removes requested machines that have no Node yet. @param delta a negative number @throws AutoscalerError */
+  /**
+   * Removes requested machines that have no Node yet. @param delta The change of the size, a negative number @throws
+   * AutoscalerError
+   */
   async decrease(id: string, delta: number): Promise<void> {
     if (!Number.isSafeInteger(delta) || delta >= 0)
       throw new AutoscalerError('INVALID_ARGUMENT', `delta must be a negative integer, not ${delta}`);
@@ -170,7 +173,10 @@ export class NodeGroups {
     return promise;
   }
 
-  /** Removes the nodes of several requests in one write. If one of them cannot be removed, each request gets its own write. */
+  /**
+   * Removes the nodes of several requests in one write. If one of these nodes cannot be removed, each request gets its own
+   * write.
+   */
   async #removeEach(id: string, removals: readonly Removal[]): Promise<void> {
     try {
       await this.#removeNow(
@@ -210,7 +216,10 @@ export class NodeGroups {
     if (requestID !== undefined) await this.#processed.accepted(id, requestID);
   }
 
-  /** The names of the machines of the nodes, without those that are being deleted or that an accepted scale-in names. */
+  /**
+   * Returns the names of the machines of the nodes. Machines that are being deleted, or that an accepted scale-in names,
+   * are excluded.
+   */
   #leaving(id: string, deployment: MachineDeployment, nodes: readonly NamedNode[]): readonly string[] {
     const own = new Set(this.#machinesOf(deployment).map(({ metadata }) => metadata.uid));
     const names = nodes.flatMap((node) => {
@@ -224,8 +233,8 @@ export class NodeGroups {
   }
 
   /**
-   * Changes a deployment if it has not changed since it was read. After a conflict it is read and decided again. A pending
-   * scale-in is never overwritten: the change waits until the manager has processed it.
+   * Changes a deployment if it has not changed since it was read. After a conflict, the method reads the deployment and
+   * decides again. It never overwrites a pending scale-in, but waits until the manager has processed the scale-in.
    */
   async #resize(
     id: string,
@@ -296,7 +305,7 @@ export class NodeGroups {
     if (requested !== undefined) return this.#caches.machines.store.get(requested);
     const named = this.#caches.machines.store.byIndex(BY_NODE, name);
     if (named.length === 1) return named[0];
-    // An instance that has not registered is named by its provider ID only.
+    // For an instance whose Node is not registered, the autoscaler sends only the provider ID.
     const id = providerID || name;
     return [...this.#caches.machines.store.list()].find(({ spec }) => isInstance(spec.providerID, id));
   }
@@ -319,7 +328,7 @@ export class NodeGroups {
 
 const WANTED = `a node group is a MachineDeployment with the annotations ${Annotations.AutoscalerMinSize} and ${Annotations.AutoscalerMaxSize}, two integers`;
 
-/** The group of a deployment. Undefined without valid sizes: no autoscaler scales it. */
+/** Returns the group of a deployment. Undefined if the deployment has no valid sizes. No autoscaler then scales it. */
 function groupOf(deployment: MachineDeployment): NodeGroup | undefined {
   const sizes = autoscalerSizesOf(deployment);
   if (sizes === undefined || 'problem' in sizes) return undefined;

@@ -1,4 +1,4 @@
-/** Why a request of an autoscaler is refused. The names are those of gRPC. */
+/** The code of a refused request of an autoscaler. The names are the names of the gRPC codes. */
 export type AutoscalerCode =
   | 'NOT_FOUND'
   | 'INVALID_ARGUMENT'

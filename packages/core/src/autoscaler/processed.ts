@@ -4,12 +4,12 @@ import { parseScaleIn, scaleInResults } from '../deployment/scaling/scale-in.ts'
 import { AutoscalerError } from './problem.ts';
 
 /**
- * How long a request waits for the manager. The autoscaler waits 5 seconds for an answer by default, and then repeats the
- * request.
+ * Time for which a request waits for the manager. By default, the autoscaler waits 5 seconds for an answer, and then
+ * repeats the request.
  */
 const PATIENCE_MS = 4_000;
 
-/** The scale-in in an annotation, which the manager has not yet accepted or refused. */
+/** Returns the scale-in in an annotation that the manager has not yet accepted or refused. */
 export const pendingScaleIn = ({ metadata }: MachineDeployment): string | undefined =>
   metadata.annotations?.[Annotations.ScaleIn];
 
@@ -26,7 +26,7 @@ const isNewer = (object: MachineDeployment, than: MachineDeployment): boolean =>
 export class ProcessedScaleIns {
   readonly #deployments: Informer<MachineDeployment>;
   readonly #clock: Clock;
-  /** Called after each change. There are only a few. */
+  /** Functions that are called after each change. Their number is small. */
   readonly #waiting = new Set<() => void>();
 
   constructor(deployments: Informer<MachineDeployment>, clock: Clock) {

@@ -17,14 +17,14 @@ export interface TemplateNode {
   };
 }
 
-/** The default of a kubelet, if the class does not name the number of pods. */
+/** The number of pods that a kubelet allows by default. It applies if the class does not state a number. */
 const PODS = '110';
 
 /**
- * The Node that a new machine of the deployment would have. The autoscaler schedules pending pods on it to decide whether
- * a scale-up helps, also from zero.
+ * Returns the Node that a new machine of the deployment would have. The autoscaler schedules pending pods on this Node to
+ * decide whether a scale-up helps, also for a group without machines.
  *
- * @throws AutoscalerError `UNIMPLEMENTED` without `nodeTemplate` of the class: the autoscaler then uses an existing node
+ * @throws AutoscalerError `UNIMPLEMENTED` if the class has no `nodeTemplate`. The autoscaler then uses an existing node.
  */
 export function templateNode(deployment: MachineDeployment, machineClass: MachineClass | undefined): TemplateNode {
   const { name } = deployment.metadata;

@@ -2,7 +2,7 @@
 export class Turns {
   readonly #last = new Map<string, Promise<void>>();
 
-  /** Runs a change after the earlier changes of the group have ended, also if they failed. */
+  /** Runs a change after the earlier changes of the group have ended. A failed change also counts as ended. */
   async take<T>(group: string, change: () => Promise<T>): Promise<T> {
     const result = (this.#last.get(group) ?? Promise.resolve()).then(change);
     const ended = result.then(

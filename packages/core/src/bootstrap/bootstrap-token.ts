@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto';
 import { BootstrapTokens, formatTime, type Machine } from '@mcm/api';
 import { type Draft, type Random, randomString, type Secret } from '@mcm/kube';
 
-/** A token is valid this much longer than the creation timeout, because a VM may join at the last moment. */
+/** A token is valid for this time in addition to the creation timeout, because a VM may join at the last moment. */
 const TOKEN_MARGIN_MS = 5 * 60_000;
 
 const ALPHABET = '0123456789abcdefghijklmnopqrstuvwxyz';
 
 /**
- * The ID of a machine's token: six characters of a hash of its UID. The original uses a part of the machine's name. There,
- * two machines can share an ID, and a name of fewer than five characters crashes the process.
+ * Returns the ID of a machine's token: six characters of a hash of its UID. The original uses a part of the machine's name.
+ * In the original, two machines can share an ID, and a name of fewer than five characters crashes the process.
  */
 export function tokenId(machine: Machine): string {
   const digest = createHash('sha256').update(machine.metadata.uid).digest();

@@ -4,7 +4,7 @@ import { bytesOf } from '../driver/secrets/secret-value.ts';
 /** Values of the placeholders in user data. */
 export interface UserDataValues {
   readonly machineName: string;
-  /** `<id>.<secret>`. Absent without a target cluster; the placeholder then stays in the user data. */
+  /** `<id>.<secret>`. Absent without a target cluster. The placeholder then stays in the user data. */
   readonly bootstrapToken?: string | undefined;
 }
 
@@ -15,7 +15,7 @@ export const asksForToken = (userData: Uint8Array): boolean => {
   return bytes.includes(plain) || bytes.includes(escaped);
 };
 
-/** Like Go's `url.QueryEscape`. */
+/** Escapes a text like Go's `url.QueryEscape`. */
 const queryEscape = (text: string): string =>
   encodeURIComponent(text)
     .replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)
@@ -28,8 +28,8 @@ function replacePlaceholder(userData: string, plain: string, escaped: string, va
 }
 
 /**
- * Replaces the placeholders of user data. A value without a placeholder is not used, and a placeholder without a value
- * stays. All other bytes stay unchanged. Source: machine-controller-manager,
+ * Replaces the placeholders of user data. A value is ignored if the user data has no placeholder for it. A placeholder
+ * without a value stays. All other bytes stay unchanged. Source: machine-controller-manager,
  * pkg/util/provider/machinecontroller/userdata.go.
  */
 export function renderUserData(userData: Uint8Array, values: UserDataValues): Uint8Array {

@@ -9,7 +9,7 @@ import { AttachLimits } from './attach-limits.ts';
 
 const DRIVER = 'ebs.csi';
 
-/** Sends changes like an informer, with the last state of each object. */
+/** Sends changes like an informer. Each change contains the last state of the object. */
 function source<T extends KubeObject>() {
   const handlers: ((change: Change<T>) => void)[] = [];
   const known = new Map<string, T>();
@@ -113,7 +113,7 @@ test('does not shrink by volumes in another zone', () => {
   const c = cluster();
   const leaving = c.add('n-0', 25);
   c.add('n-1', 3);
-  // The limit counted in the former zone of the node.
+  // The limit no longer counts in the former zone of the node.
   const moved = { ...leaving, metadata: { ...leaving.metadata, labels: { [Labels.Zone]: 'b' } } };
   expect(c.limits.roomOnOtherNodes(leaving, DRIVER)).toBe(3);
   c.add('n-9', 7, 'b');

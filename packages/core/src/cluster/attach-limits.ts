@@ -12,7 +12,7 @@ export interface AttachLimitSources {
 
 /** The number of volumes that a CSI driver may still attach in a zone. */
 interface Room {
-  /** Sum over the nodes with a limit. */
+  /** Sum of the free places on the nodes with a limit. */
   free: number;
   /** Number of nodes on which the CSI driver has no limit. */
   boundless: number;
@@ -22,15 +22,15 @@ interface NodeState {
   zone: string;
   /** True if the node accepts pods: it is Ready, not cordoned and not being deleted. */
   usable: boolean;
-  /** `allocatable.count` by CSI driver; undefined means no limit. */
+  /** `allocatable.count` by CSI driver. Undefined if the driver has no limit. */
   limits: ReadonlyMap<string, number | undefined>;
   readonly attached: Map<string, number>;
 }
 
 /**
  * The number of volumes that the CSI drivers may still attach to the nodes of a zone. Each change of a Node, CSINode or
- * VolumeAttachment updates it, so no reconcile reads all of them. The class adds up the nodes of a zone, because the
- * scheduler selects the node. Source: CSINode, `spec.drivers[].allocatable.count`.
+ * VolumeAttachment updates the numbers, so no reconcile reads all these objects. The class adds up the nodes of a zone,
+ * because the scheduler selects the node. Source: CSINode, `spec.drivers[].allocatable.count`.
  */
 export class AttachLimits {
   readonly #nodes = new Map<string, NodeState>();
@@ -63,7 +63,7 @@ export class AttachLimits {
     });
   }
 
-  /** Removes the node from the sums of its zone, changes it, and adds it again. */
+  /** Removes the node from the sums of its zone, changes the node, and adds it again. */
   #change(name: string, change: (state: NodeState) => void): void {
     const state = this.#nodes.get(name) ?? { zone: '', usable: false, limits: new Map(), attached: new Map() };
     this.#add(state, -1);
@@ -86,8 +86,8 @@ export class AttachLimits {
   }
 
   /**
-   * Number of volumes that a CSI driver may still attach to other nodes in the zone of this node; undefined if unknown. A
-   * driver without a CSINode in the zone has no limit.
+   * Returns the number of volumes that a CSI driver may still attach to other nodes in the zone of this node. Undefined if
+   * the number is unknown. A driver without a CSINode in the zone has no limit.
    */
   roomOnOtherNodes(node: Node, driver: string): number | undefined {
     const zone = zoneOf(node);

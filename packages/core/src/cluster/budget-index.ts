@@ -6,7 +6,7 @@ const ANY = '*';
 
 /**
  * Returns the index term of a budget: one of the labels that its selector requires. A look-up of a pod's budgets then needs
- * one step for each label of the pod. Its cost does not depend on the number of budgets.
+ * one step for each label of the pod. The number of budgets does not affect the cost.
  */
 export function budgetTerm({ metadata, spec }: PodDisruptionBudget): string {
   const [pair] = Object.entries((spec.selector as LabelSelector | undefined)?.matchLabels ?? {});

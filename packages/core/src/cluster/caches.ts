@@ -43,8 +43,8 @@ export interface TargetCaches {
   /** Indexes: `term`, see {@link budgetTerm}. */
   readonly budgets: Informer<PodDisruptionBudget>;
   /**
-   * The controller does not wait until this informer has synced. Without permission to read CSINodes, attach limits are
-   * unknown.
+   * Limits of the CSI drivers. The controller does not wait until this informer has synced. Without permission to read
+   * CSINodes, attach limits are unknown.
    */
   readonly csiNodes: Informer<CsiNode>;
 }
@@ -59,8 +59,9 @@ export interface Caches {
    *
    * - `node`: the value of the node label
    * - `class`: the name of the class
-   * - `group`: machines that share a limit of replacements; `unhealthyGroup`: the unhealthy ones of them
-   * - `interruptedGroup`: the interrupted ones of them that are being deleted
+   * - `group`: machines that share a limit of replacements
+   * - `unhealthyGroup`: the unhealthy machines of such a group
+   * - `interruptedGroup`: the interrupted machines of such a group that are being deleted
    * - `instance`: see {@link instanceKey}
    */
   readonly machines: Informer<Machine>;
@@ -118,7 +119,7 @@ export function createCaches({ control, target: targetClient, namespace, runtime
   };
 }
 
-/** Creates the caches of the target cluster. Field selectors can limit them to some nodes and pods. */
+/** Creates the caches of the target cluster. Field selectors can limit the caches to some nodes and pods. */
 export const targetCaches = (
   client: KubeClient,
   runtime: InformerRuntime,
@@ -138,7 +139,7 @@ export const targetCaches = (
     fieldSelector: only.pods || undefined,
     project: projectPod,
     indexes: { node: (pod) => present(pod.spec.nodeName) },
-    // A pod has 7 kB or more, so the number of pods in a page determines the peak of this process's memory.
+    // A pod has 7 kB or more. The number of pods in a page determines the peak memory of this process.
     pageSize: 50,
   }),
   claims: createInformer(client, persistentVolumeClaims, { ...runtime, project: projectClaim }),

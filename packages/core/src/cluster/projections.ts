@@ -13,7 +13,8 @@ import {
 } from '@mcm/kube';
 
 /**
- * Projections: the fields of target cluster objects that the caches keep. Their size determines the memory of this process.
+ * Projections of objects in the target cluster. A projection contains the fields that the caches keep, so its size
+ * determines the memory of this process.
  */
 
 /** Interns strings, because the same strings occur in many pods. */

@@ -100,7 +100,7 @@ export interface NodeAccess {
 /** Dependencies of the deployment, set and overshoot controllers. */
 export interface ControllerContext {
   readonly client: KubeClient;
-  /** The controllers read only this namespace. */
+  /** The only namespace that the controllers read. */
   readonly namespace: string;
   readonly deployments: Informer<MachineDeployment>;
   readonly sets: Informer<MachineSet>;
@@ -116,7 +116,7 @@ export interface ControllerContext {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** Metrics of the controllers' queues; without them, nothing is recorded. */
+  /** Metrics of the controllers' queues. If absent, no metrics are recorded. */
   readonly metrics?: QueueMetrics | undefined;
   /** Records the decisions. If absent, they are not recorded. */
   readonly journal?: Journal | undefined;
@@ -154,6 +154,6 @@ const sameJson = (a: unknown, b: unknown): boolean => a === b || JSON.stringify(
 
 /**
  * Returns true if the object is being deleted with `kubectl delete --cascade=orphan`. The garbage collector then first
- * removes the owner references of the children. A controller must not delete the children in this time.
+ * removes the owner references of the children. Until then, a controller must not delete the children.
  */
 export const isOrphaning = (object: KubeObject): boolean => object.metadata.finalizers?.includes('orphan') === true;

@@ -1,9 +1,9 @@
 import type { Machine } from '@mcm/api';
 
 /**
- * Counts create requests that have no answer yet, by the UID of the set. The deployment controller adds them to the machines
- * of the set. If the set is scaled down before the answer, these machines are still created. The count prevents another set
- * from creating machines instead.
+ * Counts create requests that have no answer yet, by the UID of the set. The deployment controller adds this count to the
+ * machines of the set. If the set is scaled down before the answer, the server still creates these machines. The count
+ * prevents another set from creating machines instead.
  */
 export class CreationsUnderWay {
   readonly #counts = new Map<string, number>();
@@ -33,10 +33,10 @@ const NO_DELETIONS: ReadonlyMap<string, DeletionState> = new Map();
 /**
  * Deletions that the cache does not show yet.
  *
- * - Creations need no entry here. The answer of a creation is added to the cache at once. A creation without an answer is
- *   repeated with the same name (see machine-names.ts).
- * - Until the watch shows the deletion timestamp, a second reconcile would still count the machine, and could delete another
- *   one. So this class keeps the UIDs of deleted machines until the cache shows the deletion.
+ * - Creations need no entry in this class. The answer of a creation is added to the cache at once. A creation without an
+ *   answer is repeated with the same name (see machine-names.ts).
+ * - Until the watch shows the deletion timestamp, a second reconcile would still count the machine, and could delete
+ *   another one. So this class keeps the UIDs of deleted machines until the cache shows the deletion.
  * - The original counts expected events and forgets them after five minutes without verification (BUG-3 of
  *   docs/compatibility/rules-deployments.md). Entries of this class do not expire. After a restart, the first complete list
  *   contains the actual state.
@@ -47,7 +47,7 @@ export class PendingDeletions {
   readonly #versions = new Map<string, string>();
   readonly #shared: Set<string>;
 
-  /** @param shared Receives the same UIDs, for decisions about several sets. */
+  /** @param shared Receives the same UIDs. Decisions about several sets read this set. */
   constructor(shared = new Set<string>()) {
     this.#shared = shared;
   }
@@ -61,7 +61,7 @@ export class PendingDeletions {
     this.note(uid, 'unanswered');
   }
 
-  /** The resource version of the machine when the set controller decided to delete it. */
+  /** Returns the resource version of the machine when the set controller decided to delete it. */
   versionOf(uid: string): string | undefined {
     return this.#versions.get(uid);
   }
@@ -72,7 +72,7 @@ export class PendingDeletions {
     this.#shared.add(uid);
   }
 
-  /** Removes the entry after the server refused the deletion, so the machine counts again. */
+  /** Removes the entry after the server refused the deletion. The machine then counts again. */
   forget(uid: string): void {
     this.#uids.delete(uid);
     this.#versions.delete(uid);
@@ -85,7 +85,8 @@ export class PendingDeletions {
   }
 
   /**
-   * Removes the deletions that the cache now shows, and returns the others. Later deletions do not change the returned map.
+   * Removes the deletions that the cache now shows, and returns the remaining deletions. Later deletions do not change the
+   * returned map.
    */
   settle(machines: readonly Machine[]): ReadonlyMap<string, DeletionState> {
     if (this.#uids.size === 0) return NO_DELETIONS;

@@ -54,12 +54,12 @@ export class EvidenceKeeper {
     return this.#options.perClass > 0;
   }
 
-  /** Number of failures whose evidence is being collected or waits for this. */
+  /** Number of failures whose evidence is being collected or waits for its collection. */
   get running(): number {
     return this.#running;
   }
 
-  /** Starts the collection. At its end, also after an error, it calls `settled` and the machine is reconciled. */
+  /** Starts the collection. At its end, also after an error, the keeper calls `settled` and reconciles the machine. */
   keep(machine: Machine, failure: Failure, settled: () => void): void {
     const { log, wake } = this.#options;
     this.#running++;
@@ -95,7 +95,7 @@ export class EvidenceKeeper {
     await this.#prune(machine);
   }
 
-  /** Returns the secrets to remove from the evidence. If they are unknown, no data of the VM is stored. */
+  /** Returns the secrets to remove from the evidence. If the secrets are unknown, the keeper stores no data of the VM. */
   async #known(
     machine: Machine,
     gaps: string[],

@@ -12,7 +12,7 @@ import {
 import { labelOf, ownerOf } from '../driver/contract/bundle.ts';
 import { Lane } from '../flow/lane.ts';
 
-/** How many VMs of failed machines are kept after their machines are deleted, and for how long. */
+/** Limits for VMs of failed machines that are kept after their machines are deleted: their number, and the time. */
 export interface KeptVmOptions {
   /** Maximum number of kept VMs for each MachineClass; 0 keeps none. */
   readonly perClass: number;
@@ -34,8 +34,8 @@ export interface KeptVm {
 }
 
 /**
- * Label of every record, with a hash of the class. It differs from the label of evidence, because the oldest evidence is
- * deleted.
+ * Label of every record, with a hash of the class. The label differs from the label of evidence, because the keeper deletes
+ * the oldest evidence.
  */
 const KEPT_CLASS_LABEL = 'kept-vm.machine.sapcloud.io/class';
 /** Label of every record, with the machine. */
@@ -45,13 +45,15 @@ export interface KeptVmsOptions extends KeptVmOptions {
   readonly control: KubeClient;
   readonly namespace: string;
   readonly log: Logger;
-  /** False if no component would later delete the kept VM: the driver cannot list VMs, or orphans are only reported. */
+  /**
+   * False if no component would later delete the kept VM. Either the driver cannot list VMs, or orphans are only reported.
+   */
   readonly collected: boolean;
   readonly wake: (machine: Machine) => void;
 }
 
 /**
- * The records of VMs that are kept for investigation. A record is created before the machine is deleted. It is removed when
+ * The records of VMs that are kept for investigation. A record is created before the machine is deleted, and removed when
  * the VM no longer exists. The orphan collection ignores the VM until the record expires, so a restart does not extend the
  * time.
  */
@@ -76,7 +78,7 @@ export class KeptVms {
 
   /**
    * Starts the creation of a record. `settled` gets the record, or undefined if the limit is reached or an error occurred.
-   * Then the machine is reconciled.
+   * Afterwards the machine is reconciled.
    */
   keep(machine: Machine, machineClass: MachineClass, now: Date, settled: (kept: KeptVm | undefined) => void): void {
     const { log, wake } = this.#o;

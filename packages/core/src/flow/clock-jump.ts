@@ -1,9 +1,9 @@
 import type { Clock } from '@mcm/kube';
 
-/** Between two calls, a synchronized clock drifts less than this. */
+/** Maximum drift of a synchronized clock between two calls. */
 const DRIFT_MS = 2_000;
 
-/** Detects that the system clock was set since the last call. Intervals across this time must not be used. */
+/** Detects that the system clock was set since the last call. An interval across such a change must not be used. */
 export class ClockJump {
   readonly #clock: Clock;
   #offset: number;

@@ -1,9 +1,9 @@
 /** The result of a slow start. */
 export interface SlowStart {
   readonly succeeded: number;
-  /** The first error of the batch at which it stopped. */
+  /** The first error of the batch after which the slow start stopped. */
   readonly error: unknown;
-  /** Number of items that were not tried. */
+  /** Number of items for which `task` did not run. */
   readonly skipped: number;
 }
 
@@ -40,7 +40,7 @@ export async function slowStart<T>(
   return { succeeded, error: undefined, skipped: items.length - started };
 }
 
-/** Runs `task` for every item, at most `limit` at the same time. It continues after errors and returns them. */
+/** Runs `task` for every item, at most `limit` at the same time. The function continues after errors and returns them. */
 export async function inParallel<T>(
   items: readonly T[],
   limit: number,

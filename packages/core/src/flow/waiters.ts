@@ -5,7 +5,7 @@ export class Waiters {
   readonly #keys = new Map<string, Set<Key>>();
   readonly #topicOf = new Map<Key, string>();
 
-  /** Records that the object waits for the topic. With undefined, it no longer waits. */
+  /** Records that the object waits for the topic. With undefined, the object no longer waits. */
   put(key: Key, topic: string | undefined): void {
     this.forget(key);
     if (topic === undefined) return;

@@ -15,7 +15,7 @@ export interface Hook {
   readonly owner: string;
   /** Time for which the machine waits, in milliseconds. */
   readonly timeoutMs: number;
-  /** What happens after the timeout: `Continue` ends the wait, and `Block` continues it without a limit. */
+  /** The action after the timeout. `Continue` ends the wait, and `Block` continues the wait without a limit. */
   readonly afterTimeout: 'Continue' | 'Block';
 }
 

@@ -18,11 +18,14 @@ export interface PendingHook {
 
 /** The state of the hooks of one stage. */
 export type StageState =
-  /** The stage has no hooks, or all have finished. */
+  /** The stage has no hooks, or all its hooks have finished. */
   | { readonly is: 'done' }
-  /** The stage has hooks and has not started. These annotations start it. */
+  /** The stage has hooks and has not started. A write of these annotations starts it. */
   | { readonly is: 'new'; readonly annotations: Readonly<Record<string, string>>; readonly hooks: readonly Hook[] }
-  /** Hooks have not finished. `expired` are those whose timeout has ended, so the machine continues without them. */
+  /**
+   * Hooks have not finished. `expired` contains the hooks whose timeout has ended. The machine continues without these
+   * hooks.
+   */
   | { readonly is: 'pending'; readonly pending: readonly PendingHook[]; readonly expired: readonly PendingHook[] };
 
 const DONE: StageState = { is: 'done' };
@@ -42,8 +45,8 @@ function begunOf({ metadata }: Machine): ReadonlyMap<string, Date> {
 }
 
 /**
- * Returns the state of a stage. One write of the Machine starts a stage: it adds the time, and an annotation for each hook.
- * The owner of a hook removes its annotation. So a restart of any program loses nothing.
+ * Returns the state of a stage. One write of the Machine starts a stage. The write adds the time, and an annotation for
+ * each hook. The owner of a hook removes its annotation. So a restart of any program loses nothing.
  */
 export function stageState(
   machine: Machine,

@@ -26,8 +26,8 @@ export interface InterruptionTimes {
 
 /**
  * Returns the times for an interruption. With a notice of 120 s, the drain is forced 10 s before the end of the VM. With a
- * notice of 30 s, it is forced 5 s before. With a longer notice, the machine first waits for its replacement. Half of the
- * notice or the drain timeout is left for the drain.
+ * notice of 30 s, the drain is forced 5 s before the end. With a longer notice, the machine first waits for its
+ * replacement. Half of the notice or the drain timeout is left for the drain.
  */
 export function timesOf({ noticedAt, deadline }: Interruption, drainTimeoutMs: number): InterruptionTimes {
   const notice = Math.max(deadline.getTime() - noticedAt.getTime(), 0);

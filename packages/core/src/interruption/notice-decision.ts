@@ -10,7 +10,7 @@ export type Verdict =
   | { readonly do: 'record'; readonly interruption: Interruption }
   /** mcm only sends an event. */
   | { readonly do: 'report' }
-  /** A lookup in the cloud follows. If the VM has ended, the interruption is recorded. */
+  /** mcm looks up the VM in the cloud. If the VM has ended, mcm records the interruption. */
   | { readonly do: 'confirm'; readonly interruption: Interruption }
   /** The driver must report the notice again later. */
   | { readonly do: 'wait' }
@@ -23,14 +23,15 @@ const UNKNOWN_VM_MS = 120_000;
 const drop = (because: Extract<Verdict, { do: 'drop' }>['because']): Verdict => ({ do: 'drop', because });
 
 /**
- * Decides about a notice. The decision depends only on its arguments, so notices may be repeated, late, or in another order.
+ * Decides about a notice. The decision depends only on its arguments, so notices may be repeated, late, or in another
+ * order.
  *
  * - A notice about an unknown VM, such as one of another cluster, has no effect.
  * - A notice from before the creation of the machine is about an earlier VM of the same name.
  * - If there are several notices, the one with the earliest deadline is used.
- * - If the deadline has passed, the notice is only valid if the VM has ended. Otherwise it is outdated, and the VM was
- *   restarted.
- * @param machine The machine of the VM; undefined if no machine has it
+ * - If the deadline has passed, the notice is valid only if the VM has ended. Otherwise the notice is outdated, and the VM
+ *   was restarted.
+ * @param machine The machine of the VM. Undefined if no machine has the VM
  */
 export function decideNotice(notice: InterruptionNotice, machine: Machine | undefined, now: Date): Verdict {
   const interruption = interruptionIn(notice);

@@ -16,7 +16,7 @@ export interface Interruption {
 const REPLACING: ReadonlySet<string> = new Set<ReplacingKind>(['Terminate', 'Maintenance', 'Ended']);
 const ONLY_REPORTED: ReadonlySet<string> = new Set<InterruptionKind>(['Freeze', 'Rebalance']);
 
-/** Time that is assumed for a notice without a deadline. No cloud has a shorter notice. */
+/** Assumed time between a notice without a deadline and the end of the VM. No cloud has a shorter notice. */
 const SHORTEST_NOTICE_MS = 30_000;
 
 /** Maximum length of a text from a cloud, so that a forged notice cannot fill an object. */
@@ -30,7 +30,10 @@ interface Annotated {
 export const printInterruption = ({ kind, id, noticedAt, deadline, detail }: Interruption): string =>
   JSON.stringify({ kind, id, noticedAt: formatTime(noticedAt), deadline: formatTime(deadline), detail });
 
-/** Returns the interruption in the annotation of a Machine or Node; undefined if there is none or it is invalid. */
+/**
+ * Returns the interruption in the annotation of a Machine or Node. Returns undefined if there is no annotation, or if its
+ * value is invalid.
+ */
 export function interruptionOf(object: Annotated | undefined): Interruption | undefined {
   const text = object?.metadata.annotations?.[Annotations.Interruption];
   return text === undefined ? undefined : interruptionIn(fieldsOf(text));
@@ -50,7 +53,10 @@ const timeOf = (value: unknown): Date | undefined => (typeof value === 'string' 
 
 const isReplacing = (kind: string): kind is ReplacingKind => REPLACING.has(kind);
 
-/** Returns the interruption in the fields of a notice; undefined if it is invalid, or if no machine has to be replaced. */
+/**
+ * Returns the interruption in the fields of a notice. Returns undefined if the notice is invalid, or if no machine has to
+ * be replaced.
+ */
 export function interruptionIn(
   fields: {
     readonly [K in keyof InterruptionNotice]?: unknown;

@@ -36,13 +36,16 @@ export interface WatcherOptions {
   readonly observe: ObserveNotice;
 }
 
-/** Back-off after a failed wait: one second, then longer. */
+/** Back-off after a failed wait. The first delay is one second, and later delays are longer. */
 const RETRY = { baseMs: 1_000, maxMs: 60_000, jitter: 0.5 } as const;
 
 /** Minimum time between two calls of a driver that returns immediately. */
 const SHORTEST_WAIT_MS = 1_000;
 
-/** Waits for notices of all sources, and records them on Machines. After that, the driver removes them from its queue. */
+/**
+ * Waits for notices of all sources, and records them on Machines. Afterwards, the driver removes the notices from its
+ * queue.
+ */
 export class InterruptionWatcher {
   readonly #options: WatcherOptions;
   readonly #running = new Map<string, AbortController>();

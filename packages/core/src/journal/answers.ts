@@ -1,9 +1,9 @@
-/** A repeated decision needs an answer that was not recorded. */
+/** Error: a repeated decision needs an answer that was not recorded. */
 export class NotRecorded extends Error {
   override readonly name = 'NotRecorded';
 }
 
-/** Returns a function that calls `ask` and records the answers. */
+/** Returns a function that calls `ask` and records its answers. */
 export const remembering =
   <K, V>(answers: Map<K, V>, ask: (key: K) => V): ((key: K) => V) =>
   (key) => {
@@ -15,7 +15,7 @@ export const remembering =
   };
 
 /**
- * Returns a function that answers with recorded answers.
+ * Returns a function that returns recorded answers.
  * @throws NotRecorded if there is no recorded answer
  */
 export const recalling =

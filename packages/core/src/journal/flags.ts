@@ -1,10 +1,10 @@
 import { type FlagValues, flagGroup, integerFlag } from '@mcm/kube';
 import { Journal } from './journal.ts';
 
-/** Maximum number of records for one object. In its life, a machine has about 14 different decisions. */
+/** Maximum number of records for one object. A machine has about 14 different decisions in its life. */
 const PER_OBJECT = 16;
 
-/** The flag of the journal. Both programs have it. */
+/** The flag of the journal. The manager and the machine controller have this flag. */
 export const journalFlags = flagGroup('Journal', {
   'journal-records': integerFlag({
     min: 0,

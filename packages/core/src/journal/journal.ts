@@ -21,7 +21,10 @@ export interface Subject {
   readonly uid: string;
 }
 
-/** A decision as a controller reports it. The journal keeps references to its parts, so they must not be changed later. */
+/**
+ * A decision as a controller reports it. The journal keeps references to its parts, so no code may change these parts
+ * later.
+ */
 export interface Decided {
   readonly kind: DecisionKind;
   readonly subject: Subject;
@@ -30,18 +33,21 @@ export interface Decided {
   readonly input: object;
   /** The result of the pure function. */
   readonly decision: unknown;
-  /** The reason as a sentence. */
+  /** The reason of the decision, as a sentence. */
   readonly because: string;
   /** Names of the actions. Empty if the object waits. */
   readonly actions: readonly string[];
 }
 
-/** One record: a decision, or several consecutive equal ones. It contains the input of the last one. */
+/**
+ * One record. It represents one decision, or several consecutive equal decisions, and contains the input of the last
+ * decision.
+ */
 export interface JournalEntry extends Decided {
   /** The time of the first of the equal decisions. */
   readonly firstAt: Date;
   readonly count: number;
-  /** The result of the actions. It is `running` while they have not ended. */
+  /** The result of the actions. The result is `running` while the actions have not ended. */
   readonly outcome: string;
 }
 
@@ -50,8 +56,8 @@ export interface JournalLimits {
   /** Maximum number of records for one object. */
   readonly perObject: number;
   /**
-   * Maximum number of records in total. The oldest ones are removed first. Half of them are reserved for decisions without
-   * actions, so that many idle objects do not displace the others.
+   * Maximum number of records in total. The oldest records are removed first. Half of the records are reserved for
+   * decisions without actions, so that many idle objects do not displace the other records.
    */
   readonly total: number;
 }
@@ -74,7 +80,7 @@ interface Slot {
 export interface OpenEntry {
   /**
    * Records that the actions ended.
-   * @param problem The error without secrets; absent if there was none
+   * @param problem The error without secrets. Absent if there was no error
    */
   ended(problem?: string): void;
 }
@@ -92,7 +98,7 @@ export const subjectOf = (kind: string, { metadata }: KubeObject): Subject => ({
 /**
  * The last decisions about each object, in the memory of this process.
  *
- * - A record contains references to objects of the caches, which never change. So a record needs no copies.
+ * - A record contains references to objects of the caches. These objects never change, so a record needs no copies.
  * - Consecutive equal decisions are one record, with a count and the newest input.
  * - The cost of a decision does not depend on the number of objects.
  */

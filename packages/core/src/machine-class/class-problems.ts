@@ -2,7 +2,7 @@ import type { EventReason, MachineClass } from '@mcm/api';
 import { type EventRecorder, type Key, keyOf } from '@mcm/kube';
 import type { ClassProblem, ObserveClass } from '../driver/invoker/api/invoker-api.ts';
 
-/** Number of failures after which a problem is reported. A single failed connection is not reported. */
+/** Number of failures after which a problem is reported. A single failed connection needs no report. */
 const REPORTED_FROM_FAILURES: Readonly<Record<ClassProblem['reason'], number>> = {
   CredentialsRefused: 1,
   CloudRefuses: 1,
@@ -15,8 +15,9 @@ interface Failing {
 }
 
 /**
- * Reports problems of the cloud with a MachineClass in events. There is one event when a problem starts, for all machines of
- * the class, and one when the failed calls succeed again. After a restart, a problem that still exists is reported again.
+ * Reports problems of the cloud with a MachineClass in events. The class gets one event when a problem starts, for all its
+ * machines, and one event when the failed calls succeed again. After a restart, a problem that still exists is reported
+ * again.
  */
 export class ClassProblems {
   readonly #recorder: EventRecorder<EventReason>;

@@ -3,8 +3,8 @@ import { again, type Clock, done, type EventRecorder, type Key, type Outcome } f
 
 /**
  * Returns the missing or invalid fields of the nodeTemplate as text, or '' if there are none. The CRDs of this project
- * refuse such a class, and those of the original accept it. Machines need no nodeTemplate. The cluster-autoscaler needs it
- * to scale from zero.
+ * refuse such a class, and the CRDs of the original accept it. Machines need no nodeTemplate. The cluster-autoscaler needs
+ * the nodeTemplate to scale from zero.
  */
 function nodeTemplateProblems(machineClass: MachineClass): string {
   const problems = validateMachineClass(machineClass).filter(({ path }) => /^nodeTemplate\b/.test(path));
@@ -12,7 +12,7 @@ function nodeTemplateProblems(machineClass: MachineClass): string {
   return text && `${text}; correct it, otherwise the cluster-autoscaler cannot scale this class from zero`;
 }
 
-/** A class may be incomplete for this time before it is reported. */
+/** Time for which a class may be incomplete before its problems are reported. */
 const PATIENCE_MS = 30_000;
 
 /** The dependencies of the reports. */
@@ -30,7 +30,10 @@ interface ClassReportsOptions {
 export class ClassReports {
   readonly #options: ClassReportsOptions;
   readonly #reported = new Map<Key, string>();
-  /** The time since which a class has unreported problems. A Secret may be created a moment after its class. */
+  /**
+   * The time since which a class has unreported problems. The report waits, because a user may create a Secret a moment
+   * after its class.
+   */
   readonly #since = new Map<Key, number>();
   readonly #warned = { UnknownField: new Map<Key, string>(), InvalidClass: new Map<Key, string>() };
 
@@ -38,7 +41,7 @@ export class ClassReports {
     this.#options = options;
   }
 
-  /** Reports the problems of a class that is not being deleted. Returns when to reconcile it again. */
+  /** Reports the problems of a class that is not being deleted. Returns the time of the next reconcile. */
   report(key: Key, machineClass: MachineClass): Outcome {
     this.#warn(key, machineClass, 'UnknownField', this.#options.unknownFields(machineClass).join('; '));
     const invalid = [nodeTemplateProblems(machineClass), ...this.#options.alternativeProblems(machineClass)];

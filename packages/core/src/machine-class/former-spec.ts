@@ -4,9 +4,9 @@ import { Annotations, type MachineClass } from '@mcm/api';
 const MAX_LENGTH = 64 * 1024;
 
 /**
- * Keeps the last valid provider spec of each class. With it, the machines of a class that became invalid can be looked up
- * and deleted, but not created. It is in memory while the class is valid. While the class is invalid, it is in an annotation
- * of the class, so that it survives a restart.
+ * Keeps the last valid provider spec of each class. If a class becomes invalid, its machines can be looked up and deleted
+ * with this spec, but not created. While the class is valid, the spec is in memory. While the class is invalid, the spec is
+ * in an annotation of the class, so that a restart does not lose it.
  */
 export class FormerSpecs {
   readonly #byUid = new Map<string, MachineClass['providerSpec']>();
@@ -20,14 +20,14 @@ export class FormerSpecs {
     this.#byUid.delete(uid);
   }
 
-  /** Returns the class with its former spec; undefined if none is known. */
+  /** Returns the class with its former spec. Returns undefined if no former spec is known. */
   of(machineClass: MachineClass): MachineClass | undefined {
     const { uid, annotations } = machineClass.metadata;
     const providerSpec = this.#byUid.get(uid) ?? parsed(annotations?.[Annotations.FormerProviderSpec]);
     return providerSpec === undefined ? undefined : { ...machineClass, providerSpec };
   }
 
-  /** Returns the value of the annotation: null to remove it, undefined for no change. */
+  /** Returns the value of the annotation. The value null removes the annotation, and undefined leaves it unchanged. */
   annotationFor(machineClass: MachineClass, isValid: boolean): string | null | undefined {
     const kept = machineClass.metadata.annotations?.[Annotations.FormerProviderSpec];
     if (isValid) return kept === undefined ? undefined : null;

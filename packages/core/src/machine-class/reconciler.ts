@@ -33,11 +33,14 @@ export interface ClassReconcilerOptions {
   readonly former: FormerSpecs;
   /** Called for deleted classes. */
   readonly forget: (key: Key) => void;
-  /** VMs that are kept for investigation. Without their class, no component could find them. */
+  /** VMs that are kept for investigation. Without their class, no component could find these VMs. */
   readonly keptVms?: Pick<KeptVms, 'list'>;
 }
 
-/** Intervals at which a class without machines checks whether it has kept VMs. No watch reports changes of their records. */
+/**
+ * Intervals at which a class without machines checks whether it has kept VMs. No watch reports changes of the records of
+ * kept VMs.
+ */
 const KEPT_RECHECK_MS = { unused: 3_600_000, deleted: 60_000 } as const;
 
 /**
@@ -109,7 +112,7 @@ async function keepFormer(
   if (answer) caches.classes.recordWrite(answer);
 }
 
-/** Adds the finalizer of a class while it is used, and removes it afterwards. */
+/** Adds the finalizer of a class while the class is used, and removes it afterwards. */
 async function keepWhileUsed(
   options: ClassReconcilerOptions,
   key: Key,
@@ -134,7 +137,7 @@ async function keepWhileUsed(
   return outcome;
 }
 
-/** Keeps a class while it has kept VMs. Without their class, no component could find them. */
+/** Keeps a class while it has kept VMs. Without their class, no component could find these VMs. */
 function heldByKept(
   recorder: EventRecorder<EventReason>,
   machineClass: MachineClass,

@@ -11,12 +11,12 @@ export interface MachineSources {
   readonly frozen: () => boolean;
   /** Numbers of VMs and Nodes without a machine, from the last search. */
   readonly suspects: () => { readonly vms: number; readonly nodes: number; readonly quarantined: number };
-  /** Counts of the live reads of Nodes, which happen for machines whose health changes often. */
+  /** Returns the counts of live reads of Nodes. A live read happens for a machine whose health changes often. */
   readonly rechecks: () => Rechecks;
   /** Returns the offerings whose capacity the cloud refused. */
   readonly shortages: () => Iterable<OfferingShortage>;
   readonly clock: Clock;
-  /** Another observer of every stage. Absent if there is none. */
+  /** Another observer of every stage. Absent if there is no other observer. */
   readonly alsoReported?: StageObserver | undefined;
 }
 
@@ -33,7 +33,10 @@ const STAGES: readonly Stage[] = ['create', 'initialize', 'join', 'drain', 'dele
 /** Buckets from one second to four hours. */
 const STAGE_BUCKETS = [1, 2, 5, 10, 20, 30, 60, 90, 120, 180, 300, 600, 1200, 1800, 3600, 7200, 14_400];
 
-/** Returns undefined for a machine without a deployment. The original does not count such machines either. */
+/**
+ * Returns the kind of machines for a label. Undefined for a machine without a deployment, which the original does not count
+ * either.
+ */
 function kindOf(stage: Stage | 'join', machine: Machine, machineClass: MachineClass | undefined) {
   const deployment = machine.metadata.labels?.name;
   if (!deployment) return undefined;

@@ -5,7 +5,7 @@ import { zoneSettingOf } from '../zones/setting.ts';
 import { zoneStates } from '../zones/spread.ts';
 import { createdAt, named, perCondition, perObject, type Source } from './sources.ts';
 
-/** Caches for the manager's gauges, which are read at each scrape. */
+/** Caches for the gauges of the manager. Each scrape reads these caches. */
 export interface ManagerSources {
   readonly deployments: Source<MachineDeployment>;
   readonly sets: Source<MachineSet>;
@@ -24,7 +24,7 @@ const FAILED = [
 
 type Values<T> = readonly (readonly [name: string, help: string, value: (object: T) => number | undefined])[];
 
-/** Percentages count as 0, as in the original. */
+/** Returns the number. As in the original, a percentage counts as 0. */
 const absolute = (value: number | string | undefined): number => (typeof value === 'number' ? value : 0);
 
 const rolling = ({ spec }: MachineDeployment) =>
@@ -69,7 +69,7 @@ const SET: Values<MachineSet> = [
     ({ status }) => status?.fullyLabeledReplicas ?? 0,
   ],
   ['status_ready_replicas', 'Machines that are Running', ({ status }) => status?.readyReplicas ?? 0],
-  // The original reports readyReplicas here.
+  // The original reports readyReplicas under this name.
   ['status_replicas', 'Machines of the set', ({ status }) => status?.replicas ?? 0],
 ];
 
@@ -129,7 +129,7 @@ function* deploymentInfo({ store }: Source<MachineDeployment>): Generator<Sample
 
 function* setInfo({ store }: Source<MachineSet>): Generator<Sample> {
   for (const object of store.list()) {
-    // The original reads only the deprecated reference, so its labels are always empty today.
+    // The original reads only the deprecated reference, so its labels are always empty.
     const reference = object.spec.machineClass ?? object.spec.template.spec.class;
     const labels = {
       ...named(object),

@@ -5,7 +5,7 @@ import type { Node } from '@mcm/kube';
  * Whether two provider IDs belong to the same VM.
  *
  * - `same`: the same VM.
- * - `alike`: the parts that both IDs have are equal, but one ID lacks parts of the other. It may be the same VM.
+ * - `alike`: the parts that both IDs have are equal, but one ID lacks parts of the other. The VMs may be the same.
  * - `different`: two different VMs.
  * - `unknown`: the IDs cannot be compared, because one is empty or their schemes differ.
  */
@@ -31,15 +31,15 @@ const lower = (parts: readonly string[]): readonly string[] => parts.map((part) 
 /** Compares the parts of two IDs with the same scheme. */
 type Compare = (a: readonly string[], b: readonly string[]) => InstanceMatch;
 
-/** In other clouds, only the last part of a provider ID is known to identify the VM. */
+/** Compares the last parts. For other clouds, only the last part of a provider ID is known to identify the VM. */
 const compareAny: Compare = (a, b) => {
   if (equal(a, b)) return 'same';
   return last(a).toLowerCase() === last(b).toLowerCase() ? 'alike' : 'different';
 };
 
 /**
- * The cloud controller writes `aws:///<zone>/<id>`, the driver writes `aws:///<region>/<id>`, and old controllers write
- * `aws:///<id>`.
+ * Compares IDs of AWS. The cloud controller writes `aws:///<zone>/<id>`, the driver writes `aws:///<region>/<id>`, and old
+ * controllers write `aws:///<id>`.
  */
 const compareAws: Compare = (a, b) => {
   if (equal(a, b)) return 'same';
@@ -56,7 +56,7 @@ const compareAws: Compare = (a, b) => {
 const isZoneOf = (zone: string, region: string): boolean =>
   zone.startsWith(region) && /^([a-z]|-.+)$/.test(zone.slice(region.length));
 
-/** The cloud controller writes `gce://<project>/<zone>/<name>`. The driver adds one slash. */
+/** Compares IDs of Google Cloud. The cloud controller writes `gce://<project>/<zone>/<name>`. The driver adds one slash. */
 const compareGce: Compare = (a, b) => {
   if (equal(a, b)) return 'same';
   return last(a) === last(b) && (a.length < 3 || b.length < 3) ? 'alike' : 'different';
@@ -64,8 +64,8 @@ const compareGce: Compare = (a, b) => {
 
 /**
  * The cloud controller writes `azure:///subscriptions/…/virtualMachines/<name>`, and the driver writes
- * `azure:///<location>/<name>`. Names in Azure are case-insensitive. VMs of scale sets have a number, and the driver never
- * creates them.
+ * `azure:///<location>/<name>`. Names in Azure are case-insensitive. VMs of scale sets have a number. The driver never
+ * creates such VMs.
  */
 const compareAzure: Compare = (left, right) => {
   const [a, b] = [lower(left), lower(right)];
@@ -75,7 +75,7 @@ const compareAzure: Compare = (left, right) => {
   return [a, b].some((parts) => parts.includes('virtualmachinescalesets')) ? 'different' : 'alike';
 };
 
-/** If only one program writes the IDs of a scheme, different IDs belong to different VMs. */
+/** Compares complete IDs. If only one program writes the IDs of a scheme, different IDs belong to different VMs. */
 const compareExactly: Compare = (a, b) => (equal(a, b) ? 'same' : 'different');
 
 const COMPARE: ReadonlyMap<string, Compare> = new Map([
@@ -94,12 +94,12 @@ export function matchInstances(a: string | undefined, b: string | undefined): In
   return (COMPARE.get(left.scheme) ?? compareAny)(left.parts, right.parts);
 }
 
-/** Returns true if two provider IDs may belong to the same VM, because no part of them differs. */
+/** Returns true if two provider IDs may belong to the same VM. This is the case if no part of the IDs differs. */
 export const sameInstance = (a: string | undefined, b: string | undefined): boolean =>
   matchInstances(a, b) !== 'different';
 
 /**
- * Returns true if two provider IDs belong to the same VM, as far as their parts can be compared. Returns false if they
+ * Returns true if two provider IDs belong to the same VM, as far as their parts can be compared. Returns false if the IDs
  * cannot be compared.
  */
 export function isInstance(a: string | undefined, b: string | undefined): boolean {
@@ -108,8 +108,8 @@ export function isInstance(a: string | undefined, b: string | undefined): boolea
 }
 
 /**
- * Like {@link isInstance}, but IDs with different schemes match if their last parts are equal. Use it where a wrong `false`
- * would cause damage.
+ * Compares IDs like {@link isInstance}, but IDs with different schemes match if their last parts are equal. Use this
+ * function where a wrong `false` would cause damage.
  */
 export function mayBeInstance(a: string | undefined, b: string | undefined): boolean {
   if (!a || !b || !sameInstance(a, b)) return false;
@@ -117,15 +117,15 @@ export function mayBeInstance(a: string | undefined, b: string | undefined): boo
 }
 
 /**
- * Returns an index key that is the same for all IDs that {@link isInstance} can match. IDs with equal keys must still be
- * compared.
+ * Returns an index key that is equal for all IDs that {@link isInstance} can match. If two keys are equal, the caller must
+ * still compare the IDs.
  */
 export function instanceKey(id: string): string {
   const { scheme, parts } = parse(id);
   return `${scheme}:${last(parts).toLowerCase()}`;
 }
 
-/** A set of provider IDs, which are compared by {@link isInstance}. */
+/** A set of provider IDs. {@link isInstance} compares the IDs. */
 export class InstanceSet {
   readonly #byKey: ReadonlyMap<string, readonly string[]>;
 

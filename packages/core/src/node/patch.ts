@@ -14,7 +14,8 @@ type MapChanges = Readonly<Record<string, string | null>>;
 /** A change of a Node. The value null removes a key. A list replaces the whole list. */
 export interface NodeChange {
   /**
-   * Keys of annotations on which the decision depends. The server refuses the change if one of them has another value now.
+   * Keys of annotations on which the decision depends. The server refuses the change if one of these annotations has
+   * another value now.
    */
   readonly decidedBy?: readonly string[] | undefined;
   readonly metadata?:
@@ -28,7 +29,7 @@ export interface NodeChange {
     | {
         /** False makes the Node schedulable again by removing the field. */
         readonly unschedulable?: boolean;
-        /** Null: none. */
+        /** The taints to write. Null removes all taints. */
         readonly taints?: readonly Taint[] | null;
       }
     | undefined;
@@ -91,7 +92,10 @@ function tested({ metadata: seen, spec: seenSpec }: Node, { metadata, spec, deci
 
 const escaped = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1');
 
-/** Returns the path and value of an annotation. If there are no annotations, it returns those of the whole map. */
+/**
+ * Returns the path and value of an annotation. If the node has no annotations, the function returns the path and value of
+ * the whole map.
+ */
 const annotationSeen = (seen: Readonly<Record<string, string>> | undefined, key: string) => ({
   path: `/metadata/annotations${seen ? `/${escaped(key)}` : ''}`,
   value: seen?.[key] ?? null,
@@ -148,7 +152,7 @@ export const patchNode = (
 
 /**
  * Changes the status of a Node.
- * @param type `strategic` merges conditions by their type, `merge` replaces the list.
+ * @param type `strategic` merges conditions by their type, and `merge` replaces the list.
  * @throws KubeError of the server; 409 if another Node has the name
  */
 export const patchNodeStatus = (

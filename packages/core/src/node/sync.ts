@@ -23,8 +23,11 @@ export interface NodePatch {
 type Changes = Record<string, string | null>;
 
 /**
- * Returns the keys of a map that must change. Keys that were applied before and are no longer wanted are removed. Wanted
- * keys are added, and all others stay. The value null removes a key.
+ * Returns the keys of a map that must change. The value null removes a key.
+ *
+ * - Keys that were applied before and are no longer wanted are removed.
+ * - Wanted keys are added.
+ * - All other keys stay.
  */
 export function syncMap(
   current: Readonly<Record<string, string>>,
@@ -44,8 +47,8 @@ export function syncMap(
 const taintId = ({ key, effect }: Taint): string => `${key}:${effect}`;
 
 /**
- * Returns the taints of a node after the synchronization; undefined if they do not change. Key and effect identify a taint.
- * Existing taints keep their order, new ones are added at the end, and taints of other clients stay.
+ * Returns the taints of a node after the synchronization. Returns undefined if the taints do not change. Key and effect
+ * identify a taint. Existing taints keep their order, new taints are added at the end, and taints of other clients stay.
  */
 export function syncTaints(
   current: readonly Taint[],
@@ -63,7 +66,8 @@ export function syncTaints(
 }
 
 /**
- * Returns the capacity entries of the status that must change. The value null removes one. Entries of real resources stay.
+ * Returns the capacity entries of the status that must change. The value null removes an entry. Entries of real resources
+ * stay.
  */
 export function syncCapacity(
   current: Readonly<Record<string, string>>,
@@ -86,7 +90,8 @@ const stringMap = (value: unknown): Record<string, string> =>
     : {};
 
 /**
- * Parses the annotation with the values that were applied last. If it is invalid, it counts as empty, so nothing is removed.
+ * Parses the annotation with the values that were applied last. An invalid annotation counts as empty, so that no value is
+ * removed.
  */
 export function parseLastApplied(text: string | undefined): {
   readonly labels: Record<string, string>;
@@ -128,8 +133,12 @@ const quantityMap = (map: Readonly<Record<string, string | number>> | undefined)
 const nonEmpty = (map: object): boolean => Object.keys(map).length > 0;
 
 /**
- * Returns the changes of a machine's Node; undefined if there are none. They are the template's labels, annotations and
- * taints with the record of the applied values, the machine's name, the finalizer, and virtual capacity.
+ * Returns the changes of a machine's Node. Returns undefined if there are no changes.
+ *
+ * - The labels, annotations and taints of the template, with the record of the applied values.
+ * - The name of the machine.
+ * - The finalizer.
+ * - The virtual capacity.
  */
 export function planNodeSync(
   machine: Machine,
@@ -149,7 +158,7 @@ export function planNodeSync(
     ...syncMap(metadata.annotations ?? {}, last.annotations, template?.metadata?.annotations ?? {}),
     ...syncRecord(metadata.annotations, template),
     ...capacity.record,
-    // This change is never written alone, so Nodes that joined under the original stay unchanged.
+    // This change is never written alone, so that Nodes that joined under the original stay unchanged.
     ...withoutUndefined({
       [Annotations.MachineClassOfNode]: Object.hasOwn(labels, Labels.MachineName) ? classKey(machine) : undefined,
     }),
@@ -186,8 +195,8 @@ const LABELS_OF_OFFERING: readonly string[] = [
 ];
 
 /**
- * Returns the node template of a machine. It describes the first choice. If the machine has an alternative, its Node does
- * not get the zone and type from it.
+ * Returns the node template of a machine. The template describes the first choice of offering. If the machine has an
+ * alternative, its Node does not get the zone and type from the template.
  */
 function templateOf(machine: Machine): NodeTemplateSpec | undefined {
   const template = machine.spec.nodeTemplate;
@@ -199,7 +208,7 @@ function templateOf(machine: Machine): NodeTemplateSpec | undefined {
 
 const classKey = ({ metadata, spec }: Machine): string => makeKey(metadata.namespace, spec.class.name ?? '');
 
-/** The annotation is compared as data, because the original writes the keys in another order. */
+/** Compares the annotation as data, because the original writes the keys in another order. */
 function syncRecord(
   annotations: Readonly<Record<string, string>> | undefined,
   template: NodeTemplateSpec | undefined,

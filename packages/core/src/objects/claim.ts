@@ -53,8 +53,8 @@ export const controllerReference = (owner: KubeObject): OwnerReference => ({
 
 /**
  * Returns a merge patch that makes `owner` the controller of `child`. Other owners stay. The original replaces the list and
- * loses them. The patch contains the resourceVersion, so it fails with a conflict if another owner adopts the object at the
- * same time.
+ * loses the other owners. The patch contains the resourceVersion, so it fails with a conflict if another owner adopts the
+ * object at the same time.
  */
 export const adoptionPatch = (owner: KubeObject, child: KubeObject) => ({
   metadata: {

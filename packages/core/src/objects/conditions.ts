@@ -8,7 +8,7 @@ import type {
 } from '@mcm/api';
 import { formatTime } from '@mcm/api';
 
-/** A condition of a MachineDeployment or a MachineSet. The latter has no `lastUpdateTime`. */
+/** A condition of a MachineDeployment or a MachineSet. A condition of a MachineSet has no `lastUpdateTime`. */
 export interface AnyCondition<T extends string = MachineDeploymentConditionType> {
   type: T;
   status: ConditionStatus;
@@ -32,8 +32,8 @@ export const withoutCondition = <C extends AnyCondition>(conditions: readonly C[
 
 /**
  * Sets a condition of a MachineDeployment. If type, status and reason are the same, nothing changes. Otherwise the new
- * condition is appended. It keeps its transition time if the status is the same (docs/compatibility/rules-deployments.md
- * §6.7). `refresh` always updates `lastUpdateTime`.
+ * condition is appended. The new condition keeps its transition time if the status is the same
+ * (docs/compatibility/rules-deployments.md §6.7). `refresh` always updates `lastUpdateTime`.
  */
 export function setDeploymentCondition(
   conditions: readonly AnyCondition[],

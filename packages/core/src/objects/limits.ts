@@ -24,9 +24,9 @@ export function resolveIntOrPercent(
 
 /** The surge and the number of machines that may be unavailable, for a rollout. */
 export interface Limits {
-  /** Surge with which the rollout calculates. */
+  /** Surge that limits the steps of the rollout. */
   readonly surge: number;
-  /** Surge in the max-replicas annotation and in scaling: 0 for every strategy except RollingUpdate. */
+  /** Surge in the max-replicas annotation and in scaling. It is 0 for every strategy except RollingUpdate. */
   readonly annotatedSurge: number;
   readonly unavailable: number;
 }

@@ -8,14 +8,14 @@ const LENGTH = 5;
 const NAMES = ALPHABET.length ** LENGTH;
 
 /**
- * The number of a set's first machine. Versions without {@link Annotations.NextMachineNumbers} may use a lower number
+ * The number of the first machine of a set. Versions without {@link Annotations.NextMachineNumbers} may use a lower number
  * several times.
  */
 const FIRST_NUMBER = 20_000;
 
 /**
- * Machines may have numbers up to this many above the recorded one, because they are created before the record is written. A
- * reconcile creates at most 100 machines.
+ * The number of a machine may be higher than the recorded one by at most this value. Machines are created before the record
+ * is written. A reconcile creates at most 100 machines.
  */
 const AHEAD = 200;
 
@@ -28,9 +28,9 @@ export interface NamingSet {
   };
 }
 
-/** The numbers that a set may give to new machines. It uses no other numbers. */
+/** The numbers that a set may give to new machines. */
 export interface MachineNumbers {
-  /** No machine has or had this number or a higher one. */
+  /** The lowest unused number. No machine has or had this number or a higher one. */
   readonly next: number;
   /** Lower numbers in ascending order whose create requests got no answer, so their machines may exist. */
   readonly open: readonly number[];
@@ -52,7 +52,7 @@ export const printMachineNumbers = ({ next, open }: MachineNumbers): string => [
 /** Returns the first element of a set's number sequence, and the step to the next element. */
 function sequenceOf(setUid: string): { readonly offset: number; readonly stride: number } {
   const offset = fnv1a(setUid) % NAMES;
-  // 27^5 is a power of 3. A stride that is not divisible by 3 therefore visits every suffix once.
+  // 27^5 is a power of 3. A stride that is not divisible by 3 visits every suffix once.
   const stride = (fnv1a(`${setUid}/stride`) % (NAMES / 3)) * 3 + 1;
   return { offset, stride };
 }
@@ -68,7 +68,7 @@ function inverse(stride: number): number {
   return (factor + NAMES) % NAMES;
 }
 
-/** Returns the number that a suffix encodes; undefined if the text is no suffix. */
+/** Returns the number that a suffix encodes. Returns undefined if the text is no suffix. */
 function decode(suffix: string): number | undefined {
   if (suffix.length !== LENGTH) return undefined;
   let value = 0;
@@ -102,8 +102,8 @@ function machineNamer({ metadata: { name, uid } }: NamingSet): (number: number) 
 }
 
 /**
- * Returns the number of a machine that mcm named for the set; undefined for other names. The names of the original are
- * random. At most two in a thousand look like names of mcm.
+ * Returns the number of a machine that mcm named for the set. Returns undefined for other names. The names of the original
+ * are random. At most two in a thousand such names look like names of mcm.
  */
 export function machineNumberOf(set: NamingSet, name: string): number | undefined {
   const prefix = `${set.metadata.name}-`;
@@ -120,7 +120,7 @@ export function machineNumberOf(set: NamingSet, name: string): number | undefine
  *
  * - The names of creations without an answer come first. If the server executed such a creation, it now answers
  *   AlreadyExists, and the set has its machine.
- * - Then follow numbers that no machine has had.
+ * - The next names come from numbers that no machine has had.
  *
  * @param unanswered Names of creations without an answer.
  * @param used Returns true if a known object has the name, or if the name must not be used for another reason.
@@ -156,8 +156,8 @@ export function numbersAfter(set: NamingSet, known: Iterable<string>, unanswered
 }
 
 /**
- * Returns the names of creations that an earlier process may have sent without recording the result. These are the open
- * numbers, and the numbers from the recorded next one up to the highest number of a machine.
+ * Returns the names of creations that an earlier process may have sent without recording the result. These names come from
+ * the open numbers, and from the numbers between the recorded next number and the highest number of a machine.
  */
 export function unrecordedNames(set: NamingSet, known: Iterable<string>): string[] {
   const nameOf = machineNamer(set);

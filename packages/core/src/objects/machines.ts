@@ -27,7 +27,7 @@ export const isFailed = (machine: Machine): boolean => phaseOf(machine) === 'Fai
 
 /**
  * Returns the readiness taints that the machine's Node got after the machine had joined. `since` is the time of the first
- * one, as RFC 3339. Undefined if the Node has none.
+ * taint, as RFC 3339. Returns undefined if the Node has no readiness taint.
  */
 export function awaitedReadiness({
   metadata,
@@ -60,14 +60,15 @@ export const isBeingHandedOver = (machine: Machine): boolean =>
   machine.metadata.labels?.[Labels.UpdateResult] === UpdateResults.Successful;
 
 /**
- * What a machine had reached when it was lost: `served` if it may have run pods, `unjoined` if it Failed before it joined.
+ * The state that a machine had reached when it was lost. `served` means that the machine may have run pods. `unjoined`
+ * means that it Failed before it joined.
  */
 export type Loss = 'served' | 'unjoined';
 
-/** Values of the annotation on a machine that replaces another one. */
+/** Values of the annotation on a machine that replaces another machine. */
 export const LOSS_MARKS: Readonly<Record<Loss, string>> = { served: TRUE_LOWER, unjoined: 'unjoined' };
 
-/** Returns what the machine that this one replaces had reached; undefined if it replaces none. */
+/** Returns the state that the replaced machine had reached. Returns undefined if this machine replaces no machine. */
 export const lossBefore = ({ metadata }: Machine): Loss | undefined => {
   const mark = metadata.annotations?.[Annotations.Replacement];
   return (['served', 'unjoined'] as const).find((loss) => LOSS_MARKS[loss] === mark);
@@ -76,13 +77,13 @@ export const lossBefore = ({ metadata }: Machine): Loss | undefined => {
 /** Returns true if the machine replaces another one. */
 export const isReplacement = (machine: Machine): boolean => lossBefore(machine) !== undefined;
 
-/** Returns true if the machine never joined. It runs no pods, so its replacement disrupts nothing. */
+/** Returns true if the machine never joined. Such a machine runs no pods, so its replacement disrupts no pod. */
 export const neverJoined = ({ status }: Machine): boolean =>
   status?.lastOperation?.type === 'Create' && status.lastOperation.state !== 'Successful';
 
 /**
- * Returns what the machine has reached, if it is deleted now. A machine that is being created counts as `served`, because it
- * may be the replacement for which another decision waits.
+ * Returns the state that the machine has reached, for the case that it is deleted now. A machine in creation counts as
+ * `served`, because it may be the replacement for which another decision waits.
  */
 export const lossOf = (machine: Machine): Loss => (isFailed(machine) && neverJoined(machine) ? 'unjoined' : 'served');
 
@@ -92,7 +93,10 @@ export const lossOf = (machine: Machine): Loss => (isFailed(machine) && neverJoi
 export const updateReasonOf = (machine: Machine): string | undefined =>
   machine.status?.conditions?.find(({ type }) => type === NodeConditions.InPlaceUpdate)?.reason;
 
-/** Returns the end of the machine's preservation, in milliseconds since 1970; undefined if it is not preserved. */
+/**
+ * Returns the end of the machine's preservation, in milliseconds since 1970. Returns undefined if the machine is not
+ * preserved.
+ */
 export const preserveExpiry = (machine: Machine): number | undefined =>
   parseInstant(machine.status?.currentStatus?.preserveExpiryTime);
 
@@ -100,8 +104,8 @@ export const preserveExpiry = (machine: Machine): number | undefined =>
 export const isPreserved = (machine: Machine, now: Date): boolean => (preserveExpiry(machine) ?? 0) > now.getTime();
 
 /**
- * Returns the deletion priority. Machines with a lower priority are deleted first. It is 3 if the annotation is absent or
- * not an integer.
+ * Returns the deletion priority. Machines with a lower priority are deleted first. The priority is 3 if the annotation is
+ * absent or not an integer.
  */
 export const priorityOf = (machine: Machine): number =>
   parseInteger(machine.metadata.annotations?.[Annotations.Priority]) ?? DEFAULT_MACHINE_PRIORITY;

@@ -3,8 +3,8 @@ import { compareText } from '../values/integers.ts';
 import { createdAt, isFailed, preserveExpiry } from './machines.ts';
 
 /**
- * Returns the annotations of a machine's node from the cache; undefined if there is no such node, and `unseen` if it is
- * unknown.
+ * Returns the annotations of a machine's node from the cache. Returns undefined if the node does not exist, and `unseen` if
+ * mcm cannot read nodes.
  */
 export type NodeAnnotations = (nodeName: string) => Readonly<Record<string, string>> | 'unseen' | undefined;
 
@@ -29,13 +29,16 @@ function effectivePreserveValue(machine: Machine, nodeAnnotations: NodeAnnotatio
   const node = nodeName ? nodeAnnotations(nodeName) : {};
   const lastApplied = machine.metadata.annotations?.[Annotations.LastAppliedNodePreserve] ?? '';
   if (node === undefined) return own === '' ? lastApplied : own;
-  // If the annotation is unknown, it may preserve the machine, and a deletion cannot be undone.
+  // If the annotation is unknown, it may preserve the machine. A deletion cannot be undone.
   if (node === 'unseen') return PreserveValues.WhenFailed;
   const onNode = known(node[Annotations.Preserve]);
   return onNode === '' && lastApplied === '' ? own : onNode;
 }
 
-/** Returns true if a Failed machine may be deleted now: it is not preserved, and no annotation requests it. */
+/**
+ * Returns true if a Failed machine may be deleted now. Such a machine is not preserved, and no annotation requests its
+ * preservation.
+ */
 export function mayDeleteFailed(machine: Machine, nodeAnnotations: NodeAnnotations, now: Date): boolean {
   const expiry = preserveExpiry(machine);
   if (expiry !== undefined) return expiry <= now.getTime();
@@ -52,15 +55,15 @@ const isAutoPreserved = (machine: Machine): boolean =>
   machine.metadata.annotations?.[Annotations.Preserve] === PreserveValues.AutoPreserved;
 
 /**
- * Maximum difference of two times that were written together. When a machine fails, mcm writes both with the same value. The
- * original reads the clock twice.
+ * Maximum difference of two times that were written together. When a machine fails, mcm writes both times with the same
+ * value. The original reads the clock twice.
  */
 const SAME_WRITE_MS = 2_000;
 
 /**
- * Returns true if the machine was preserved after its failure and this time is over. Its annotation and expiry are removed
- * one after the other, and without this check it would be preserved again and again. Only the status shows it. The start and
- * the end of a preservation change the time of the phase, but not the time of the last operation.
+ * Returns true if the machine was preserved after its failure and the preservation is over. mcm removes the annotation and
+ * the expiry one after the other. Without this check, mcm would preserve the machine again and again. Only the status shows
+ * the end. The start and the end of a preservation change the time of the phase, but not the time of the last operation.
  */
 function wasKept(machine: Machine, now: Date): boolean {
   const expiry = preserveExpiry(machine);
@@ -76,7 +79,8 @@ const oldestFirst = (a: Machine, b: Machine): number =>
 
 /**
  * Preserves the newest Failed machines up to the maximum, and releases the oldest ones after the maximum was reduced. No
- * machine is preserved twice for one failure. It counts the machines themselves, because the status may be outdated.
+ * machine is preserved twice for one failure. The function counts the machines, because the status of the set may be
+ * outdated.
  *
  * @param max `spec.autoPreserveFailedMachineMax`.
  */

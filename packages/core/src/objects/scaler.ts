@@ -11,7 +11,7 @@ import { isBeingHandedOver, isFailed, markTimeOf, priorityOf } from './machines.
 /** One entry of the annotation trigger-deletion-by-mcm. */
 export interface Trigger {
   readonly name: string;
-  /** RFC 3339 text that the autoscaler wrote; undefined if the entry has no time. */
+  /** The time that the autoscaler wrote, as RFC 3339 text. Undefined if the entry has no time. */
   readonly time: string | undefined;
 }
 
@@ -23,20 +23,24 @@ export function readTriggers(text: string | undefined): Trigger[] {
   });
 }
 
-/** What the autoscaler requests from a set, according to its MachineDeployment. */
+/** The request of the autoscaler to a set, from the annotations of its MachineDeployment. */
 export interface ScalerRequest {
   /**
-   * Machines that are named for deletion, with the time of that decision in milliseconds since 1970. The time is undefined
-   * if there is none.
+   * Machines that are named for deletion, with the time of the request in milliseconds since 1970. The time is undefined if
+   * the request has no time.
    */
   readonly named: ReadonlyMap<string, number | undefined>;
   /**
-   * True if the deployment has fewer replicas than at the last scaling of the set, so the set's replicas will be reduced.
+   * True if the deployment has fewer replicas than at the last scaling of the set. The replicas of the set will then be
+   * reduced.
    */
   readonly falling: boolean;
 }
 
-/** Returns by how much the next scaling of the set reduces the number of machines; 0 if it does not. */
+/**
+ * Returns the number by which the next scaling of the set reduces its machines. The result is 0 if the scaling does not
+ * reduce them.
+ */
 export function fallOf(set: MachineSet, deployment: MachineDeployment): number {
   const replicas = deployment.spec.replicas ?? 0;
   const desired = parseInteger(set.metadata.annotations?.[Annotations.DesiredReplicas]);
@@ -72,7 +76,10 @@ export function scalerRequest(set: MachineSet, deployment: MachineDeployment): S
   return { named: new Map(named), falling: fallOf(set, deployment) > 0 };
 }
 
-/** Returns the time up to which a reduction of the set's replicas covers names, in milliseconds since 1970. */
+/**
+ * Returns the time until which named machines count as handled by a reduction of the set's replicas, in milliseconds since
+ * 1970.
+ */
 export const coveredUntil = ({ metadata }: MachineSet): number | undefined =>
   parseInstant(metadata.annotations?.[Annotations.LastReplicaChangeByScaler]);
 
@@ -82,7 +89,7 @@ export const coveredUntil = ({ metadata }: MachineSet): number | undefined =>
  * their nodes (docs/compatibility/rules-deployments.md §9.3). If a reduction is still to come, the set waits for it, and
  * deletes the machines without replacements.
  *
- * @param request Absent if the set has no deployment. Then only the marks of its machines count.
+ * @param request Absent if the set has no deployment. In this case, only the marks of its machines count.
  */
 export function coveredByScaler(
   set: MachineSet,
@@ -94,7 +101,7 @@ export function coveredByScaler(
   return removable.filter((machine) => {
     if (priorityOf(machine) !== TRIGGERED_DELETION_PRIORITY) return false;
     const mark = markTimeOf(machine);
-    // If a name was removed from the list, its machine is not deleted.
+    // If a name was removed from the list, the machine with this name is not deleted.
     const entry = request === undefined ? mark : request.named.get(machine.metadata.name);
     return mark !== undefined && entry !== undefined && mark <= until && entry <= until;
   });

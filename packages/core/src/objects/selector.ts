@@ -3,7 +3,7 @@ import type { LabelSelector } from '@mcm/api';
 /** Labels of an object or of a template. */
 export type LabelMap = Readonly<Record<string, string>>;
 
-/** Returns true if the labels match. Created by {@link compileSelector}. */
+/** Returns true if the labels match. {@link compileSelector} creates this function. */
 export type Matcher = (labels: LabelMap | undefined) => boolean;
 
 type Requirement = NonNullable<LabelSelector['matchExpressions']>[number];
@@ -26,8 +26,8 @@ function compileRequirement({ key, operator, values = [] }: Requirement): Matche
 }
 
 /**
- * Returns true if the selector has no requirement, so it would match every object. The original recognizes only `{}`. With
- * `{matchLabels: {}}`, it adopts every object without a controller.
+ * Returns true if the selector has no requirement. Such a selector would match every object. The original recognizes only
+ * `{}`. With `{matchLabels: {}}`, the original adopts every object without a controller.
  */
 export const isEmptySelector = (selector: LabelSelector | undefined): boolean =>
   Object.keys(selector?.matchLabels ?? {}).length === 0 && (selector?.matchExpressions ?? []).length === 0;
@@ -46,7 +46,7 @@ export function compileSelector(selector: LabelSelector | undefined): Matcher {
 
 /**
  * Creates a matcher that does not fail. An invalid selector matches nothing, or everything if `otherwise` is true. The
- * status of its owner reports the problem, and other objects are not affected.
+ * status of the owner reports the problem, and other objects are not affected.
  */
 export function matcherOf(selector: LabelSelector | undefined, otherwise = false): Matcher {
   try {

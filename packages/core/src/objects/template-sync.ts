@@ -28,7 +28,7 @@ export const configurationOf = (spec: MachineSpec): Configuration =>
 /** Fields of a merge patch. The value null removes a field. */
 export type SpecPatch = Record<string, unknown>;
 
-/** Returns the patch of a node template. The value null removes it. */
+/** Returns the patch of a node template. The value null removes the node template. */
 function nodeTemplatePatch({ nodeTemplate: from }: MachineSpec, { nodeTemplate: to }: MachineSpec): unknown {
   if (semanticEqual(from, to)) return undefined;
   return to === undefined ? null : mergeDiff(from, to, semanticEqual);
@@ -36,11 +36,11 @@ function nodeTemplatePatch({ nodeTemplate: from }: MachineSpec, { nodeTemplate: 
 
 /**
  * Returns the patch that copies fields from a set's template to a machine without a rollout
- * (docs/compatibility/rules-deployments.md §7.4). For active machines, it contains the node template and the machine
- * configuration. For all machines, it contains the class kind. Undefined if nothing differs.
+ * (docs/compatibility/rules-deployments.md §7.4). For active machines, the patch contains the node template and the machine
+ * configuration. For all machines, the patch contains the class kind. Undefined if no field differs.
  *
- * A `creationTimeout` from the effective-creation-timeout annotation stays. The original overwrites it with the value of the
- * template. This has no effect, and it costs a write for every machine.
+ * A `creationTimeout` from the effective-creation-timeout annotation stays. The original overwrites it with the value of
+ * the template. This write has no effect on the timeout, and costs a request for every machine.
  */
 export function machineSpecPatch(
   template: MachineSpec,

@@ -5,7 +5,7 @@ import { MachineError } from '../driver/contract/errors.ts';
 /** Parsed JSON. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
-/** A text is not a valid record of a journal. */
+/** Error: a text is not a valid record of a journal. */
 export class BadRecord extends Error {
   override readonly name = 'BadRecord';
 }
@@ -17,7 +17,7 @@ const DEEPEST = 100;
 export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The annotations without the one of kubectl that copies the whole object. No decision reads it. */
+/** Returns the annotations without the annotation of kubectl that copies the whole object. No decision reads this copy. */
 export function withoutCopy(annotations: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const { [Annotations.LastAppliedConfiguration]: _copy, ...kept } = annotations;
   return kept;
@@ -44,8 +44,8 @@ function relevant(object: KubeObject): object {
 }
 
 /**
- * Converts values to JSON. Kubernetes objects are in a table, each once for all records that contain it. So objects keep
- * their identity in a record.
+ * Converts values to JSON. A table contains each Kubernetes object once, for all records that contain the object. So
+ * objects keep their identity in a record.
  */
 export class Encoder {
   readonly #numbers = new Map<object, number>();
@@ -88,7 +88,7 @@ export class Encoder {
   #fields(entries: readonly (readonly [string, unknown])[]): Json {
     const fields: Record<string, Json> = Object.create(null);
     for (const [key, value] of entries) {
-      // A user's key that starts with $ must not look like one of these marks.
+      // A key from a user that starts with $ must not look like one of these marks.
       if (value !== undefined && typeof value !== 'function')
         fields[key.startsWith('$') ? `$${key}` : key] = this.encode(value);
     }
@@ -178,7 +178,7 @@ export class Decoder {
     if (this.#decoded.has(number)) return this.#decoded.get(number);
     const json = this.#table.get(number);
     if (json === undefined) throw new BadRecord(`object ${number} is missing`);
-    // Without this, an object that contains itself would be decoded without end.
+    // Without this entry, an object that contains itself would be decoded without end.
     this.#decoded.set(number, undefined);
     const object = this.decode(json, depth);
     this.#decoded.set(number, object);

@@ -2,7 +2,7 @@ import type { KubeObject } from '@mcm/kube';
 import { MachineError } from '../driver/contract/errors.ts';
 import { isRecord, type Json, withoutCopy } from './codec.ts';
 
-/** Kinds of objects that are represented by their names in a decision. */
+/** Kinds of objects that a decision represents by their names. */
 const NAMED: ReadonlySet<string> = new Set(['Machine', 'Node', 'MachineClass']);
 
 const isObject = (value: object): value is KubeObject & { readonly spec?: unknown } =>
@@ -38,7 +38,7 @@ function fields(entries: readonly (readonly [string, unknown])[]): Json {
   return result;
 }
 
-/** The first field with different values. The order is that of the recorded decision. */
+/** The first field with different values, in the order of the recorded decision. */
 export interface FieldDifference {
   /** Path of the field, such as `actions[0].do`. Empty for the whole decision. */
   readonly field: string;
@@ -46,7 +46,7 @@ export interface FieldDifference {
   readonly present: Json | undefined;
 }
 
-/** Returns true for an empty value, which equals a missing one. A version may add or remove a field. */
+/** Returns true for an empty value. An empty value equals a missing one, because a version may add or remove a field. */
 const isEmpty = (json: Json | undefined): boolean =>
   json === undefined ||
   json === null ||

@@ -20,11 +20,11 @@ interface Repeatable {
   readonly needs: readonly string[];
   /** Repeats the decision. Before the call, all fields of `needs` are checked. */
   readonly decide: (input: unknown, now: Date) => unknown;
-  /** Returns decisions that are a part of this one. They are pure too, so they are derived from the input. */
+  /** Returns decisions that are a part of this decision. These parts are pure too, so they are derived from the input. */
   readonly parts?: (input: unknown, now: Date) => Readonly<Record<string, unknown>>;
 }
 
-/** The refusal of `planRollout`. It is a decision too. */
+/** The refusal of `planRollout`. A refusal is also a decision. */
 interface Refused {
   readonly refused: string;
 }

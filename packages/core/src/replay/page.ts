@@ -6,7 +6,7 @@ import { journalLines } from './write-journal.ts';
 /** Path of the page with the journal of a controller. */
 export const JOURNAL_PATH = '/debug/journal';
 
-/** Number of lines after which the process can do other work. */
+/** After this number of lines, the page pauses so that the process can do other work. */
 const LINES_AT_ONCE = 20;
 
 interface JournalPageOptions {

@@ -2,7 +2,7 @@ import type { Subject } from '../journal/journal.ts';
 import { BadRecord, Decoder, isRecord, type Json } from './codec.ts';
 import { JOURNAL_FORMAT } from './write-journal.ts';
 
-/** A text is not a journal, or this version cannot read it. */
+/** Error: a text is not a journal, or this version cannot read it. */
 export class BadJournal extends Error {
   override readonly name = 'BadJournal';
 }

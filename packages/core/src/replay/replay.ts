@@ -7,12 +7,12 @@ import type { RecordedDecision } from './read-journal.ts';
 /** Type of the function that repeats a decision. Tests replace it. */
 export type Repeat = typeof repeatDecision;
 
-/** A decision for which this version has a different result, or none. */
+/** A decision that this version decides differently or cannot repeat. */
 export interface ReplayDifference {
   readonly record: RecordedDecision;
   /** The first field that differs. Absent if this version cannot repeat the decision, see `because`. */
   readonly difference?: FieldDifference;
-  /** Why this version cannot repeat the decision, as a sentence. Empty if it can. */
+  /** The reason why this version cannot repeat the decision, as a sentence. Empty if this version can repeat it. */
   readonly because: string;
 }
 

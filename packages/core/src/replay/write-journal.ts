@@ -2,7 +2,7 @@ import type { JournalEntry } from '../journal/journal.ts';
 import { Encoder, type Json } from './codec.ts';
 import { completeDecision } from './kinds.ts';
 
-/** Version of the text format. It must be increased for a change that an older version must not read. */
+/** Version of the text format. A change that an older version must not read increases this number. */
 export const JOURNAL_FORMAT = 1;
 
 /** The first line of a journal as text. */
@@ -37,7 +37,7 @@ export function* journalLines(
   yield lineOf({ end: entries.length }, scrub);
 }
 
-/** Returns the lines of a journal without further secrets. A line that is not JSON stays a line. */
+/** Returns the lines of a journal without further secrets. A line that is not JSON is kept as text. */
 export const scrubbedJournal = (lines: readonly string[], scrub: Scrub): readonly string[] =>
   lines.map((line) => {
     const json = parsed(line);
@@ -79,7 +79,7 @@ function parsed(line: string): Json | undefined {
   }
 }
 
-/** Removes secrets from each text. The key is passed too, because it may show that the text is a password. */
+/** Removes secrets from each text. The function also gets the key, because the key may show that the text is a password. */
 function scrubbed(json: Json, scrub: Scrub, key = ''): Json {
   if (typeof json === 'string') {
     const prefix = `"${key}": "`;

@@ -3,13 +3,13 @@ import type { Node } from '@mcm/kube';
 import { isAvailable } from '../objects/machines.ts';
 import { compareText } from '../values/integers.ts';
 
-/** Seconds since 1970, at most in the year 5138. */
+/** Pattern of seconds since 1970, at most in the year 5138. */
 const SECONDS = /^\d{1,11}$/;
 
 /** Returns true if the value is valid for the label. `false` has the same meaning as no label. */
 export const isPostponement = (value: string): boolean => /^(true|false)$/.test(value) || SECONDS.test(value);
 
-/** How long a node postpones its disruption by a rollout. */
+/** The time for which a node postpones its disruption by a rollout. */
 export interface Postponement {
   /** The time from which the label has no effect. Undefined if a user or a workload must remove the label. */
   readonly until: Date | undefined;
@@ -50,7 +50,7 @@ export const postponedAmong = (
 
 const MOST_NAMES = 3;
 
-/** Returns a clause with the machines that postpone a rollout, and until when. */
+/** Returns a clause with the machines that postpone a rollout, and the end of each postponement. */
 export function whyPostponed(all: readonly PostponedMachine[]): string {
   const names = all
     .toSorted((a, b) => compareText(a.machine.metadata.name, b.machine.metadata.name))
@@ -63,7 +63,10 @@ export function whyPostponed(all: readonly PostponedMachine[]): string {
   return `waiting: the label ${Labels.RolloutPostpone} keeps ${names.join(', ')}${more}`;
 }
 
-/** Returns the first time from which one of the labels has no effect. Undefined if all labels must be removed. */
+/**
+ * Returns the first time from which one of the labels has no effect. Undefined if a user or a workload must remove all
+ * labels.
+ */
 export const firstEnd = (all: readonly PostponedMachine[]): Date | undefined =>
   all
     .map(({ until }) => until)

@@ -4,18 +4,24 @@ import { isAvailable, isTerminating } from '../objects/machines.ts';
 import type { Violation } from '../objects/violations.ts';
 import { parseInstant } from '../values/integers.ts';
 
-/** Settings from the rollout annotations. By default, all are off. */
+/** Settings from the rollout annotations. By default, all settings are off. */
 export interface RolloutCare {
-  /** Number of canaries: the first machines of the new template. 0 means none. */
+  /** Number of canaries. Canaries are the first machines of the new template. 0 disables canaries. */
   readonly canary: number;
-  /** Soak time: how long the canaries must be available before the rollout continues, in milliseconds. */
+  /** Soak time in milliseconds. The rollout continues when the canaries have been available for this time. */
   readonly soakMs: number;
-  /** How long all machines of the new template must be available before the rollout continues, in milliseconds. */
+  /**
+   * Pause between batches in milliseconds. The rollout continues when all machines of the new template have been available
+   * for this time.
+   */
   readonly pauseMs: number;
-  /** The surge that the rollout needs while the cloud has no capacity. Undefined: `maxSurge`. */
+  /** The surge that the rollout needs while the cloud has no capacity. If absent, the rollout needs `maxSurge`. */
   readonly minSurge?: number | undefined;
   readonly pauseOnFailure: boolean;
-  /** True if the rollout returns to the last good template after a failure. If there is no such template, it pauses. */
+  /**
+   * True if the rollout returns to the last good template after a failure. If there is no such template, the rollout
+   * pauses.
+   */
   readonly undoOnFailure: boolean;
 }
 
@@ -56,7 +62,7 @@ const KEYS = {
 const countOf = (text: string, replicas: number): number | undefined =>
   resolveIntOrPercent(/^\d+$/.test(text) ? Number(text) : text, replicas, 'up');
 
-/** Returns the errors in the rollout annotations; empty if there are none. */
+/** Returns the errors in the rollout annotations. The result is empty if there are no errors. */
 export function careViolations({
   metadata: { annotations = {} },
 }: {
@@ -103,7 +109,7 @@ export function careOf({ metadata: { annotations = {} }, spec }: MachineDeployme
   };
 }
 
-/** Returns the times since which the available machines are available, in milliseconds since 1970, oldest first. */
+/** Returns the start of the availability of each available machine, in milliseconds since 1970, the oldest first. */
 const availableSince = (machines: readonly Machine[]): number[] =>
   machines
     .filter(isAvailable)
@@ -115,10 +121,10 @@ const availableSince = (machines: readonly Machine[]): number[] =>
 const seconds = (ms: number): string => `${Math.ceil(ms / 1000)} s`;
 
 /**
- * Returns the limit of a rollout. It depends only on the machines of the current set, so the decision is the same after a
- * restart. The time of an unhealthy machine starts again when it recovers, so unstable canaries delay the rollout.
+ * Returns the limit of a rollout. The limit depends only on the machines of the current set, so the decision is the same
+ * after a restart. When an unhealthy machine recovers, its time starts again, so unstable canaries delay the rollout.
  *
- * @param replicas Number of machines of the current set, including those that will be created.
+ * @param replicas Number of machines of the current set, including machines that will be created.
  */
 export function gateOf(care: RolloutCare, replicas: number, machines: readonly Machine[], now: Date): Gate | undefined {
   const closed = (count: number, waitMs: number, what: string): Gate | undefined => {
@@ -147,7 +153,7 @@ export interface GateInput {
   readonly care: RolloutCare;
   /** The set of the current template. */
   readonly current: MachineSet | undefined;
-  /** The machines of this set. */
+  /** The machines of the current set. */
   readonly machines: readonly Machine[];
   readonly old: readonly MachineSet[];
   /** True if old sets have machines or replicas. */
@@ -163,8 +169,9 @@ export const isReturn = ({ metadata }: MachineDeployment, current: MachineSet | 
   current !== undefined && metadata.annotations?.[Annotations.RolloutLastGood] === current.metadata.name;
 
 /**
- * Returns the gate of a deployment whose template is not proven; undefined if it is proven. During a pause, the current set
- * keeps its size. After an automatic pause, the rollout stays paused until the user resumes it, even without machines.
+ * Returns the gate of a deployment whose template is not proven. Returns undefined if the template is proven. During a
+ * pause, the current set keeps its size. After an automatic pause, the rollout stays paused until the user resumes it, even
+ * if the current set has no machines.
  */
 export function closedGate({ deployment, care, current, ...rest }: GateInput): Gate | undefined {
   const { machines, old, rolling, now } = rest;
@@ -189,7 +196,7 @@ export function closedGate({ deployment, care, current, ...rest }: GateInput): G
 }
 
 /**
- * Returns how long failed machines of an unproven template are kept during a pause, because their replacements would fail
+ * Returns the time for which failed machines of an unproven template are kept during a pause. Their replacements would fail
  * too.
  * @returns Input of `planRepairs`.
  */
@@ -201,21 +208,24 @@ export const keptFailures = (
 
 const FAILURES: ReadonlySet<string> = new Set(['Failed', 'CrashLoopBackOff', 'InPlaceUpdateFailed']);
 
-/** Returns the failed machines that stop a rollout: those created with the new template, and those updated to it. */
+/**
+ * Returns the failed machines that stop a rollout: machines that were created with the new template, and machines that were
+ * updated to it.
+ */
 export const failuresOf = (current: readonly Machine[], old: readonly Machine[]): Machine[] => [
   ...current.filter((machine) => FAILURES.has(phaseOf(machine) ?? '')),
   ...old.filter((machine) => phaseOf(machine) === 'InPlaceUpdateFailed' && !isTerminating(machine)),
 ];
 
 /**
- * The reason of an automatic pause. It contains a note of the failed machines, so that the same failures do not pause the
- * rollout again.
+ * The reason of an automatic pause. It contains a note of the failed machines. With this note, the same failures do not
+ * pause the rollout again.
  */
 export interface AutomaticPause {
   /** Value of the annotation: the failed machines as `name~uid`. */
   readonly note: string;
   readonly message: string;
-  /** Set if the rollout does not pause but returns to this revision. */
+  /** Set if the rollout returns to this revision instead of a pause. */
   readonly undoTo?: number;
 }
 

@@ -9,7 +9,7 @@ const ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
  * Returns the value of `machine-template-hash` for a template, as decimal text. The hash is only used in names of sets, and
  * {@link sameTemplate} compares templates. Any stable hash is therefore compatible with the original.
  *
- * @param collisionCount `status.collisionCount`: it changes the hash if another template has the name.
+ * @param collisionCount `status.collisionCount`, which changes the hash if another template has the name.
  */
 export function templateHash(template: MachineTemplateSpec, collisionCount: number | undefined): string {
   let hash = fnv1a(canonicalJson(withoutHashLabel(template)));
@@ -45,9 +45,9 @@ function identity(template: MachineTemplateSpec): unknown {
 }
 
 /**
- * Returns true if two templates create the same machines. It ignores the hash label, node template, machine configuration
- * and class kind, because they are copied without a rollout (docs/compatibility/rules-deployments.md §2.2). An absent field
- * equals an empty one.
+ * Returns true if two templates create the same machines. The comparison ignores the hash label, node template, machine
+ * configuration and class kind, because these fields are copied without a rollout (docs/compatibility/rules-deployments.md
+ * §2.2). An absent field equals an empty one.
  */
 export const sameTemplate = (a: MachineTemplateSpec, b: MachineTemplateSpec): boolean =>
   semanticEqual(identity(a), identity(b));

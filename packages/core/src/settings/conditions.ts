@@ -18,7 +18,7 @@ export const isHealthy = (conditions: Conditions, unhealthyTypes: readonly strin
   );
 
 /**
- * Returns the conditions because of which {@link isHealthy} is false, as text. Empty for a healthy node.
+ * Returns the conditions because of which {@link isHealthy} is false, as text. The text is empty for a healthy node.
  * @returns such as `Ready is Unknown (NodeStatusUnknown: Kubelet stopped posting node status.)`
  */
 export function describeUnhealthy(
@@ -28,7 +28,7 @@ export function describeUnhealthy(
   if (conditions.length === 0) return 'its Node has no conditions';
   const ready = conditions.filter(({ type }) => type === NodeConditions.Ready);
   const others = conditions.filter(({ type }) => type !== NodeConditions.Ready);
-  // If the kubelet does not report, every condition is Unknown, so the text contains only one of them.
+  // If the kubelet does not report, every condition is Unknown. The text then contains only one condition.
   const unreachable = ready.some(({ status }) => status === 'Unknown');
   return [...ready, ...others.filter(({ status }) => !unreachable || status !== 'Unknown')]
     .filter((condition) => !isHealthy([condition], unhealthyTypes))
@@ -58,7 +58,8 @@ export const readinessTaints = (node: Node): string[] =>
 
 /**
  * Returns true if the copied conditions must be written again: a status changed, the reason of an in-place update changed,
- * or the types changed. Heartbeats and messages are ignored, because they would cause a write per minute for each node.
+ * or the types changed. Heartbeats and messages are ignored, because each of them would cause a write, one per minute for
+ * each node.
  */
 export function conditionsDiffer(mirrored: readonly NodeCondition[], actual: readonly Condition[]): boolean {
   if (mirrored.length !== actual.length) return true;
@@ -92,9 +93,10 @@ export const printConditions = (conditions: readonly NodeCondition[]): string =>
     .join(' ')}]`;
 
 /**
- * Returns the time from which the node counts as unresponsive: it has been NotReady, or its file system read-only, for the
- * configured time. Undefined if it is neither. The conditions of the Node are used. Those of the Machine's status are used
- * only if the Node has none, because they are no longer updated during a deletion. A recovered node must not lose its pods.
+ * Returns the time from which the node counts as unresponsive. An unresponsive node has been NotReady, or has had a
+ * read-only file system, for the configured time. Undefined if the node has neither problem. The function reads the
+ * conditions of the Node. It reads the conditions in the status of the Machine only if the Node has none, because a
+ * deletion no longer updates them. A recovered node must not lose its pods.
  */
 export function unresponsiveAt(
   machine: Machine,

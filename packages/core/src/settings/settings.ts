@@ -4,7 +4,7 @@ import { BREAKER_DEFAULTS, type BreakerLimits } from '../disruption/unreachable.
 
 const MINUTE = 60_000;
 
-/** Maximum duration: a hundred years. Longer values mean "never", and dates have a limit. */
+/** Maximum duration: a hundred years. A longer value means "never", and a date has a maximum. */
 const LONGEST_MS = 100 * 365 * 24 * 60 * MINUTE;
 
 /** Defaults for every machine, from the flags of the machine controller. Durations are in milliseconds. */
@@ -20,15 +20,18 @@ export interface MachineDefaults {
   readonly volumeReattachTimeoutMs: number;
   /** First wait after a creation that failed with `ResourceExhausted`. Later waits are longer, see `CapacityGate`. */
   readonly resourceExhaustedRetryMs: number;
-  /** If a node is NotReady for this time, its pods are force-deleted, because its kubelet does not respond. */
+  /** If a node is NotReady for this time, mcm force-deletes its pods, because its kubelet does not respond. */
   readonly unresponsiveNodeMs: number;
-  /** If a node's file system is read-only for this time, its pods are force-deleted, because they cannot end properly. */
+  /**
+   * If the file system of a node is read-only for this time, mcm force-deletes its pods, because these pods cannot end
+   * properly.
+   */
   readonly readOnlyNodeMs: number;
   readonly breaker: BreakerLimits;
-  /** Number or percentage of a deployment's machines that may be replaced at the same time. */
+  /** Number or percentage of the machines of a deployment that may be replaced at the same time. */
   readonly maxUnhealthyReplacements: number | string;
   /**
-   * Feature `UndrainablePolicy`: whether the annotation has an effect. Otherwise every drain is forced after its timeout.
+   * Feature `UndrainablePolicy`. True if the annotation has an effect. If false, every drain is forced after its timeout.
    */
   readonly undrainablePolicy: boolean;
 }
@@ -57,15 +60,18 @@ export interface MachineSettings extends MachineDefaults {
   readonly healthTimeoutDisabled: boolean;
 }
 
-/** Parses a duration of the spec. An invalid value counts as absent; a CRD without the rules of mcm accepts it. */
+/**
+ * Parses a duration of the spec. An invalid value counts as absent. A CRD without the rules of mcm accepts invalid values.
+ */
 function durationOr(text: string | undefined, fallback: number): number {
   const ms = text === undefined ? undefined : parseDurationMs(text);
   return ms === undefined || ms < 0 ? fallback : Math.min(ms, LONGEST_MS);
 }
 
 /**
- * Returns the settings of one machine. The annotation (for the creation timeout only) takes precedence over the spec, and
- * the spec over the flag. Source: machine-controller-manager, pkg/util/provider/machinecontroller/machine_util.go.
+ * Returns the settings of one machine. An annotation, which exists only for the creation timeout, takes precedence over the
+ * spec, and the spec over the flag. Source: machine-controller-manager,
+ * pkg/util/provider/machinecontroller/machine_util.go.
  */
 export function settingsOf(machine: Machine, defaults: MachineDefaults): MachineSettings {
   const { spec } = machine;
@@ -83,12 +89,15 @@ export function settingsOf(machine: Machine, defaults: MachineDefaults): Machine
   };
 }
 
-/** The interval between two evictions of a pod in the original. With it, `maxEvictRetries` is converted to a duration. */
+/**
+ * The interval between two evictions of a pod in the original. mcm converts `maxEvictRetries` to a duration with this
+ * interval.
+ */
 export const EVICTION_INTERVAL_MS = 20_000;
 
 /**
- * How long pods are evicted before they are deleted, in milliseconds: the number of attempts times 20 s, but at most the
- * drain timeout.
+ * Returns the time for which pods are evicted before they are deleted, in milliseconds. This is the number of attempts
+ * times 20 s, but at most the drain timeout.
  */
 export const evictionPeriodMs = (settings: MachineSettings): number =>
   Math.min(settings.maxEvictRetries, Math.trunc(settings.drainTimeoutMs / EVICTION_INTERVAL_MS)) * EVICTION_INTERVAL_MS;

@@ -1,15 +1,15 @@
 import { Annotations, type Machine, type MachineClass } from '@mcm/api';
 
 /**
- * What happens to a machine with pods that are left after its drain timeout:
+ * The policy for a machine that still has pods after its drain timeout:
  *
  * - `Force`: mcm deletes the pods with grace period 0, then the VM. The original always does this.
- * - `Quarantine`: mcm stops evicting. The Node stays cordoned, and the VM is deleted when its pods have ended by themselves.
- *   The set replaces the machine, because a machine that is being deleted does not count.
+ * - `Quarantine`: mcm stops evicting. The Node stays cordoned, and the VM is deleted when its pods have ended by
+ *   themselves. The set replaces the machine, because a machine that is being deleted does not count.
  * - `Hold`: mcm continues to evict without a time limit.
  *
- * With the last two, the VM is deleted only when the pods have ended, or after the label `force-deletion` was added. The
- * status reports this.
+ * With `Quarantine` and `Hold`, mcm deletes the VM only when the pods have ended, or after a user added the label
+ * `force-deletion`. The status reports the policy.
  */
 export type UndrainablePolicy = 'Force' | 'Quarantine' | 'Hold';
 
@@ -17,7 +17,7 @@ const POLICIES: readonly UndrainablePolicy[] = ['Force', 'Quarantine', 'Hold'];
 
 const isPolicy = (text: string): text is UndrainablePolicy => (POLICIES as readonly string[]).includes(text);
 
-/** The requested policy, and the error in an annotation with an unknown policy. */
+/** The requested policy. If the annotation contains an unknown policy, also its error. */
 export interface PolicyChoice {
   readonly policy: UndrainablePolicy;
   readonly problem?: string;
@@ -27,8 +27,8 @@ export interface PolicyChoice {
 export const FORCED: PolicyChoice = { policy: 'Force' };
 
 /**
- * Returns the policy from the annotation of the machine, else of its class, else `Force`. An invalid value counts as `Hold`:
- * the user wanted something other than the default, and a forced drain cannot be undone.
+ * Returns the policy from the annotation of the machine, else of its class, else `Force`. An invalid value counts as
+ * `Hold`. The user wanted another policy than the default, and a forced drain cannot be undone.
  */
 export function undrainablePolicyOf(machine: Machine, machineClass: MachineClass | undefined): PolicyChoice {
   const own = machine.metadata.annotations?.[Annotations.UndrainablePolicy];

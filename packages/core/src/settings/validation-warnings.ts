@@ -14,7 +14,7 @@ import type { HookDefinitions } from '../hooks/definitions.ts';
 import { isPostponement } from '../rollout/postponement.ts';
 import type { PolicyChoice } from './undrainable.ts';
 
-/** Durations of the spec, and the values that are used if they are invalid. */
+/** Durations of the spec, and the values that apply if a duration is invalid. */
 const DURATIONS = [
   'creationTimeout',
   'drainTimeout',
@@ -70,7 +70,7 @@ const misleadingMarks = (node: Node): readonly string[] =>
 const LIKE = 'write a duration of at least 0s, such as "1h30m"';
 const annotation = (key: string): string => `metadata.annotations[${key}]`;
 
-/** Returns warnings about invalid annotations of a machine, which mcm ignores. */
+/** Returns warnings about annotations of a machine that are invalid, so that mcm ignores them. */
 export function annotationWarnings(annotations: Readonly<Record<string, string>>): readonly string[] {
   const said: string[] = [];
   const creation = annotations[Annotations.EffectiveCreationTimeout];

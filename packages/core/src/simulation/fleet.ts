@@ -2,7 +2,7 @@ import { Labels, type Machine } from '@mcm/api';
 import { controllerOf } from '@mcm/kube';
 import { isAvailable } from '../objects/machines.ts';
 
-/** Machines by a key that several machines may have. Each change of a machine updates it. */
+/** An index of machines by a key. Several machines may have the same key. Each change of a machine updates the index. */
 class Index {
   readonly #keyOf: (machine: Machine) => string | undefined;
   readonly #groups = new Map<string, { readonly byUid: Map<string, Machine>; list?: readonly Machine[] | undefined }>();
@@ -11,7 +11,9 @@ class Index {
     this.#keyOf = keyOf;
   }
 
-  /** Returns the machines in the order of their arrival. The list object stays the same until one of them changes. */
+  /**
+   * Returns the machines in the order of their arrival. The list object stays the same until one of its machines changes.
+   */
   of(key: string): readonly Machine[] {
     const group = this.#groups.get(key);
     if (!group) return [];

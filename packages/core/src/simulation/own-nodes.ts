@@ -2,15 +2,15 @@ import { Labels, type Machine } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 import { pointsTo } from '../node/instance.ts';
 
-/** Machines that have no node or are the only ones with their node, and the problems of the others. */
+/** Machines that have no node or do not share their node, and the problems of the other machines. */
 export interface OwnNodes {
   readonly machines: readonly Machine[];
   readonly problems: readonly string[];
 }
 
 /**
- * If several machines have the same node in their label, the node is assigned to one of them. Otherwise an action on the
- * node would count for all of them, and the simulation would repeat it without end.
+ * Assigns each node to one machine. Otherwise an action on a shared node would count for all its machines, and the
+ * simulation would repeat the action without end.
  */
 export function withOwnNodes(machines: readonly Machine[], nodes: readonly Node[] | undefined): OwnNodes {
   const byName = new Map(nodes?.map((node) => [node.metadata.name, node]));

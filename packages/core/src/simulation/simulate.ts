@@ -51,7 +51,8 @@ export interface SimulatedStep {
   readonly afterMs: number;
   readonly action: 'make set' | 'make' | 'delete' | 'select' | 'hand over' | 'delete set' | 'roll back' | 'pause';
   /**
-   * Name of the set or machine. A machine of a set that does not exist yet has a placeholder, because its name is unknown.
+   * Name of the set or machine. If the set of a machine does not exist yet, the name of the machine is unknown, and a
+   * placeholder is used.
    */
   readonly name: string;
   /** The set of the machine. */
@@ -68,9 +69,9 @@ export interface SimulatedEnd extends Pick<DeploymentSnapshot, 'deployment' | 's
 /** The result of a simulation. */
 export interface Simulation {
   readonly steps: readonly SimulatedStep[];
-  /** Existing machines that would be deleted or updated in place, in that order. */
+  /** Existing machines that would be deleted or updated in place, in the order of these actions. */
   readonly disrupted: readonly Machine[];
-  /** Time in milliseconds until nothing changes any more. */
+  /** Time in milliseconds until the last change. */
   readonly lastsMs: number;
   /** True if the final state is the requested one. */
   readonly complete: boolean;
@@ -79,27 +80,25 @@ export interface Simulation {
   /** The final state. */
   readonly end: SimulatedEnd;
   /**
-   * The problems in the final state, as conditions would report them. It also contains machines whose label has the node of
-   * another machine.
+   * The problems in the final state, in the words of the conditions. The list also contains machines whose label has the
+   * node of another machine.
    */
   readonly problems: readonly string[];
   /**
-   * The smallest number of available machines at any time, and the largest number of existing ones, including terminating
-   * ones.
+   * The smallest number of available machines at any time, and the largest number of existing machines, including
+   * terminating machines.
    */
   readonly leastAvailable: number;
   readonly most: number;
 }
 
-/**
- * Maximum number of steps. It is higher than any rollout needs, because each step moves a machine or waits for one event.
- */
+/** Maximum number of steps. No rollout needs more steps, because each step moves a machine or waits for one event. */
 const looksFor = (machines: number): number => 1_000 + 50 * machines;
 
 /**
- * Simulates the controllers for one deployment. It uses their decision functions, with objects in memory, and neither reads
- * nor writes the cluster. It assumes that new machines join, that in-place updates succeed, and that there are no other
- * changes.
+ * Simulates the controllers for one deployment. The simulation calls the decision functions of the controllers with objects
+ * in memory. It neither reads nor writes the cluster. It assumes that new machines join, that in-place updates succeed, and
+ * that there are no other changes.
  *
  * @throws PlanRefused if a planner has a defect
  */
@@ -114,7 +113,8 @@ class Run {
   readonly #steps: SimulatedStep[] = [];
   readonly #disrupted = new Map<string, Machine>();
   /**
-   * What the failed machines of each set had reached, by the UID of the set. Machines that are created next replace them.
+   * The states that the failed machines of each set had reached, by the UID of the set. The machines that are created next
+   * replace these failed machines.
    */
   readonly #lost = new Map<string, Loss[]>();
   readonly #made = new Map<string, number>();
@@ -163,7 +163,7 @@ class Run {
   #quietAt = 0;
   #seen = '';
 
-  /** Decides about sizes and machines until there is nothing left to do, as the controllers do between two events. */
+  /** Decides about sizes and machines until no action is left. The controllers do the same between two events. */
   #settle(): RolloutPlan {
     for (let looks = looksFor(this.#world.machines.size); ; looks--) {
       const before = this.#steps.length;
@@ -255,7 +255,7 @@ class Run {
     return marked;
   }
 
-  /** Writes the status like the controller. */
+  /** Writes the same status as the controller. */
   #report({ sets, condition }: RolloutPlan): void {
     const world = this.#world;
     const { deployment, now } = world;
@@ -305,7 +305,7 @@ class Run {
 
   #make(set: MachineSet, count: number, because: string): void {
     const { uid, name } = set.metadata;
-    // Names of machines depend on the UID of the set, which is unknown before the set is created.
+    // The name of a machine depends on the UID of its set. This UID is unknown before the set is created.
     const isNew = !this.#input.sets.some((one) => one.metadata.uid === uid);
     const made = this.#made.get(uid) ?? 0;
     const names = isNew

@@ -18,11 +18,11 @@ import type { NodeChange } from '../node/patch.ts';
 import { SimulatedFleet } from './fleet.ts';
 import { Timers } from './timers.ts';
 
-/** Assumed durations in milliseconds. Infinity if it never ends. */
+/** Assumed durations in milliseconds. A duration is Infinity if the action never ends. */
 export interface SimulatedDurations {
   /** Time from a machine's creation to Running. */
   readonly join: (machine: Machine) => number;
-  /** Time from the deletion request until the machine is deleted, with its drain and its VM. */
+  /** Time from the deletion request until the machine is gone. It includes the drain and the deletion of the VM. */
   readonly gone: (machine: Machine) => number;
   /** Time until the undrainable policy keeps a machine that will not be deleted. Undefined if no policy applies. */
   readonly undrained?: (machine: Machine) => number | undefined;
@@ -153,7 +153,7 @@ export class SimulatedWorld {
     });
   }
 
-  /** Schedules the end of an in-place update. Its agent is assumed to succeed. */
+  /** Schedules the end of an in-place update. The simulation assumes that the agent succeeds. */
   #update(machine: Machine): void {
     const { uid } = machine.metadata;
     this.#setPhase(uid, 'InPlaceUpdating', InPlaceUpdateReasons.SelectedForUpdate);
@@ -228,12 +228,12 @@ export class SimulatedWorld {
     this.deployment = { ...this.deployment, spec: { ...this.deployment.spec, paused: true } };
   }
 
-  /** Schedules an action. After an infinite time, it never runs. */
+  /** Schedules an action after `ms` milliseconds. If `ms` is infinite, the action never runs. */
   after(ms: number, act: () => void): void {
     this.#timers.at(this.nowMs + Math.max(ms, 0), act);
   }
 
-  /** Advances the time to the next action, or to `lookAt`. Returns false if there is neither. */
+  /** Advances the time to the next action, or to `lookAt`. Returns false if there is no action and no `lookAt`. */
   advance(lookAt: Date | undefined): boolean {
     const looks = lookAt === undefined ? Number.POSITIVE_INFINITY : Math.max(lookAt.getTime(), this.nowMs + 1_000);
     const next = Math.min(looks, this.#timers.next);

@@ -4,7 +4,7 @@ import type { DriverTracer } from '../driver/invoker/api/tracing.ts';
 import type { Stage, StageObserver } from '../metrics/machine.ts';
 import { failureIn } from './machine-change.ts';
 
-/** Attribute with the UID of the machine. It shows to which trace a driver call belongs. */
+/** Attribute with the UID of the machine. The attribute shows the trace of a driver call. */
 const MACHINE_UID = 'machine.uid';
 
 /** Creates spans for the life of machines. Each machine has one trace, from its creation to its deletion. */

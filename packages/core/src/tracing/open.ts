@@ -2,7 +2,7 @@ import type { Clock, Logger, Meters, SpanExporter, TracingOff, TracingSettings }
 import type { LifeTracer } from './life.ts';
 import type { RolloutSources } from './rollout.ts';
 
-/** What traces need from the process. */
+/** The parts of the process that traces need. */
 export interface TracesContext {
   readonly name: string;
   readonly version: string;
@@ -20,7 +20,10 @@ export interface Traces {
   rollouts(sources: RolloutSources): void;
 }
 
-/** Starts traces if they are enabled. Only then, it loads their code. The connection is opened with the first span. */
+/**
+ * Starts traces if they are enabled. The code for traces is loaded only in this case. The connection is opened with the
+ * first span.
+ */
 export async function openTraces(
   settings: TracingSettings | TracingOff,
   context: TracesContext,

@@ -171,7 +171,7 @@ class RolloutTracer {
     });
   }
 
-  /** Returns the rollout of a machine; undefined if none is in progress. */
+  /** Returns the rollout of a machine. Returns undefined if no rollout is in progress. */
   #rolloutOf(machine: Machine): Rollout | undefined {
     const { deployments, sets } = this.#sources;
     const namespace = machine.metadata.namespace ?? '';
@@ -189,8 +189,9 @@ class RolloutTracer {
 }
 
 /**
- * Sends spans of rollouts, derived from the caches. It writes no object. A rollout is one trace. Its IDs are derived from
- * the UID of the deployment and the revision, so the next leader continues the trace. The root span has these children:
+ * Sends spans of rollouts, derived from the caches. The function writes no object. A rollout is one trace. The IDs of the
+ * trace are derived from the UID of the deployment and the revision, so the next leader continues the trace. The root span
+ * has these children:
  *
  * - each machine that was created and is Running
  * - each machine that was deleted or failed

@@ -10,8 +10,8 @@ export const after = (start: string | null | undefined, ms: number): Date => new
 
 /**
  * Returns until when a machine may join: its creation plus the creation timeout. A machine without an owner may get its VM
- * only after its class was corrected. The same timeout then starts at that time. For a warm machine, it starts with the start
- * of its VM.
+ * only after its class was corrected. In this case, the same timeout starts at that time. For a warm machine, the timeout
+ * starts with the start of its VM.
  */
 export function joinDeadline(machine: Machine, { creationTimeoutMs }: { creationTimeoutMs: number }): Date {
   const power = powerOf(machine);
@@ -23,8 +23,8 @@ export function joinDeadline(machine: Machine, { creationTimeoutMs }: { creation
 }
 
 /**
- * Returns until when an unhealthy machine may recover before it is marked as Failed. The time is longer during an in-place
- * update, which includes reboots.
+ * Returns the time until which an unhealthy machine may recover before it is marked as Failed. During an in-place update,
+ * the time is longer, because the update includes reboots.
  */
 export function healthDeadline({ metadata, status }: Machine, { healthTimeoutMs }: { healthTimeoutMs: number }): Date {
   const deadline = after(status?.currentStatus?.lastUpdateTime, healthTimeoutMs);

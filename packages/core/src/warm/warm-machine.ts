@@ -18,8 +18,8 @@ export interface WarmSetting {
 const isState = (text: string): text is WarmState => (WARM_STATES as readonly string[]).includes(text);
 
 /**
- * Returns the setting of a deployment, or the problem of its annotations as a sentence. Undefined if it has no setting, so it
- * keeps no warm machines.
+ * Returns the setting of a deployment, or the problem of its annotations as a sentence. Undefined if the deployment has no
+ * setting. Such a deployment keeps no warm machines.
  */
 export function warmSettingOf({
   metadata,
@@ -54,7 +54,7 @@ export function powerOf({ metadata }: Pick<Machine, 'metadata'>): Power | undefi
   const [word, time] = text.split(' ');
   const since = parseTime(time);
   if (since && (word === 'Stopping' || word === 'Starting')) return { is: word, since };
-  // A value that a user edited counts as stopped, because both calls of the driver can be repeated.
+  // If a user edited the value, the VM counts as stopped, because both calls of the driver can be repeated.
   return { is: 'Stopped' };
 }
 
@@ -68,7 +68,10 @@ export const WarmTexts = {
   starting: 'Machine was warm: its VM is being started',
 } as const;
 
-/** Returns true if a set is taking the machine: its status no longer counts as available, and it is not in the set yet. */
+/**
+ * Returns true if a set is taking the machine. The status of such a machine no longer counts as available, and the set does
+ * not control the machine yet.
+ */
 export const isTaken = (machine: Machine): boolean =>
   warmStateOf(machine) !== undefined &&
   phaseOf(machine) === 'Pending' &&

@@ -98,7 +98,7 @@ function parseFreeze(text: string): Parsed<Freeze> {
   return { value: { from, until, reason: words.join(' ') } };
 }
 
-/** Returns the rules in the annotations of an object, and the errors. Invalid entries are not in the rules. */
+/** Returns the rules in the annotations of an object, and the errors. The rules contain only valid entries. */
 export function parseRules(annotations: Readonly<Record<string, string>> = {}): {
   readonly rules: WindowRules;
   readonly violations: readonly Violation[];

@@ -3,17 +3,17 @@ import { formatTime } from '@mcm/api';
 import type { Violation } from '../../objects/violations.ts';
 import { type Freeze, parseRules, type Window, type WindowRules } from './parse.ts';
 
-/** Why a rollout may not continue now, and when it may. */
+/** The reason why a rollout may not continue now, and the time from which it may continue. */
 export interface ClosedWindow {
   readonly reason: 'OutsideWindow' | 'InFreeze' | 'InvalidWindow';
-  /** The next time at which all rules allow the rollout. Undefined if they never do at the same time. */
+  /** The next time at which all rules allow the rollout. Undefined if the rules never allow it at the same time. */
   readonly opensAt: Date | undefined;
   /** The reason as a clause. */
   readonly because: string;
 }
 
 /**
- * Maximum number of steps of the search for the next opening. If it needs more steps, the result would be too far in the
+ * Maximum number of steps of the search for the next opening. A search with more steps would find a time too far in the
  * future to matter.
  */
 const MOST_STEPS = 1_000;
@@ -29,7 +29,10 @@ const freezeAt = ({ freezes }: WindowRules, at: number): Freeze | undefined =>
 
 const isOverridden = ({ openUntil }: WindowRules, at: number): boolean => openUntil !== undefined && at < openUntil;
 
-/** Returns the first time, from `at` on, at which the windows of one object are open; undefined if there is none. */
+/**
+ * Returns the first time, from `at` on, at which the windows of one object are open. Returns undefined if no such time
+ * exists.
+ */
 function nextOpening({ windows }: WindowRules, at: number): number | undefined {
   if (windows.length === 0 || windows.some((window) => isOpen(window, at))) return at;
   const next = windows
@@ -38,7 +41,9 @@ function nextOpening({ windows }: WindowRules, at: number): number | undefined {
   return next.length === 0 ? undefined : Math.min(...next);
 }
 
-/** Returns the first time, from `at` on, at which all rules allow a rollout; undefined if none was found. */
+/**
+ * Returns the first time, from `at` on, at which all rules allow a rollout. Returns undefined if no such time was found.
+ */
 function opening(all: readonly WindowRules[], at: number): number | undefined {
   let time = at;
   for (let step = 0; step < MOST_STEPS; step++) {
@@ -58,8 +63,8 @@ function latest(times: readonly (number | undefined)[]): number | undefined {
 const printed = (time: number): string => formatTime(new Date(time));
 
 /**
- * Checks whether the rules of a deployment and its class forbid a rollout to continue at `now`. All objects with rules must
- * allow it.
+ * Returns the reason why the rules of a deployment and its class forbid a rollout to continue at `now`. All objects with
+ * rules must allow it.
  * @returns undefined if the rollout may continue
  */
 export function closedWindow(all: readonly WindowRules[], now: Date): ClosedWindow | undefined {
@@ -132,9 +137,12 @@ export function closedBy(
 export const isOpenedBy = (annotations: Readonly<Record<string, string>> | undefined, now: Date): boolean =>
   isOverridden(parseRules(annotations).rules, now.getTime());
 
-/** Maximum wait. Timers have a maximum, and the system clock may be set during the wait. */
+/** Maximum wait. A longer timer is not possible, and the system clock may be set during the wait. */
 const LONGEST_WAIT_MS = 24 * 60 * 60_000;
 
-/** Returns the time of the next reconcile for a rollout that waits until `time`. With undefined, the wait has no end. */
+/**
+ * Returns the time of the next reconcile for a rollout that waits until `time`. If `time` is undefined, the wait has no
+ * end.
+ */
 export const nextLook = (time: Date | undefined, now: Date): Date =>
   new Date(Math.min(time?.getTime() ?? Number.POSITIVE_INFINITY, now.getTime() + LONGEST_WAIT_MS));
