@@ -11,7 +11,7 @@ import type {
 export interface ReasonMeaning {
   readonly status: ConditionStatus;
   readonly means: string;
-  /** What an operator should do. Absent if nothing is necessary. */
+  /** The action for an operator. Absent if no action is necessary. */
   readonly help?: string;
 }
 
@@ -269,8 +269,8 @@ export const SET_CONDITIONS = {
 } as const satisfies Readonly<Record<MachineSetConditionType, ConditionMeaning>>;
 
 /**
- * Every condition that the machine controller writes on a Node. The status of a Machine contains a copy of them and of the
- * kubelet's conditions.
+ * Every condition that the machine controller writes on a Node. The status of a Machine contains a copy of these conditions
+ * and of the kubelet's conditions.
  */
 export const NODE_CONDITIONS = {
   InPlaceUpdate: {

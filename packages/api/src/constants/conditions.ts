@@ -2,8 +2,8 @@
 export type ConditionStatus = 'True' | 'False' | 'Unknown';
 
 /**
- * Condition types in `MachineDeployment.status.conditions`. Those of the original come first. Those of mcm follow, and exist
- * only while there is a problem.
+ * Condition types in `MachineDeployment.status.conditions`. The first types are from the original. The other types are from
+ * mcm, and exist only while there is a problem.
  */
 export const MachineDeploymentConditions = {
   Available: 'Available',
@@ -16,7 +16,7 @@ export const MachineDeploymentConditions = {
   RolloutBlocked: 'RolloutBlocked',
   /** The rollout waits for a window, or for the end of a freeze. */
   RolloutWaiting: 'RolloutWaiting',
-  /** Many machines became unreachable together, so mcm does not replace unhealthy ones. */
+  /** Many machines became unreachable together, so mcm does not replace unhealthy machines. */
   ReplacementHeld: 'ReplacementHeld',
   /** The manager ignores an invalid part of the object and applies the rest. Not in the original. */
   InputIgnored: 'InputIgnored',
@@ -35,15 +35,17 @@ export const MachineDeploymentConditions = {
 /** Type of a MachineDeployment condition. */
 export type MachineDeploymentConditionType = keyof typeof MachineDeploymentConditions;
 
-/** Condition types in `MachineSet.status.machineSetCondition`. The API has this name and no `conditions`. */
+/**
+ * Condition types in `MachineSet.status.machineSetCondition`. In the API, the field has this name instead of `conditions`.
+ */
 export const MachineSetConditions = {
   ReplicaFailure: 'ReplicaFailure',
   Frozen: 'Frozen',
   /** The spec is invalid, so the controller does not reconcile the object. Not in the original. */
   InvalidSpec: 'InvalidSpec',
   /**
-   * Many machines became unreachable together, so mcm does not replace unhealthy ones. It is written on sets without a
-   * deployment. Not in the original.
+   * Many machines became unreachable together, so mcm does not replace unhealthy machines. The manager writes this
+   * condition on sets without a deployment. Not in the original.
    */
   ReplacementHeld: 'ReplacementHeld',
 } as const;
@@ -74,7 +76,7 @@ export const ConditionReasons = {
 /** Reason of a MachineDeployment or MachineSet condition. */
 export type ConditionReason = keyof typeof ConditionReasons;
 
-/** Node condition types that controllers write (the first three) or read. */
+/** Types of Node conditions. Controllers write the first three types, and read all others. */
 export const NodeConditions = {
   InPlaceUpdate: 'InPlaceUpdate',
   Preserved: 'Preserved',
@@ -96,14 +98,19 @@ export const InPlaceUpdateReasons = {
 /** Reason of the node condition `InPlaceUpdate`. */
 export type InPlaceUpdateReason = keyof typeof InPlaceUpdateReasons;
 
-/** Reasons of the node condition `Preserved`: sentences with a full stop. They are compared exactly. */
+/**
+ * Reasons of the node condition `Preserved`. Each reason is a sentence with a full stop. Programs compare these sentences
+ * exactly.
+ */
 export const PreservedReasons = {
   ByMCM: 'Preserved by MCM.',
   ByUser: 'Preserved by user.',
   Stopped: 'Preservation stopped.',
 } as const;
 
-/** Parts of the message of the node condition `Preserved`. Readers search for them, so they must not change. */
+/**
+ * Parts of the message of the node condition `Preserved`. Programs search for these texts, so the texts must not change.
+ */
 export const PreservedMessages = {
   Drained: 'Preserved node drained successfully.',
   NotDrained: 'Preserved node could not be drained.',

@@ -27,7 +27,7 @@ export interface EventMeaning {
   readonly on: readonly ('Machine' | 'MachineClass' | 'MachineDeployment' | 'MachineSet' | 'Node')[];
   readonly type: 'Normal' | 'Warning';
   readonly means: string;
-  /** What an operator should do. Absent if nothing is necessary. */
+  /** The action for an operator. Absent if no action is necessary. */
   readonly help?: string;
 }
 

@@ -12,7 +12,7 @@ import { Labels, UpdateResults } from './labels.ts';
 import { MachineOperationTypes, MachinePhases, MachineStates } from './machine-phases.ts';
 import { Taints } from './taints.ts';
 
-/** Keys of machines and nodes. If a key changed, a take-over would fail in both directions. */
+/** Tests the keys of machines and nodes. If a key changed, a take-over would fail in both directions. */
 
 const NODE = 'node.machine.sapcloud.io';
 const SCALE_DOWN = 'cluster-autoscaler.kubernetes.io/scale-down-disabled';

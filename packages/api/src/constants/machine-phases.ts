@@ -1,4 +1,4 @@
-/** Phases in `Machine.status.currentStatus.phase`; a new machine has none. */
+/** Phases in `Machine.status.currentStatus.phase`. A new machine has no phase. */
 export const MachinePhases = {
   /** The VM exists, and its Node has not joined yet. */
   Pending: 'Pending',
@@ -44,7 +44,7 @@ export const MachineOperationTypes = {
 /** Type of the last operation. */
 export type MachineOperationType = keyof typeof MachineOperationTypes;
 
-/** Values of the metric `mcm_machine_current_status_phase`. A phase that is not listed has the value 0. */
+/** Values of the metric `mcm_machine_current_status_phase`. A phase without an entry has the value 0. */
 export const PHASE_METRIC_VALUES: Readonly<Partial<Record<MachinePhase, number>>> = {
   Running: 1,
   Unknown: -1,
@@ -63,14 +63,16 @@ const DELETION_RANKS: Readonly<Partial<Record<MachinePhase, number>>> = {
 };
 
 /**
- * Rank of a phase in a scale-down: machines with a lower rank are deleted first. No phase, Terminating and the in-place
- * phases have rank 0. Source: pkg/controller/controller_utils.go, ActiveMachines.Less (a map without those keys).
+ * Returns the rank of a phase in a scale-down. Machines with a lower rank are deleted first. An absent phase, Terminating
+ * and the in-place phases have rank 0. Source: pkg/controller/controller_utils.go, ActiveMachines.Less (a map without those
+ * keys).
  */
 export const deletionRank = (phase: MachinePhase | undefined): number =>
   phase === undefined ? 0 : (DELETION_RANKS[phase] ?? 0);
 
 /**
- * Returns true if the machine configuration is copied to machines in this phase: every phase except Failed and Terminating.
+ * Returns true if the machine configuration is copied to machines in this phase. This applies to every phase except Failed
+ * and Terminating.
  */
 export const isActivePhase = (phase: MachinePhase | undefined): boolean =>
   phase !== 'Failed' && phase !== 'Terminating';

@@ -1,7 +1,7 @@
 import { Annotations } from './annotations.ts';
 import { isFalseText, Labels } from './labels.ts';
 
-/** The effects of keys that have an effect with any value. */
+/** The effects of labels and annotations that have an effect with any value. */
 const EFFECTS = {
   [Labels.CandidateForUpdate]: { of: 'labels', does: 'marks the Node as a candidate for an update in place' },
   [Labels.SelectedForUpdate]: { of: 'labels', does: 'selects the Node for an update in place' },
@@ -10,7 +10,7 @@ const EFFECTS = {
   [Annotations.Unfreeze]: { of: 'annotations', does: 'ends the freeze' },
 } as const;
 
-/** A key that has an effect with any value. */
+/** A label or annotation that has an effect with any value. */
 export type PresenceKey = keyof typeof EFFECTS;
 
 interface Marked {
@@ -21,8 +21,8 @@ interface Marked {
 }
 
 /**
- * Returns a warning about a key that has an effect with any value, if its value means "no". The warning is one sentence with
- * the effect and the fix. Undefined if the key is absent or its value is not misleading.
+ * Returns a warning about a key that has an effect with any value, if its value means "no". The warning is one sentence
+ * with the effect and the fix. Returns undefined if the key is absent or its value is not misleading.
  */
 export function presenceProblem({ metadata }: Marked, key: PresenceKey): string | undefined {
   const { of, does } = EFFECTS[key];

@@ -7,24 +7,24 @@ export interface KnownTaint {
 
 /** Taints that the controllers add to nodes or remove from them. */
 export const Taints = {
-  /** On the nodes of former MachineSets during a rollout. */
+  /** Taint of the nodes of former MachineSets during a rollout. */
   PreferNoSchedule: {
     key: 'deployment.machine.sapcloud.io/prefer-no-schedule',
     value: 'True',
     effect: 'PreferNoSchedule',
   },
   /**
-   * On new nodes, where another program adds it, and on nodes after an in-place update. A Pending machine waits until the
-   * taint is removed.
+   * Taint of nodes whose critical components are not ready. Another program adds the taint to new nodes and after an
+   * in-place update. A Pending machine waits until the taint is removed.
    */
   CriticalComponentsNotReady: { key: 'node.gardener.cloud/critical-components-not-ready', effect: 'NoSchedule' },
-  /** On nodes of preserved Failed machines, with `timeAdded`. */
+  /** Taint of the nodes of preserved Failed machines, with `timeAdded`. */
   Preserved: { key: 'node.machine.sapcloud.io/preserved', effect: 'NoSchedule' },
-  /** On nodes of warm machines, until a scale-up uses the machine. */
+  /** Taint of the nodes of warm machines, until a scale-up uses the machine. */
   Warm: { key: 'warm.machine.sapcloud.io/waits', effect: 'NoSchedule' },
   /**
-   * A taint of Kubernetes: the node is permanently down, so its pods and volumes may be moved. On nodes whose VM was
-   * deleted.
+   * A taint of Kubernetes. The node is permanently down, so Kubernetes may move its pods and volumes. mcm adds the taint to
+   * nodes whose VM was deleted.
    */
   OutOfService: { key: 'node.kubernetes.io/out-of-service', value: 'nodeshutdown', effect: 'NoExecute' },
 } as const satisfies Record<string, KnownTaint>;

@@ -50,10 +50,13 @@ export interface CrdOptions {
   /** Labels of the CRD itself. */
   readonly labels?: Readonly<Record<string, string>>;
   readonly status?: boolean;
-  /** There is no labelSelectorPath, because it needs a field in the status that the original does not have. */
+  /**
+   * True if the kind has the `scale` subresource. The subresource has no labelSelectorPath, because the status of the
+   * original has no field for it.
+   */
   readonly scale?: boolean;
   readonly columns?: readonly PrinterColumn[];
-  /** If absent, the limit of the API server applies, which is 253. */
+  /** Maximum length of the name. If absent, the limit of the API server applies, which is 253. */
   readonly maxNameLength?: number;
 }
 
@@ -97,7 +100,7 @@ export function customResourceDefinition(
           served: true,
           storage: true,
           schema: {
-            // It is created when it is first used, because most programs do not need it.
+            // The schema is created when it is first used, because most programs do not need it.
             get openAPIV3Schema() {
               root ??= rootSchema(schema, maxNameLength);
               return root;
@@ -121,7 +124,10 @@ const metadataSchema = (maxLength?: number): StructuralSchema => ({
   ...(maxLength !== undefined && { properties: { name: { type: 'string', maxLength } } }),
 });
 
-/** The API server validates apiVersion, kind and metadata itself. A CRD may hardly define them. */
+/**
+ * Returns the schema of the root. The API server validates apiVersion, kind and metadata, and a CRD can declare only few
+ * rules for these fields.
+ */
 function rootSchema(schema: z.ZodType, maxNameLength?: number): StructuralSchema {
   const root = structuralSchema(schema);
   const required = root.required?.filter((name) => name !== 'metadata' && !Object.hasOwn(TYPE_META, name)) ?? [];

@@ -3,17 +3,17 @@ import { join } from 'node:path';
 import type { CustomResourceDefinition } from './custom-resource-definition.ts';
 import { crdFileName, crdYaml } from './yaml.ts';
 
-/** What is generated, and where. */
+/** The files to generate. */
 export interface GenerateOptions {
-  /** CRDs of one API group. Files of other groups in the directory are not changed. */
+  /** CRDs of one API group. The function does not change files of other groups in the directory. */
   readonly crds: readonly CustomResourceDefinition[];
   /** The directory of the files. */
   readonly directory: string;
-  /** The package with the schemas, for the heading of the files. */
+  /** The package with the schemas. The heading of the files names it. */
   readonly source: string;
 }
 
-/** Returns the text of a file, or undefined if it does not exist. */
+/** Returns the text of a file. Returns undefined if the file does not exist. */
 function read(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8');
@@ -24,8 +24,8 @@ function read(file: string): string | undefined {
 }
 
 /**
- * Writes the CRDs of a group as files. With `--check`, it only lists the files that are outdated.
- * @returns the exit code: 0, 1 for outdated or surplus files, 2 for an unknown argument
+ * Writes the CRDs of a group as files. With `--check`, the function only lists the outdated files.
+ * @returns the exit code: 0 for success, 1 for outdated or surplus files, 2 for an unknown argument
  */
 export function generateCrdFiles({ crds, directory, source }: GenerateOptions, args: readonly string[]): number {
   const unknown = args.find((argument) => argument !== '--check');

@@ -1,4 +1,7 @@
-/** Creates CRDs from zod schemas, for packages with their own kinds: fields, conversion and files. */
+/**
+ * Creates CRDs from zod schemas, for packages with their own kinds. The exports are fields, the conversion, and the
+ * generation of files.
+ */
 
 export {
   type CelRule,

@@ -91,13 +91,13 @@ const convertProperties = (properties: Readonly<Record<string, unknown>>, path: 
     }),
   );
 
-/** Returns true if this schema has keywords; `true`, `false` and `{}` have none. */
+/** Returns true if this schema has keywords. The schemas `true`, `false` and `{}` have no keywords. */
 const isSchema = (value: unknown): value is JsonSchema =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length > 0;
 
 /**
- * Removes the limits that zod adds to every integer, the safe range of a number. The format already contains a limit for the
- * API server.
+ * Removes the limits that zod adds to every integer, which are the safe range of a number. The format of the field already
+ * contains a limit for the API server.
  */
 function withoutSafeIntegerBounds(keywords: Readonly<Record<string, unknown>>): StructuralSchema {
   const { minimum, maximum, ...rest } = keywords;

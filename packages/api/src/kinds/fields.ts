@@ -4,10 +4,10 @@ import { INT_OR_PERCENT_PATTERN } from '../values/int-or-percent.ts';
 import { parseQuantity, QUANTITY_PATTERN } from '../values/quantity.ts';
 import type { ObjectMeta } from './object-meta.ts';
 
-/** Largest int32. With a larger number, the original could not list any object of the kind. */
+/** Largest int32. If a field has a larger number, the original cannot list any object of the kind. */
 const MAX_INT32 = 2_147_483_647;
 
-/** A CEL rule of `x-kubernetes-validations`; the message contains the allowed values. */
+/** A CEL rule of `x-kubernetes-validations`. The message contains the allowed values. */
 export interface CelRule {
   readonly rule: string;
   readonly message: string;
@@ -37,7 +37,7 @@ export interface CrdKeywords {
 /** Adds CRD keywords to a schema. */
 export const crd = <T extends z.ZodType>(schema: T, keywords: CrdKeywords): T => schema.meta({ ...keywords });
 
-/** Marks a field as optional. The value undefined is not allowed, because JSON does not have it. */
+/** Marks a field as optional. The value undefined is not allowed, because JSON has no such value. */
 export const optional = z.exactOptional;
 
 /** A string. */
@@ -59,7 +59,7 @@ export const time = (description: string) => crd(z.string(), { description, form
 export const count = (description: string, keywords: CrdKeywords = {}) =>
   crd(z.int().min(0).max(MAX_INT32), { description, format: 'int32', ...keywords });
 
-/** An int32 that controllers write. It has no limits, because a refused status would help no user. */
+/** An int32 that controllers write. The field has no limits, because a refused status would help no user. */
 export const int32 = (description: string) => crd(z.int(), { description, format: 'int32' });
 
 /** An int64 that controllers write. */
@@ -69,14 +69,15 @@ const DURATION_ERROR = 'must be a duration such as "1h30m", "20m" or "90s", from
 const QUANTITY_ERROR = 'must be a quantity such as "4", "500m" or "16Gi"';
 const INT_OR_PERCENT_ERROR = 'must be an integer of 0 or more, or a percentage such as "25%"';
 
-// The rules below repeat the pattern next to them. The API server reports a failed pattern as it is, and a failed rule in
-// words. Tools without CEL only use the pattern.
+// Each rule below repeats the pattern of its field. The API server reports a failed pattern as a regular expression, and a
+// failed rule in words. Tools without CEL evaluate only the pattern.
 
 const isDuration = (value: string): boolean =>
   value.length <= 64 && DURATION_PATTERN.test(value) && parseDurationNs(value) !== undefined;
 
 /**
- * A duration in Go's syntax. The rule also refuses durations above an int64 of nanoseconds, which a pattern cannot express.
+ * A duration in Go's syntax. The rule also refuses durations above an int64 of nanoseconds. A pattern cannot express this
+ * limit.
  */
 export const duration = (description: string) =>
   crd(
@@ -192,5 +193,5 @@ export const labelMap = (description: string, maxProperties = 256) =>
     },
   );
 
-/** The object's own metadata. The API server defines its schema, so the CRD only contains `type: object`. */
+/** The metadata of the object. The API server defines the schema of metadata, so the CRD only contains `type: object`. */
 export const objectMeta = z.looseObject({}) as z.ZodType as z.ZodType<ObjectMeta, ObjectMeta>;

@@ -1,12 +1,12 @@
 import type { LabelSelector, LabelSelectorRequirement } from './shared.ts';
 
-/** Labels of an object. Absent is the same as empty. */
+/** Labels of an object. Absent labels are equal to empty labels. */
 export type LabelMap = Readonly<Record<string, string>> | undefined;
 
 const labelOf = (labels: LabelMap, key: string): string | undefined =>
   labels !== undefined && Object.hasOwn(labels, key) ? labels[key] : undefined;
 
-/** Returns true if the labels fulfill one requirement. `NotIn` and `DoesNotExist` are fulfilled by an absent label. */
+/** Returns true if the labels fulfill one requirement. An absent label fulfills `NotIn` and `DoesNotExist`. */
 export function requirementHolds(requirement: LabelSelectorRequirement, labels: LabelMap): boolean {
   const value = labelOf(labels, requirement.key);
   const listed = value !== undefined && (requirement.values ?? []).includes(value);
@@ -25,7 +25,8 @@ export function requirementHolds(requirement: LabelSelectorRequirement, labels: 
 }
 
 /**
- * Returns true if a selector matches the labels. An absent selector matches nothing, and an empty one matches everything.
+ * Returns true if a selector matches the labels. An absent selector matches no labels, and an empty selector matches all
+ * labels.
  */
 export function selectorMatches(selector: LabelSelector | undefined, labels: LabelMap): boolean {
   if (selector === undefined) return false;
@@ -36,7 +37,7 @@ export function selectorMatches(selector: LabelSelector | undefined, labels: Lab
   );
 }
 
-/** Returns true if a selector has no requirement, so that it matches everything. */
+/** Returns true if a selector has no requirement. Such a selector matches all labels. */
 export const isEmptySelector = (selector: LabelSelector): boolean =>
   Object.keys(selector.matchLabels ?? {}).length === 0 && (selector.matchExpressions ?? []).length === 0;
 

@@ -26,14 +26,15 @@ import { CONDITION_FIELDS, labelSelectorSchema, machineSummarySchema } from './s
 /** Update strategies. */
 export const STRATEGY_TYPES = ['RollingUpdate', 'Recreate', 'InPlaceUpdate'] as const;
 
-/** Whether the controller or a user chooses the nodes of an in-place update. */
+/** Values for the selection of nodes in an in-place update: by the controller (`Auto`) or by a user (`Manual`). */
 export const ORCHESTRATION_TYPES = ['Auto', 'Manual'] as const;
 
 const isZero = (field: string): string => `(type(${field}) == int ? ${field} == 0 : string(${field}).matches('^0+%$'))`;
 
 /**
- * A percentage must not exceed 100. A typing error such as `250%` would triple a fleet. The original accepts any value. With
- * ratcheting, the API server accepts a stored value while its block is unchanged.
+ * Returns the rule that a percentage must not exceed 100. A typing error such as `250%` would triple the number of
+ * machines. The original accepts any value. With ratcheting, the API server accepts a stored value while its block is
+ * unchanged.
  */
 const percentRule = (name: 'maxSurge' | 'maxUnavailable'): CelRule => ({
   rule: `!has(self.${name}) || type(self.${name}) == int || string(self.${name}).matches('^0*(100|[0-9]{1,2})%$')`,

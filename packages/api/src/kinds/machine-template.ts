@@ -17,7 +17,7 @@ const HAS_KEY = `(${HAS_LABELS} && e.key in ${LABELS})`;
 const HAS_VALUES = '(has(e.values) && size(e.values) > 0)';
 const LISTED = `(${HAS_KEY} && ${LABELS}[e.key] in e.values)`;
 
-// If a requirement lacks the values that it needs, another rule reports this.
+// CEL expression for one requirement. If a requirement lacks its values, another rule reports the missing values.
 const REQUIREMENT_HOLDS = [
   `(e.operator != 'In' || !${HAS_VALUES} || ${LISTED})`,
   `(e.operator != 'NotIn' || !${HAS_VALUES} || !${LISTED})`,
@@ -26,8 +26,8 @@ const REQUIREMENT_HOLDS = [
 ].join(' && ');
 
 /**
- * Rules of a spec with `selector` and `template`. A controller whose selector does not match its own machines would create
- * machines without end.
+ * Rules of a spec with `selector` and `template`. If a selector does not match the machines of its controller, the
+ * controller creates machines without end.
  */
 export const SELECTOR_RULES: readonly CelRule[] = [
   {

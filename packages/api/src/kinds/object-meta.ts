@@ -8,7 +8,7 @@ export interface OwnerReference {
   blockOwnerDeletion?: boolean;
 }
 
-/** Metadata of an object as returned by the API server, which always sets name, uid and resourceVersion. */
+/** Metadata of an object from the API server. The server always sets name, uid and resourceVersion. */
 export interface ObjectMeta {
   name: string;
   namespace?: string;
@@ -19,7 +19,7 @@ export interface ObjectMeta {
   generation?: number;
   /** RFC 3339, to the second. */
   creationTimestamp: string;
-  /** RFC 3339; set by the server when a deletion is requested. */
+  /** RFC 3339. The server sets this time when a deletion is requested. */
   deletionTimestamp?: string;
   deletionGracePeriodSeconds?: number;
   labels?: Record<string, string>;

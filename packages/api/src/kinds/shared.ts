@@ -66,7 +66,7 @@ const labelSelectorRequirementSchema = crd(
 /** One requirement of a label selector. */
 export type LabelSelectorRequirement = z.infer<typeof labelSelectorRequirementSchema>;
 
-/** A label selector. An object must fulfill all of its labels and requirements. */
+/** A label selector. An object must fulfill all labels and requirements of the selector. */
 export const labelSelectorSchema = crd(
   z.object({
     matchLabels: optional(labelMap('Labels that an object must have.', 64)),
@@ -100,7 +100,10 @@ export const secretReferenceSchema = (description: string) =>
 /** Reference to a Secret. */
 export type SecretReference = z.infer<ReturnType<typeof secretReferenceSchema>>;
 
-/** Metadata of a machine template, which new machines get. Other fields are stored and ignored. */
+/**
+ * Metadata of a machine template. New machines get its labels, annotations and finalizers. Other fields are stored and
+ * ignored.
+ */
 export const templateMetadataSchema = crd(
   z.object({
     labels: optional(labelMap('Labels of the machines.')),

@@ -2,7 +2,8 @@ import { Annotations } from '../constants/annotations.ts';
 import type { Machine, MachineDeployment } from '../index.ts';
 
 /**
- * How an autoscaler names machines. Source: gardener/autoscaler, cloudprovider/mcm/mcm_manager.go.
+ * The forms in which an autoscaler names machines for deletion. Source: gardener/autoscaler,
+ * cloudprovider/mcm/mcm_manager.go.
  *
  * - `names`: names without times and the new replicas, in one write of the MachineDeployment.
  * - `times`: the same with `name~time` and the time of the last change, as in newer releases.
@@ -13,7 +14,7 @@ export type ScalerForm = 'names' | 'times' | 'priority';
 /** All forms. */
 export const SCALER_FORMS: readonly ScalerForm[] = ['names', 'times', 'priority'];
 
-/** What the autoscaler reads and writes in the cluster. */
+/** The objects that the autoscaler reads and writes in the cluster. */
 export interface ScalerPort {
   readonly getDeployment: () => Promise<MachineDeployment>;
   readonly putDeployment: (deployment: MachineDeployment) => Promise<unknown>;
@@ -24,7 +25,7 @@ export interface ScalerPort {
   readonly now: () => Date;
 }
 
-/** Maximum number of consecutive conflicts. More of them indicate an error in the test. */
+/** Maximum number of consecutive conflicts. A higher number indicates an error in the test. */
 const MAX_TRIES = 20;
 
 const stamp = (time: Date): string => `${time.toISOString().slice(0, 19)}Z`;
@@ -34,8 +35,8 @@ const namesIn = (list: string): readonly string[] =>
   list === '' ? [] : list.split(',').map((entry) => entry.split('~')[0] ?? '');
 
 /**
- * Sends the same writes as Gardener's cluster autoscaler, in the same order. It reads and writes whole objects, and repeats
- * this after a conflict.
+ * Sends the same writes as Gardener's cluster autoscaler, in the same order. The class reads and writes whole objects, and
+ * repeats the read and the write after a conflict.
  */
 export class Autoscaler {
   readonly #port: ScalerPort;
@@ -73,7 +74,9 @@ export class Autoscaler {
     });
   }
 
-  /** Returns the names that are not in the list yet. For names in the list, the replicas were already reduced. */
+  /**
+   * Returns the names that are not in the list yet. For names in the list, an earlier call already reduced the replicas.
+   */
   #fresh(deployment: MachineDeployment, names: readonly string[]): readonly string[] {
     if (this.#form === 'priority') return names;
     const listed = namesIn(deployment.metadata.annotations?.[Annotations.TriggerDeletion] ?? '');

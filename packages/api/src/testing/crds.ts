@@ -1,8 +1,9 @@
 import { crds } from '../crd/crds.ts';
 
 /**
- * Returns the CRDs with every field allowed and none required. A server with these stores objects that the CRDs of mcm
- * refuse. They have no `scale` subresource, because a server always validates its field.
+ * Returns the CRDs without rules: every field is allowed, and no field is required. A server with these CRDs stores objects
+ * that the CRDs of mcm refuse. The CRDs have no `scale` subresource, because a server always validates the fields of this
+ * subresource.
  */
 export const crdsWithoutRules = () =>
   crds.map((crd) => ({

@@ -8,7 +8,7 @@ export interface FieldError {
   /** Path of the field, such as `spec.template.spec.class.name` or `spec.selector.matchExpressions[0].operator`. */
   readonly path: string;
   readonly type: FieldErrorType;
-  /** What is allowed, as the text after the path: `spec.replicas: must be …`. */
+  /** The allowed values, as the text after the path: `spec.replicas: must be …`. */
   readonly message: string;
 }
 
@@ -58,7 +58,10 @@ function describe(issue: z.core.$ZodIssue): string {
   return issue.message;
 }
 
-/** A rule over several fields. A rule runs only if the schema of its fields is valid, because schema errors are reported separately. */
+/**
+ * A rule for several fields. A rule runs only if the fields conform to its schema, because schema errors are reported
+ * separately.
+ */
 export type Rule = (value: unknown) => FieldError[];
 
 /** Creates a rule that reads its value with a schema. */
@@ -69,7 +72,7 @@ export const rule =
     return seen.success ? check(seen.data) : [];
   };
 
-/** Returns the object's spec, or undefined if there is none. */
+/** Returns the spec of the object. Returns undefined if the object has no spec. */
 const specOf = (object: unknown): unknown =>
   typeof object === 'object' && object !== null && 'spec' in object ? object.spec : undefined;
 
@@ -78,6 +81,6 @@ export function specErrors(object: unknown, schema: z.ZodType, rules: readonly R
   const spec = specOf(object);
   const form = formErrors(schema, spec, 'spec');
   const paths = new Set(form.map(({ path }) => path));
-  // A rule may find the same error as the schema. One sentence for each field is sufficient.
+  // A rule may find the same error as the schema. The function returns one error for each field.
   return [...form, ...rules.flatMap((check) => check(spec)).filter(({ path }) => !paths.has(path))];
 }

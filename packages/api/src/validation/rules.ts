@@ -17,12 +17,12 @@ function classErrors(path: string, reference: z.infer<typeof classView>): FieldE
   return errors;
 }
 
-/** A machine must have the name of its class. */
+/** The rule that a machine must have the name of its class. */
 export const machineClassRule: Rule = rule(z.object({ class: classView }), (spec) =>
   classErrors('spec.class', spec.class),
 );
 
-/** A template must name the class of its machines. */
+/** The rule that a template must name the class of its machines. */
 export const templateClassRule: Rule = rule(
   z.object({ template: z.object({ spec: z.object({ class: classView }) }) }),
   ({ template }) => classErrors('spec.template.spec.class', template.spec.class),
@@ -33,7 +33,10 @@ const selectorView = z.object({
   template: z.object({ metadata: optional(templateMetadataSchema) }),
 });
 
-/** A controller whose selector does not match its own machines would create machines without end. */
+/**
+ * The rule that a selector must match the machines of its template. Otherwise the controller would create machines without
+ * end.
+ */
 export const selectorRule: Rule = rule(selectorView, ({ selector, template }) => {
   const labels = template.metadata?.labels;
   const errors: FieldError[] = [];

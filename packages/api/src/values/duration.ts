@@ -1,13 +1,13 @@
 /**
- * Durations in Go's syntax, parsed like `time.ParseDuration` and formatted like `time.Duration.String`. As a bigint of
- * nanoseconds they are exact, and as a number of milliseconds they are easier to use.
+ * Durations in Go's syntax. The functions parse like `time.ParseDuration` and format like `time.Duration.String`. A bigint
+ * of nanoseconds is exact, and a number of milliseconds is easier to use.
  */
 
 const UNITS = 'ns|us|µs|μs|ms|s|m|h';
 
 /**
- * Durations that fields accept: Go's syntax without negative values. The expression is built from a string, because bundlers
- * escape `µ` in a literal. CRDs contain its source, and Go does not accept this escape.
+ * Pattern of the durations that fields accept: Go's syntax without negative values. The expression is built from a string,
+ * because bundlers escape `µ` in a literal. CRDs contain the source of the expression, and Go does not accept this escape.
  */
 export const DURATION_PATTERN = new RegExp(`^[+]?(0|(([0-9]+([.][0-9]*)?|[.][0-9]+)(${UNITS}))+)$`);
 
@@ -40,7 +40,7 @@ export function parseDurationNs(text: string): bigint | undefined {
 }
 
 function sumSegments(digits: string): bigint | undefined {
-  // No valid duration is longer. The limit prevents that a malicious text needs much CPU time.
+  // No valid duration is longer. The limit prevents that a malicious text uses much CPU time.
   if (digits === '' || digits.length > 256) return undefined;
   let total = 0n;
   for (let at = 0; at < digits.length; at = SEGMENT.lastIndex) {

@@ -62,7 +62,7 @@ test('formatting keeps the amount, also when repeated', () => {
       expect(QUANTITY_PATTERN.test(text)).toBe(true);
       const printed = canonical(text) ?? 'none';
       expect(canonical(printed)).toBe(printed);
-      // Binary amounts are printed as whole numbers, as in Kubernetes, so fractions are rounded up.
+      // Kubernetes prints binary amounts as whole numbers. mcm does the same, so fractions are rounded up.
       if (!text.endsWith('i')) expect(quantitiesEqual(text, printed)).toBe(true);
     }),
   );

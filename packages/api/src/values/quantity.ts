@@ -1,6 +1,6 @@
 /**
- * Resource quantities such as `500m`, `16Gi`, `1e3`. They are exact, in billionths, as in Kubernetes. Source of the rules:
- * k8s.io/apimachinery, pkg/api/resource.
+ * Resource quantities such as `500m`, `16Gi`, `1e3`. The values are exact, in billionths, as in Kubernetes. Source of the
+ * rules: k8s.io/apimachinery, pkg/api/resource.
  */
 
 /** A quantity in the API: a text, or an integer. */
@@ -16,7 +16,7 @@ export interface ParsedQuantity {
   readonly format: QuantityFormat;
 }
 
-/** Pattern of a quantity. The pattern of the original accepts `1e1.5`, which it cannot parse. */
+/** Pattern of a quantity. The pattern of the original accepts `1e1.5`, which the original cannot parse. */
 export const QUANTITY_PATTERN =
   /^[+-]?(([0-9]+([.][0-9]*)?)|([.][0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE][+-]?[0-9]{1,3}))?$/;
 
@@ -38,7 +38,7 @@ const DECIMAL_EXPONENTS: Readonly<Record<string, number>> = {
 const BINARY_POWERS: Readonly<Record<string, number>> = { Ki: 1, Mi: 2, Gi: 3, Ti: 4, Pi: 5, Ei: 6 };
 
 /**
- * Parses a quantity. Values above an int64 are limited to it, and values below a billionth are rounded away from zero.
+ * Parses a quantity. A value above an int64 becomes the largest int64. A value below a billionth is rounded away from zero.
  * @returns undefined if the text is not a quantity
  */
 export function parseQuantity(value: Quantity): ParsedQuantity | undefined {

@@ -1,4 +1,4 @@
-// RFC 3339 as Go's time.RFC3339 parses it. Date.parse accepts many other formats.
+// Pattern of RFC 3339, as Go's time.RFC3339 parses it. Date.parse accepts many other formats.
 const RFC3339 = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})([.,]\d+)?(Z|[+-]\d{2}:\d{2})$/;
 
 /**
@@ -11,7 +11,7 @@ export function parseTime(text: string | undefined): Date | undefined {
   const [, year, month, day, hour, minute, second, fraction = '', zone = 'Z'] = parts;
   const milliseconds = fraction.slice(1, 4).padEnd(3, '0');
   const date = new Date(`${year}-${month}-${day}T${hour}:${minute}:${second}.${milliseconds}Z`);
-  // Date converts 31 February and 24:00 to the next day. Both are invalid in RFC 3339.
+  // Date converts 31 February and 24:00 to the next day. RFC 3339 does not allow either.
   if (Number.isNaN(date.getTime()) || date.getUTCDate() !== Number(day) || date.getUTCHours() !== Number(hour)) {
     return undefined;
   }

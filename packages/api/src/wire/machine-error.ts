@@ -7,8 +7,8 @@ export interface MachineErrorText {
 }
 
 /**
- * The result of parsing a text as a machine error. `recognised` is false if the text is none. Then the code is Unknown, and
- * the message is the whole text.
+ * The result of parsing a text as a machine error. `recognised` is false if the text is no machine error. In this case, the
+ * code is Unknown, and the message is the whole text.
  */
 export interface ParsedMachineError extends MachineErrorText {
   readonly recognised: boolean;
@@ -17,8 +17,8 @@ export interface ParsedMachineError extends MachineErrorText {
 /**
  * Formats a machine error: `machine codes error: code = [<code>] message = [<message>]`.
  *
- * Unpaired brackets in the message become parentheses. With them, the original would truncate the message or not recognize
- * the text. Any other message stays unchanged. Source: machine-controller-manager,
+ * Unpaired brackets in the message become parentheses. With unpaired brackets, the original would truncate the message or
+ * not recognize the text. Any other message stays unchanged. Source: machine-controller-manager,
  * pkg/util/provider/machinecodes/status/status.go.
  */
 export const printMachineError = ({ code, message }: MachineErrorText): string =>
@@ -26,7 +26,7 @@ export const printMachineError = ({ code, message }: MachineErrorText): string =
 
 /**
  * Parses a machine error in any text. The text must contain exactly two top-level bracket groups, the code and the message.
- * Other text around them is ignored, so wrapped errors are recognized. An unknown code becomes Unknown.
+ * Text around these groups is ignored, so wrapped errors are recognized. An unknown code becomes Unknown.
  */
 export function parseMachineError(text: string): ParsedMachineError {
   const groups = bracketGroups(text);

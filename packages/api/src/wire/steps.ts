@@ -1,6 +1,7 @@
 /**
- * The steps of a machine's deletion, in the order in which the original searches for their texts. The first text that is
- * found is used. Source: machine-controller-manager, pkg/util/provider/machinecontroller/machine.go, triggerDeletionFlow.
+ * The steps of a machine's deletion, in the order in which the original searches for their texts. The original uses the
+ * first text that it finds. Source: machine-controller-manager, pkg/util/provider/machinecontroller/machine.go,
+ * triggerDeletionFlow.
  */
 export const DELETION_STEPS = [
   'getVmStatus',
@@ -37,8 +38,8 @@ export const DescriptionTexts = {
 /**
  * Returns the description of a step.
  *
- * If the note contains the text of a step, for example in a message of the cloud, it would be parsed as that step. The first
- * letter of this text is therefore changed to lower case.
+ * If the note contains the text of a step, for example in a message of the cloud, a parser would find that step. So the
+ * first letter of this text is changed to lower case.
  * @param note The last result as a sentence. It precedes the text of the step.
  */
 export const printStep = (step: DeletionStep, note = ''): string =>
@@ -51,7 +52,7 @@ const lowerFirst = (text: string): string => text.charAt(0).toLowerCase() + text
 
 /**
  * Returns the step in a description.
- * @returns undefined if it contains none; the deletion then starts again at `getVmStatus`
+ * @returns undefined if the description contains no step. The deletion then starts again at `getVmStatus`
  */
 export const parseStep = (description: string | undefined): DeletionStep | undefined =>
   DELETION_STEPS.find((step) => description?.includes(STEP_TEXTS[step]));

@@ -11,7 +11,7 @@ import type { ServingPair } from './server.ts';
 /** A directory with `tls.crt` and `tls.key`, such as a mounted Secret of type kubernetes.io/tls. */
 export interface CertificateFiles {
   readonly directory: string;
-  /** The flag with the directory, for errors. */
+  /** The flag that contains the directory. Errors name this flag. */
   readonly flag: string;
 }
 
@@ -19,14 +19,14 @@ export interface CertificateFiles {
 export interface ServedCertificate {
   /**
    * Serves the pair from now on.
-   * @param from The path of its directory
+   * @param from The path of the directory with the pair
    */
   use(pair: ServingPair, from?: string): void;
-  /** Reports why the current files are not served. Undefined if they are served. */
+  /** Reports why the current files are not served. Undefined if the current files are served. */
   unusable(sentence: string | undefined): void;
 }
 
-/** A kubelet takes about a minute to update a mounted Secret, so a faster check has no use. */
+/** Interval of the checks. A kubelet takes about a minute to update a mounted Secret, so a faster check has no use. */
 const LOOK_MS = 10_000;
 
 /** Returns the directory and its flag as text for messages. */
@@ -41,7 +41,7 @@ async function read(files: CertificateFiles): Promise<ServingPair> {
     const [cert = '', key = ''] = await Promise.all(
       ['tls.crt', 'tls.key'].map((name) => readFile(join(files.directory, name), 'utf8')),
     );
-    // TLS accepts an empty certificate file, and a file is empty while it is being written.
+    // A file is empty while it is being written, and TLS accepts an empty certificate file.
     const belongs = new X509Certificate(cert).checkPrivateKey(createPrivateKey(key));
     if (!belongs) throw new Error('the key does not belong to the certificate');
     return { cert, key };
@@ -53,8 +53,8 @@ async function read(files: CertificateFiles): Promise<ServingPair> {
 }
 
 /**
- * Serves the pair of a directory and each later valid pair. While the files are invalid, the previous pair stays in use.
- * @throws ConfigError that names the flag and the directory when the first pair is missing or invalid.
+ * Serves the pair of a directory, and each later valid pair. While the files are invalid, the previous pair stays in use.
+ * @throws ConfigError that names the flag and the directory if the first pair is missing or invalid.
  */
 export async function serveCertificateFiles<S extends { use(pair: ServingPair): void }>(
   files: CertificateFiles,
@@ -80,7 +80,7 @@ export async function serveCertificateFiles<S extends { use(pair: ServingPair): 
       log.info('Serving with a new certificate', { directory: files.directory });
     } catch (error) {
       const sentence = errorText(error);
-      // An error that is seen once is not reported: the two files may be written one after the other.
+      // An error is reported when it is seen twice, because the two files may be written one after the other.
       if (sentence === doubt) served.unusable(`${sentence}; the previous certificate stays in use`);
       doubt = sentence;
     }

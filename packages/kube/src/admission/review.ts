@@ -8,9 +8,9 @@ export interface AdmissionRequest {
   readonly namespace?: string;
   readonly name?: string;
   readonly subResource?: string;
-  /** Null when the object is deleted. */
+  /** The new object. Null in a deletion. */
   readonly object: unknown;
-  /** Null when the object is created. */
+  /** The stored object. Null in a creation. */
   readonly oldObject: unknown;
 }
 
@@ -58,7 +58,9 @@ function refusal({ kind, name }: AdmissionRequest, causes: readonly AdmissionCau
   };
 }
 
-/** Answers an AdmissionReview of `admission.k8s.io/v1`: an HTTP status and a body. Never rejects. */
+/**
+ * Answers an AdmissionReview of `admission.k8s.io/v1`. The result is an HTTP status and a body. The promise never rejects.
+ */
 export async function answerReview(body: string, handler: AdmissionHandler): Promise<{ status: number; body: string }> {
   const request = parseRequest(body);
   if (request === undefined) return { status: 400, body: 'the body must be an AdmissionReview with a request\n' };

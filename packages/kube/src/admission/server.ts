@@ -17,7 +17,9 @@ export interface AdmissionServer {
   close(): Promise<void>;
 }
 
-/** The limit includes the new and the old object of the request, each of at most 1.5 MiB (etcd's limit). */
+/**
+ * Maximum size of a request. A request contains the new and the old object, each of at most 1.5 MiB (the limit of etcd).
+ */
 const BODY_LIMIT = 4 * 1024 * 1024;
 
 async function bodyOf(request: IncomingMessage): Promise<string | undefined> {

@@ -10,7 +10,7 @@ export interface BackoffOptions {
   readonly jitter: number;
 }
 
-/** The wait before attempt `failures` + 1. */
+/** Returns the wait before attempt `failures` + 1. */
 export function backoffMs(options: BackoffOptions, failures: number, random: Random): number {
   const full = Math.min(options.maxMs, options.baseMs * 2 ** Math.min(Math.max(failures - 1, 0), 52));
   return full * (1 - options.jitter * random.next());

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 
 /**
- * Loads a CommonJS module when it is first used. undici, prom-client and pino cost 100 ms and 30 MB each. Tests, simulations and libraries do not
- * need them.
+ * Loads a CommonJS module when it is first used. undici, prom-client and pino need 100 ms and 30 MB each. Tests,
+ * simulations and libraries run without these modules.
  */
 export const load: (name: string) => unknown = createRequire(import.meta.url);

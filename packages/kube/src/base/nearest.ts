@@ -21,15 +21,15 @@ function distance(a: string, b: string): number {
   return above[b.length] ?? 0;
 }
 
-/** A longer name is not a typing error, and the comparison would be expensive. */
+/** Maximum length of a compared name. A longer name is not a typing error, and its comparison would be expensive. */
 const LONGEST = 200;
 
 /** Returns the number of changes from which two names count as different. */
 const tooMany = (length: number): number => Math.max(1, Math.floor(length / 3)) + 1;
 
 /**
- * Returns the known name that the user probably meant; undefined if none is similar. A name is similar if at most a third of
- * the longer name differs, ignoring case. Of two equally similar names, the first is used.
+ * Returns the known name that the user probably meant. Returns undefined if no name is similar. A name is similar if at
+ * most a third of the longer name differs, ignoring case. Of two equally similar names, the function returns the first.
  */
 export function nearest(name: string, known: Iterable<string>): string | undefined {
   if (name.length > LONGEST) return undefined;

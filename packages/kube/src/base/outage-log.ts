@@ -3,18 +3,21 @@ import { KubeError } from '../contract/errors.ts';
 import type { Logger } from '../contract/logger.ts';
 import { errorText } from './error-text.ts';
 
-/** Logs when an outage begins and when it ends, but not each attempt in between. */
+/** Logs the start and the end of an outage, but not each attempt in between. */
 export interface OutageLog {
-  /** Records a failed attempt. The first failure and each new reason is logged as a warning, others at debug level. */
+  /**
+   * Records a failed attempt. The log contains a warning about the first failure and about each new reason. Other failures
+   * are logged at debug level.
+   */
   failed(error: unknown): void;
-  /** Records a successful attempt. It is logged only after a failure. */
+  /** Records a successful attempt. The log contains the success only after a failure. */
   worked(): void;
   readonly failures: number;
 }
 
 /**
- * Returns a key for the reason of an outage. It does not contain the message of an API server's error, because the message
- * contains the request.
+ * Returns a key for the reason of an outage. The message of an API server's error is not part of the key, because this
+ * message contains the request.
  */
 const reasonOf = (error: unknown): string =>
   error instanceof KubeError ? `${error.code} ${error.reason}` : errorText(error);

@@ -12,10 +12,10 @@ import { callOptions, HttpResourceClient } from './resource-client.ts';
 /** The options of a client. */
 export interface ClientOptions {
   readonly transport: Transport;
-  /** See `userAgent`. */
+  /** The value of the header `User-Agent`, see `userAgent`. */
   readonly userAgent: string;
   readonly clock: Clock;
-  /** Adds jitter to the waits that a server requests. By default, it has a fixed seed. */
+  /** Adds jitter to the waits that a server requests. The default has a fixed seed. */
   readonly random?: Random;
   /** Rate limit of the client. If absent, only API priority and fairness of the server limits the rate. */
   readonly rateLimit?: RateLimit | undefined;
@@ -24,7 +24,7 @@ export interface ClientOptions {
    * The default is 60,000, as in the original.
    */
   readonly requestTimeoutMs?: number;
-  /** History of the server, shared by its clients. By default, a new one. */
+  /** History of the server, which its clients share. The default is a new history. */
   readonly history?: ServerHistory;
   /** Called after each exchange. */
   readonly observe?: (sample: RequestSample) => void;

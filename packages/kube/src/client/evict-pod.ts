@@ -18,15 +18,16 @@ export interface EvictedPod {
  */
 export type Eviction = 'asked' | 'gone' | 'deleted' | 'kept';
 
-/** The API version of Kubernetes 1.22 and later, and the one before it. */
+/** The API version of Kubernetes 1.22 and later, and the API version of earlier releases. */
 const VERSIONS = ['policy/v1', 'policy/v1beta1'] as const;
 
 /**
- * If an API server answers 404 for a missing object, the answer contains its name. It does not if the path is not served.
+ * Returns true if the error names an object. An API server answers 404 with a name for a missing object, and without a name
+ * for a path that it does not serve.
  */
 const namesObject = ({ status }: KubeError): boolean => Boolean(status.details?.name);
 
-/** Returns true if the answer comes from an API server. A proxy can also answer 404, but with a different body. */
+/** Returns true if the answer comes from an API server. A proxy can also answer 404, but the body of its answer differs. */
 const isStatus = ({ status }: KubeError): boolean => status.message !== undefined;
 
 /**

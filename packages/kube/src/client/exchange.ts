@@ -13,7 +13,7 @@ export interface RequestSample {
   readonly ms: number;
   /** The current time of the server, from the `Date` header of its answer. */
   readonly date?: string;
-  /** Why the server did not answer. */
+  /** The reason why the server did not answer. */
   readonly failure?: unknown;
 }
 
@@ -51,12 +51,12 @@ export interface Stream {
 /** Maximum number of retries after answers with Retry-After, as in client-go. */
 const MAX_WAITS = 10;
 /**
- * Time limit for opening a watch. An idle server opens it immediately, and a busy server queues it for at most 15 s. Writing
- * the answer may take longer.
+ * Time limit for opening a watch. An idle server opens a watch immediately, and a busy server queues the request for at
+ * most 15 s. Writing the answer may take longer.
  */
 const OPEN_WITHIN_MS = 30_000;
 /**
- * Jitter: the client extends the wait that the server requested by up to this fraction. Otherwise many clients would return
+ * Jitter. The client extends the wait that the server requested by up to this fraction. Otherwise many clients would return
  * at the same time.
  */
 const WAIT_JITTER = 0.1;
@@ -65,7 +65,8 @@ const saysWhen = (error: KubeError): boolean =>
   (error.code === 429 || error.code === 503) && error.retryAfterMs !== undefined;
 
 /**
- * Sends requests over a transport. It adds headers and time limits, converts errors, and waits if the server requests it.
+ * Sends requests over a transport. The exchange adds headers and time limits, converts errors, and waits if the server
+ * requests a wait.
  */
 export class Exchange {
   readonly #options: ExchangeOptions;
@@ -76,7 +77,7 @@ export class Exchange {
 
   /**
    * Returns the text of the answer.
-   * @throws KubeError, or the signal's reason
+   * @throws KubeError, or the reason of the signal
    */
   text(call: Call): Promise<string> {
     return this.read(call, (response) => response.text());
@@ -84,7 +85,7 @@ export class Exchange {
 
   /**
    * Returns the result of `consume` for the answer, within the time limit.
-   * @throws KubeError, or the signal's reason
+   * @throws KubeError, or the reason of the signal
    */
   async read<R>(call: Call, consume: (response: TransportResponse) => Promise<R>): Promise<R> {
     for (let waits = 0; ; waits++) {
@@ -99,7 +100,10 @@ export class Exchange {
     }
   }
 
-  /** Opens a stream. The time limit ends when the headers arrive. The stream is not retried, because its callers do that. */
+  /**
+   * Opens a stream. The time limit ends when the headers arrive. The method does not retry, because the callers retry a
+   * stream.
+   */
   async stream(call: Call): Promise<Stream> {
     call.signal?.throwIfAborted();
     const limit = this.#limit(call, Math.min(this.#options.requestTimeoutMs, OPEN_WITHIN_MS));
@@ -168,7 +172,7 @@ export class Exchange {
     return noAnswer(call, limit.aborted ? limit.reason : error);
   }
 
-  /** Returns a signal that aborts with the caller's signal, or after the time limit. */
+  /** Returns a signal that aborts with the signal of the caller, or after the time limit. */
   #limit(
     call: Call,
     withinMs = this.#options.requestTimeoutMs,

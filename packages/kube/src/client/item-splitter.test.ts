@@ -14,7 +14,7 @@ function split(text: string, sizes: readonly number[]): { items: unknown[]; rest
   return { items, rest: JSON.parse(splitter.rest()) };
 }
 
-/** Strings that contain JSON syntax, and keys that a list has too. */
+/** Strings that contain JSON syntax, and keys that also occur in a list. */
 const nasty = fc.oneof(
   fc.constantFrom('"', '\\', '\\"', '{', '}', '[', ']', '"items":[', ',', 'ü', '😀', ''),
   fc.string(),

@@ -10,7 +10,7 @@ const ITEM_DEPTH = 2;
 
 /**
  * Splits the JSON of a list into its items while it arrives. Each item is parsed, projected and freed before the next one.
- * If a page of 500 pods is parsed at once, it is 10 MB of objects, which the garbage collector treats as long-lived. The
+ * A page of 500 pods that is parsed at once becomes 10 MB of objects, which the garbage collector treats as long-lived. The
  * class only finds the boundaries of items. Invalid JSON is found when the items are parsed.
  */
 export class ItemSplitter {
@@ -18,7 +18,7 @@ export class ItemSplitter {
   #inString = false;
   #escaped = false;
   #inItems = false;
-  /** Bytes from earlier chunks: of the current item, or of the list around the items. */
+  /** Bytes of earlier chunks. The bytes belong to the current item, or to the list around the items. */
   #item: Uint8Array[] = [];
   readonly #rest: Uint8Array[] = [];
 
@@ -63,7 +63,7 @@ export class ItemSplitter {
     return items;
   }
 
-  /** Returns the list without its items, as JSON. Call it after the last `push`. */
+  /** Returns the list without its items, as JSON. Call this method after the last `push`. */
   rest(): string {
     return Buffer.concat([...this.#rest, ...this.#item]).toString('utf8');
   }

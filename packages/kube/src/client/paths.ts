@@ -6,8 +6,8 @@ const refuse = (message: string): never => {
 };
 
 /**
- * Returns true if an object can have this name. An empty segment of a path addresses the whole collection, and `..` addresses
- * another resource. The API server accepts no such names.
+ * Returns true if an object can have this name in a path. An empty segment of a path addresses the whole collection, and
+ * `..` addresses another resource. The API server accepts no such names.
  */
 export const isPathSegment = (value: string): boolean =>
   value !== '' && value !== '.' && value !== '..' && !value.includes('/');
@@ -48,7 +48,7 @@ export function objectPath(
   return subresource === undefined ? path : `${path}/${segment(definition, 'subresource', subresource)}`;
 }
 
-/** Returns a query string of the parameters that are set, or ''. */
+/** Returns a query string of the parameters that have a value. Returns an empty text if no parameter has a value. */
 export function query(parameters: Readonly<Record<string, string | number | boolean | undefined>>): string {
   let text = '';
   for (const [name, value] of Object.entries(parameters)) {

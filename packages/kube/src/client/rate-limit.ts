@@ -1,19 +1,19 @@
 import { type Clock, sleep } from '../clock/clock.ts';
 
-/** Client-side limit: `burst` requests immediately, then `qps` per second. */
+/** Rate limit of a client: `burst` requests immediately, then `qps` requests per second. */
 export interface RateLimit {
   readonly qps: number;
   readonly burst: number;
 }
 
 /**
- * A token bucket. Each call reserves its token immediately, and waits for it with one timer. Calls continue in their order.
- * The token of an aborted call stays unused.
+ * Creates a token bucket. Each call reserves its token immediately, and waits for the token with one timer. Calls continue
+ * in their order. The token of an aborted call stays unused.
  */
 export function createRateLimiter(limit: RateLimit, clock: Clock): (signal?: AbortSignal) => Promise<void> {
   const spacingMs = 1000 / limit.qps;
   const slackMs = Math.max(limit.burst - 1, 0) * spacingMs;
-  let nextFree = Number.NEGATIVE_INFINITY; // Time at which the bucket is full again. Every caller moves it forward.
+  let nextFree = Number.NEGATIVE_INFINITY; // Time at which the bucket is full again. Every call makes this time later.
   return async (signal) => {
     const now = clock.monotonic();
     nextFree = Math.max(nextFree, now) + spacingMs;

@@ -3,17 +3,20 @@ import { KubeError, type StatusBody } from '../contract/errors.ts';
 import { isRecord } from '../contract/json-values.ts';
 import type { TransportResponse } from '../contract/transport.ts';
 
-/** The request, for messages. Messages never contain its query, headers or body. */
+/** The request, for messages. A message never contains the query, the headers or the body of the request. */
 export interface Asked {
   readonly method: string;
   readonly path: string;
-  /** Body of the request. It is only used to remove its contents from an error. */
+  /** Body of the request. The body is used only to remove its contents from an error. */
   readonly body?: string | undefined;
 }
 
 const describe = (asked: Asked): string => `${asked.method} ${asked.path.split('?', 1)[0]}`;
 
-/** Parses the JSON of an answer. The error never contains the text, which may be a Secret, while the error of V8 does. */
+/**
+ * Parses the JSON of an answer. The text may be a Secret, so the error never contains it. The error of V8 would contain the
+ * text.
+ */
 export function parseJson(text: string, asked: Asked): unknown {
   try {
     return JSON.parse(text);
@@ -41,11 +44,9 @@ function retryAfterMs(header: string | null, status: StatusBody | undefined, now
 }
 
 const OF_SECRETS = /\/secrets(\/|\?|$)/;
-/**
- * Codes of refusals whose message comes from the authorizer or the registry. The user needs this message to find the cause.
- */
+/** Codes of refusals whose message comes from the authorizer or the registry. Users need this message to find the cause. */
 const TELLING: ReadonlySet<number> = new Set([401, 403, 404, 409]);
-/** Shorter texts are common words, not secrets. */
+/** Minimum length of a secret. A shorter text is a common word. */
 const SHORTEST_SECRET = 6;
 
 /** Returns every text in a value, at any depth. */
@@ -54,7 +55,7 @@ function textsIn(value: unknown): readonly string[] {
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];
 }
 
-/** Returns true if a message contains data of a Secret, encoded as in the request or decoded. */
+/** Returns true if a message contains data of a Secret. The data can be encoded as in the request, or decoded. */
 function quotes(words: string, body: string): boolean {
   const sent: unknown = JSON.parse(body);
   const values = isRecord(sent) && !Array.isArray(sent) ? [sent.data, sent.stringData] : [sent];
@@ -76,8 +77,8 @@ function discreet({ path, body }: Asked, code: number, status: StatusBody | unde
 }
 
 /**
- * Returns the error for an answer of 400 and above: the message of the Status, or the HTTP code if a proxy answered. A
- * message with a Secret of the request is removed.
+ * Returns the error for an answer with the code 400 or above. The error contains the message of the Status, or the HTTP
+ * code if a proxy answered. A message with a Secret of the request is removed.
  */
 export function refusal(asked: Asked, response: TransportResponse, text: string, now: Date): KubeError {
   const status = discreet(asked, response.status, parseStatus(text));

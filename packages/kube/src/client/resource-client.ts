@@ -178,7 +178,7 @@ export class HttpResourceClient<T extends KubeObject> implements ResourceClient<
     return answer as R;
   }
 
-  /** Adds the type to an item, because the API server sends the items of a list without it. */
+  /** Adds the type to an item of a list. The API server sends the items of a list without their type. */
   #setType(item: T): void {
     item.apiVersion = this.#apiVersion;
     item.kind = this.#definition.kind;

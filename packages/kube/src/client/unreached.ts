@@ -17,7 +17,7 @@ const FAULTS: Readonly<Record<string, string>> = {
   BadAnswer: 'the server at its address is not a Kubernetes API server: correct the address',
 };
 
-/** Other codes of the same errors. */
+/** Other codes with the same meaning, and the code in the table above. */
 const SAME: Readonly<Record<string, keyof typeof FAULTS>> = {
   HTTPParserError: 'BadAnswer',
   UND_ERR_CONNECT_TIMEOUT: 'ETIMEDOUT',
@@ -26,7 +26,8 @@ const SAME: Readonly<Record<string, keyof typeof FAULTS>> = {
 };
 
 /**
- * Returns the codes of an error and of its causes, the outermost first. For an error without a code, it returns the name.
+ * Returns the codes of an error and of its causes, the outermost code first. For an error without a code, the function
+ * returns its name.
  */
 function codesOf(error: unknown): readonly string[] {
   if (!(error instanceof Error)) return [];
@@ -36,8 +37,8 @@ function codesOf(error: unknown): readonly string[] {
 }
 
 /**
- * Returns the fault for a refusal without a `Status`. It does not come from a Kubernetes API, with one exception:
- * kube-apiserver answers 404 without a `Status` for an unknown path.
+ * Returns the fault for a refusal without a `Status`. Such a refusal does not come from a Kubernetes API, with one
+ * exception: kube-apiserver answers 404 without a `Status` for an unknown path.
  */
 function faultWithoutStatus(code: number): string {
   if (code >= 500) return 'NO_WAY_ON';

@@ -20,7 +20,9 @@ async function* read<T>(stream: Stream, call: Call): AsyncGenerator<WatchEvent<T
   }
 }
 
-/** Opens a watch and yields its events; see `ResourceReader.watch`. When the loop ends, the connection is closed. */
+/**
+ * Opens a watch and yields its events, see `ResourceReader.watch`. When the loop ends, the function closes the connection.
+ */
 export async function* watchEvents<T>(
   exchange: Exchange,
   call: Call,

@@ -3,13 +3,15 @@ export interface Timer {
   cancel(): void;
 }
 
-/** The time, passed in as a dependency. Only `main` uses the system clock and its timers directly. */
+/** The clock, which callers pass in as a dependency. Only `main` uses the system clock and its timers directly. */
 export interface Clock {
   /** The time of day, for stored times. It may jump in either direction. */
   now(): Date;
   /** Milliseconds since an arbitrary time, for intervals and deadlines of this process. It never jumps. */
   monotonic(): number;
-  /** Calls `callback` once after `ms` milliseconds (0: as soon as possible, never synchronously). */
+  /**
+   * Calls `callback` once after `ms` milliseconds. With 0, the call happens as soon as possible, but never synchronously.
+   */
   setTimeout(callback: () => void, ms: number): Timer;
 }
 
@@ -24,12 +26,12 @@ export const realClock: Clock = {
   },
 };
 
-/** Resolves after `ms`, or as soon as the signal aborts. It never rejects. */
+/** Resolves after `ms` milliseconds, or as soon as the signal aborts. The promise never rejects. */
 export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
-  return sleep(clock, ms, signal).catch(() => undefined); // It rejects only when the signal aborts.
+  return sleep(clock, ms, signal).catch(() => undefined); // `sleep` rejects only when the signal aborts.
 }
 
-/** Resolves after `ms`. If the signal aborts first, it rejects with the signal's reason. */
+/** Resolves after `ms` milliseconds. If the signal aborts first, the promise rejects with the reason of the signal. */
 export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);

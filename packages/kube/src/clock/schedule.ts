@@ -4,7 +4,7 @@ export interface Scheduled<V> {
   /** Entries with the same time are popped in the order of insertion. */
   readonly order: number;
   readonly value: V;
-  /** False after the entry was popped or canceled. */
+  /** True until the entry is popped or canceled. */
   live: boolean;
 }
 
@@ -13,7 +13,7 @@ const before = (a: Scheduled<unknown>, b: Scheduled<unknown>): boolean =>
 
 /**
  * A binary heap of values, sorted by the time in milliseconds at which they are due. Canceling is O(1). A canceled entry is
- * removed when it reaches the top, or when there are more canceled than live entries.
+ * removed when it reaches the top, or when the heap contains more canceled entries than live entries.
  */
 export class Schedule<V> {
   #heap: Scheduled<V>[] = [];
@@ -32,7 +32,7 @@ export class Schedule<V> {
     return entry;
   }
 
-  /** Cancels an entry. It has no effect after the entry was popped. */
+  /** Cancels an entry. Canceling a popped entry has no effect. */
   cancel(entry: Scheduled<V>): void {
     if (!entry.live) return;
     entry.live = false;

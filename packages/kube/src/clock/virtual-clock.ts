@@ -6,15 +6,15 @@ export interface VirtualClockOptions {
   /** Start time; the default is 2026-01-01T00:00:00Z. */
   readonly start?: Date;
   /**
-   * All work counts as complete after this number of turns of the event loop without activity. The default is two. Code that
-   * chains several `setImmediate` calls without reading the time needs more.
+   * After this number of turns of the event loop without activity, all work counts as complete. The default is two. Code
+   * that chains several `setImmediate` calls without reading the time needs a higher number.
    */
   readonly quietTurns?: number;
 }
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** Returns true if a file is being read, written or closed. libuv does this outside of the event loop. */
+/** Returns true if a file is being read, written or closed. libuv executes these operations outside of the event loop. */
 const filesUnderWay = (): boolean =>
   process.getActiveResourcesInfo().some((name) => name.startsWith('FSReq') || name === 'CloseReq');
 
@@ -30,7 +30,7 @@ export class VirtualClock implements Clock {
   readonly #quietTurns: number;
   /** Wall-clock time at the start, in milliseconds since 1970. */
   #began: number;
-  /** Milliseconds that have passed. */
+  /** Milliseconds since the start. */
   #now = 0;
   #activity = 0;
   #held = 0;
@@ -77,7 +77,9 @@ export class VirtualClock implements Clock {
     return next === undefined ? undefined : Math.max(0, next.at - this.#now);
   }
 
-  /** Stops the virtual time until `work` ends. Use it for work outside of the event loop (sockets, thread pool). */
+  /**
+   * Stops the virtual time until `work` ends. Use this method for work outside of the event loop (sockets, thread pool).
+   */
   async hold<R>(work: Promise<R>): Promise<R> {
     this.#held++;
     try {
@@ -99,7 +101,10 @@ export class VirtualClock implements Clock {
     }
   }
 
-  /** Advances the time by `ms`. It fires each due timer in order, and waits after each until its work is complete. */
+  /**
+   * Advances the time by `ms`. The clock fires each due timer in order, and waits after each timer until its work is
+   * complete.
+   */
   async advance(ms: number): Promise<void> {
     const until = this.#now + ms;
     await this.settle();

@@ -12,13 +12,14 @@ export type Patch =
 export interface RequestOptions {
   readonly signal?: AbortSignal | undefined;
   /**
-   * Whether a 429 or 503 with Retry-After is retried after this time (default), or thrown immediately with `retryAfterMs`.
-   * `createSubresource` of an `eviction` always throws, so that a drain does not block a worker.
+   * The behavior after an answer 429 or 503 with Retry-After. By default, the client waits for this time and retries. With
+   * `throw`, the client throws immediately, and the error contains `retryAfterMs`. `createSubresource` of an `eviction`
+   * always throws, so that a drain does not block a worker.
    */
   readonly onRetryAfter?: 'wait' | 'throw';
   /**
-   * Called before each attempt, after all waits of the client. If it rejects, the request is not sent, and its error is
-   * thrown as a `KubeError`.
+   * Called before each attempt, after all waits of the client. If the function rejects, the client does not send the
+   * request. It throws the error as a `KubeError`.
    */
   readonly beforeSend?: () => Promise<void>;
 }
@@ -33,7 +34,7 @@ export interface ListOptions extends RequestOptions {
   readonly resourceVersionMatch?: 'Exact' | 'NotOlderThan';
 }
 
-/** Converts each item of a list when it arrives. The result is stored instead of the item. */
+/** Converts each item of a list when the item arrives. The result is stored instead of the item. */
 export interface ItemOptions<T> {
   readonly each?: (item: T) => T;
 }
@@ -50,7 +51,7 @@ export interface WatchOptions extends RequestOptions {
   readonly onOpen?: () => void;
 }
 
-/** Preconditions of a deletion, and what happens to dependent objects. */
+/** Preconditions of a deletion, and the handling of dependent objects. */
 export interface DeleteOptions extends RequestOptions {
   readonly gracePeriodSeconds?: number;
   readonly propagationPolicy?: 'Background' | 'Foreground' | 'Orphan';
@@ -61,9 +62,12 @@ export interface DeleteOptions extends RequestOptions {
 export interface WriteOptions extends RequestOptions {
   readonly fieldManager?: string;
   readonly dryRun?: boolean;
-  /** `status`, `scale`, and so on. If absent, the main resource. */
+  /** The subresource, such as `status` or `scale`. If absent, the write is to the main resource. */
   readonly subresource?: string;
-  /** True if the write only records an earlier action of this process. In observe mode, it is not reported as a decision. */
+  /**
+   * True if the write only records an earlier action of this process. In observe mode, such a write is not reported as a
+   * decision.
+   */
   readonly bookkeeping?: boolean;
 }
 
@@ -91,30 +95,32 @@ export type WatchEvent<T> =
 export interface ResourceReader<T extends KubeObject> {
   get(name: string, options?: RequestOptions): Promise<T>;
   /**
-   * Lists the objects. With `each`, a page is parsed item by item and is never in memory as a whole. Use it for large
-   * objects of which only a few fields are kept.
+   * Lists the objects. With `each`, the client parses a page item by item, so the whole page is never in memory. Use `each`
+   * for large objects of which only a few fields are kept.
    */
   list(options?: ListOptions & ItemOptions<T>): Promise<List<T>>;
   /**
    * Yields events until the server closes the stream.
-   * @throws the signal's reason when it aborts; `KubeError` after an ERROR event, for example 410
+   * @throws the reason of the signal when the signal aborts; `KubeError` after an ERROR event, for example 410
    */
   watch(options?: WatchOptions): AsyncIterable<WatchEvent<T>>;
 }
 
-/** Writes of one kind. Every method throws `KubeError`. Requests are retried only after a 429 or 503 with Retry-After. */
+/**
+ * Writes of one kind. Every method throws `KubeError`. A client retries a request only after a 429 or 503 with Retry-After.
+ */
 export interface ResourceWriter<T extends KubeObject> {
   create(object: Draft<T>, options?: WriteOptions): Promise<T>;
-  /** Sends a PUT. It fails with a conflict if `metadata.resourceVersion` is not the newest. */
+  /** Sends a PUT. The request fails with a conflict if `metadata.resourceVersion` is not the newest. */
   update(object: T, options?: WriteOptions): Promise<T>;
   patch(name: string, patch: Patch, options?: WriteOptions): Promise<T>;
   /**
-   * Deletes an object. Resolves to the object while finalizers or the grace period keep it, and to undefined when it is
-   * deleted.
+   * Deletes an object. Resolves to the object while finalizers or the grace period keep the object, and to undefined when
+   * the object is deleted.
    */
   delete(name: string, options?: DeleteOptions): Promise<T | undefined>;
   deleteCollection(options?: ListOptions & DeleteOptions): Promise<void>;
-  /** POST to a subresource, e.g. `eviction`, `binding`, `token`. */
+  /** Sends a POST to a subresource such as `eviction`, `binding` or `token`. */
   createSubresource<R = unknown>(name: string, subresource: string, body: object, options?: RequestOptions): Promise<R>;
 }
 
@@ -125,7 +131,10 @@ export interface ResourceClient<T extends KubeObject> extends ResourceReader<T>,
 export interface KubeClient {
   /** Detects that the server returned to an older state. All clients of a server in a process can share it. */
   readonly history: ServerHistory;
-  /** Without a namespace, reads of a namespaced kind cover all namespaces, and writes use the namespace of the object. */
+  /**
+   * Returns a client for one kind. Without a namespace, reads of a namespaced kind cover all namespaces, and writes use the
+   * namespace of the object.
+   */
   resource<T extends KubeObject>(definition: ResourceDefinition<T>, namespace?: string): ResourceClient<T>;
   /** Sends any other request and returns the JSON of the answer. */
   request<R>(

@@ -1,37 +1,44 @@
 import type { Change, Informer } from './informer.ts';
 import type { Key, KubeObject } from './objects.ts';
 
-/** The result of a successful reconcile: finished, or reconcile again after a delay. An error uses the back-off instead. */
+/**
+ * The result of a successful reconcile: finished, or reconcile again after a delay. After an error, the back-off applies
+ * instead.
+ */
 export type Outcome = { readonly kind: 'done' } | { readonly kind: 'again'; readonly afterMs: number };
 
-/** The outcome if there is nothing left to do until the next event. */
+/** The outcome of a reconcile that waits for the next event. */
 export const done: Outcome = { kind: 'done' };
 /** Requests another reconcile after `afterMs` milliseconds. */
 export const again = (afterMs: number): Outcome => ({ kind: 'again', afterMs });
-/** Returns the outcome with the earliest reconcile, or {@link done} if none requests another reconcile. */
+/** Returns the outcome with the earliest next reconcile. Returns {@link done} if no outcome requests another reconcile. */
 export const soonest = (...all: readonly Outcome[]): Outcome =>
   all.reduce((a, b) => (a.kind === 'done' ? b : b.kind === 'done' || a.afterMs <= b.afterMs ? a : b), done);
 
 /**
- * Compares the actual with the desired state of one object, and changes it towards the desired state. It never runs twice
- * for one key at the same time.
+ * Compares the actual with the desired state of one object, and changes it towards the desired state. A controller never
+ * runs two reconciles of one key at the same time.
  * - `done`: the failures of the key are forgotten, and only an event starts the next reconcile.
- * - `again`: the same, and the next reconcile runs after `afterMs`. Use it for deadlines, not for polling.
- * - throws: the next reconcile runs after the back-off of the key. After a `KubeError` 409 it runs soon, without a log line
- *   at level error.
+ * - `again`: the failures are forgotten too, and the next reconcile runs after `afterMs`. Use it for deadlines, not for
+ *   polling.
+ * - throws: the next reconcile runs after the back-off of the key. After a `KubeError` 409, the next reconcile runs soon,
+ *   without a log line at level error.
  */
 export type Reconcile = (key: Key, signal: AbortSignal) => Promise<Outcome>;
 
 /** One named reconcile loop with its own queue. */
 export interface Controller {
   readonly name: string;
-  /** Adds a key immediately, or after `afterMs`. Several requests for a key are combined, and the earliest time is used. */
+  /**
+   * Adds a key immediately, or after `afterMs`. If a key is added several times, the controller reconciles it once, at the
+   * earliest of the times.
+   */
   enqueue(key: Key, afterMs?: number): void;
   /**
    * Maps changes of an informer to keys of this controller. The controller waits while the API server refuses the informer,
    * and while its cache is doubted.
-   * @param without If set, the controller does not wait for a refused informer. It returns the keys to reconcile when the
-   * refusal starts or ends.
+   * @param without If set, the controller does not wait for a refused informer. The function returns the keys to reconcile
+   * when the refusal starts or ends.
    */
   watch<T extends KubeObject>(
     informer: Informer<T>,

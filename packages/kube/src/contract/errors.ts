@@ -11,13 +11,16 @@ export interface StatusBody {
   };
 }
 
-/** A request that the API server refused (`code` ≥ 400), or that was not answered (`code` 0, with the cause). */
+/**
+ * The error of a request. Either the API server refused the request (`code` ≥ 400), or there was no answer (`code` 0, with
+ * the cause).
+ */
 export class KubeError extends Error {
   override readonly name = 'KubeError';
   readonly code: number;
   readonly reason: string;
   readonly status: StatusBody;
-  /** From `Retry-After` or `details.retryAfterSeconds`, in milliseconds. */
+  /** Wait that the server requests, from `Retry-After` or `details.retryAfterSeconds`, in milliseconds. */
   readonly retryAfterMs: number | undefined;
 
   constructor(
@@ -40,7 +43,7 @@ export class KubeError extends Error {
 
 const hasCode = (error: unknown, code: number): error is KubeError => error instanceof KubeError && error.code === code;
 
-/** Returns true if a webhook denied the request. It chooses the code, so the code does not describe the object. */
+/** Returns true if a webhook denied the request. The webhook chooses the code, so the code does not describe the object. */
 export const isDenied = ({ message }: KubeError): boolean => message.includes('denied the request');
 
 /** Returns true if the code describes the object. */
@@ -63,13 +66,13 @@ export const isForbidden = (error: unknown): error is KubeError => hasCode(error
 /** Returns true if the server refuses the request for now (429), for example an eviction that a budget does not allow. */
 export const isTooManyRequests = (error: unknown): error is KubeError => hasCode(error, 429);
 /**
- * Returns true if a write was not sent because of `--observe-only`. This is not a failure, and the decision was already
- * logged.
+ * Returns true if a write was not sent because of `--observe-only`. Such an error is not a failure, and the decision was
+ * already logged.
  */
 export const isNotSent = (error: unknown): error is KubeError =>
   error instanceof KubeError && error.reason === 'ObserveOnly';
 
-/** Resolves to undefined if the object does not exist. For a deletion, this is a success. */
+/** Resolves to undefined if the object does not exist. In a deletion, a missing object is a success. */
 export async function ignoreNotFound<T>(promise: Promise<T>): Promise<T | undefined> {
   try {
     return await promise;

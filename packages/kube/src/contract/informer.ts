@@ -7,7 +7,7 @@ export type Change<T> =
   | { readonly type: 'updated'; readonly key: Key; readonly object: T; readonly old: T }
   | { readonly type: 'deleted'; readonly key: Key; readonly object: T };
 
-/** The cache that a reconcile reads. Callers share the objects and must not change them (tests freeze them). */
+/** The cache that a reconcile reads. Callers share the objects and must not change them. Tests freeze the objects. */
 export interface Store<T> {
   get(key: Key): T | undefined;
   list(): readonly T[];
@@ -22,8 +22,8 @@ export interface Store<T> {
 }
 
 /**
- * A cache of one kind that is always updated: a list in pages, then a watch with bookmarks. After a 410 it lists again and
- * applies the difference. It retries without limit.
+ * A cache of one kind that is always updated: a list in pages, then a watch with bookmarks. After a 410, the informer lists
+ * again and applies the difference. It retries without limit.
  */
 export interface Informer<T extends KubeObject> {
   /** Plural name of the kind. */
@@ -31,52 +31,55 @@ export interface Informer<T extends KubeObject> {
   readonly store: Store<T>;
   /** True after the first complete list. */
   readonly synced: boolean;
-  /** Resolves when `synced` becomes true. Rejects if the signal aborts first. */
+  /** Resolves when `synced` becomes true. Rejects if the signal aborts before. */
   whenSynced(signal?: AbortSignal): Promise<void>;
   /**
-   * Why the API server refuses the kind now: a permission is missing (403), or the kind does not exist (404). Undefined if
-   * it is not refused. The cached objects are not updated during a refusal. The informer keeps retrying.
+   * The reason why the API server refuses the kind now. Either a permission is missing (403), or the kind does not exist
+   * (404). Undefined if the API server serves the kind. During a refusal, the cached objects are not updated, and the
+   * informer keeps retrying.
    */
   readonly refused: KubeError | undefined;
   /** Calls `handler` when a refusal starts, changes its reason, or ends. */
   onRefused(handler: () => void): () => void;
   /**
-   * True if the cached objects may be newer than the state of the server. The server returned to an older state, for example
-   * because a backup was restored, and no complete list has followed.
+   * True if the cached objects may be newer than the state of the server. In this case, the server returned to an older
+   * state, for example because a backup was restored, and no complete list has followed.
    */
   readonly doubted: boolean;
   /**
-   * True if it is proven that the server has not returned to a state before the cached one. It is false after a lost
-   * connection until the server has sent its version again, and while the cache is `doubted`. Actions that cannot be undone
-   * wait until it is true.
+   * True if it is proven that the server has not returned to a state before the cached one. After a lost connection,
+   * `proven` is false until the server has sent its version again. It is also false while the cache is `doubted`. Actions
+   * that cannot be undone wait until `proven` is true.
    */
   readonly proven: boolean;
   /** Calls `handler` when `doubted` changes. */
   onDoubt(handler: () => void): () => void;
   /**
-   * Calls `handler` after each change, in order and synchronously with the update of the store. For existing objects, it is
-   * called with `added` first.
+   * Calls `handler` after each change, in order and synchronously with the update of the store. For existing objects, the
+   * informer first calls `handler` with `added`.
    */
   onChange(handler: (change: Change<T>) => void): () => void;
   /** Lists and watches until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
   /**
-   * Lists once without a watch, for callers that read only once. Use it instead of `run`. Rejects with the server's error.
+   * Lists once without a watch, for callers that read only once. Such callers do not call `run`. Rejects with the error of
+   * the server.
    */
   readOnce(signal: AbortSignal): Promise<void>;
   /**
    * Adds the answer of a write of this process to the cache, so that the next reconcile reads its own writes.
-   * - It is ignored if the watch has already reported an equal or newer version. Versions are compared as integers.
+   * - The answer is ignored if the watch has already reported an equal or newer version. Versions are compared as integers.
    * - Handlers are called immediately, and not again for the watch event.
    * - Afterwards the object belongs to the cache.
    */
   recordWrite(object: T): void;
   /** Milliseconds since the server last sent data (an event, a bookmark or a list). */
   sinceDataMs(): number;
-  /** Milliseconds without an open watch. It is 0 while a watch is open, and before the first watch. */
+  /** Milliseconds without an open watch. The value is 0 while a watch is open, and before the first watch. */
   behindForMs(): number;
   /**
-   * Number of cached objects that do not conform to their type. The cache contains repaired copies of them (see `faultsOf`).
+   * Number of cached objects that do not conform to their type. The cache contains repaired copies of these objects (see
+   * `faultsOf`).
    */
   readonly malformed: number;
 }
@@ -86,7 +89,10 @@ export interface InformerOptions<T extends KubeObject> {
   readonly namespace?: string | undefined;
   readonly labelSelector?: string | undefined;
   readonly fieldSelector?: string | undefined;
-  /** Reduces each object to the needed fields before it is stored. This determines the memory of the cache. */
+  /**
+   * Reduces each object to the needed fields before the object is stored. The size of the result determines the memory of
+   * the cache.
+   */
   readonly project?: (object: T) => T;
   /** Index functions by name. Each returns the index values of an object. */
   readonly indexes?: Readonly<Record<string, (object: T) => readonly string[]>> | undefined;

@@ -4,18 +4,19 @@ import type { KubeObject } from './objects.ts';
 export interface EventOptions {
   /**
    * If true, the event is recorded once while the Event object exists (one hour in the API server), even by several
-   * processes. Use it for facts that a new process finds again.
+   * processes. Use this option for facts that a new process finds again.
    */
   readonly once?: boolean;
 }
 
 /**
- * Records Events. It never throws and never blocks the caller. Equal events are aggregated and writes are batched, so many
- * events cause few writes. `Reason` is the list of a component's reasons. A reason that is not in the list does not compile.
+ * Records Events. The recorder never throws and never blocks the caller. Equal events are aggregated and writes are
+ * batched, so many events cause few writes. `Reason` is the list of a component's reasons. A reason outside of the list
+ * does not compile.
  */
 export interface EventRecorder<Reason extends string = string> {
-  // A property and not a method, because TypeScript checks its parameter types strictly. A recorder of all reasons can then
-  // be used as a recorder of some reasons, but not the reverse.
+  // Records an event. This is a property instead of a method, because TypeScript checks the parameter types of a property
+  // strictly. A recorder of all reasons can then be used as a recorder of some reasons, but not the reverse.
   readonly event: (
     object: KubeObject,
     type: 'Normal' | 'Warning',

@@ -5,14 +5,15 @@ export interface LeaseVacancy {
 }
 
 /**
- * Detects that an API server returned to an older state, for example because a backup was restored. Its objects and versions
- * are then older than the caches. A cache that finds evidence reports it here, and the other caches get the report.
+ * Detects that an API server returned to an older state, for example because a backup was restored. Its objects and
+ * versions are then older than the caches. A cache that finds evidence reports the evidence to this object, and the other
+ * caches get the report.
  */
 export class ServerHistory {
   readonly #handlers = new Set<(evidence: string) => void>();
   #rollbacks = 0;
   #vacancies: readonly LeaseVacancy[] = [];
-  /** Answers to requests that were sent before a rollback was found and that arrived after it. */
+  /** Answers to requests that were sent before a rollback was found, and whose answers arrived afterwards. */
   readonly #outdated = new WeakSet<object>();
 
   /** Number of times that the server returned to an older state. */
@@ -54,7 +55,7 @@ export class ServerHistory {
    * the handler.
    */
   onWentBack(handler: (evidence: string) => void): () => void {
-    const own = (evidence: string): void => handler(evidence); // The same function may be registered twice.
+    const own = (evidence: string): void => handler(evidence); // A new function for each call, because a caller may register the same handler twice.
     this.#handlers.add(own);
     return () => this.#handlers.delete(own);
   }

@@ -18,8 +18,8 @@ export interface Fault {
   /** The problem and the expected type, such as `is missing: an object is needed`. */
   readonly problem: string;
   /**
-   * False for a missing text, number or boolean, which counts as empty, 0 or false. The controller of the object validates
-   * it. Any other repair is a guess.
+   * True if the repair is a guess. False for a missing text, number or boolean, which counts as empty, 0 or false. The
+   * controller of the object validates such a value.
    */
   readonly guessed: boolean;
 }
@@ -62,7 +62,7 @@ function fits(value: unknown, shape: Shape): boolean {
   }
 }
 
-/** Returns the value of a missing required field: Go's zero value. */
+/** Returns the value of a missing required field, which is the zero value of Go. */
 function emptyOf(shape: Shape): unknown {
   if (shape['x-kubernetes-int-or-string']) return 0;
   switch (shape.type) {
@@ -82,7 +82,7 @@ function emptyOf(shape: Shape): unknown {
   }
 }
 
-/** Removes values of a wrong type from an object or a list, and reports each. */
+/** Removes values of a wrong type from an object or a list, and reports each removed value. */
 class Repair {
   readonly faults: Fault[] = [];
 
@@ -119,7 +119,7 @@ class Repair {
       this.value(value, shape, own);
       return;
     }
-    // A null in an optional field means the same as an absent field.
+    // A null in an optional field has the same meaning as an absent field.
     if (value !== null || required) this.#tell(own, value, shape);
     if (required) object[field] = emptyOf(shape);
     else delete object[field];
@@ -145,8 +145,9 @@ class Repair {
 }
 
 /**
- * Repairs an object in place, so that it conforms to its type. A permissive schema may have accepted it. A missing required
- * field gets its zero value, and a value of a wrong type is removed. apiVersion, kind and metadata are not checked.
+ * Repairs an object in place, so that the object conforms to its type. A permissive schema may have accepted a malformed
+ * object. A missing required field gets its zero value, and a value of a wrong type is removed. apiVersion, kind and
+ * metadata are not checked.
  * @returns The faults. Most objects have none, so the usual cost is one visit of each field in the shape.
  */
 export function conform(object: object, shape: Shape): readonly Fault[] {

@@ -17,5 +17,8 @@ export interface TransportResponse {
   readonly body: AsyncIterable<Uint8Array> | null;
 }
 
-/** A function like `fetch`: undici with credentials in production, the handler of the embedded server in tests. */
+/**
+ * A function like `fetch`. In production, undici sends the request with credentials. In tests, the handler of the embedded
+ * server answers it.
+ */
 export type Transport = (request: TransportRequest) => Promise<TransportResponse>;

@@ -1,14 +1,14 @@
-/** An error in flags or files. A retry does not help. The message contains what was attempted, and a hint. */
+/** An error in flags or files. A retry does not help. The message contains the attempted action, and a hint. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
 
-/** Address and credentials of one API server. All PEM as text. */
+/** Address and credentials of one API server. All PEM values are texts. */
 export interface ClusterConfig {
   /** `https://host:port`, with an optional path prefix. */
   readonly server: string;
   readonly ca?: string | undefined;
-  /** The name in the certificate of the server, if it differs from the host. */
+  /** The name in the certificate of the server, if this name differs from the host. */
   readonly tlsServerName?: string | undefined;
   readonly insecureSkipTlsVerify?: boolean | undefined;
   readonly clientCertificate?: { readonly certificate: string; readonly key: string } | undefined;
@@ -25,10 +25,11 @@ export interface ClusterConfig {
   /** Returns the current configuration from the files, for the next request. If absent, the configuration never changes. */
   readonly latest?: () => Promise<ClusterConfig>;
   /**
-   * Called when the server refused the credentials or is not trusted. The next call of `latest` then reads the files again.
+   * Called when the server refused the credentials, or when its certificate is not trusted. The next call of `latest` then
+   * reads the files again.
    */
   readonly lookAgain?: () => void;
   readonly proxyUrl?: string | undefined;
-  /** The namespace of the context or of the pod. */
+  /** The namespace of the kubeconfig context, or of the pod. */
   readonly namespace?: string | undefined;
 }

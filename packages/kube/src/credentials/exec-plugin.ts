@@ -77,7 +77,7 @@ function clusterInfo(cluster: Fields, ca: string | undefined): Fields {
   };
 }
 
-/** Returns a function that runs the plugin. It runs the plugin again when the credentials have expired. */
+/** Returns a function that runs the plugin. When the credentials have expired, the function runs the plugin again. */
 export function execAsker(plugin: Plugin, clock: Clock): () => Promise<Given> {
   let kept: { readonly given: Given; readonly until: number } | undefined;
   return async () => {
@@ -89,11 +89,11 @@ export function execAsker(plugin: Plugin, clock: Clock): () => Promise<Given> {
 
 /**
  * Returns the standard output of the plugin.
- * @throws Error with its error output
+ * @throws Error with the error output of the plugin
  */
 function run({ command, args, env, installHint }: Plugin): Promise<string> {
   return new Promise((done, fail) => {
-    // With the standard input of this process, the plugin could wait forever for input.
+    // The plugin gets no standard input. Otherwise it could wait for input without end.
     const child = spawn(command, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
     let [answer, said] = ['', ''];
     child.stdout.setEncoding('utf8').on('data', (text: string) => {

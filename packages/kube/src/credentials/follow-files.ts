@@ -11,7 +11,7 @@ export type ReadText = (path: string) => Promise<string>;
 export type FilesNews =
   | { readonly kind: 'as-before' }
   | { readonly kind: 'renewed'; readonly config: ClusterConfig }
-  /** The previous configuration stays in use. */
+  /** The files cannot be used. The previous configuration stays in use. */
   | { readonly kind: 'unusable'; readonly sentence: string };
 
 /** Options of `followFiles`. */
@@ -21,7 +21,7 @@ export interface FollowOptions {
   readonly onFiles?: ((news: FilesNews) => void) | undefined;
 }
 
-/** The interval of client-go. A kubelet needs the same time to update a mounted Secret. */
+/** Interval of the checks. client-go has the same interval. A kubelet needs the same time to update a mounted Secret. */
 const LOOK_MS = 60_000;
 /** Minimum interval after a refusal, because hundreds of requests may be refused at the same time. */
 const LOOK_AGAIN_MS = 1_000;
@@ -56,7 +56,9 @@ async function haveChanged(texts: Loaded['texts']): Promise<boolean> {
 const addressOf = ({ server, tlsServerName, proxyUrl, insecureSkipTlsVerify = false }: ClusterConfig): string =>
   JSON.stringify([server, tlsServerName, proxyUrl, insecureSkipTlsVerify]);
 
-/** Refuses a change of the server. Another cluster does not have the same machines, so mcm would treat them as deleted. */
+/**
+ * Refuses a change of the server. Another cluster has other machines, so mcm would treat the current machines as deleted.
+ */
 function mustBeSameServer(before: ClusterConfig, after: ClusterConfig): void {
   if (addressOf(before) === addressOf(after)) return;
   throw new ConfigError(
@@ -65,7 +67,7 @@ function mustBeSameServer(before: ClusterConfig, after: ClusterConfig): void {
 }
 
 /**
- * Refuses an expired client certificate, so that it does not replace a valid one. At the start, an expired certificate is
+ * Refuses an expired client certificate, so that a valid certificate stays in use. At the start, an expired certificate is
  * reported and used.
  */
 function mustBeUsable({ clientCertificate, from }: ClusterConfig, now: Date): void {
@@ -74,8 +76,8 @@ function mustBeUsable({ clientCertificate, from }: ClusterConfig, now: Date): vo
 }
 
 /**
- * Loads a configuration with `load`. `latest` loads it again when authorities, client certificates or tokens in the files
- * have changed. The server must stay the same.
+ * Loads a configuration with `load`. When authorities, client certificates or tokens in the files have changed, `latest`
+ * loads the configuration again. The server must stay the same.
  */
 export async function followFiles(
   load: Load,

@@ -7,7 +7,7 @@ export interface Pem {
   readonly from: string;
 }
 
-/** Returns the first certificate in PEM; undefined if there is none. */
+/** Returns the first certificate in a PEM text. Returns undefined if the text contains no certificate. */
 export function parseCertificate(certificate: string): X509Certificate | undefined {
   try {
     return new X509Certificate(certificate);
@@ -36,7 +36,7 @@ export function mustBeCertificate({ text, from }: Pem): X509Certificate {
 }
 
 /**
- * Refuses an expired certificate, so that it does not replace a valid one.
+ * Refuses an expired certificate, so that a valid certificate stays in use.
  * @throws ConfigError if the certificate has expired
  */
 export function mustNotHaveExpired({ text, from }: Pem, now: Date): void {
@@ -47,7 +47,7 @@ export function mustNotHaveExpired({ text, from }: Pem, now: Date): void {
 
 /**
  * Verifies that the key belongs to the certificate.
- * @throws ConfigError with the sources of both if it does not
+ * @throws ConfigError with the sources of the key and the certificate if they do not belong together
  */
 export function mustFit(certificate: Pem, key: Pem): void {
   if (keyFits(mustBeCertificate(certificate), key.text)) return;

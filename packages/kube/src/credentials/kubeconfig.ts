@@ -51,7 +51,7 @@ async function parse(path: string, readText: ReadText, optional: boolean): Promi
   const { parseDocument } = await import('yaml');
   const document = parseDocument(source, { prettyErrors: false });
   const problem = document.errors[0];
-  // The message is not used, because the parser quotes the line, which may contain a key.
+  // The error contains no message of the parser, because the parser quotes the line, which may contain a key.
   if (problem !== undefined)
     throw new ConfigError(`kubeconfig ${path} is not YAML (${problem.code} at character ${problem.pos[0]})`);
   const value: unknown = document.toJS();
@@ -83,7 +83,7 @@ const entriesOf = (
     return entries.filter(isFields).map((entry) => ({ name: entry.name, entry, folder: dirname(path) }));
   });
 
-/** Returns the entry `name` of a list, from the first file that has it. */
+/** Returns the entry `name` of a list, from the first file with this entry. */
 function named(config: Config, list: string, field: string, name: string): Part {
   const entries = entriesOf(config, list);
   const found = entries.find((each) => each.name === name);
@@ -154,7 +154,7 @@ function placeOfAuthorization({ fields: user, folder }: Part, label: string): st
 }
 
 /**
- * Returns the address and credentials of a context, by default the current one.
+ * Returns the address and credentials of a context. The default is the current context.
  * @throws ConfigError
  */
 export async function kubeconfigFiles(

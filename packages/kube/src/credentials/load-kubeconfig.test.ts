@@ -12,7 +12,7 @@ import { loadKubeconfig } from './load-kubeconfig.ts';
 
 let folder: string;
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'kube config ')); // With spaces, which a home directory may contain.
+  folder = await mkdtemp(join(tmpdir(), 'kube config ')); // The path contains spaces, as the path of a home directory may.
 });
 afterEach(() => rm(folder, { recursive: true }));
 
@@ -130,7 +130,7 @@ describe('kubeconfig', () => {
     expect([await third?.authorization?.(), third?.clientCertificate]).toEqual(['Bearer third', undefined]);
     loaded.lookAgain?.();
     expect(await loaded.latest?.()).toBe(third);
-    expect(await asked()).toBe(3); // Hundreds of refused requests do not start it hundreds of times.
+    expect(await asked()).toBe(3); // The plugin runs once, although hundreds of requests were refused.
     expect(news).toEqual([config1, third].map((each) => ({ kind: 'renewed', config: each })));
 
     await rm(join(folder, 'given.json'));
@@ -262,7 +262,7 @@ describe('changed files', () => {
     expect((await latest()).ca).toBe(`${one.cert}${two.cert}`);
     await clock.advance(59_000);
     await latest();
-    expect(news).toHaveLength(2); // After a refusal the files are checked once, not each second.
+    expect(news).toHaveLength(2); // After a refusal, the files are checked once.
     await clock.advance(1_000);
     await latest();
     expect(news.map(({ kind }) => kind)).toEqual(['renewed', 'renewed', 'as-before']);

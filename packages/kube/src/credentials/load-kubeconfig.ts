@@ -13,18 +13,18 @@ export interface LoadOptions {
   readonly clock?: Clock;
   /** Called with the result of each check of the files by `latest`. */
   readonly onFiles?: FollowOptions['onFiles'];
-  /** Environment variables of the in-cluster configuration. Default: those of the process. */
+  /** Environment variables of the in-cluster configuration. The default is the variables of the process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Name of the context in the kubeconfig. The default is its current context. */
+  /** Name of the context in the kubeconfig. The default is the current context of the kubeconfig. */
   readonly context?: string;
 }
 
 /**
- * Loads the address and credentials of a cluster from a kubeconfig file. For the text `inClusterConfig`, it loads those of
- * the pod. If one source fails, no other source is tried.
+ * Loads the address and credentials of a cluster from a kubeconfig file. For the text `inClusterConfig`, the function loads
+ * the credentials of the pod. If one source fails, no other source is tried.
  * - `latest` reads files again after they have changed.
- * - Several files are merged as in kubectl: the first file with a name is used for it. Missing files are ignored if at least
- *   one exists.
+ * - Several files are merged as in kubectl: for each name, the first file with this name applies. Missing files are ignored
+ *   if at least one exists.
  * @throws ConfigError
  */
 export function loadKubeconfig(source: string | readonly string[], options: LoadOptions = {}): Promise<ClusterConfig> {

@@ -30,8 +30,8 @@ function named({ user, label }: PluginUser): string {
 }
 
 /**
- * Returns the error of the plugin in one line. It never contains the output of the plugin, which may be a token. The error
- * of a parser would contain it.
+ * Returns the error of the plugin in one line. The text never contains the output of the plugin, which may be a token. The
+ * error of a JSON parser would contain this output.
  */
 const reason = (error: unknown): string =>
   error instanceof SyntaxError
@@ -42,7 +42,7 @@ const reason = (error: unknown): string =>
 const PROVIDERS = ['azure', 'gcp', 'oidc'];
 
 /**
- * Returns a function that gets credentials. It gets them again after they expired.
+ * Returns a function that gets credentials. When the credentials have expired, the function gets them again.
  * @throws ConfigError if the user entry of the kubeconfig is invalid
  */
 async function asker(of: PluginUser, ca: string | undefined, clock: Clock): Promise<() => Promise<Given>> {
@@ -88,7 +88,7 @@ async function providerAsker(of: PluginUser): Promise<() => Promise<Given>> {
 
 /**
  * Returns the configuration of a cluster with a credential plugin. `latest` returns the current credentials. After
- * `lookAgain`, it runs the plugin again.
+ * `lookAgain`, `latest` runs the plugin again.
  */
 export async function withPlugin(cluster: ClusterConfig, of: PluginUser, clock: Clock): Promise<ClusterConfig> {
   let ask = await asker(of, cluster.ca, clock);

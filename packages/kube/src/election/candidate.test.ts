@@ -292,7 +292,7 @@ const watching =
 test('the candidate reads the lease again immediately after a long watch, but not after a watch that ends immediately', async () => {
   const t = await setUp({ follow: true });
   await t.create('b').candidate.tryOnce(never);
-  expect(await t.candidate.follow(never)).toBe(false); // It has not read the lease yet.
+  expect(await t.candidate.follow(never)).toBe(false); // The candidate has not read the Lease yet.
   expect(await t.candidate.tryOnce(never)).toBe('other');
   t.network.answer = watching(t.clock, [], 0);
   expect(await t.candidate.follow(never)).toBe(false);
@@ -363,7 +363,7 @@ test('bookmarks are ignored, and a watch ends when the lease is deleted or belon
     metadata: { name: 'lock', resourceVersion: '9' },
   };
   t.network.answer = watching(t.clock, [{ type: 'BOOKMARK', object }], 3_000);
-  expect(await t.candidate.follow(never)).toBe(true); // Because the watch was long.
+  expect(await t.candidate.follow(never)).toBe(true); // The watch was long, so the result is true.
   t.network.answer = watching(t.clock, [{ type: 'BOOKMARK', object }], 0);
   expect(await t.candidate.follow(never)).toBe(false);
   t.network.answer = watching(t.clock, [{ type: 'DELETED', object: held }], 3_000);

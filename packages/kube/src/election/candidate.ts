@@ -32,7 +32,8 @@ export class Candidate {
    */
   #observedAt = 0;
   /**
-   * Time since the last successful request for the Lease. Other candidates wait at least for the lease duration after it.
+   * Time since the last successful request for the Lease. Other candidates wait at least for the lease duration after this
+   * request.
    */
   #renewed: Age | undefined;
   /** True if the last confirmed write contains the identity of this process. */
@@ -63,7 +64,7 @@ export class Candidate {
     return 'mine';
   }
 
-  /** Renews the Lease of this process with one write. Returns `other` if another candidate has acquired it. */
+  /** Renews the Lease of this process with one write. Returns `other` if another candidate has acquired the Lease. */
   async renew(signal: AbortSignal): Promise<'mine' | 'other'> {
     try {
       return await this.#renewKnown(signal);
@@ -73,8 +74,8 @@ export class Candidate {
       const record = await this.#look(signal);
       this.#compare(written, this.#lease?.metadata.resourceVersion);
       if (record === undefined || record.holder === this.#options.identity) return this.tryOnce(signal);
-      // Another candidate was the leader in the meantime, even if it has released the Lease since. The cached state of this
-      // process may be outdated.
+      // Another candidate was the leader in the meantime. This holds even if that candidate has already released the Lease.
+      // The cached state of this process may be outdated.
       this.#options.onLeader?.(record.holder, holderVersion(this.#lease, record.holder));
       return 'other';
     }
@@ -92,7 +93,7 @@ export class Candidate {
     );
   }
 
-  /** Confirms the leadership, see `Fence`. Concurrent callers share one write. */
+  /** Confirms the leadership, see `Fence`. Concurrent calls share one write. */
   async confirm(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (this.#isFresh()) return;
@@ -108,8 +109,8 @@ export class Candidate {
   }
 
   /**
-   * Renews the Lease only if it is unchanged. A conflict means that another candidate wrote it, or that this process has
-   * renewed it in the meantime.
+   * Renews the Lease only if the Lease is unchanged. A conflict means that another candidate wrote the Lease, or that this
+   * process has renewed the Lease in the meantime.
    */
   async #renewStrictly(signal: AbortSignal): Promise<void> {
     const { identity, clock } = this.#options;
@@ -123,8 +124,8 @@ export class Candidate {
   }
 
   /**
-   * Watches the Lease of another candidate until it is released or has expired. Returns false if the watch ended earlier.
-   * The next read then follows after a delay.
+   * Watches the Lease of another candidate until the Lease is released or has expired. Returns false if the watch ended
+   * earlier. In this case, the next read follows after a delay.
    */
   async follow(signal: AbortSignal): Promise<boolean> {
     if (!this.#follows || this.#lease === undefined) return false;
@@ -141,7 +142,7 @@ export class Candidate {
       });
       for await (const event of events) {
         if (event.type === 'BOOKMARK') continue;
-        // An active leader creates the Lease again at its next renewal.
+        // If the Lease is deleted, an active leader creates it again at the next renewal.
         if (event.type === 'DELETED') return false;
         if (!this.#seesHolder(event.object)) return true;
         timer.cancel();
@@ -235,8 +236,8 @@ export class Candidate {
     );
     this.#renewed = record.holder === this.#options.identity ? asked : undefined;
     const holds = this.#renewed !== undefined;
-    // This is not recorded together with the write. If the answer of the first write was lost, that write has already
-    // acquired the Lease.
+    // The vacancy is not recorded together with the write. If the answer of the first write was lost, that write has
+    // already acquired the Lease.
     if (holds && !this.#holds) this.#options.client.history.noteVacancies(leaseVacancies(this.#lease));
     this.#holds = holds;
   }
@@ -246,8 +247,8 @@ export class Candidate {
   }
 
   /**
-   * The leader adds its version and its flags. A released Lease has neither. A process that acquires a Lease also adds the
-   * period in which no process held it.
+   * Returns the annotations of the Lease. The leader adds its version and its flags. A released Lease has no version and no
+   * flags. A process that acquires a Lease also adds the period in which no process held the Lease.
    */
   #annotations(holder: string): { readonly annotations?: Readonly<Record<string, string>> } {
     const { version, settings, identity, clock } = this.#options;

@@ -4,17 +4,20 @@ import type { Clock } from '../clock/clock.ts';
 export interface Fence {
   /**
    * Resolves when no other process can be the leader now.
-   * - After a recent renewal, it sends no request. Otherwise, for example after the process was suspended, it renews the
-   *   Lease first.
+   * - After a recent renewal, the call sends no request. Otherwise, for example after the process was suspended, it renews
+   *   the Lease first.
    * - It rejects if another process has acquired the Lease, if this cannot be determined, and as soon as the work must end.
    */
   confirm(): Promise<void>;
-  /** Like `confirm`, but also after the work must end. Use it for the last steps, during which the Lease is still held. */
+  /**
+   * Confirms the leadership like `confirm`, but also after the work must end. Use this method for the last steps, during
+   * which this process still holds the Lease.
+   */
   held(): Promise<void>;
 }
 
 /**
- * Elapsed time on two clocks. The larger value is used, because one of the clocks may stop while the machine is suspended.
+ * Elapsed time on two clocks. The larger value counts, because one of the clocks may stop while the machine is suspended.
  */
 export class Age {
   readonly #clock: Clock;

@@ -3,7 +3,7 @@ import type { KubeClient, RequestOptions } from '../contract/client.ts';
 import { configMaps } from '../types/core.ts';
 import { fencedClient } from './fenced-client.ts';
 
-/** Returns a client that records its calls, and its fenced form. The fence is closed. */
+/** Returns a client that records its calls, and a fenced client around it. The fence is closed. */
 function recording() {
   const calls: (readonly unknown[])[] = [];
   const record =

@@ -17,7 +17,7 @@ afterEach(async () => {
 
 const watches = (path: string): boolean => path.includes('watch=');
 
-/** Creates candidates that watch the Lease. Each has its own network. */
+/** Creates candidates that watch the Lease. Each candidate has its own network. */
 async function setUp() {
   const p = await serve(startControlPlane);
   closers.push(() => p.server.close());
@@ -92,7 +92,7 @@ describe('a hand-over', () => {
     await t.clock.settle();
     const b = t.candidate('b');
     await t.clock.advance(61_500);
-    a.network.up = false; // Its last renewal was at 60 s. The lost network has the same effect as a kill.
+    a.network.up = false; // The last renewal of this candidate was at 60 s. The lost network has the same effect as a kill.
     await t.clock.advance(13_499);
     expect(t.led).toHaveLength(1);
     await t.clock.advance(1);

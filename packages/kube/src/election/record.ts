@@ -30,7 +30,7 @@ export const toSpec = (record: ElectionRecord): NonNullable<Lease['spec']> => ({
   leaseTransitions: record.transitions,
 });
 
-/** Returns the record with which `identity` acquires or renews the Lease at `now`. */
+/** Returns the record with which the candidate `identity` acquires or renews the Lease at `now`. */
 export function claim(old: ElectionRecord | undefined, identity: string, leaseMs: number, now: Date): ElectionRecord {
   const isMine = old?.holder === identity;
   return {
@@ -53,12 +53,15 @@ export const released = (old: ElectionRecord, now: Date): ElectionRecord => ({
   transitions: old.transitions,
 });
 
-/** Annotation of a Lease: version and identity of its holder at the time of the write. Other candidates do not remove it. */
+/**
+ * Annotation of a Lease: version and identity of its holder at the time of the write. Other candidates do not remove this
+ * annotation.
+ */
 export const HOLDER_VERSION = 'holder-version';
 
 /**
- * Returns the version of a Lease's holder. Undefined if the annotation is from another identity, because candidates of
- * client-go do not remove it.
+ * Returns the version of a Lease's holder. Returns undefined if the annotation is from another identity. Candidates of
+ * client-go leave the annotation of an earlier holder in the Lease.
  */
 export function holderVersion(lease: Lease | undefined, holder: string): string | undefined {
   const [version, identity] = (lease?.metadata.annotations?.[HOLDER_VERSION] ?? '').split(' ');
@@ -80,6 +83,6 @@ export function holderSettings({ metadata, spec }: Lease): Readonly<Record<strin
     const value: unknown = JSON.parse(text.slice(gap));
     return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : undefined;
   } catch {
-    return undefined; // Every client with write access to Leases may write this, so it may be invalid.
+    return undefined; // Every client with write access to Leases may write this annotation, so its value may be invalid.
   }
 }

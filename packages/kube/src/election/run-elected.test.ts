@@ -23,7 +23,7 @@ async function setUp() {
   const leading = new Set<string>();
   let most = 0;
 
-  /** Creates a process of the election. `cut` disconnects its network. */
+  /** Creates a process that takes part in the election. `cut` disconnects its network. */
   function candidate(
     identity: string,
     options: { timings?: ElectionTimings; lead?: (signal: AbortSignal, fence: Fence) => Promise<void> } = {},

@@ -5,7 +5,10 @@ import { Candidate } from './candidate.ts';
 import type { Fence } from './fence.ts';
 import type { ElectionOptions, ElectionTimings } from './settings.ts';
 
-/** `stopped`: the signal aborted or `lead` ended, and the Lease was released. `lost`: another process is or may be the leader. */
+/**
+ * The end of an election. `stopped` means that the signal aborted or `lead` ended, and the Lease was released. `lost` means
+ * that another process is or may be the leader.
+ */
 export type ElectionEnd = 'stopped' | 'lost';
 
 /** The wait between two attempts is `retryMs` times 1 to 2.2, as with the JitterFactor of client-go. */
@@ -39,7 +42,8 @@ async function acquire(candidate: Candidate, options: ElectionOptions): Promise<
       if (await candidate.follow(signal)) continue;
     } catch (error) {
       if (isForbidden(error)) options.onForbidden?.(error);
-      // A conflict means that another candidate was faster. The next read shows it, so it is not reported as a failure.
+      // A conflict means that another candidate was faster. The next read shows the new holder, so a conflict is not
+      // reported as a failure.
       if (!signal.aborted && !isBeaten(error)) candidate.outage.failed(error);
     }
     await pause(clock, candidate.timings.retryMs * (1 + ACQUIRE_JITTER * random.next()), signal);
@@ -66,8 +70,7 @@ async function keep(candidate: Candidate, options: ElectionOptions, signal: Abor
         onLost?.(`it could not be renewed for ${renewDeadlineMs / 1000} s (${failed})`);
         return 'lost';
       }
-      // Other candidates measure from the time when the server executed the write. That may be long before the answer
-      // arrives.
+      // Other candidates measure from the time when the server executed the write. The answer may arrive much later.
       const sentAt = clock.monotonic();
       try {
         if ((await candidate.renew(both)) === 'other') {
@@ -103,8 +106,8 @@ async function release(candidate: Candidate, { clock, log }: ElectionOptions): P
 /**
  * Runs `lead` while this process holds the Lease, with the record and timing of client-go. One leader is elected among all
  * candidates, including candidates that use client-go.
- * - The signal of `lead` aborts with the outer signal, or when the Lease is lost. The fence detects a loss that was not
- *   noticed.
+ * - The signal of `lead` aborts with the outer signal, or when the Lease is lost. The fence detects a lost Lease before
+ *   this process notices the loss.
  * - Errors of `lead` are thrown after the Lease was released.
  */
 export async function runElected(
@@ -132,7 +135,7 @@ export async function runElected(
     return end;
   });
   try {
-    // The Lease is renewed until the last step of the work has ended. So no other process starts while this one still
+    // The Lease is renewed until the last step of the work has ended. So no other process starts while this process still
     // writes.
     await lead(term.signal, {
       confirm: () => candidate.confirm(term.signal),

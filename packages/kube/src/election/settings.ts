@@ -8,7 +8,7 @@ import type { Logger } from '../contract/logger.ts';
 export interface ElectionTimings {
   /** Lease duration: time after the last observed renewal at which other candidates may acquire the Lease. */
   readonly leaseMs: number;
-  /** Time for which a leader tries to renew before it stops. It must be less than `leaseMs`. */
+  /** Time for which a leader tries to renew the Lease before the leader stops. This time must be less than `leaseMs`. */
   readonly renewDeadlineMs: number;
   /** Time between two attempts. */
   readonly retryMs: number;
@@ -37,17 +37,17 @@ export interface ElectionOptions {
   readonly onForbidden?: (error: KubeError) => void;
   /** Called when the Lease is lost, with the reason. */
   readonly onLost?: (because: string) => void;
-  /** Version of this program. It is written to the Lease, so that other candidates can read it. */
+  /** Version of this program. The Lease contains this version, so that other candidates can read it. */
   readonly version?: string;
   /**
-   * Flags with other values than the default. They are written to the Lease for its readers, so they must not contain
+   * Flags with other values than the default. The Lease contains these flags for its readers, so they must not contain
    * secrets.
    */
   readonly settings?: Readonly<Record<string, unknown>>;
   /**
-   * Whether the process watches the Lease of another candidate, to acquire it as soon as it is released. It needs the verb
-   * `watch`, which the roles of the original have. By default, it waits `retryMs`, multiplied by a random factor from
-   * 1 to 2.2, between two reads of the Lease, like client-go.
+   * True if the process watches the Lease of another candidate, to acquire the Lease as soon as it is released. The watch
+   * needs the verb `watch`, which the roles of the original have. By default, the process waits `retryMs`, multiplied by a
+   * random factor from 1 to 2.2, between two reads of the Lease, like client-go.
    */
   readonly follow?: boolean;
 }

@@ -1,12 +1,15 @@
 import type { LeaseVacancy } from '../contract/server-history.ts';
 import type { Lease } from '../types/groups.ts';
 
-/** Annotation of a Lease: the periods in which no process held it, as `from/to` in RFC 3339, separated by commas. */
+/**
+ * Annotation of a Lease with the periods in which no process held the Lease. The format is `from/to` in RFC 3339, separated
+ * by commas.
+ */
 export const VACANCIES = 'vacancies';
 
-/** Shorter periods are ordinary changes of the leader. */
+/** Minimum length of a recorded period. A shorter period is an ordinary change of the leader. */
 const SHORTEST_MS = 120_000;
-/** Older periods are removed. A process that used one has recorded its decision elsewhere. */
+/** Maximum age of a recorded period. A process that used a period has recorded its decision elsewhere. */
 const KEPT_MS = 24 * 3_600_000;
 /** Maximum number of periods in a Lease. */
 const MOST = 8;

@@ -20,7 +20,8 @@ export interface RecorderOptions {
   readonly clock: Clock;
   readonly log: Logger;
   /**
-   * Makes the names of Events unique. The default has a fixed seed, which is sufficient because names also contain the time.
+   * Makes the names of Events unique. The default has a fixed seed. This is sufficient, because names also contain the
+   * time.
    */
   readonly random?: Random;
   /** Time in milliseconds for which equal events are collected before they are written. The default is 1000. */
@@ -29,7 +30,7 @@ export interface RecorderOptions {
 
 /** Maximum number of concurrent writes. */
 const CONCURRENCY = 4;
-/** Maximum number of pending series. Further ones are dropped, and this is logged once. */
+/** Maximum number of pending series. Further series are dropped, and the log contains one line about the drop. */
 const MAX_WAITING = 2000;
 /** An event is dropped after this number of failed writes, as in client-go. */
 const MAX_ATTEMPTS = 12;
@@ -150,7 +151,7 @@ class BatchingRecorder implements EventRecorder {
     return this.#create(series, series.id);
   }
 
-  /** Creates the Event. If the answer of an earlier attempt was lost, it finds that Event. */
+  /** Creates the Event. If the answer of an earlier attempt was lost, the method finds the Event of that attempt. */
   async #create(series: Series, id: string): Promise<string> {
     const draft = this.#draft(series, id);
     try {
@@ -204,8 +205,5 @@ class BatchingRecorder implements EventRecorder {
   }
 }
 
-/**
- * Creates a recorder that writes Events in the namespace of their object. For cluster-scoped objects, it writes them in
- * `default`.
- */
+/** Creates a recorder. An Event is in the namespace of its object. Events of cluster-scoped objects are in `default`. */
 export const createRecorder = (options: RecorderOptions): EventRecorder => new BatchingRecorder(options);

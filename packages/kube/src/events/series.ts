@@ -21,7 +21,10 @@ export interface Series {
   count: number;
   readonly first: Date;
   last: Date;
-  /** Unique part of the name of its Event. It is the same for each attempt, so that a lost answer does not lead to a second Event. */
+  /**
+   * Unique part of the name of the Event. This part is the same for each attempt, so that a lost answer does not cause a
+   * second Event.
+   */
   id: string | undefined;
   /** Name of the created Event on the server. */
   written: string | undefined;
@@ -36,7 +39,7 @@ interface Group {
   combined: Series | undefined;
 }
 
-/** If one object and reason have at least this number of different messages, they are combined, as in client-go. */
+/** If one object and reason have at least this number of different messages, their events are combined, as in client-go. */
 const MAX_SIMILAR = 10;
 /** After this time without events of a reason, the count starts again, as in client-go. */
 const SIMILAR_WINDOW_MS = 10 * 60_000;
@@ -64,7 +67,7 @@ const startSeries = (event: Recorded, message: string): Series => ({
   attempts: 0,
 });
 
-/** Groups equal events, so that many events become a few series. It writes nothing itself. */
+/** Groups equal events, so that many events become a few series. This class writes nothing to the server. */
 export class EventGroups {
   readonly #groups = new Map<string, Group>();
 
@@ -108,7 +111,7 @@ export class EventGroups {
     return combined;
   }
 
-  /** Moves series without a written Event into the combined one, so a burst causes one write instead of ten. */
+  /** Moves series without a written Event into the combined series, so that a burst causes one write instead of ten. */
   #absorb(group: Group, combined: Series): void {
     for (const series of group.byMessage.values()) {
       if (series.written !== undefined || !series.dirty) continue;

@@ -19,8 +19,9 @@ function makeOne(folder: string, mode: number): boolean {
 }
 
 /**
- * Creates a folder and its parents. Returns the first created folder, or undefined if all existed. The option `recursive` of
- * Node.js never returns for a folder such as `/proc/x`, where the operating system refuses a new folder with ENOENT.
+ * Creates a folder and its parents. Returns the first created folder. Returns undefined if all folders existed. The option
+ * `recursive` of Node.js never returns for a folder such as `/proc/x`, where the operating system refuses a new folder with
+ * ENOENT.
  * @throws the error of the operating system
  */
 export function makeFolder(path: string, mode = 0o777): string | undefined {

@@ -20,7 +20,7 @@ export interface CommonDefaults {
   readonly leaderElect?: boolean;
   /** Names of the controllers, as in the metrics of their queues. */
   readonly controllers: readonly string[];
-  /** Feature gates. By default there are none. */
+  /** Feature gates. By default, the binary has no feature gates. */
   readonly features?: Features;
 }
 

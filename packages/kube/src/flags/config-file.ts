@@ -6,7 +6,7 @@ import { ConfigError } from '../credentials/cluster-config.ts';
 import type { Flag, Flags } from './flag.ts';
 import type { Given } from './given.ts';
 
-/** Maximum size of the file. It is larger than any set of flags, and it limits the memory if the path is wrong. */
+/** Maximum size of the file. The limit is larger than any set of flags, and it limits the memory if the path is wrong. */
 const LARGEST_BYTES = 1_048_576;
 
 async function textOf(path: string): Promise<string> {
@@ -30,7 +30,7 @@ function sentenceOf({ code, message, pos }: YAMLParseError, text: string): strin
 
 const isSimple = (value: unknown): boolean => ['string', 'number', 'boolean'].includes(typeof value);
 
-/** Returns the value as it would be written on the command line. Undefined for a value that the flag does not accept. */
+/** Returns the value as text for the command line. Returns undefined for a value that the flag does not accept. */
 function flagText(value: unknown, flag: Flag<unknown> | undefined): string | undefined {
   if (flag?.pairs && typeof value === 'object' && value !== null && !Array.isArray(value)) {
     const pairs = Object.entries(value);
@@ -52,11 +52,12 @@ export interface FileSettings {
 }
 
 /**
- * Reads a YAML mapping of flag names to values. A value is a text, number or boolean, or a list if the flag accepts one.
+ * Reads a YAML mapping of flag names to values. A value is a text, number or boolean. It can be a list if the flag accepts
+ * a list.
  * @throws ConfigError for an invalid file
  */
 export async function readConfigFile(path: string, flags: Flags): Promise<FileSettings> {
-  const { isMap, isScalar, LineCounter, parseDocument } = await import('yaml'); // Only loaded if there is a file.
+  const { isMap, isScalar, LineCounter, parseDocument } = await import('yaml'); // The YAML library is loaded only if there is a file.
   const text = await textOf(path);
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines });

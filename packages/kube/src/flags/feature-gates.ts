@@ -9,14 +9,14 @@ export interface Feature {
    * enabled by default.
    */
   readonly stage: 'ALPHA' | 'BETA';
-  /** A short description of what the feature does. */
+  /** A short description of the effect of the feature. */
   readonly help: string;
 }
 
 /** Features by their names. */
 export type Features = Readonly<Record<string, Feature>>;
 
-/** Whether each feature of a binary is enabled. */
+/** The state of each feature of a binary. True means enabled. */
 export type FeatureStates = Readonly<Record<string, boolean>>;
 
 const isOnByDefault = ({ stage }: Feature): boolean => stage === 'BETA';

@@ -6,7 +6,7 @@ export interface Flag<T> {
   readonly placeholder: string;
   readonly help: string;
   readonly fallback: T;
-  /** The default in the help. Empty if there is none. */
+  /** The default in the help. Empty if the flag has no default. */
   readonly shown: string;
   /** The letter of the short form. */
   readonly short?: string | undefined;
@@ -14,9 +14,9 @@ export interface Flag<T> {
   readonly group?: string;
   /** Deprecated names, and the reason not to use them. */
   readonly deprecated?: Readonly<Record<string, string>> | undefined;
-  /** Set for flags with pairs as values: repeated flags are merged, and a file may contain a mapping. */
+  /** Set for flags with pairs as values. Repeated flags are merged, and a file may contain a mapping. */
   readonly pairs?: true;
-  /** Set for flags that have no effect. They are accepted for compatibility. */
+  /** Set for flags that have no effect. mcm accepts these flags for compatibility. */
   readonly ignored?: string;
   /**
    * Parses a value.
@@ -109,7 +109,7 @@ export const integersFlag = (
   },
 });
 
-/** A flag with an integer between limits. */
+/** Creates a flag with an integer between limits. */
 export const integerFlag = (
   options: Common<number> & { readonly min: number; readonly max?: number },
 ): Flag<number> => ({
@@ -126,7 +126,7 @@ export const integerFlag = (
   },
 });
 
-/** A flag with a number and a lower limit. */
+/** Creates a flag with a number and a lower limit. */
 export const numberFlag = (options: Common<number> & { readonly min: number }): Flag<number> => ({
   ...more(options),
   placeholder: '<number>',
@@ -173,7 +173,7 @@ export const durationFlag = (options: Common<number> & { readonly minMs?: number
 export const flagGroup = <const F extends Flags>(group: string, flags: F): F =>
   Object.fromEntries(Object.entries(flags).map(([name, flag]) => [name, { group, ...flag }])) as F;
 
-/** Creates a flag without an effect. It is accepted, because existing installations of the original pass it. */
+/** Creates a flag without an effect. mcm accepts the flag, because existing installations of the original pass it. */
 export const ignoredFlag = (placeholder: string, why: string): Flag<string> => ({
   placeholder,
   help: why,

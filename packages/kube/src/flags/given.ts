@@ -28,8 +28,8 @@ export function givenByEnvironment(
 }
 
 /**
- * Returns warnings about variables with the prefix that belong to no flag. They are no errors, because all containers of a
- * pod may have the same environment.
+ * Returns warnings about variables with the prefix that belong to no flag. Such variables are no errors, because all
+ * containers of a pod may have the same environment.
  */
 export function unknownVariables(flags: Flags, env: Readonly<Record<string, string | undefined>>): readonly string[] {
   const known = Object.keys(flags).map(variableOf);

@@ -1,3 +1,3 @@
-/** Exports only what is needed to read command lines, so that a program that prints its version does not load a client. */
+/** The exports for reading command lines. A program that only prints its version imports this file and loads no client. */
 export { nearest } from '../base/nearest.ts';
 export { refusalOf, reportRefusals } from './refusal.ts';

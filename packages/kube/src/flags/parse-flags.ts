@@ -74,7 +74,7 @@ function givenFor(name: string, sources: Sources, flag: Flag<unknown>, warnings:
 interface Converted<F extends Flags> {
   readonly values: FlagValues<F>;
   readonly warnings: readonly string[];
-  /** A line for each invalid value. The flag then has its default. */
+  /** A line for each invalid value. The flag with this value has its default. */
   readonly problems: readonly string[];
 }
 
@@ -108,7 +108,7 @@ function givenByArguments(command: Command): ReadonlyMap<string, Given> {
   return given;
 }
 
-/** All names of the flags, including deprecated ones. */
+/** Returns all names of the flags, including deprecated names. */
 const namesOf = (flags: Flags): string[] =>
   Object.entries(flags).flatMap(([name, flag]) => [name, ...Object.keys(flag.deprecated ?? {})]);
 
@@ -123,7 +123,7 @@ export async function parseFlags<F extends Flags>(
   argv: readonly string[],
   env: Readonly<Record<string, string | undefined>> = {},
 ): Promise<Parsed<F>> {
-  const commander = await import('commander'); // Only binaries need it.
+  const commander = await import('commander'); // The library is loaded on demand, because only binaries parse command lines.
   let printed = '';
   const command = createCommand(commander, program, flags, (text) => {
     printed += text;

@@ -4,7 +4,10 @@ import { faultsOf } from './faults.ts';
 
 export type IndexFunction<T> = (object: T) => readonly string[];
 
-/** If an index function throws for an object, the index does not contain that object. Other objects are not affected. */
+/**
+ * Wraps an index function. If the function throws for an object, the index does not contain this object. Other objects are
+ * not affected.
+ */
 const guarded =
   <T>(name: string, valuesOf: IndexFunction<T>, failed: IndexFailed<T>): IndexFunction<T> =>
   (object) => {
@@ -45,7 +48,7 @@ class Index<T> {
     }
   }
 
-  /** Removes an object from all values that its new state `next` does not have. */
+  /** Removes an object from all index values that its new state `next` no longer has. */
   remove(key: Key, object: T, next: T | undefined): void {
     const kept = next === undefined ? [] : this.valuesOf(next);
     for (const value of this.valuesOf(object)) {

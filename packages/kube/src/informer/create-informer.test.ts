@@ -108,7 +108,7 @@ describe('failures', () => {
     );
     await t.clock.settle();
     first.event('ERROR', { kind: 'Status', code: 410, message: 'too old resource version' });
-    await t.clock.settle(); // Immediately: no timer has to fire.
+    await t.clock.settle(); // The informer reacts immediately, without a timer.
     expect(t.changes).toEqual(['added stays@1', 'added goes@2', 'added comes@25', 'deleted goes@2']);
     expect(warnings(t)).toEqual([]);
     await t.end();

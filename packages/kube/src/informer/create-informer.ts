@@ -13,12 +13,15 @@ import { deepFreeze } from './freeze.ts';
 import { Reflector } from './reflector.ts';
 import { Replica } from './replica.ts';
 
-/** What all informers of a process share. */
+/** The settings that all informers of a process share. */
 export interface InformerRuntime {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** Freezes stored objects deeply, so that a write to a shared object throws. Used in tests. The default is false. */
+  /**
+   * If true, the cache freezes stored objects deeply, so that a write to a shared object throws. Tests use this option. The
+   * default is false.
+   */
   readonly freeze?: boolean;
   /** Called after each list and watch with the number of objects or events. */
   readonly observe?: (resource: string, what: 'list' | 'watch' | 'shortWatch', items: number) => void;
@@ -32,10 +35,13 @@ export interface InformerRuntime {
 }
 
 const DEFAULT_PAGE_SIZE = 500;
-/** Default time limit. The server sends a bookmark every minute. If it is half a minute late, the watch counts as broken. */
+/**
+ * Default time limit without data. The server sends a bookmark every minute. If a bookmark is half a minute late, the watch
+ * counts as broken.
+ */
 const DEFAULT_SILENCE_LIMIT_MS = 90_000;
 
-/** Removes the managed fields. No controller reads them, and they are a third of many objects. */
+/** Removes the managed fields. No controller reads these fields, and they are a third of many objects. */
 function dropManagedFields(object: KubeObject): void {
   const metadata: KubeObject['metadata'] & { managedFields?: unknown } = object.metadata;
   if (metadata.managedFields !== undefined) delete metadata.managedFields;
@@ -120,7 +126,7 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
     return this.#replica.cache.malformed;
   }
 
-  /** If a projection throws, the whole object is stored. */
+  /** If a projection throws, the cache stores the whole object. */
   #projected(object: T, project: (object: T) => T): T {
     try {
       return project(object);
@@ -252,7 +258,7 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
   }
 }
 
-/** Creates an informer. It starts with `run`. */
+/** Creates an informer. The informer starts with `run`. */
 export const createInformer = <T extends KubeObject>(
   client: KubeClient,
   definition: ResourceDefinition<T>,

@@ -8,7 +8,7 @@ export function noteFaults(object: object, faults: readonly Fault[]): void {
   if (faults.length > 0) known.set(object, faults);
 }
 
-/** Returns the faults of a cached object. The object in the cache is repaired. */
+/** Returns the faults of a cached object. The cache contains a repaired copy of the object. */
 export const faultsOf = (object: object | undefined): readonly Fault[] =>
   (object === undefined ? undefined : known.get(object)) ?? [];
 
@@ -22,7 +22,7 @@ export const isHeld = (object: object | undefined): boolean =>
 /** Maximum number of faults in one sentence. */
 const TOLD = 5;
 
-/** Returns the faults of a cached object with the fix, for logs and events. Undefined if there are none. */
+/** Returns the faults of a cached object with the fix, for logs and events. Returns undefined if there are no faults. */
 export function faultText(object: KubeObject): string | undefined {
   const faults = faultsOf(object);
   if (faults.length === 0) return undefined;

@@ -19,7 +19,7 @@ const OF_OBJECT: Readonly<Record<string, string>> = {
 };
 const OF_COLLECTION: Readonly<Record<string, string>> = { GET: 'list', POST: 'create', DELETE: 'deletecollection' };
 
-/** Returns the permission that a request needs. Undefined for paths that are no resources. */
+/** Returns the permission that a request needs. Returns undefined for a path that is no resource. */
 export function permissionOf(method: string, target: string): Permission | undefined {
   const [path = '', query = ''] = target.split('?', 2);
   const parts = RESOURCE.exec(path)?.groups;
@@ -32,10 +32,10 @@ export function permissionOf(method: string, target: string): Permission | undef
     : { verb, resource: sub === undefined ? resource : `${resource}/${sub}`, group };
 }
 
-/** Matches the message of the authorizer. Admission uses the same code with another message. */
+/** Matches the message of the authorizer. Admission has the same code and another message. */
 const REFUSED = /cannot (?<verb>\S+) resource "(?<resource>[^"]+)" in API group "(?<group>[^"]*)"/;
 
-/** Returns the permission that the authorizer refused. Undefined for other refusals. */
+/** Returns the permission that the authorizer refused. Returns undefined for other refusals. */
 export function refusedPermission(message: string): Permission | undefined {
   const parts = REFUSED.exec(message)?.groups;
   const { verb, resource, group } = parts ?? {};

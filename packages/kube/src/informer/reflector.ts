@@ -37,7 +37,10 @@ export interface ReflectorOptions<T extends KubeObject> {
 const BACKOFF: BackoffOptions = { baseMs: 200, maxMs: 15_000, jitter: 0.5 };
 /** After this number of lists whose pages expired, the reflector requests the list without pages. */
 const MAX_EXPIRED_LISTS = 2;
-/** If a server closes a watch in less than this time, without an event, it is not healthy. The number is from client-go. */
+/**
+ * If a server closes a watch in less than this time, without an event, the server is not healthy. The number is from
+ * client-go.
+ */
 const SHORT_WATCH_MS = 1000;
 /**
  * If a server ends a watch this much earlier than requested, it is probably stopping. The next watch may reach another
@@ -50,7 +53,7 @@ const EARLY_MS = 2000;
  */
 const WATCH_MIN_SECONDS = 300;
 
-/** Keeps a `Replica` up to date with the server: it lists, watches, and starts again after a failure. */
+/** Keeps a `Replica` up to date with the server. The reflector lists, watches, and starts again after a failure. */
 export class Reflector<T extends KubeObject> {
   readonly #options: ReflectorOptions<T>;
   readonly #reader: ResourceReader<T>;
@@ -85,19 +88,20 @@ export class Reflector<T extends KubeObject> {
     return this.#options.clock.monotonic() - this.#heardAt;
   }
 
-  /** Milliseconds without an open watch. A watch that receives no data counts as ended at its last event. */
+  /** Milliseconds without an open watch. A watch without data counts as ended at its last event. */
   behindForMs(): number {
     return this.#behindSince === undefined ? 0 : this.#options.clock.monotonic() - this.#behindSince;
   }
 
   /**
-   * True if it is proven that the server has not returned to an older state. False after a lost connection or a rollback.
+   * True if it is proven that the server has not returned to an older state. The value is false after a lost connection or
+   * a rollback.
    */
   get proven(): boolean {
     return !this.#suspect && !this.#doubted;
   }
 
-  /** Lists and watches until the signal aborts. It never rejects. */
+  /** Lists and watches until the signal aborts. The promise never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     const stop = this.#options.client.history.onWentBack((evidence) => this.#startOver(evidence));
     try {
@@ -121,7 +125,7 @@ export class Reflector<T extends KubeObject> {
 
   /**
    * Verifies that the server has the history after a version. A server that was restored to an older state accepts a watch
-   * from a future version, but it sends no events. If versions cannot be compared, a list is used.
+   * from a future version, but sends no events. If versions cannot be compared, the reflector lists again.
    */
   async #check(from: string, signal: AbortSignal): Promise<void> {
     const { take } = this.#options;
@@ -157,7 +161,7 @@ export class Reflector<T extends KubeObject> {
     this.#doubted = false;
   }
 
-  /** Lists once. If pages expire, it repeats the list. Rejects with the error of the server. */
+  /** Lists once. If pages expire, the method repeats the list. Rejects with the error of the server. */
   async once(signal: AbortSignal): Promise<void> {
     for (;;) {
       try {
@@ -200,8 +204,8 @@ export class Reflector<T extends KubeObject> {
     let items = 0;
     let version = '';
     for (;;) {
-      // Without resourceVersion, the server returns the newest state in pages. With "0", it would send everything from its
-      // cache without pages.
+      // Without resourceVersion, the server returns the newest state in pages. With "0", the server would send the whole
+      // list from its cache without pages.
       const page = await this.#reader.list({
         signal,
         each: take,
@@ -308,8 +312,8 @@ export class Reflector<T extends KubeObject> {
   }
 
   /**
-   * Returns a signal that aborts with the caller's signal, or after a time without data. It uses one timer, which is
-   * extended when it fires too early.
+   * Returns a signal that aborts with the signal of the caller, or after a time without data. The function has one timer,
+   * and extends the timer when it fires too early.
    */
   #watchdog(signal: AbortSignal): {
     signal: AbortSignal;

@@ -3,7 +3,7 @@ import { permissionText, refusedPermission } from './permission.ts';
 
 /**
  * Returns why the API server refuses the objects of an informer, as a clause. An example is `this process does not have the
- * permission to list nodes`. Undefined if it does not refuse them.
+ * permission to list nodes`. Returns undefined if the API server serves the objects.
  */
 export function refusalOf({
   refused,

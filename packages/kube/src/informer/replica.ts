@@ -16,8 +16,8 @@ const isGoing = (object: KubeObject): boolean =>
   (object.metadata.deletionGracePeriodSeconds ?? 0) === 0;
 
 /**
- * Decides what a list page, a watch event or the answer of a write changes in the cache. These three sources report the same
- * objects at different times. The resourceVersion shows which of them is newer.
+ * Decides what a list page, a watch event or the answer of a write changes in the cache. These three sources report the
+ * same objects at different times. The resourceVersion shows which report is newer.
  */
 export class Replica<T extends KubeObject> {
   readonly cache: Cache<T>;
@@ -108,9 +108,9 @@ export class Replica<T extends KubeObject> {
   }
 
   /**
-   * Returns evidence in a page that the server has an older state; undefined if there is none. Either the version of the
-   * list is older, or the list contains an older version of an object. The second occurs if a restore increased the
-   * versions.
+   * Returns evidence in a page that the server has an older state. Returns undefined if there is no evidence. The evidence
+   * is an older version of the list, or an older version of an object in the list. The second occurs if a restore increased
+   * the versions.
    */
   #rollback(objects: readonly T[], listed: number): string | undefined {
     if (listed < this.#reported) return `a list has version ${listed}, after version ${this.#reported}`;
@@ -138,7 +138,7 @@ export class Replica<T extends KubeObject> {
   #missed(key: Key, version: number, rewound: boolean): void {
     const cached = this.cache.get(key);
     if (cached === undefined) return;
-    // The list was read before this write, so it does not contain it.
+    // The list was read before this write, so the list does not contain the result of the write.
     if (!rewound && versionNumber(cached.metadata.resourceVersion) > version) return;
     this.#drop(key, cached);
   }

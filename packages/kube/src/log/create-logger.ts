@@ -10,7 +10,7 @@ import { LOG_LEVELS, type LogLevel } from './memory-logger.ts';
 /** Destination and level of the log. */
 export interface LoggerOptions {
   readonly level: LogLevel | 'silent';
-  /** Where lines are written. The default is standard error, with one JSON object per line. */
+  /** The stream of the log lines. The default is standard error, with one JSON object per line. */
   readonly destination?: Writable;
   /** Fields of every line. */
   readonly fields?: Readonly<Record<string, unknown>>;
@@ -26,7 +26,7 @@ const errorField = (error: unknown): unknown => {
   return { message: errorText(error), stack: error.stack };
 };
 
-/** The log level, which a logger and its children share. */
+/** The log level that a logger and its children share. */
 interface Limit {
   level: LogLevel | 'silent';
 }
@@ -51,14 +51,14 @@ export interface LeveledLogger extends Logger {
   readonly level: { get(): LogLevel | 'silent'; set(level: LogLevel | 'silent'): void };
 }
 
-/** Writes to standard error. A full disk or a closed pipe must not end the process. */
+/** Writes to standard error. A full disk or a closed pipe must not end the process, so errors are ignored. */
 function standardError(): DestinationStream {
   const notice = (dropped: number, reason: string): string =>
     JSON.stringify({ level: 'warn', dropped, reason, msg: 'lines of this log could not be written and were dropped' });
   return new LossyWriter({ sink: (bytes) => writeAll(2, bytes), notice });
 }
 
-/** Creates a logger with pino. pino is loaded only here, because libraries and tests do not need it. */
+/** Creates a logger with pino. pino is loaded on demand, because libraries and tests do not need it. */
 export function createLogger(options: LoggerOptions): LeveledLogger {
   const pino = load('pino') as typeof import('pino');
   const destination: DestinationStream = options.destination ?? standardError();

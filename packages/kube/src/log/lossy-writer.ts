@@ -3,14 +3,14 @@ import { errorText } from '../base/error-text.ts';
 
 /**
  * Writes bytes.
- * @throws Error if it cannot, for example if the disk is full or the pipe is closed
+ * @throws Error if the write fails, for example because the disk is full or the pipe is closed
  */
 export type Sink = (bytes: Uint8Array) => void;
 
 /** Options of a lossy writer. */
 export interface LossyOptions {
   readonly sink: Sink;
-  /** Returns the log line about dropped lines. It is written when lines can be written again. */
+  /** Returns the log line about dropped lines. The writer writes this line when lines can be written again. */
   readonly notice: (dropped: number, reason: string) => string;
   /** Called after each failed write, with the number of dropped lines so far. */
   readonly failed?: (dropped: number, reason: string) => void;
@@ -21,8 +21,8 @@ const LINE_END = 0x0a;
 const linesOf = (bytes: Uint8Array): number => bytes.reduce((count, byte) => count + (byte === LINE_END ? 1 : 0), 0);
 
 /**
- * Writes a log that must not end its process. A line that cannot be written is dropped, counted and reported. It never
- * throws.
+ * Writes a log whose failures must not end the process. If a line cannot be written, the writer drops, counts and reports
+ * the line. The writer never throws.
  */
 export class LossyWriter {
   readonly #options: LossyOptions;
@@ -38,7 +38,7 @@ export class LossyWriter {
     const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
     try {
       if (this.#dropped > 0) {
-        // Completes a line that was cut off by the failure.
+        // Completes a line that a failure truncated.
         sink(Buffer.from(`\n${notice(this.#dropped, this.#reason)}\n`));
         this.#dropped = 0;
       }
@@ -53,7 +53,7 @@ export class LossyWriter {
 
 /** Wait in milliseconds until the reader of a full pipe has read. */
 const FULL_PIPE_MS = 10;
-/** After this number of waits (one second), the reader counts as stopped. */
+/** After this number of waits (one second), the reader of the pipe counts as stopped. */
 const MAX_WAITS = 100;
 
 const isFull = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'EAGAIN';
@@ -71,7 +71,7 @@ export function writeAll(descriptor: number, bytes: Uint8Array): void {
   }
 }
 
-/** A log file that is opened with its first line. While it cannot be opened, each line tries again. */
+/** A log file that is opened with its first line. If the file cannot be opened, each line tries again. */
 export class FileSink {
   readonly #path: string;
   #flags: 'a' | 'w' = 'w';

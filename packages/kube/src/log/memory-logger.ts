@@ -3,7 +3,7 @@ import type { Logger } from '../contract/logger.ts';
 /** Severity of a line. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
-/** Values of the log level. `debug` logs everything, and `silent` nothing. */
+/** Values of the log level. `debug` logs all lines, and `silent` logs no line. */
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const satisfies readonly (
   | LogLevel
   | 'silent'
@@ -43,7 +43,7 @@ export const createMemoryLogger = (): MemoryLogger => over([], {});
 
 const nothing = (): void => undefined;
 
-/** A logger that drops everything. */
+/** A logger that drops all lines. */
 export const silentLogger: Logger = {
   debug: nothing,
   info: nothing,

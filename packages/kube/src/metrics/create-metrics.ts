@@ -14,7 +14,7 @@ export interface MetricsOptions {
 
 /** The metrics of one process. */
 export interface Metrics {
-  /** The registry, to which a caller can add metrics. */
+  /** The registry. A caller can add metrics to it. */
   readonly registry: Registry;
   /** Adds metrics without types of prom-client. */
   readonly meters: Meters;
@@ -34,7 +34,7 @@ export interface Metrics {
 
 /** Buckets from 1e-8 to 10 s, as for the queues of client-go. */
 const QUEUE_BUCKETS = Array.from({ length: 10 }, (_, i) => 10 ** (i - 8));
-/** Buckets from 1 ms to 512 ms, each twice the one before, as for the client of the original. */
+/** Buckets from 1 ms to 512 ms, each twice as large as the one before, as for the client of the original. */
 const REQUEST_BUCKETS = Array.from({ length: 10 }, (_, i) => 0.001 * 2 ** i);
 
 type Prometheus = typeof import('prom-client');

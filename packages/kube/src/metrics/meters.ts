@@ -19,7 +19,7 @@ export interface MeterName {
 
 /** Creates metrics. The interface contains no types of prom-client. */
 export interface Meters {
-  /** Creates a gauge whose series are read at each scrape. A series that is not returned is removed. */
+  /** Creates a gauge whose series are read at each scrape. A series is removed if `samples` does not return it. */
   observed(meter: MeterName, samples: () => Iterable<Sample>): void;
   /** Creates a counter without labels that is read at each scrape. */
   counted(meter: MeterName, value: () => number): void;

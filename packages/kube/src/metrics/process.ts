@@ -4,8 +4,8 @@ import type { Meters } from './meters.ts';
 const seconds = (nanoseconds: number): number => (Number.isFinite(nanoseconds) ? nanoseconds / 1e9 : 0);
 
 /**
- * Registers metrics with the names of the standard Go and Node.js collectors. They are read at each scrape, so that an idle
- * process stays idle.
+ * Registers metrics with the names of the standard Go and Node.js collectors. The metrics are read at each scrape, so that
+ * an idle process stays idle.
  */
 export function registerProcessMetrics(meters: Meters): void {
   const gauge = (name: string, help: string, value: () => number): void =>
@@ -38,8 +38,8 @@ function kindOf(entry: object): string {
 }
 
 /**
- * Observes the event loop and the garbage collector of this process until the returned function is called. It is for
- * binaries only, because a simulation has many controllers in one process.
+ * Observes the event loop and the garbage collector of this process until the returned function is called. Only binaries
+ * call this function, because a simulation has many controllers in one process.
  */
 export function watchProcess(meters: Meters): () => void {
   const delay = monitorEventLoopDelay({ resolution: DELAY_RESOLUTION_MS });

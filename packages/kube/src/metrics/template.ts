@@ -1,11 +1,11 @@
 /**
- * Replaces namespaces and names in a path, so that the label of a metric has few values:
- * `/api/v1/namespaces/{namespace}/pods/{name}`.
+ * Replaces namespaces and names in a path, such as `/api/v1/namespaces/{namespace}/pods/{name}`. The label of a metric then
+ * has few values.
  */
 export function templated(path: string): string {
   const end = path.indexOf('?');
   const parts = (end < 0 ? path : path.slice(0, end)).split('/');
-  // ['', 'api', version, …] or ['', 'apis', group, version, …]
+  // The parts are ['', 'api', version, …] or ['', 'apis', group, version, …].
   let at = parts[1] === 'api' ? 3 : parts[1] === 'apis' ? 4 : parts.length;
   if (parts[at] === 'namespaces' && parts.length > at + 2) {
     parts[at + 1] = '{namespace}';

@@ -5,7 +5,7 @@ import type { Draft, KubeObject, ResourceDefinition } from '../contract/objects.
 import type { Decision, ObserveDecisions } from './decisions.ts';
 import { missing, missingOfPatch } from './holds.ts';
 
-/** Returns the error of a write that was not sent. Callers retry it like any failure. */
+/** Returns the error of a write that was not sent. Callers retry this error like any failure. */
 const notSent = (what: string, object: string): KubeError =>
   new KubeError(`${what} ${object} was not sent: --observe-only`, { code: 0, reason: 'ObserveOnly' });
 
@@ -41,7 +41,7 @@ class ObservingResource<T extends KubeObject> implements ResourceClient<T> {
   }
 
   async create(object: Draft<T>): Promise<T> {
-    // Events are no decisions, so they are dropped without a record or an error.
+    // An Event is not a decision, so the client drops it without a record or an error.
     if (this.#definition.plural === 'events') return object as T;
     const { name, generateName = '', ownerReferences = [], namespace = this.#namespace } = object.metadata;
     const { uid: owner, name: ownerName } = ownerReferences.find(({ controller }) => controller === true) ?? {};

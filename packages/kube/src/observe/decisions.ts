@@ -4,22 +4,24 @@ import type { KubeObject } from '../contract/objects.ts';
 import type { Meters } from '../metrics/meters.ts';
 
 /**
- * - `wanted`: this process would have executed it.
- * - `same`: another controller executed it.
+ * The outcome of a decision:
+ *
+ * - `wanted`: this process would have executed the decision.
+ * - `same`: another controller executed the decision.
  * - `gone`: the object was deleted first.
- * - `different`: no controller executed it within five minutes.
+ * - `different`: no controller executed the decision within five minutes.
  */
 export type Outcome = 'wanted' | 'same' | 'gone' | 'different';
 
 /** An action that this process would take without `--observe-only`. */
 export interface Decision {
-  /** Verb and resource, with few values: `patch machinesets/status`, `create vm`. */
+  /** Verb and resource, such as `patch machinesets/status` or `create vm`. The text has few different values. */
   readonly what: string;
   /** Plural name of the changed resource, as in the informers. */
   readonly resource: string;
   /** The object, as `namespace/name`. A new object without a name has the name of its owner. */
   readonly object: string;
-  /** True if the object has no name yet. Then an object with any name may show that it was created. */
+  /** True if the object has no name yet. In this case, an object with any name may show that the decision was executed. */
   readonly unnamed?: boolean;
   /** Content of the decision as text. Two decisions are equal if their contents are equal. */
   readonly content: string;
@@ -36,9 +38,9 @@ interface Waiting {
   readonly decision: Decision;
   readonly since: number;
   readonly timer: Timer;
-  /** Callers of `follow`. They continue when another controller has executed the decision. */
+  /** Callers of `follow`. Each caller continues when another controller has executed the decision. */
   readonly followers: Set<Follower>;
-  /** Fields that differed in the last known state of the object. */
+  /** Fields that differ from the decision in the last known state of the object. */
   lacks?: readonly string[];
   /** Set after it was logged that no controller executed the decision in time. */
   overdue?: true;
@@ -104,8 +106,8 @@ export class ObserveDecisions {
 
   /**
    * Records a decision that takes time to execute, such as the creation of a VM.
-   * @returns The object that shows that another controller executed it, even after the five minutes.
-   * @throws the signal's reason, or an error if the object was deleted first
+   * @returns The object that shows that another controller executed the decision, even after the five minutes.
+   * @throws the reason of the signal, or an error if the object was deleted first
    */
   follow(decision: Decision, signal: AbortSignal): Promise<KubeObject> {
     const { followers } = this.#note(decision);

@@ -1,7 +1,7 @@
 import type { Patch } from '../contract/client.ts';
 import { isRecord } from '../contract/json-values.ts';
 
-/** Times and versions are not part of a decision. */
+/** Fields with times and versions. These fields are not part of a decision. */
 const PASSING = /(time|timestamp|resourceVersion|uid|generation|managedFields)$/i;
 
 /**

@@ -120,7 +120,7 @@ test('a delay is ignored for a key that is ready, or will be ready after its pro
   expect(queue.nextInMs).toBeUndefined();
   queue.done('a');
   expect(drain()).toEqual(['a']);
-  // A delay that is requested during the processing is kept.
+  // The queue keeps a delay that is requested during the processing.
   queue.add('a', 1_000);
   queue.done('a');
   await clock.advance(1_000);

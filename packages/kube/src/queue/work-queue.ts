@@ -7,7 +7,7 @@ import type { Key } from '../contract/objects.ts';
 /** Called with values of a queue, for metrics. */
 export interface QueueObserver {
   added?(): void;
-  /** Called when a key is taken, with the time for which it waited. */
+  /** Called when a worker takes a key, with the time for which the key waited. */
   started?(waitedMs: number): void;
   finished?(workMs: number): void;
   retried?(): void;
@@ -20,11 +20,11 @@ export interface WorkQueueOptions {
   readonly observer?: QueueObserver | undefined;
   /** Called when a key becomes ready. */
   readonly onReady: () => void;
-  /** Returns true if a ready key is taken before those that are not urgent. If absent, no key is urgent. */
+  /** Returns true if the queue should return a ready key before other keys. If absent, no key is urgent. */
   readonly urgent?: ((key: Key) => boolean) | undefined;
 }
 
-/** One of this number of taken keys is not urgent, if there is such a key. So urgent keys do not block the others. */
+/** One of this number of taken keys is not urgent, if such a key is ready. So urgent keys do not block other keys. */
 const TURNS = 4;
 
 /** Keys in the order in which they were added. */
@@ -59,15 +59,15 @@ class Line {
 }
 
 /**
- * A queue of keys. Each key waits at most once, and one worker at a time processes it. A key may have a delay. It is like
- * client-go's workqueue, with one difference: when a key becomes ready, its delay is removed, because the reconcile requests
- * a new one.
+ * A queue of keys. Each key waits at most once, and one worker at a time processes it. A key may have a delay. The queue
+ * works like client-go's workqueue, with one difference. When a key becomes ready, its delay is removed, because the
+ * reconcile requests a new delay.
  */
 export class WorkQueue {
   readonly #options: WorkQueueOptions;
   readonly #urgent = new Line();
   readonly #ready = new Line();
-  /** Number of consecutive urgent keys. */
+  /** Number of urgent keys that were taken one after the other. */
   #streak = 0;
   /** Waiting keys with the time at which they became ready. */
   readonly #waiting = new Map<Key, number>();
@@ -99,13 +99,13 @@ export class WorkQueue {
     return this.#processing.values();
   }
 
-  /** Milliseconds until the next delayed key is ready; undefined if there is none. */
+  /** Milliseconds until the next delayed key is ready. Undefined if there is no delayed key. */
   get nextInMs(): number | undefined {
     const next = this.#schedule.peek();
     return next === undefined ? undefined : Math.max(0, next.at - this.#now());
   }
 
-  /** Adds a key immediately, or after `afterMs`. If it is added several times, the earliest time is used. */
+  /** Adds a key immediately, or after `afterMs`. If a key is added several times, the earliest time applies. */
   add(key: Key, afterMs = 0): void {
     if (this.#closed) return;
     if (afterMs > 0) this.#delay(key, this.#now() + afterMs);
@@ -129,7 +129,7 @@ export class WorkQueue {
     this.#failures.delete(key);
   }
 
-  /** Takes the next key; undefined if none is ready. Call `done` afterwards. */
+  /** Takes the next key. Returns undefined if no key is ready. The caller must call `done` afterwards. */
   take(): Key | undefined {
     const key = this.#nextLine().shift();
     if (key === undefined) return undefined;
@@ -140,7 +140,7 @@ export class WorkQueue {
     return key;
   }
 
-  /** Ends the processing of a key. If it was added during the processing, it is ready again. */
+  /** Ends the processing of a key. If the key was added during the processing, it is ready again. */
   done(key: Key): void {
     const since = this.#processing.get(key);
     this.#processing.delete(key);
@@ -148,7 +148,7 @@ export class WorkQueue {
     if (this.#dirty.delete(key)) this.#push(key);
   }
 
-  /** Removes all waiting keys, and accepts no further ones. */
+  /** Removes all waiting keys. A closed queue accepts no further keys. */
   close(): void {
     this.#closed = true;
     this.#timer?.handle.cancel();

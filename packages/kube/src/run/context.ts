@@ -24,7 +24,7 @@ export interface ContextParts<F extends Flags> {
   readonly host: Pick<Host, 'clock' | 'random'>;
   readonly log: Logger;
   readonly metrics: Metrics;
-  /** Set in observe mode: writes are recorded here and not sent. */
+  /** Set in observe mode. This object records writes instead of sending them. */
   readonly decisions: ObserveDecisions | undefined;
   readonly pages: DebugPages;
   readonly certificates: CertificatesInUse;
@@ -33,7 +33,7 @@ export interface ContextParts<F extends Flags> {
   readonly fence: Fence | undefined;
 }
 
-/** Returns the context of the controllers, and the event recorders that must be flushed at the end. */
+/** Returns the context of the controllers. The second result is the event recorders that must be flushed at the end. */
 export function createContext<F extends Flags>(
   parts: ContextParts<F>,
 ): {

@@ -36,7 +36,10 @@ export interface BinaryContext<F extends Flags> {
   readonly metrics: Metrics;
   /** Options for `createInformer`. */
   readonly runtime: InformerRuntime;
-  /** Set in observe mode: records actions outside of the clusters. The clients of the clusters record their own writes. */
+  /**
+   * Set in observe mode. This object records actions outside of the clusters. The clients of the clusters record their own
+   * writes.
+   */
   readonly observe?: ObserveDecisions | undefined;
   /** Called before actions that cannot be undone. Absent if this process runs without leader election. */
   readonly fence?: Fence | undefined;
@@ -51,16 +54,16 @@ export interface BinaryContext<F extends Flags> {
 
 /** The result of reading the settings that only this binary has. */
 export interface Configuration {
-  /** Settings that are logged once, in the first line. */
+  /** Settings that the first log line contains. */
   readonly settings?: Readonly<Record<string, unknown>> | undefined;
-  /** Settings that are valid but probably wrong, one sentence each. Logged after the first line. */
+  /** Settings that are valid but probably wrong, one sentence each. The log contains them after the first line. */
   readonly warnings?: readonly string[];
 }
 
 /** A controller binary. */
 export interface BinaryDefinition<F extends Flags> extends Program {
   readonly defaults: CommonDefaults;
-  /** Flags of the binary, in addition to the common ones. */
+  /** Flags of the binary, in addition to the common flags. */
   readonly flags: F;
   /** Returns errors in combinations of flags, one sentence each with the names of the flags. */
   check?(flags: FlagValues<F> & FlagValues<CommonFlags>): readonly string[];
@@ -73,7 +76,9 @@ export interface BinaryDefinition<F extends Flags> extends Program {
    * @throws ConfigError with one line for each invalid setting, with its name and a hint. The process then exits.
    */
   configure?(flags: FlagValues<F> & FlagValues<CommonFlags>): Configuration | Promise<Configuration>;
-  /** The expected CustomResourceDefinitions. The process warns if those of the server are different. */
+  /**
+   * The expected CustomResourceDefinitions. The process warns if the CustomResourceDefinitions of the server are different.
+   */
   readonly crds?: readonly ExpectedCrd[];
   /** Starts the services that run in every replica, not only in the leader. Resolves to a function that stops them. */
   serve?(context: BinaryContext<F>): Promise<(() => Promise<void>) | undefined>;

@@ -19,7 +19,10 @@ import type { MemoryUse } from './process/memory.ts';
 import { runBinary } from './run-binary.ts';
 import type { Unit } from './units.ts';
 
-/** Problems of the environment of a whole binary. Each causes a log line and a metric, and the binary continues. */
+/**
+ * Tests problems of the environment of a whole binary. Each problem causes a log line and a metric, and the binary
+ * continues.
+ */
 
 let plane: ControlPlane;
 let folder: string;
@@ -400,7 +403,7 @@ test('nearly exhausted memory is a warning, and ends the process before V8 abort
     (subject) => `runtime_warning{kind="memory",subject="${subject}"} 1`,
   );
   expect(await warnings()).toEqual([heap, container]);
-  // A slightly smaller value does not end the warning.
+  // A slightly smaller memory use does not end the warning.
   t.collected({ ...use, heap: 170 * MiB, resident: 100 * MiB });
   expect(await warnings()).toEqual([heap]);
   t.collected({ ...use, residentLimit: undefined });

@@ -126,7 +126,7 @@ class Run<F extends Flags> {
     const why = checkMemory(use, this.#warnings);
     if (why === undefined || this.#stopping) return;
     const sentence = `${this.#definition.name}: ${why}`;
-    this.#log.error(sentence); // First of all, because any other action needs memory.
+    this.#log.error(sentence); // This is the first action, because any other action needs memory.
     this.#fail(sentence);
   }
 
@@ -283,8 +283,8 @@ class Run<F extends Flags> {
           const refusals = this.#warnings.list().filter(({ subject }) => subject === 'control API server');
           lost = [because, ...refusals.map(({ sentence }) => sentence)].join('; ');
         },
-        // The process then is not ready. So a rollout with insufficient roles stops here, and the previous version continues
-        // to run.
+        // A process without this permission is not ready. So a rollout with insufficient roles stops, and the previous
+        // version continues to run.
         onForbidden: (error) => {
           const why = refusalOf({ refused: error }) ?? errorText(error);
           this.#leadership = { ok: false, detail: `cannot become the leader: ${why} in namespace ${flags.namespace}` };

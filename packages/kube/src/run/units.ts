@@ -14,7 +14,7 @@ import type { Check } from './health/health.ts';
 /** The methods of an informer that `UnitRunner` calls. */
 export interface Runnable {
   readonly synced: boolean;
-  /** Why the API server refuses the objects now. */
+  /** The reason why the API server refuses the objects now. */
   readonly refused?: KubeError | undefined;
   /** Name of the resource in the cache, for a metric. */
   readonly resource?: string;
@@ -34,9 +34,11 @@ export interface Need {
 export interface Unit {
   readonly name: string;
   readonly needs: readonly Need[];
-  /** Informers of the unit. If several units have the same informer, it runs once. */
+  /** Informers of the unit. If several units have the same informer, the informer runs once. */
   readonly informers: readonly Runnable[];
-  /** Informers that the unit does not need while the API server refuses them. Absent if it needs all. */
+  /**
+   * Informers that the unit does not need while the API server refuses them. Absent if the unit needs all its informers.
+   */
   readonly spares?: readonly Runnable[];
   /** Runs until the signal aborts. Resolves when the last reconcile has ended. */
   run(signal: AbortSignal): Promise<void>;
@@ -101,8 +103,7 @@ export class UnitRunner {
   }
 
   /**
-   * Returns one check for each unit. If kinds of a unit are missing, the check shows it. It fails only if no unit could
-   * start.
+   * Returns one check for each unit. The check shows missing kinds of the unit. A check fails only if no unit could start.
    */
   checks(): Check[] {
     const some = this.#started.size > 0;

@@ -2,7 +2,7 @@
 const OLDEST_NODE = [22, 19] as const;
 
 /**
- * Returns an error if the version of Node.js is too old; undefined if it is supported.
+ * Returns an error if the version of Node.js is too old. Returns undefined if the version is supported.
  * @param version A version such as `20.20.2`
  */
 export function oldNode(name: string, version: string): string | undefined {
@@ -29,11 +29,11 @@ export function startProgram(name: string, load: () => Promise<unknown>, v8Flags
   }
   const { setFlagsFromString } = process.getBuiltinModule('node:v8');
   for (const flag of v8Flags) setFlagsFromString(flag);
-  // With the cache, modules are compiled once and not at every start. For TypeScript sources, the types are also removed
-  // only once.
+  // With the cache, Node.js compiles modules once instead of at every start. For TypeScript sources, Node.js also removes
+  // the types only once.
   process.getBuiltinModule('node:module').enableCompileCache();
   load().catch((error: unknown) => {
-    // Otherwise Node.js writes its version as the last line of the log. The last line must be the reason.
+    // The last line of the log must be the reason. Without this handler, Node.js writes its version as the last line.
     const { message, stack } = error instanceof Error ? error : { message: String(error), stack: '' };
     process.stderr.write(`${stack}\n${name}: the program could not start: ${message}\n`);
     process.exit(1);

@@ -1,7 +1,8 @@
 import type { Transport } from '../contract/transport.ts';
 
 /**
- * Kinds whose names identify the object: Events, Leases, and bootstrap tokens, whose name contains the UID of their machine.
+ * Kinds whose names identify the object: Events, Leases, and bootstrap tokens. The name of a bootstrap token contains the
+ * UID of its machine.
  */
 const EXEMPT = /\/(events|leases)(\/|\?|$)|\/secrets\/bootstrap-token-/;
 
@@ -29,7 +30,7 @@ const isBound = (body: Body | readonly Operation[]): boolean =>
 
 /**
  * Observes the writes of a controller under test. Each change, eviction or deletion must contain the UID or the version of
- * the object on which the decision was based. The server then refuses it for another object of the same name.
+ * the object on which the decision was based. The server then refuses the request for another object of the same name.
  *
  * @param byState Plural names of kinds whose objects are deleted because of their state. Their delete requests must contain
  * the version, so that a changed object is not deleted.

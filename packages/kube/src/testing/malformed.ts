@@ -1,13 +1,13 @@
 import type { Shape } from '../contract/shape.ts';
 
 /**
- * Malformed objects for tests, which a permissive schema accepts. There is one for each way in which a field can differ from
- * its type.
+ * A malformed object for tests, which a permissive schema accepts. For each field, there is one object for each way in
+ * which its value can be malformed.
  */
 export interface Malformation {
   /** Description such as `spec.class is 5`. */
   readonly what: string;
-  /** The field as it is reported, such as `spec.taints[0].key`. */
+  /** The field in the report, such as `spec.taints[0].key`. */
   readonly field: string;
   /** True if this content is malformed. An optional field may be null or absent. */
   readonly reported: boolean;
@@ -69,7 +69,7 @@ function changed(value: unknown, [step, ...rest]: Path, to: unknown): unknown {
 const written = (path: Path): string =>
   path.map((step, index) => (typeof step === 'number' ? `[${step}]` : index === 0 ? step : `.${step}`)).join('');
 
-/** Yields every field of a kind: missing, null, and of each other type. */
+/** Yields all variants of each field of a kind: a missing value, null, and a value of each other type. */
 export function* malformations(shape: Shape): Generator<Malformation> {
   const { apiVersion: _a, kind: _k, metadata: _m, ...properties } = shape.properties ?? {};
   const own: Shape = { ...shape, properties };

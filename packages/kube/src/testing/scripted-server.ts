@@ -21,7 +21,7 @@ export class ScriptedStream {
   /** True when the reader has closed the stream. */
   closed = false;
 
-  /** Sends text: part of a line, a line, or several. */
+  /** Sends text. The text can be a part of a line, a line, or several lines. */
   send(text: string): void {
     this.#chunks.push(Buffer.from(text));
     this.#wake?.();
@@ -75,7 +75,7 @@ async function respond(answer: Answer, signal: AbortSignal | undefined): Promise
   return { status: answer.status ?? 200, headers, text: async () => text, body: null };
 }
 
-/** Creates a transport whose answers a test defines. Use it for behavior that real servers do not show. */
+/** Creates a transport whose answers a test defines. Use this transport for behavior that real servers do not show. */
 export function scriptedTransport(
   script: (request: TransportRequest, index: number) => Answer | undefined,
 ): Transport & { readonly requests: TransportRequest[] } {
@@ -89,7 +89,7 @@ export function scriptedTransport(
   return Object.assign(transport, { requests });
 }
 
-/** Returns a Status as a server would send it. */
+/** Returns a Status like the Status of a server. */
 export const status = (code: number, reason: string, message: string, more: object = {}): Answer => ({
   status: code,
   json: { apiVersion: 'v1', kind: 'Status', status: 'Failure', code, reason, message, ...more },

@@ -18,7 +18,10 @@ interface Served {
   close(): Promise<void>;
 }
 
-/** Starts an API server in this process with a virtual clock. The test passes the server in, because this package must not import it. */
+/**
+ * Starts an API server in this process with a virtual clock. The test passes the server to this function, because this
+ * package must not import the server.
+ */
 export async function serve<S extends Served>(start: (options: ServeOptions) => Promise<S>) {
   const clock = new VirtualClock();
   const random = seededRandom(1);

@@ -7,14 +7,14 @@ import type { Span } from './span.ts';
 
 /** Sends spans in batches, without blocking the caller. */
 export interface SpanExporter {
-  /** Adds a span that has ended. It never throws and never waits. If the queue is full, the span is dropped. */
+  /** Adds a span that has ended. The method never throws and never waits. If the queue is full, the span is dropped. */
   export(span: Span): void;
   /**
-   * Sends all pending spans at the end of the process. Resolves when they have been sent, or when a batch has failed, which
-   * takes at most a second.
+   * Sends all pending spans at the end of the process. Resolves when these spans have been sent, or when a batch has
+   * failed, which takes at most a second.
    */
   flush(): Promise<void>;
-  /** Number of dropped spans: they were not sent, or the queue was full. */
+  /** Number of dropped spans. A span is dropped if it could not be sent, or if the queue was full. */
   readonly dropped: number;
   /** The number of spans that the collector accepted. */
   readonly sent: number;
@@ -31,7 +31,7 @@ export interface SpanExporterOptions {
   readonly log: Logger;
 }
 
-/** Delay before a batch is sent: the default of OpenTelemetry's batch processor. */
+/** Delay before a batch is sent. The value is the default of OpenTelemetry's batch processor. */
 const DELAY_MS = 5_000;
 const BATCH = 512;
 const MOST_WAITING = 2_048;

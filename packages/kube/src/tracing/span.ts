@@ -32,7 +32,7 @@ export interface SpanEvent {
 const derived = (digits: number, words: readonly string[]): string =>
   createHash('sha256').update(JSON.stringify(words)).digest('hex').slice(0, digits);
 
-/** Returns the trace ID of an object with a unique name. It is the same after a restart of the process. */
+/** Returns the trace ID of an object with a unique name. The ID is the same after a restart of the process. */
 export const traceIdOf = (...words: readonly string[]): string => derived(32, ['trace', ...words]);
 
 /** Returns a span ID from words that are unique within the trace. A span that is sent again has the same ID. */

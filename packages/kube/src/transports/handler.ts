@@ -2,7 +2,7 @@ import { defined } from '../base/defined.ts';
 import { isWatch } from '../client/paths.ts';
 import type { Transport, TransportRequest, TransportResponse } from '../contract/transport.ts';
 
-/** Rejects as soon as the signal aborts, while the handler continues. */
+/** Rejects as soon as the signal aborts. The handler continues in the background. */
 function unlessAborted<R>(work: Promise<R>, signal: AbortSignal | undefined): Promise<R> {
   if (signal === undefined) return work;
   return new Promise((resolve, reject) => {
@@ -22,7 +22,7 @@ function toRequest(request: TransportRequest, token: string | undefined): Reques
       method: request.method,
       headers,
       body: request.body,
-      // Only a watch is open for long enough to need the signal. A Request with a signal is expensive.
+      // Only a watch gets the signal, because other requests are short. A Request with a signal is expensive.
       signal: request.signal !== undefined && isWatch(request.path) ? request.signal : undefined,
     }),
   );
@@ -37,9 +37,9 @@ function holdUntilAborted(request: Request, signal: AbortSignal | undefined): vo
 }
 
 /**
- * Creates a transport that calls the request handler of a server in this process. It uses no socket and returns the same
- * answers.
- * @param token Bearer token to send. If absent, there is no `Authorization` header.
+ * Creates a transport that calls the request handler of a server in this process. The transport uses no socket and returns
+ * the same answers.
+ * @param token Bearer token to send. If absent, requests have no `Authorization` header.
  */
 export function handlerTransport(fetch: (request: Request) => Promise<Response>, token?: string): Transport {
   return async (request): Promise<TransportResponse> => {

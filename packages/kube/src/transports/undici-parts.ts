@@ -6,13 +6,13 @@ export type UndiciParts = Pick<Undici, 'Pool' | 'ProxyAgent'>;
 
 /**
  * Loads undici without its fetch, caches, mocks and web sockets, which saves 3 MB and a hundred files in each process. The
- * loaded files are internal, so if they do not exist, all of undici is loaded. Their names are literals, because bundlers
- * only follow literals.
+ * loaded files are internal. If a file does not exist, the function loads all of undici. The names of the files are
+ * literals, because bundlers only follow literals.
  */
 export function undiciParts(): UndiciParts {
   try {
     const dispatcher = load('undici/lib/dispatcher/dispatcher.js') as Undici['Dispatcher'];
-    // The main module of undici does the same.
+    // The main module of undici executes the same statement.
     Object.assign(dispatcher.prototype, load('undici/lib/api/index.js'));
     return {
       Pool: load('undici/lib/dispatcher/pool.js') as Undici['Pool'],

@@ -221,7 +221,7 @@ describe('changed files', () => {
       closed.set(name, end);
       return end;
     };
-    server.keepAliveTimeout = 600_000; // Longer than the test, so that the connection stays open.
+    server.keepAliveTimeout = 600_000; // The timeout is longer than the test, so that the connection stays open.
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     onTestFinished(() => {
       server.closeAllConnections();
@@ -253,7 +253,7 @@ describe('changed files', () => {
     t.release();
     expect(await waiting).toEqual({});
     await t.closed('one');
-    now = first; // Like a request that waited for long.
+    now = first; // The configuration of this request is old, because the request waited for a long time.
     await resource.get('n');
     expect(t.seen).toEqual(['GET one', 'POST two', 'GET two']);
   });

@@ -26,19 +26,19 @@ export type UndiciTransport = Transport & {
 
 const DEFAULT_CONNECTIONS = 32;
 /**
- * Time after which idle connections are closed. It is shorter than the timeout of servers (kube-apiserver: 90 s or more). A
- * shorter timeout in an answer takes precedence.
+ * Time after which idle connections are closed. This time is shorter than the timeout of servers (kube-apiserver: 90 s or
+ * more). A shorter timeout in an answer takes precedence.
  */
 const KEEP_ALIVE_MS = 60_000;
 /**
- * The kernel probes a connection after this time without data: ten times, one second apart. A server that stopped is
- * therefore detected after 40 s. client-go detects it after 45 s with pings. A watch may receive no data for up to a minute.
+ * The kernel probes a connection after this time without data: ten times, one second apart. So mcm detects a stopped server
+ * after 40 s. client-go detects it after 45 s with pings. A watch may receive no data for up to a minute.
  */
 const PROBE_AFTER_MS = 30_000;
 
 /**
- * Returns true if the server closed an idle connection while a request was being sent. Reads are then sent again, as in
- * net/http.
+ * Returns true if the server closed an idle connection while a request was being sent. The transport then sends reads
+ * again, as in net/http.
  */
 const isStaleConnection = (error: unknown): boolean => {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
@@ -67,8 +67,9 @@ function tls(options: UndiciTransportOptions) {
 }
 
 /**
- * Creates one TLS context for all connections with these certificates. Otherwise each connection would parse them again and
- * keep its own copy. If the certificates are invalid, they are passed on, so that each request fails with the error.
+ * Creates one TLS context for all connections with these certificates. Otherwise each connection would parse the
+ * certificates again and keep its own copy. Invalid certificates are passed on unchanged, so that each request fails with
+ * their error.
  */
 function secureContext(certificates: SecureContextOptions) {
   try {
@@ -118,9 +119,7 @@ interface Connections {
   readonly watches: Dispatcher;
 }
 
-/**
- * The connections with the current credentials. Connections with earlier credentials are closed after their last request.
- */
+/** The connections with the current credentials. A connection with earlier credentials is closed after its last request. */
 class LatestConnections {
   readonly #origin: string;
   readonly #options: UndiciTransportOptions;
@@ -135,7 +134,7 @@ class LatestConnections {
   }
 
   of(config: ClusterConfig): Connections {
-    // If a configuration was used before, it is outdated: its request was only delayed.
+    // A configuration that was used before is outdated. Its request was only delayed.
     if (this.#current !== undefined && this.#seen.has(config)) return this.#current;
     this.#seen.add(config);
     const { ca, clientCertificate } = config;
@@ -174,7 +173,8 @@ interface Credentials {
 }
 
 /**
- * Creates a transport over HTTP/1.1 that reuses connections. Without `proxyUrl`, the proxy from the environment is used.
+ * Creates a transport over HTTP/1.1 that reuses connections. Without `proxyUrl`, the transport uses the proxy from the
+ * environment.
  * @throws ConfigError for an invalid address
  */
 export function undiciTransport(options: UndiciTransportOptions): UndiciTransport {
@@ -199,7 +199,7 @@ export function undiciTransport(options: UndiciTransportOptions): UndiciTranspor
         origin,
         method: request.method as Dispatcher.HttpMethod,
         path: prefix + request.path,
-        // These are repeated, because undici does not apply the options of the dispatcher to a SOCKS proxy.
+        // The request repeats these options, because undici does not apply the options of the dispatcher to a SOCKS proxy.
         headersTimeout: 0,
         bodyTimeout: 0,
         headers: authorization === undefined ? request.headers : { ...request.headers, authorization },
@@ -212,7 +212,10 @@ export function undiciTransport(options: UndiciTransportOptions): UndiciTranspor
     );
   };
 
-  /** Returns the response. If the certificate of the server is not trusted, returns the error: then no request was sent. */
+  /**
+   * Returns the response. If the certificate of the server is not trusted, the function returns the error. In this case, no
+   * request was sent.
+   */
   const answer = async (request: TransportRequest, shown: Credentials): Promise<Dispatcher.ResponseData | Error> => {
     try {
       return await send(request, shown);

@@ -1,8 +1,8 @@
 import type { Shape } from '../contract/shape.ts';
 
 /**
- * The fields of Kubernetes kinds that this project reads. Stored objects are checked against them before they are added to a
- * cache.
+ * The shapes of Kubernetes kinds: the fields that this project reads. The informer checks stored objects against these
+ * shapes before it adds them to a cache.
  */
 
 const text: Shape = { type: 'string' };

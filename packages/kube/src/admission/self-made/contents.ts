@@ -5,13 +5,13 @@ import type { ServingPair } from '../server.ts';
 /** A certificate authority that clients trust. */
 export interface Authority {
   readonly cert: string;
-  /** Absent when the key is lost. The authority then signs no further certificate. */
+  /** The key of the authority. Absent when the key is lost. The authority then signs no further certificate. */
   readonly key?: string;
   readonly from: Date;
   readonly until: Date;
 }
 
-/** The certificate that is served. */
+/** The certificate that the servers use. */
 interface Serving extends ServingPair {
   readonly names: readonly string[];
   readonly until: Date;
@@ -65,14 +65,17 @@ function servingOf(cert: string, key: string, authorities: readonly Authority[])
   return { cert, key, names: namesOf(parsed), until: parsed.validToDate, signedBy: signer.cert };
 }
 
-/** Reads the data (base64) of a Secret. It skips damaged entries, and keys that do not belong to their certificate. */
+/**
+ * Reads the data (base64) of a Secret. The function skips damaged entries, and keys that do not belong to their
+ * certificate.
+ */
 export function readCertificates(data: Readonly<Record<string, string>> | undefined): Certificates {
   const text = (key: string): string => Buffer.from(data?.[key] ?? '', 'base64').toString('utf8');
   const authorities = authoritiesOf(text('ca.crt'), text('ca.key'));
   return { authorities, serving: servingOf(text('tls.crt'), text('tls.key'), authorities) };
 }
 
-/** Returns all authorities in PEM. Clients trust this bundle. */
+/** Returns all authorities in PEM. Clients trust the authorities in this bundle. */
 export const bundleOf = (authorities: readonly Pick<Authority, 'cert'>[]): string =>
   authorities.map(({ cert }) => cert).join('');
 

@@ -12,7 +12,10 @@ export interface Validity {
   readonly until: Date;
 }
 
-/** The library needs a polyfill for decorators. It is loaded late, so that only processes that create certificates load it. */
+/**
+ * Loads the library for certificates. The library needs a polyfill for decorators. It is loaded on demand, so that only
+ * processes that create certificates load it.
+ */
 async function library(): Promise<typeof import('@peculiar/x509')> {
   await import('reflect-metadata');
   return import('@peculiar/x509');
@@ -40,8 +43,8 @@ const keyPair = (): Promise<webcrypto.CryptoKeyPair> =>
 const derOf = (pem: string): Buffer => Buffer.from(pem.replace(/-----[^-]+-----/g, ''), 'base64');
 
 /**
- * Creates a certificate authority that can sign serving certificates, but no further authorities.
- * @param purpose The served endpoint, part of the authority's name.
+ * Creates a certificate authority. The authority can sign serving certificates, but no further authorities.
+ * @param purpose The served endpoint, which is a part of the name of the authority.
  */
 export async function issueAuthority({ from, until }: Validity, purpose = 'webhooks'): Promise<ServingPair> {
   const x509 = await library();
@@ -50,7 +53,8 @@ export async function issueAuthority({ from, until }: Validity, purpose = 'webho
   const certificate = await x509.X509CertificateGenerator.createSelfSigned(
     {
       serialNumber: serial,
-      // Each authority has a different name. A client that trusts two authorities can then find the one that signed.
+      // Each authority has a different name. From this name, a client that trusts two authorities finds the authority that
+      // signed.
       name: [{ CN: [`machine-controller-manager ${purpose} ${serial.slice(0, 8)}`] }],
       notBefore: from,
       notAfter: until,
@@ -69,7 +73,7 @@ export async function issueAuthority({ from, until }: Validity, purpose = 'webho
 
 /**
  * Creates a serving certificate for DNS names and addresses.
- * @param authority Certificate and key that sign it, PEM.
+ * @param authority Certificate and key of the authority that signs, PEM.
  */
 export async function issueServing(
   authority: ServingPair,

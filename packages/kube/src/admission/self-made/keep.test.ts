@@ -47,7 +47,7 @@ class Replica {
   }
 }
 
-/** Other threads create keys and signatures, and the virtual clock does not wait for them. */
+/** Waits in real time. Other threads create keys and signatures, and the virtual clock does not wait for these threads. */
 async function until(clock: VirtualClock, done: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await done())) {
     await new Promise((resolve) => setImmediate(resolve));
@@ -203,7 +203,7 @@ test('a new authority signs nothing before all clients trust it', async () => {
 });
 
 test('the server refuses TLS connections without a certificate, and uses a new one for the next connection', async () => {
-  // TLS compares validities with the system time.
+  // TLS compares the validity of certificates with the system time.
   await using world = await start({ now: new Date() });
   const server = await startAdmissionServer({ host: '127.0.0.1', port: 0 }, undefined, {
     '/validate': () => ({ causes: [] }),

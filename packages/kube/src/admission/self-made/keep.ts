@@ -26,11 +26,11 @@ export interface SelfMadeOptions {
   readonly namespace: string;
   /** Name of the Secret that all replicas share. */
   readonly secret: string;
-  /** DNS names and addresses that are served. */
+  /** DNS names and addresses in the serving certificate. */
   readonly names: readonly string[];
   /** The served endpoint, for logs and for the name of the authority. The default is webhooks. */
   readonly purpose?: string;
-  /** Name of the webhook configurations in which the bundle is written. If empty, no configuration is written. */
+  /** Name of the webhook configurations that contain the bundle. If empty, the keeper writes no configuration. */
   readonly configurations: string;
   readonly clock: Clock;
   readonly random: Random;
@@ -44,9 +44,10 @@ const CONFIGURATIONS = [mutatingWebhookConfigurations, validatingWebhookConfigur
 
 /**
  * Maintains a certificate authority and a serving certificate in a Secret that all replicas share.
- * - It renews both in time, and writes the bundle of authorities to the webhook configurations.
- * - Every replica may execute each step. A write depends on the state that was read: the first write succeeds, and the other
- *   replicas use its result.
+ * - It renews the authority and the certificate in time, and writes the bundle of authorities to the webhook
+ *   configurations.
+ * - Every replica may execute each step. A write depends on the state that was read: the first write succeeds, and the
+ *   other replicas use its result.
  */
 class CertificateKeeper {
   readonly #o: SelfMadeOptions;
@@ -102,7 +103,7 @@ class CertificateKeeper {
     const plan = planCertificates(readCertificates(stored?.data), names, clock.now());
     const secret = plan.changes ? await this.#renew(stored, plan, signal) : stored;
     const { authorities, serving } = readCertificates(secret?.data);
-    // The bundle is published before the certificate is served. A client could not connect before it trusts the authority.
+    // The bundle is published before the certificate is served. A client cannot connect before it trusts the authority.
     await this.#publish(bundleOf(authorities), signal);
     if (serving && serving.cert !== this.#served) {
       this.#o.use({ cert: serving.cert, key: serving.key });
@@ -143,7 +144,7 @@ class CertificateKeeper {
     return written;
   }
 
-  /** Creates the Secret. If another replica was first, its certificates are used. */
+  /** Creates the Secret. If another replica was first, this replica uses the certificates of the other. */
   async #create(draft: Draft<Secret>, signal: AbortSignal): Promise<Secret> {
     const resource = this.#o.client.resource(secrets, this.#o.namespace);
     try {

@@ -11,7 +11,9 @@ const NAMES = ['mcm.default.svc', '127.0.0.1'];
 const EMPTY: Certificates = { authorities: [], serving: undefined };
 const at = (days: number): Date => new Date(NOON.getTime() + days * DAY);
 
-/** Executes a plan like the keeper. The certificates are words, because the plan only reads times and names. */
+/**
+ * Executes a plan like the keeper. In this test, words replace certificates, because the plan only reads times and names.
+ */
 function carriedOut(plan: CertificatePlan, before: Certificates, serial: number): Certificates {
   const made: Authority[] = plan.makeAuthority
     ? [{ cert: `authority ${serial}`, key: `key ${serial}`, ...plan.makeAuthority }]
@@ -27,7 +29,7 @@ test('over ten years no client gets a certificate that it does not trust, even i
   let state = EMPTY;
   let now = NOON;
   let changes = 0;
-  /** The published authorities and their times. */
+  /** The published authorities, with the times of their publication. */
   const published: { at: number; certs: readonly string[] }[] = [];
   const wrong: string[] = [];
   const must = (holds: boolean | undefined, what: string) => {
@@ -54,7 +56,8 @@ test('over ten years no client gets a certificate that it does not trust, even i
     now = plan.lookAgainAt;
   }
   expect(wrong).toEqual([]);
-  // About six serving certificates a year, and a new authority every eight months. Expired ones are removed.
+  // There are about six serving certificates a year, and a new authority every eight months. Expired certificates are
+  // removed.
   expect(changes).toBeGreaterThan(60);
   expect(changes).toBeLessThan(120);
   expect(state.authorities.length).toBeLessThanOrEqual(2);

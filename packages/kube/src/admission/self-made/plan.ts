@@ -25,11 +25,11 @@ export interface CertificatePlan {
   /** Authorities that clients continue trusting, newest first. */
   readonly keep: readonly Authority[];
   readonly makeAuthority: Validity | undefined;
-  /** The serving certificate to create. If `signer` is undefined, the new authority signs it. */
+  /** The serving certificate to create. If `signer` is undefined, the new authority signs this certificate. */
   readonly serve:
     | ({ readonly signer: Authority | undefined; readonly names: readonly string[] } & Validity)
     | undefined;
-  /** Whether the plan differs from the stored state. */
+  /** True if the plan differs from the stored state. */
   readonly changes: boolean;
   /** Time of the next step. */
   readonly lookAgainAt: Date;
@@ -43,8 +43,8 @@ const validFor = (now: Date, ms: number): Validity => ({
 const ms = (date: Date): number => date.getTime();
 
 /**
- * Plans the next steps for the certificates. The function is pure. If it is called with the result of its own plan, there
- * are no further steps.
+ * Plans the next steps for the certificates. The function is pure. If its own plan was executed, the next plan has no
+ * further steps.
  */
 export function planCertificates(have: Certificates, names: readonly string[], now: Date): CertificatePlan {
   const { serving } = have;
@@ -54,7 +54,8 @@ export function planCertificates(have: Certificates, names: readonly string[], n
   const nextDue = newest === undefined ? now : new Date(ms(newest.until) - LIFETIMES.nextAuthorityBefore);
   const makeAuthority = nextDue <= now ? validFor(now, LIFETIMES.authority) : undefined;
   const takesOverAt = (authority: Authority): number => ms(authority.from) + LIFETIMES.skew + LIFETIMES.overlap;
-  // The newest authority that all clients trust. If there is none, the one that they have trusted for the longest time.
+  // The newest authority that all clients trust. If there is none, the authority that clients have trusted for the longest
+  // time.
   const signer = able.find((authority) => takesOverAt(authority) <= ms(now)) ?? able.at(-1);
   const longest = ms(signer?.until ?? makeAuthority?.until ?? now);
   const fresh = validFor(now, LIFETIMES.serving);
@@ -62,8 +63,8 @@ export function planCertificates(have: Certificates, names: readonly string[], n
   const missing = names.filter((name) => !serving?.names.includes(name));
   const trusted = serving !== undefined && serving.until > now && keep.some(({ cert }) => cert === serving.signedBy);
   const due = trusted ? ms(serving.until) - LIFETIMES.renewServingBefore : ms(now);
-  // A certificate expires with its authority. If the authority expires soon, a new certificate would not be valid for
-  // longer. It is then signed by the next authority.
+  // A certificate expires with its authority. If the authority expires soon, a new certificate of this authority would not
+  // be valid for longer. In this case, the next authority signs the certificate.
   const helps = !trusted || ms(until) > ms(serving.until) + DAY;
   const renew = missing.length > 0 || (due <= ms(now) && helps);
   // Replicas with different names share the certificate, so the names of other replicas stay in it.

@@ -15,13 +15,15 @@ export interface AccessRequest {
   readonly verb: string;
 }
 
-/** The answer to a refused request; undefined if the request is allowed. */
+/** The answer to a refused request. Undefined if the request is allowed. */
 export type Refusal = { readonly status: 401 | 403 | 421 | 503; readonly body: string } | undefined;
 
 /** Decides whether a client may read metrics and debug endpoints. */
 export type Access = (request: AccessRequest) => Promise<Refusal>;
 
-/** How long a decision is cached. The delegated authenticators of kube-apiserver have the same value. */
+/**
+ * Time for which a decision is cached. The delegated authenticators of kube-apiserver cache decisions for the same time.
+ */
 const KEPT_MS = 10_000;
 /** Maximum size of the cache, so that invalid tokens do not fill the memory. */
 const KEPT_MOST = 256;
@@ -64,7 +66,7 @@ async function assess(client: KubeClient, token: string, path: string, verb: str
 }
 
 /**
- * Allows clients on loopback. Other clients need a bearer token of the cluster (TokenReview), and the cluster must allow the
+ * Allows clients on loopback. Other clients need a bearer token of the cluster (TokenReview). The cluster must allow the
  * path as a non-resource URL (SubjectAccessReview). An answer is cached for 10 s.
  */
 export function createAccess(options: {

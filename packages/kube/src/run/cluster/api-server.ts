@@ -7,7 +7,7 @@ import { isNotFound } from '../../contract/errors.ts';
 import type { KubeObject, ResourceDefinition } from '../../contract/objects.ts';
 
 const BACKOFF: BackoffOptions = { baseMs: 100, maxMs: 5000, jitter: 0.3 };
-/** Time limit of the request. An API server answers within milliseconds, and a slow one must be reported soon. */
+/** Time limit of the request. An API server answers within milliseconds, and a slow API server must be reported soon. */
 const ANSWER_MS = 10_000;
 
 /** Options of `waitForApiServer`. */
@@ -15,12 +15,13 @@ export interface WaitOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly signal: AbortSignal;
-  /** Called each time the answer is not that of an API server, or is missing. */
+  /** Called each time the answer is missing or does not come from an API server. */
   readonly failed?: (error: unknown) => void;
 }
 
 /**
- * Resolves when the API server answers. It retries without limit. If the signal aborts, it rejects with the signal's reason.
+ * Resolves when the API server answers. The function retries without limit. If the signal aborts, the promise rejects with
+ * the reason of the signal.
  */
 export async function waitForApiServer(client: KubeClient, options: WaitOptions): Promise<void> {
   const { clock, random, signal, failed } = options;

@@ -19,7 +19,8 @@ export interface Cluster {
   readonly source: string;
   client(component: string): KubeClient;
   /**
-   * Returns a client with a separate connection, for requests that must not wait for others, such as the renewal of a Lease.
+   * Returns a client with a separate connection, for requests that must not wait for other requests. An example is the
+   * renewal of a Lease.
    */
   urgentClient(component: string): KubeClient;
 }
@@ -54,7 +55,7 @@ export interface ClusterSettings {
 
 const NONE = 'none';
 
-/** Returns the source of each cluster's configuration. If it fails, no other source is tried. */
+/** Returns the source of each cluster's configuration. If this source fails, mcm tries no other source. */
 export function chooseSources(settings: Pick<ClusterSettings, 'controlKubeconfig' | 'targetKubeconfig'>): {
   readonly control: string;
   readonly target: string | undefined;
@@ -85,7 +86,7 @@ function note(name: string, { ca, clientCertificate, from }: ClusterConfig, cert
     certificates.use({ what: `certificate authority of the ${name} cluster`, certificate: ca, from: from?.ca });
 }
 
-/** Reports the result after the credentials were read again. */
+/** Reports the result of reading the credentials again. */
 function tell(name: string, news: FilesNews, { log, warnings, certificates }: ClusterSettings): void {
   if (news.kind === 'unusable') {
     warnings.raise('credentials', name, `new credentials of the ${name} cluster cannot be used: ${news.sentence}`);
@@ -112,7 +113,7 @@ async function connect({ name, flag, given, source }: Source, settings: ClusterS
     const config = await loadKubeconfig(source, { clock, env, onFiles: (news) => tell(name, news, settings) });
     note(name, config, certificates);
     const transport = undiciTransport(config);
-    // It opens its connection when it is first used.
+    // The transport opens its connection with its first request.
     const urgent = undiciTransport({ ...config, connections: 1 });
     const close = async (): Promise<void> => {
       await Promise.all([transport.close(), urgent.close()]);

@@ -7,7 +7,7 @@ import type { Cluster } from './clusters.ts';
 
 /** Inputs of the phase. */
 export interface ReachParts {
-  /** The cluster. Undefined if there is none. */
+  /** The cluster. Undefined if the process has no such cluster. */
   readonly cluster: Cluster | undefined;
   readonly host: Pick<Host, 'clock' | 'random'>;
   readonly warnings: Warnings;
@@ -15,7 +15,7 @@ export interface ReachParts {
   readonly reached: () => void;
 }
 
-/** Waits without limit for the API server of a cluster. It warns about the reason of the wait. */
+/** Waits without limit for the API server of a cluster. The phase logs the reason of the wait as a warning. */
 export const reachPhase = (name: 'control' | 'target', parts: () => ReachParts): Phase => ({
   name: `${name}-api-server`,
   start: async (signal, report) => {

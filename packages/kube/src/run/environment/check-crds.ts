@@ -12,7 +12,8 @@ import {
 import type { Warnings } from '../warnings/warnings.ts';
 
 /**
- * Returns the OpenAPI description of a group and version. Empty if it does not exist. Every authenticated user may read it.
+ * Returns the OpenAPI description of a group and version. The result is empty if the server does not serve the version.
+ * Every authenticated user may read the description.
  */
 async function described(
   client: KubeClient,
@@ -29,7 +30,7 @@ async function described(
 }
 
 /**
- * Compares the expected CRDs with those of the server, and warns of each difference.
+ * Compares the expected CRDs with the CRDs of the server, and warns of each difference.
  * @throws KubeError
  */
 export async function checkCrds(

@@ -4,7 +4,7 @@ export interface DebugAnswer {
   readonly body: string;
 }
 
-/** A page below `/debug/`. It is for clients on loopback, and for clients with permission for its path. */
+/** A page below `/debug/`. Clients on loopback, and clients with permission for the path, may read it. */
 export interface DebugPage {
   /** Path of the page, such as `/debug/journal`. */
   readonly path: string;
@@ -13,11 +13,11 @@ export interface DebugPage {
   readonly answer: (query: URLSearchParams) => Promise<DebugAnswer>;
 }
 
-/** The debug pages of a program, in addition to those of every program. */
+/** The debug pages of a program, in addition to the pages of every program. */
 export class DebugPages {
   readonly #pages = new Map<string, DebugPage>();
 
-  /** Starts to serve the page. It replaces a page with the same path. */
+  /** Starts to serve the page. If a page with the same path exists, the new page replaces it. */
   serve(page: DebugPage): void {
     this.#pages.set(page.path, page);
   }

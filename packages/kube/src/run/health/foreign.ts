@@ -8,7 +8,7 @@ export interface Arrived {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** The answer to a request that a web page sent through a browser on this machine. */
+/** The answer that refuses a request of a web page. The web page sent this request through a browser on this machine. */
 export interface ForeignRefusal {
   readonly status: 403 | 421;
   readonly body: string;
@@ -17,8 +17,8 @@ export interface ForeignRefusal {
 const urlOf = (text: string): URL | undefined => (URL.canParse(text) ? new URL(text) : undefined);
 
 /**
- * Returns true if the name cannot be used for DNS rebinding. An IP address cannot be rebound, and only names of this machine
- * end in `localhost`.
+ * Returns true if DNS rebinding is not possible with this name. An IP address cannot be rebound, and only names of this
+ * machine end in `localhost`.
  */
 function isOwnName(hostname: string): boolean {
   const name = hostname.replace(/^\[|\]$/g, '');
@@ -33,9 +33,9 @@ function isOwnPage({ origin, host = '', 'sec-fetch-site': site }: IncomingHttpHe
 }
 
 /**
- * Refuses requests of web pages to a loopback address, which needs no credentials. Such a page has a domain that resolves to
- * this machine (DNS rebinding), or another origin. Other clients are allowed, because probes and scrapers use addresses and
- * names of Pods. A browser cannot reach a Pod from its loopback interface.
+ * Refuses requests of web pages to a loopback address, which needs no credentials. Such a page has a domain that resolves
+ * to this machine (DNS rebinding), or comes from another origin. Other clients are allowed, because probes and scrapers use
+ * addresses and names of Pods. A browser cannot reach a Pod from its loopback interface.
  */
 export function foreignRefusal({ socket, headers }: Arrived): ForeignRefusal | undefined {
   if (!isLoopback(socket.remoteAddress)) return undefined;

@@ -8,7 +8,7 @@ import { foreignRefusal } from './foreign.ts';
 import { type Audience, answerHealth, audienceOf, type HealthAnswer, type HealthSources } from './health.ts';
 
 export interface HealthServer {
-  /** `http://address:port` with the actual port, as it can be reached from this machine. */
+  /** The address as `http://address:port`, with the actual port. Clients on this machine can reach this address. */
   readonly url: string;
   close(): Promise<void>;
 }
@@ -26,10 +26,10 @@ export interface ServingAddress {
   readonly flag: string;
 }
 
-/** Access checks by audience. A missing audience is open to every client. */
+/** Access checks by audience. If an audience has no check, every client may read its endpoints. */
 export type Guards = Readonly<Partial<Record<Audience, Access>>>;
 
-/** Maximum size of a request body. The only body is a log level, which is a short word. */
+/** Maximum size of a request body. The only valid body is a log level, which is a short word. */
 const BODY_LIMIT = 1024;
 
 async function bodyOf(request: IncomingMessage): Promise<string> {
@@ -122,7 +122,7 @@ export async function startHealthServer(
   return { url: urlOf('http', server), close: closing(server) };
 }
 
-/** Serves them over HTTPS, which protects the tokens of clients. */
+/** Serves the same endpoints over HTTPS, which protects the tokens of clients. */
 export async function startSecureHealthServer(
   address: ServingAddress,
   pair: ServingPair,

@@ -7,7 +7,7 @@ import { type ProfileKind, profileSeconds, recordProfile } from './profile.ts';
 export interface Check {
   readonly name: string;
   readonly ok: boolean;
-  /** What was checked, or why it failed. Successful checks show it too. */
+  /** The subject of the check, or the reason why the check failed. Successful checks also have this text. */
   readonly detail: string;
 }
 
@@ -104,7 +104,8 @@ const DEBUG_INDEX = `Usage: GET one of these paths.
 `;
 
 /**
- * Answers requests to health, metrics, settings and debug endpoints. Undefined for other paths. It does not check access.
+ * Answers requests to health, metrics, settings and debug endpoints. Returns undefined for other paths. The function does
+ * not check access.
  */
 export async function answerHealth(request: HealthRequest, sources: HealthSources): Promise<HealthAnswer | undefined> {
   const [path = '', search] = request.target.split('?', 2);

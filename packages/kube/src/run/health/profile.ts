@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock/clock.ts';
 import { pause } from '../../clock/clock.ts';
 
-/** The kinds of profiles. A heap *snapshot* is not possible, because it contains all secrets in memory. */
+/** The kinds of profiles. A heap *snapshot* is not a kind, because it would contain all secrets in memory. */
 export type ProfileKind = 'profile' | 'heap';
 
 const LONGEST_S = 300;
@@ -23,7 +23,7 @@ let recording = false;
 
 /**
  * Records CPU time or allocations for some seconds. The result is JSON for the developer tools of Chromium (`.cpuprofile`,
- * `.heapprofile`). Undefined if another recording is running.
+ * `.heapprofile`). Returns undefined if another recording is running.
  */
 export async function recordProfile(
   kind: ProfileKind,
@@ -31,7 +31,7 @@ export async function recordProfile(
 ): Promise<string | undefined> {
   if (recording) return undefined;
   recording = true;
-  const { Session } = await import('node:inspector/promises'); // Loaded on demand because it costs memory and is rarely needed.
+  const { Session } = await import('node:inspector/promises'); // The module is loaded on demand, because it costs memory and is rarely needed.
   const session = new Session();
   session.connect();
   try {

@@ -12,7 +12,7 @@ import type { HealthSources } from './health.ts';
 import { type Guards, type HealthServer, startHealthServer, startSecureHealthServer } from './health-server.ts';
 
 interface HealthEnvironment {
-  /** Returns the client of the control cluster, once it is connected. */
+  /** Returns the client of the control cluster after the connection was made. */
   readonly client: () => KubeClient | undefined;
   readonly clock: Clock;
   readonly log: Logger;
@@ -20,7 +20,7 @@ interface HealthEnvironment {
   readonly served: ServedCertificate;
 }
 
-/** Validity of a self-signed certificate. It is longer than the life of a pod. */
+/** Validity of a self-signed certificate. It is longer than the lifetime of a pod. */
 const OWN_CERTIFICATE_MS = 10 * 365 * 24 * 3_600_000;
 
 /** Creates a certificate for encryption only, because a scraper cannot verify it. */

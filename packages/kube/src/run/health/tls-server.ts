@@ -18,7 +18,7 @@ export interface PlainRequest {
 export interface PlainAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** The body. It is not sent for a HEAD request, but its length is. */
+  /** The body. The answer to a HEAD request has no body, but has the length of the body. */
   readonly body: string;
 }
 
@@ -82,7 +82,7 @@ const read = ({ method = 'GET', url = '/', headers, socket }: IncomingMessage): 
 });
 
 function send(request: IncomingMessage, response: ServerResponse, { status, headers, body }: PlainAnswer): void {
-  // The connection is closed, because an unread body would be parsed as the next request.
+  // The server closes the connection, because it would parse an unread body as the next request.
   const unread = request.headers['content-length'] !== undefined || request.headers['transfer-encoding'] !== undefined;
   const length = { 'content-length': String(Buffer.byteLength(body)) };
   const closing = unread ? { connection: 'close' } : {};

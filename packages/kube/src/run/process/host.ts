@@ -3,13 +3,13 @@ import type { Random } from '../../base/random.ts';
 import { type Clock, realClock } from '../../clock/clock.ts';
 import { type MemoryUse, watchMemory } from './memory.ts';
 
-/** What a binary needs from its process. Tests pass their own implementation. */
+/** The functions of the process that a binary needs. Tests pass another implementation. */
 export interface Host {
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   readonly random: Random;
-  /** Unique name of this process. It is its identity in the leader election. */
+  /** Unique name of this process. The leader election uses this name as the identity. */
   readonly identity: string;
   print(line: string): void;
   printError(line: string): void;
@@ -24,8 +24,9 @@ export interface Host {
 }
 
 /**
- * Keeps V8's young generation at its initial size. During a large list, V8 would enlarge it to 48 MB and never shrink it,
- * which saves no time. With 20,000 pods of 7 kB, the process then uses 160 MB of memory instead of 215 MB.
+ * Keeps V8's young generation at its initial size. During a large list, V8 would enlarge the young generation to 48 MB and
+ * never shrink it. The larger size saves no time. With 20,000 pods of 7 kB, the process then uses 160 MB of memory instead
+ * of 215 MB.
  */
 const keepYoungGenerationSmall = (): void => setFlagsFromString('--semi-space-growth-factor=1');
 
@@ -55,7 +56,7 @@ export function processHost(hostname: string): Host {
       if (process.connected) process.on('disconnect', () => callback('the parent process ended'));
     },
     onCrash(callback) {
-      process.on('uncaughtException', callback); // Unhandled rejections also arrive here.
+      process.on('uncaughtException', callback); // This event also reports unhandled rejections.
     },
     onCollection: watchMemory,
     exit: (code) => process.exit(code),

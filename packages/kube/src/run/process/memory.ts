@@ -8,12 +8,14 @@ export interface MemoryUse {
   /** Size above which V8 aborts the process. */
   readonly heapLimit: number;
   readonly resident: number;
-  /** Memory limit of the container. Undefined if there is none. */
+  /** Memory limit of the container. Undefined if the container has no limit. */
   readonly residentLimit: number | undefined;
 }
 
 const MB = 1_048_576;
-/** Fraction of the heap limit that the old generation has. V8 adds three semi-spaces, each a 64th of the old generation. */
+/**
+ * Part of the heap limit that belongs to the old generation. V8 adds three semi-spaces, each a 64th of the old generation.
+ */
 const OLD_SHARE = 64 / 67;
 
 /** Returns the limit of the old generation, which is exhausted first. */
@@ -35,7 +37,7 @@ function read(heapLimit: number): MemoryUse {
 }
 
 /**
- * Calls `callback` after each full garbage collection, because only then the used memory is known. Returns a function that
+ * Calls `callback` after each full garbage collection, because the used memory is known only then. Returns a function that
  * stops the calls.
  */
 export function watchMemory(callback: (use: MemoryUse) => void): () => void {

@@ -31,7 +31,10 @@ const answering = (status: number, text: string) =>
 
 const status = (code: number, message: string): string => JSON.stringify({ kind: 'Status', code, message });
 
-/** Returns the warnings about an API server that cannot be reached. With `clock`, it first waits another half minute. */
+/**
+ * Returns the warnings about an API server that cannot be reached. With `clock`, the test first waits for another half
+ * minute.
+ */
 async function reported(server: string, transport: Transport, clock?: VirtualClock): Promise<readonly string[]> {
   const client = createClient({ transport, userAgent: 'test', clock: clock ?? realClock });
   const warnings = new Warnings(createMemoryLogger(), createMetrics().meters);

@@ -24,10 +24,7 @@ function addressSentence({ name, server, source }: Addressed, error: unknown): s
   return `the ${name} API server ${server}, from ${source}, is not ready; retrying (${words})`;
 }
 
-/**
- * Warns of an API server that cannot be used. There are separate warnings for untrusted certificates and refused
- * credentials.
- */
+/** Warns of an API server that cannot be used. Untrusted certificates and refused credentials have separate warnings. */
 export function warnOfAddress(of: Addressed, error: unknown, warnings: Warnings): void {
   const ofCredentials = error instanceof KubeError && error.code === 401;
   if (!ofCredentials && untrustedSentence(of.name, error) === undefined)

@@ -1,7 +1,7 @@
 import { keyFits, parseCertificate } from '../../credentials/key-pair.ts';
 import type { MeterLabels, Meters } from '../../metrics/meters.ts';
 
-/** Warnings start this long before the expiry, so a week is left to issue another certificate. */
+/** Warnings start this long before the expiry, so that users have a week to issue another certificate. */
 export const SOON_MS = 7 * 24 * 3_600_000;
 
 /** A certificate in use in PEM, and its key if this process has it. */
@@ -16,7 +16,7 @@ export interface CertificateInUse {
 
 /** The problem of a certificate, and its expiry. */
 export interface CertificateCheck {
-  /** The problem as a sentence. Absent if there is none. */
+  /** The problem as a sentence. Absent if there is no problem. */
   readonly sentence?: string | undefined;
   /** Expiry in milliseconds since 1970. Absent for an invalid certificate. */
   readonly endsAt?: number;
@@ -81,7 +81,7 @@ const UNTRUSTED: Readonly<Record<string, string>> = {
   CERT_SIGNATURE_FAILURE: 'is signed by another authority of the same name; add the new one to CA',
 };
 
-/** The field for a certificate authority, if none is configured. */
+/** The field of a certificate authority, for messages if no certificate authority is configured. */
 const CA = 'certificate-authority-data of the kubeconfig';
 
 const codeOf = (error: unknown): string | undefined => {
@@ -91,7 +91,7 @@ const codeOf = (error: unknown): string | undefined => {
 };
 
 /**
- * Returns why the certificate of a server is not trusted. Undefined for other failures.
+ * Returns why the certificate of a server is not trusted. Returns undefined for other failures.
  * @param ca The source of the certificate authority
  */
 export function untrustedSentence(server: string, error: unknown, ca = CA): string | undefined {

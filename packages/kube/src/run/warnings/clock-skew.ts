@@ -7,13 +7,13 @@ export interface DatedAnswer {
   readonly date: number;
 }
 
-/** Minimum difference that is reported. Leases, token expiry and time limits have a precision of seconds. */
+/** Minimum difference that causes a warning. Leases, token expiry and time limits have a precision of seconds. */
 const SKEW_WARNING_MS = 10_000;
 
 /**
- * Returns by how much the server's clock is at least ahead (positive) or behind (negative), in milliseconds. It returns 0 if
- * the clocks may be equal. The server read its clock between the request and the answer, and rounded the time down to
- * seconds.
+ * Returns the minimum difference between the clocks, in milliseconds. A positive result means that the clock of the server
+ * is ahead. The result is 0 if the clocks may be equal. The server read its clock between the request and the answer, and
+ * rounded the time down to seconds.
  */
 export function surelySkewed({ sentAt, receivedAt, date }: DatedAnswer): number {
   if (date > receivedAt) return date - receivedAt;
@@ -21,7 +21,7 @@ export function surelySkewed({ sentAt, receivedAt, date }: DatedAnswer): number 
   return latest < sentAt ? latest - sentAt : 0;
 }
 
-/** Returns the consequences of a clock difference as a sentence; undefined if it is harmless. */
+/** Returns the consequences of a clock difference as a sentence. Returns undefined if the difference is harmless. */
 export function skewSentence(server: string, skewMs: number): string | undefined {
   if (Math.abs(skewMs) < SKEW_WARNING_MS) return undefined;
   const seconds = Math.round(Math.abs(skewMs) / 1000);

@@ -37,7 +37,9 @@ export interface ServedSchemas {
 /** Fields of every kind. The description defines them separately. */
 const COMMON: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
 
-/** Returns the dotted paths of expected fields that the server does not have. The server drops their values. */
+/**
+ * Returns the dotted paths of expected fields that the server does not have. The server drops the values of these fields.
+ */
 export function missingFields(expected: Schema, served: Schema, path: readonly string[] = []): readonly string[] {
   if (served['x-kubernetes-preserve-unknown-fields'] === true) return [];
   const inProperties = Object.entries(expected.properties ?? {}).flatMap(([name, wanted]) => {
@@ -59,7 +61,7 @@ export function missingFields(expected: Schema, served: Schema, path: readonly s
 
 const isSchema = (value: unknown): value is Schema => typeof value === 'object' && value !== null;
 
-/** Returns the schema of a kind in a description. Undefined if the server does not have the kind. */
+/** Returns the schema of a kind in a description. Returns undefined if the server does not have the kind. */
 export const servedSchema = ({ components }: ServedSchemas, { group, version, kind }: Kind): Schema | undefined =>
   Object.values(components?.schemas ?? {}).find((schema) =>
     schema['x-kubernetes-group-version-kind']?.some(
@@ -72,7 +74,7 @@ const HINT = 'apply the CRDs of this version (deploy/crds, or mcm install)';
 /** Maximum number of fields in the message. The hint is the same for all fields. */
 const NAMED = 4;
 
-/** Returns the problem of a CRD that has the schema `served`; undefined if there is none. */
+/** Returns the problem of a CRD that has the schema `served`. Returns undefined if there is no problem. */
 export function crdSentence(name: string, expected: Schema, served: Schema | undefined): string | undefined {
   if (served === undefined) {
     return `CRD ${name} is not installed: the controllers that need it wait for it; ${HINT}`;
@@ -84,7 +86,7 @@ export function crdSentence(name: string, expected: Schema, served: Schema | und
 }
 
 /**
- * Returns the problem of a kind that lacks its expected status subresource; undefined if there is none.
+ * Returns the problem of a kind without its expected status subresource. Returns undefined if there is no problem.
  * @param resources The resources from discovery
  */
 export function statusSentence({ metadata, spec }: ExpectedCrd, resources: ReadonlySet<string>): string | undefined {

@@ -2,7 +2,7 @@ import type { ServedCertificate } from '../../admission/certificate-files.ts';
 import type { CertificateInUse } from './certificates.ts';
 import type { Warnings } from './warnings.ts';
 
-/** The certificates that the connections of a process use. Their expiry can therefore be reported in time. */
+/** The certificates that the connections of a process use. From this list, the process reports an expiry in time. */
 export class CertificatesInUse {
   readonly #byWhat = new Map<string, CertificateInUse>();
   #changed = new AbortController();
@@ -12,7 +12,7 @@ export class CertificatesInUse {
     return this.#changed.signal;
   }
 
-  /** Records a certificate. It replaces the previous one with the same `what`. */
+  /** Records a certificate. The new certificate replaces the previous certificate with the same `what`. */
   use(certificate: CertificateInUse): void {
     const { what } = certificate;
     this.#byWhat.set(what, certificate);

@@ -2,20 +2,23 @@ import type { MemoryUse } from '../process/memory.ts';
 import type { Warnings } from './warnings.ts';
 
 /**
- * Above this fraction, V8 may abort the process before the next garbage collection. V8 collects when the heap has grown by a
- * tenth.
+ * Above this fraction, V8 may abort the process before the next garbage collection. V8 collects garbage when the heap has
+ * grown by a tenth.
  */
 const FULL = 0.9;
 const NEARLY_FULL = 0.75;
-/** The warning ends below this fraction. The distance prevents that it alternates. */
+/**
+ * The warning ends below this fraction. The distance between the two fractions prevents a warning that starts and ends
+ * repeatedly.
+ */
 const AGAIN_FREE = 0.65;
 
 const HINT = 'give its container more memory (resources.limits.memory)';
 const MB = 1_048_576;
 
 /**
- * Warns if memory is nearly exhausted. Returns a reason if the process must end now. The process then logs this reason. If
- * V8 aborted it instead, the log would contain only a native stack trace.
+ * Warns if memory is nearly exhausted. Returns a reason if the process must end now, and the process then logs this reason.
+ * If V8 aborted the process, the log would contain only a native stack trace.
  */
 export function checkMemory(
   { heap, heapLimit, resident, residentLimit }: MemoryUse,

@@ -15,15 +15,15 @@ export type WarningKind =
 /** An active warning. */
 export interface Warning {
   readonly kind: WarningKind;
-  /** What the warning is about, as a label of a metric. It has few values, so it contains no names of objects. */
+  /** The subject of the warning, as a label of a metric. The label has few values, so it contains no names of objects. */
   readonly subject: string;
   /** The problem, its consequence, and a hint. */
   readonly sentence: string;
 }
 
 /**
- * Reports problems of the environment. It logs when a warning starts, changes, and ends. While it is active, it has a series
- * in `runtime_warning`.
+ * Reports problems of the environment. The log contains the start, each change and the end of a warning. An active warning
+ * has a series in `runtime_warning`.
  */
 export class Warnings {
   readonly #log: Logger;
@@ -49,7 +49,7 @@ export class Warnings {
     this.#log.warn(sentence, { warning: kind, subject });
   }
 
-  /** Ends a warning. It has no effect if the warning is not active. */
+  /** Ends a warning. The call has no effect if the warning is not active. */
   clear(kind: WarningKind, subject: string): void {
     const key = `${kind} ${subject}`;
     const warning = this.#active.get(key);
