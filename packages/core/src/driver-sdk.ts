@@ -89,6 +89,7 @@ export {
   type TokenSource,
   TokenUnavailable,
   tokenSource,
+  trimSpace,
   unknownFields,
   unpackedText,
   type VolumeSource,

@@ -187,6 +187,7 @@ export {
   type TokenSource,
   TokenUnavailable,
   tokenSource,
+  trimSpace,
   unknownFields,
   unpackedText,
   type VolumeSource,

@@ -11,6 +11,7 @@ import { caseOf } from './testing.ts';
 /** Tests rules that no recording needs. The recordings are changed so that the original would have failed. */
 
 const DOWN = 'a failure of the token host gets the code Unavailable';
+const DELETION = 'lookup/027';
 const NOBODYS = 'a 404 without an error code of the cloud does not mean NotFound';
 
 /** Changes a case: other answers to the requests of a path, and another end. */
@@ -86,6 +87,50 @@ test.each([
   const { failure, rows } = await rowsOf(playAzure, nothing);
   expect(failure).toBeUndefined();
   expect(rows).toContain(NOBODYS);
+});
+
+test.each([
+  ['without a body', { status: 404 }],
+  ['with a page', { status: 404, text: '<html>nothing here</html>' }],
+])('GCP: a 404 %s does not show that a VM is deleted', async (_what, reply) => {
+  const recorded = await caseOf('gcp', DELETION);
+  const nothing = changed(recorded, /instances\/\*$|instances\/golden-m-1$/, reply, {
+    requests: (recorded.requests ?? []).slice(0, 2),
+    metrics: undefined,
+  });
+  const { failure, rows } = await rowsOf(playGcp, nothing);
+  expect(failure).toBeUndefined();
+  expect(rows).toContain('A 404 without an error of Google');
+});
+
+test.each([
+  ['no content', { status: 204 }],
+  ['an operation without a name', { status: 200, body: {} }],
+])('GCP: %s is not an answer of Compute Engine', async (_what, reply) => {
+  const recorded = await caseOf('gcp', DELETION);
+  for (const path of [/operations/, /instances\/golden-m-1$/]) {
+    const odd = changed(recorded, path, reply, { metrics: undefined });
+    const { failure, rows } = await rowsOf(playGcp, odd);
+    expect(failure).toBeUndefined();
+    expect(rows).toContain('an answer that is not from Compute Engine gets the code Internal');
+  }
+});
+
+test('GCP: a conflict of a polled operation does not start a search for an existing VM', async () => {
+  const recorded = await caseOf('gcp', 'create-flow/001');
+  const errorText = 'Create machine "golden-m-1" failed: googleapi: Error 409: no';
+  const conflict = changed(
+    recorded,
+    /operations/,
+    { status: 409, body: { error: { message: 'no' } } },
+    {
+      requests: (recorded.requests ?? []).slice(0, 2),
+      result: { response: null, errorCode: 'Internal', errorText, textIs: 'driver' },
+      metrics: undefined,
+    },
+  );
+  const { failure, rows } = await rowsOf(playGcp, conflict);
+  expect([failure, rows]).toEqual([undefined, []]);
 });
 
 test('an unchanged recording needs none of these rules', async () => {

@@ -68,6 +68,7 @@ export {
 export { FieldErrors } from './schemas/field-errors.ts';
 export { type Folded, foldGoJson, readGoJson, specTypeProblems } from './schemas/go-json.ts';
 export { type DriverReference, driverReference, type JsonSchema, referenceText } from './schemas/reference.ts';
+export { trimSpace } from './schemas/trim-space.ts';
 export { unknownFields } from './schemas/unknown-fields.ts';
 export { type Sent, shortestSecret, withoutSent } from './secrets/redact.ts';
 export { bytesOf, isText, unpackedText } from './secrets/secret-value.ts';

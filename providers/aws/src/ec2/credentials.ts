@@ -1,3 +1,4 @@
+import { trimSpace } from '@mcm/core/driver';
 import type { Clock } from '@mcm/kube';
 import { defined } from '@mcm/kube';
 import type { AwsCredentials } from '../spec/schemas.ts';
@@ -31,8 +32,8 @@ export function keySourceOf(secret: AwsCredentials): KeySource {
   const { workloadIdentityTokenFile, roleARN = '' } = secret;
   if (workloadIdentityTokenFile !== undefined)
     return { from: 'web identity', tokenFile: workloadIdentityTokenFile, roleArn: roleARN };
-  const accessKeyId = (secret.providerAccessKeyId ?? secret.accessKeyID ?? '').trim();
-  const secretAccessKey = (secret.providerSecretAccessKey ?? secret.secretAccessKey ?? '').trim();
+  const accessKeyId = trimSpace(secret.providerAccessKeyId ?? secret.accessKeyID ?? '');
+  const secretAccessKey = trimSpace(secret.providerSecretAccessKey ?? secret.secretAccessKey ?? '');
   if (!accessKeyId || !secretAccessKey) return { from: 'environment' };
   return { from: 'secret', keys: { accessKeyId, secretAccessKey } };
 }

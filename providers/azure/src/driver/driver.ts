@@ -15,6 +15,7 @@ import {
   observedCalls,
   ownerTags,
   refuseOthers,
+  trimSpace,
   type VolumeSource,
 } from '@mcm/core/driver';
 import { z } from 'zod';
@@ -232,5 +233,5 @@ function volumeIdOf({ azureDisk, csi }: VolumeSource): string | undefined {
     const { diskName = '' } = azureDisk as { readonly diskName?: unknown };
     return String(diskName);
   }
-  return csi?.driver === 'disk.csi.azure.com' && csi.volumeHandle.trim() !== '' ? csi.volumeHandle : undefined;
+  return csi?.driver === 'disk.csi.azure.com' && trimSpace(csi.volumeHandle) !== '' ? csi.volumeHandle : undefined;
 }

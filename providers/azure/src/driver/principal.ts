@@ -1,3 +1,4 @@
+import { trimSpace } from '@mcm/core/driver';
 import { readCertificate } from '../arm/certificate.ts';
 import type { Principal } from '../arm/tokens.ts';
 import type { AzureCredentials } from './schemas.ts';
@@ -16,7 +17,7 @@ export class WrongPrincipal extends Error {
 
 /** Returns the first of the values that the Secret contains. A value can have several key names. */
 export const firstOf = (...values: (string | undefined)[]): string =>
-  (values.find((value) => value !== undefined) ?? '').trim();
+  trimSpace(values.find((value) => value !== undefined) ?? '');
 
 /**
  * Returns the principal that a Secret identifies.
@@ -25,7 +26,7 @@ export const firstOf = (...values: (string | undefined)[]): string =>
  */
 export function principalOf(credentials: AzureCredentials, allowManaged = false): Principal {
   const clientId = firstOf(credentials.clientID, credentials.azureClientId);
-  const managed = credentials.managedIdentity?.trim();
+  const managed = trimSpace(credentials.managedIdentity ?? '');
   if (managed) {
     if (!allowManaged)
       throw new WrongPrincipal(
@@ -35,9 +36,9 @@ export function principalOf(credentials: AzureCredentials, allowManaged = false)
     return { managed: true, clientId: managed === 'user' ? clientId : '' };
   }
   const tenant = tenantOf(credentials);
-  const file = credentials.workloadIdentityTokenFile?.trim();
+  const file = trimSpace(credentials.workloadIdentityTokenFile ?? '');
   if (file) return { managed: false, tenant, clientId, proof: { tokenFile: file } };
-  const certificate = credentials.clientCertificate?.trim();
+  const certificate = trimSpace(credentials.clientCertificate ?? '');
   if (certificate) return { managed: false, tenant, clientId, proof: { certificate } };
   const secret = firstOf(credentials.clientSecret, credentials.azureClientSecret);
   return { managed: false, tenant, clientId, proof: { secret } };

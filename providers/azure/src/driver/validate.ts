@@ -1,4 +1,4 @@
-import { FieldErrors } from '@mcm/core/driver';
+import { FieldErrors, trimSpace } from '@mcm/core/driver';
 import { CLOUD_NAMES } from '../arm/clouds.ts';
 import type { AzureCredentials, AzureProviderSpec, DataDisk, ImageReference, Properties } from './schemas.ts';
 
@@ -9,7 +9,7 @@ const KINDS = ['availabilityset', 'vmo'];
 const PRIORITIES = ['Regular', 'Spot'];
 const STORAGE = 'providerSpec.properties.storageProfile';
 
-export const isBlank = (text: string | undefined): boolean => text === undefined || text.trim() === '';
+export const isBlank = (text: string | undefined): boolean => text === undefined || trimSpace(text) === '';
 
 /**
  * Returns the error of `kind` in the deprecated `machineSet`, or undefined if `kind` is valid. The original checks this

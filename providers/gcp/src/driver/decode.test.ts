@@ -35,6 +35,17 @@ test('a class is checked without the name of a machine', () => {
   );
 });
 
+test.each(['disks', 'networkInterfaces', 'metadata'])('a null entry of %s prevents a creation only', (field) => {
+  const given = input({ zone: 'z', [field]: [null] });
+  expect(reported({ ...given, call: 'create' }).message).toContain(`providerSpec.${field}[0]: must not be null`);
+  for (const call of ['status', 'delete', 'list'] as const) expect(() => decode({ ...given, call })).not.toThrow();
+});
+
+test('a null tag or service account counts as an empty one', () => {
+  const given = { ...input({ zone: 'z', tags: [null], serviceAccounts: [null] }), call: 'create' } as const;
+  expect(reported(given).message).toContain('failed on validateProviderSpec');
+});
+
 test('a missing key of a Secret is reported for the Secret', () => {
   const { message, place } = reported({ ...input({ zone: 'z' }), call: 'list', data: {} });
   expect(message).toContain('userData is required field');

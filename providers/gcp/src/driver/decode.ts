@@ -42,7 +42,8 @@ function specOf(input: SpecInput): GcpProviderSpec {
   if (provider !== PROVIDER)
     throw new MachineError('InvalidArgument', `requested for Provider '${provider}', we only support '${PROVIDER}'`);
   const parsed = GcpProviderSpec.safeParse(readGoJson(GcpProviderSpec, providerSpec));
-  const problems = parsed.success ? nulls(providerSpec) : specTypeProblems(providerSpec, parsed.error.issues);
+  const nulls = call === 'create' ? nullEntries(providerSpec) : [];
+  const problems = parsed.success ? nulls : specTypeProblems(providerSpec, parsed.error.issues);
   if (!parsed.success || problems.length > 0) return fail(input, 'decodeProviderSpec', 'Internal', problems.join('; '));
   const spec = parsed.data;
   const wrong = call === 'create' ? specProblems(spec) : [];
@@ -85,10 +86,12 @@ export function accountProblems(credentials: GcpCredentials, secrets: string, ru
   }
 }
 
-/** Finds null entries in lists. Null entries have no meaning, and the original crashes when it reads one. */
-function nulls(spec: Readonly<Record<string, unknown>> | null): string[] {
+/** Lists whose null entries have no meaning. The original crashes on them when it creates a VM. */
+const LISTS: readonly string[] = ['disks', 'networkInterfaces', 'metadata'];
+
+function nullEntries(spec: Readonly<Record<string, unknown>> | null): string[] {
   return Object.entries(spec ?? {}).flatMap(([field, value]) =>
-    Array.isArray(value)
+    LISTS.includes(field) && Array.isArray(value)
       ? value.flatMap((each, i) => (each === null ? [`providerSpec.${field}[${i}]: must not be null`] : []))
       : [],
   );

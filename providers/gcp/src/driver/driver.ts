@@ -197,8 +197,9 @@ async function insert(calls: Calls, request: Creation, session: Session): Promis
   const body = instanceBody({ name, project, spec: { ...spec, labels }, userData });
   const first = failed.get(uid) ?? 0;
   for (let attempt = first; ; attempt++) {
+    let started: Operation | undefined;
     try {
-      const started = await gce.insert(project, zone, body, requestIdOf(`insert ${uid} ${attempt}`), signal);
+      started = await gce.insert(project, zone, body, requestIdOf(`insert ${uid} ${attempt}`), signal);
       // If the operation is done at once, its request ID was used before. Either an earlier process used it, or the first VM
       // no longer exists.
       if (started.status === 'DONE' && attempt < first + REPLAYS && !(await isThere(session, name, signal))) continue;
@@ -206,7 +207,7 @@ async function insert(calls: Calls, request: Creation, session: Session): Promis
       failed.delete(uid);
     } catch (thrown) {
       if (thrown instanceof OperationFailed) failed.set(uid, attempt + 1);
-      if (!(await isOurs(request, session, thrown))) throw thrown;
+      if (started || !(await isOurs(request, session, thrown))) throw thrown;
     }
     return;
   }

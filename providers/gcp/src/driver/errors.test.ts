@@ -53,6 +53,33 @@ test('a lack of capacity counts only for launches and operations, by the last er
   expect(fromCloud(refusal(403, 'quotaExceeded'), 'list', signal).code).toBe('Internal');
 });
 
+test('a machine type that the zone lacks is a lack of capacity, also if the cloud throttles', () => {
+  const body = { error: { message: 'x does not exist in zone y', errors: [{ reason: 'rateLimitExceeded' }] } };
+  for (const status of [403, 429]) {
+    const thrown = readRefusal(status, none, body, new Date(0));
+    expect(fromCloud(thrown, 'create', signal, true).code).toBe('ResourceExhausted');
+    expect(fromCloud(thrown, 'list', signal).code).toBe('Unavailable');
+  }
+});
+
+test('an operation whose error has no text ends with an empty text, as in the original', () => {
+  expect(new OperationFailed([{ code: 'STOCKOUT', message: '' }]).message).toBe('');
+});
+
+test.each(['/99999999999999999999', '/-99999999999999999999', '/9223372036854775808'])(
+  'a mask size over 64 bits is no number: %s',
+  (ipCidrRange) => {
+    const said = specProblems({ networkInterfaces: [{ network: 'n', ipCidrRange }] }).join('\n');
+    expect(said).toContain(`invalid CIDR mask size: ${ipCidrRange.slice(1)}`);
+  },
+);
+
+test('white space of Go counts as a blank key name', () => {
+  const said = (kmsKeyName: string) => specProblems({ disks: [{ encryption: { kmsKeyName } }] }).join('\n');
+  expect(said('\u0085')).toContain('kmsKeyName is required');
+  expect(said('\ufeff')).not.toContain('kmsKeyName is required');
+});
+
 test('a missing field of a class is reported with its path', () => {
   const reported = specProblems({ region: 'r', zone: 'z', machineType: 'm' }).join('\n');
   for (const path of [

@@ -10,10 +10,14 @@ export class OperationFailed extends Error {
   constructor(
     errors: readonly { readonly code?: string | null | undefined; readonly message?: string | null | undefined }[],
   ) {
-    super(errors.map(({ message }) => message ?? '').join('; ') || 'the operation failed without a reason');
+    const messages = errors.map(({ message }) => message ?? '');
+    super(messages.length > 0 ? messages.join('; ') : 'the operation failed without a reason');
     this.codes = errors.map(({ code }) => code ?? '');
   }
 }
+
+/** Whether the zone lacks the machine type. Only the text counts, as in the original, also if the cloud throttles. */
+const lacksType = (thrown: Refusal): boolean => thrown.reported.includes('does not exist in zone');
 
 const EXHAUSTED = new Set([
   'RESOURCE_POOL_EXHAUSTED',
@@ -31,7 +35,7 @@ function isExhausted(thrown: unknown): boolean {
     return EXHAUSTED.has(last) || last.includes('QUOTA');
   }
   if (!(thrown instanceof Refusal)) return false;
-  return thrown.reported.includes('does not exist in zone') || thrown.reasons.includes('quotaExceeded');
+  return lacksType(thrown) || thrown.reasons.includes('quotaExceeded');
 }
 
 /**
@@ -64,6 +68,7 @@ const isCredentialsRefused = (thrown: unknown): boolean =>
 
 function codeOf(thrown: unknown, signal: AbortSignal, launches: boolean): MachineCode {
   if (signal.aborted) return 'Canceled';
+  if (launches && thrown instanceof Refusal && lacksType(thrown)) return 'ResourceExhausted';
   if (thrown instanceof TokenUnavailable || (thrown instanceof Refusal && thrown.throttles)) return 'Unavailable';
   if (thrown instanceof OperationFailed || launches) return isExhausted(thrown) ? 'ResourceExhausted' : 'Internal';
   return 'Internal';

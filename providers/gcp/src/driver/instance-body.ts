@@ -1,4 +1,4 @@
-import { bytesOf, isText, MachineError } from '@mcm/core/driver';
+import { bytesOf, isText, MachineError, trimSpace } from '@mcm/core/driver';
 import { withoutUndefined } from '@mcm/kube';
 import type { Disk, GcpProviderSpec, NetworkInterface } from '../spec/schemas.ts';
 import { SCRATCH, USER_DATA_METADATA } from './validate.ts';
@@ -75,8 +75,8 @@ function diskBody(disk: Disk, zone: string): Record<string, unknown> {
     diskEncryptionKey:
       encryption &&
       members({
-        kmsKeyName: encryption.kmsKeyName?.trim(),
-        kmsKeyServiceAccount: encryption.kmsKeyServiceAccount?.trim(),
+        kmsKeyName: trimSpace(encryption.kmsKeyName ?? ''),
+        kmsKeyServiceAccount: trimSpace(encryption.kmsKeyServiceAccount ?? ''),
       }),
     ...(scratch
       ? { interface: disk.interface, initializeParams: { diskType } }

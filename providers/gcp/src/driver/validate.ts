@@ -1,4 +1,4 @@
-import { FieldErrors } from '@mcm/core/driver';
+import { FieldErrors, trimSpace } from '@mcm/core/driver';
 import type { Disk, GcpCredentials, GcpProviderSpec, NetworkInterface } from '../spec/schemas.ts';
 
 export const SCRATCH = 'SCRATCH';
@@ -63,8 +63,8 @@ function checkDisk(
   if (boot && !image) errors.required(`${path}.image`, 'image is required for boot disk');
   if (!encryption) return;
   const { kmsKeyName = '', kmsKeyServiceAccount = '' } = encryption;
-  if (kmsKeyName.trim() === '') errors.required(`${path}.kmsKeyName`, 'kmsKeyName is required to be specified');
-  if (kmsKeyServiceAccount !== '' && kmsKeyServiceAccount.trim() === '')
+  if (trimSpace(kmsKeyName) === '') errors.required(`${path}.kmsKeyName`, 'kmsKeyName is required to be specified');
+  if (kmsKeyServiceAccount !== '' && trimSpace(kmsKeyServiceAccount) === '')
     errors.required(
       `${path}.kmsKeyServiceAccount`,
       'kmsKeyServiceAccount should either be explicitly specified without spaces or left un-specified to default to the Compute Service Agent',
@@ -81,11 +81,18 @@ function checkNetworkInterface(path: string, nic: NetworkInterface, errors: Fiel
   if (ipCidrRange) checkRange(`${path}.ipCidrRange`, ipCidrRange, errors);
 }
 
+/** Whether a text is an integer of 64 bits. */
+function isInt64(text: string): boolean {
+  if (!/^[+-]?\d+$/.test(text)) return false;
+  const value = BigInt(text.replace('+', ''));
+  return BigInt.asIntN(64, value) === value;
+}
+
 /** Checks an IP range. The mask size is parsed like `strconv.Atoi` of Go, which accepts a sign and leading zeros. */
 function checkRange(path: string, range: string, errors: FieldErrors): void {
   const size = range.slice(1);
   if (!range.startsWith('/')) errors.invalid(path, range, "CIDR range must start with '/'");
-  else if (!/^[+-]?\d+$/.test(size)) errors.invalid(path, range, `invalid CIDR mask size: ${size}`);
+  else if (!isInt64(size)) errors.invalid(path, range, `invalid CIDR mask size: ${size}`);
   else if (Number(size) < 0 || Number(size) > 32)
     errors.invalid(path, range, 'CIDR mask size must be between 0 and 32');
 }

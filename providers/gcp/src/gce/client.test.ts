@@ -73,6 +73,18 @@ test('only the needed fields of a page are read, and invalid labels do not fail 
   expect(await gce.list('p', 'z', signal)).toEqual([]);
 });
 
+test('null members of an answer count as absent', async () => {
+  const tags = { items: null };
+  const { gce } = gceOf(
+    { body: { items: [{ name: 'a', status: null, tags }], nextPageToken: null } },
+    { body: { name: 'o', status: 'DONE', error: { errors: [{ code: 'X', message: null }] } } },
+    { body: { name: 'o', status: 'DONE', error: null } },
+  );
+  expect(await gce.list('p', 'z', signal)).toMatchObject([{ name: 'a' }]);
+  expect((await gce.operation('p', 'z', 'o', signal)).error?.errors?.[0]?.code).toBe('X');
+  expect((await gce.operation('p', 'z', 'o', signal)).error ?? undefined).toBeUndefined();
+});
+
 test('an error keeps its reason and its pause, which the SDK drops', async () => {
   const error = { code: 403, message: 'no', errors: [{ reason: 'forbidden' }] };
   const { gce } = gceOf({ status: 403, body: { error }, headers: { 'retry-after': '7' } });

@@ -1,6 +1,6 @@
 import { LearnedRate, withoutSent } from '@mcm/core/driver';
 import type { Clock, Transport } from '@mcm/kube';
-import { tryParseJson, withoutUndefined } from '@mcm/kube';
+import { isRecord, tryParseJson, withoutUndefined } from '@mcm/kube';
 import { z } from 'zod';
 
 import { Refusal, readRefusal } from './refusal.ts';
@@ -49,6 +49,14 @@ function readAs<T>(schema: z.ZodType<T>, value: unknown, what: string): T {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   throw new Error(`an answer that is not a ${what} of Compute Engine's`);
+}
+
+/** Removes null members. As in the original, null counts as absent, but the SDK refuses the whole answer. */
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (!isRecord(value)) return value;
+  const known = Object.entries(value).filter(([, each]) => each !== null);
+  return Object.fromEntries(known.map(([name, each]) => [name, withoutNulls(each)]));
 }
 
 /** The maximum number of attempts of a throttled call. A throttled call had no effect, so a retry is safe. */
@@ -219,7 +227,8 @@ export class Gce {
     if (response.status === 401 && authorization !== undefined) refused?.(authorization);
     if (response.status >= 300) throw readRefusal(response.status, response.headers, answer, clock.now());
     // Without this check, the SDK would treat an answer without known members as an empty success.
-    if (typeof answer === 'object' && answer !== null && !Array.isArray(answer)) return JSON.stringify(read(answer));
+    if (typeof answer === 'object' && answer !== null && !Array.isArray(answer))
+      return JSON.stringify(withoutNulls(read(answer)));
     throw new Error(`${method} ${path.replace(/\?.*/, '')}: the response is not from Compute Engine`);
   }
 }

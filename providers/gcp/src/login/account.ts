@@ -1,3 +1,4 @@
+import { trimSpace } from '@mcm/core/driver';
 import { z } from 'zod';
 import type { GcpCredentials } from '../spec/schemas.ts';
 import {
@@ -32,7 +33,11 @@ const SERVICE_ACCOUNT_FIELDS = [
 
 const text = z.string().nullish();
 const head = z.looseObject({ type: text, project_id: text, universe_domain: text });
-const texts = z.record(z.string(), z.string());
+/** null counts as an empty text, as in Go. */
+const texts = z.record(
+  z.string(),
+  text.transform((value) => value ?? ''),
+);
 const impersonated = z.looseObject({
   service_account_impersonation_url: text,
   delegates: z.array(z.string()).nullish(),
@@ -138,7 +143,7 @@ function impersonatedAccount(given: Given): ImpersonatedAccount {
 
 function readJson(text: string, where: string): unknown {
   try {
-    return JSON.parse(text.trim());
+    return JSON.parse(trimSpace(text));
   } catch {
     // The error of the parser quotes the text, which is a secret, so the message omits this error.
     throw new Error(`${where}: failed to unmarshal json object: it is not JSON`);
@@ -150,7 +155,7 @@ function serviceAccount(json: unknown, project: string, field: string, universe:
   const fields = parse(texts, json, `failed to unmarshal '"${field}"' field`);
   if (Object.keys(fields).some((name) => !SERVICE_ACCOUNT_FIELDS.includes(name)))
     throw new Error(`forbidden fields are present. Allowed fields are ${SERVICE_ACCOUNT_FIELDS.join(', ')}`);
-  const tokenUri = fields.token_uri ?? `https://oauth2.${universe}/token`;
+  const tokenUri = fields.token_uri || `https://oauth2.${universe}/token`;
   if (!isGoogles(tokenUri, universe))
     throw new Error(`token_uri of "${field}" must be https and of ${universe}, because it receives a signed assertion`);
   return {

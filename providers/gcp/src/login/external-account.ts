@@ -1,3 +1,4 @@
+import { trimSpace } from '@mcm/core/driver';
 import { z } from 'zod';
 import {
   type AccountRules,
@@ -21,16 +22,21 @@ const LONGEST_LIFETIME_S = 12 * HOUR_S;
 const AWS_METADATA = /^http:\/\/(169\.254\.169\.254|\[fd00:ec2::254\])\//;
 
 const text = z.string().nullish();
+/** A text whose white space at the ends has no meaning. */
+const bare = z
+  .string()
+  .transform((value) => trimSpace(value))
+  .nullish();
 const format = z.looseObject({ type: text, subject_token_field_name: text }).nullish();
 const schema = z.looseObject({
   audience: text,
-  token_url: text,
-  subject_token_type: text,
+  token_url: bare,
+  subject_token_type: bare,
   service_account_impersonation_url: text,
   service_account_impersonation: z.looseObject({ token_lifetime_seconds: z.number().nullish() }).nullish(),
   credential_source: z
     .looseObject({
-      file: text,
+      file: bare,
       url: text,
       format,
       headers: z.record(z.string(), z.string()).nullish(),

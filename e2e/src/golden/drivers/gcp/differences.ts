@@ -23,10 +23,14 @@ const CLUSTER = 'kubernetes-io-cluster-';
 const ROLE = 'kubernetes-io-role-';
 
 interface RecordedSpec {
-  readonly zone?: string;
-  readonly tags?: readonly string[];
+  readonly tags: readonly string[];
 }
-const specOf = ({ providerSpec }: RecordedCase): RecordedSpec => (providerSpec ?? {}) as RecordedSpec;
+/** The fields of a recorded provider spec. Values of a wrong type count as absent, because no rule needs them. */
+function specOf({ providerSpec }: RecordedCase): RecordedSpec {
+  const { tags } = (providerSpec ?? {}) as { readonly tags?: unknown };
+  const texts = Array.isArray(tags) ? tags.filter((tag): tag is string => typeof tag === 'string') : [];
+  return { tags: texts };
+}
 
 /** The start of every error text of a call. */
 function callText({ recorded: { machine }, step: { method } }: Situation): string {
@@ -50,9 +54,9 @@ const quota: Rule = {
   row: 'a quota error at the insertion gets the code ResourceExhausted',
   expect: (expected, situation) => {
     const { errorCode, cloudError } = expected.result;
-    const isQuota =
-      (cloudError?.http === 403 && cloudError.code === 'quotaExceeded') ||
-      cloudError?.message?.includes('does not exist in zone') === true;
+    const lacksType = cloudError?.message?.includes('does not exist in zone') === true;
+    const isThrottled = cloudError ? isThrottling(cloudError, expected.result.errorText ?? '') : false;
+    const isQuota = lacksType || (cloudError?.code === 'quotaExceeded' && !isThrottled);
     if (situation.step.method !== 'CreateMachine' || errorCode !== 'Internal' || !isQuota) return undefined;
     return failsWith(expected, situation, 'ResourceExhausted');
   },
@@ -62,7 +66,7 @@ const quota: Rule = {
 const untagged: Rule = {
   row: 'a class without the tags for the listing creates no VM',
   expect: (expected, situation) => {
-    const { tags = [] } = specOf(situation.recorded);
+    const { tags } = specOf(situation.recorded);
     const isCluster = (tag: string): boolean => tag.includes(CLUSTER);
     const missing = [
       ...(tags.some(isCluster) ? [] : [CLUSTER]),
@@ -113,7 +117,7 @@ const takenName: Rule = {
     const requests = [...upTo(expected.requests, isInsertion), seen];
     const found = firstReply(situation.recorded.cloud, seen);
     const tags = (found?.body as { readonly tags?: { readonly items?: readonly string[] } } | undefined)?.tags?.items;
-    if (!tags || !sameMarks(tags, specOf(situation.recorded).tags ?? [])) return { ...expected, requests };
+    if (!tags || !sameMarks(tags, specOf(situation.recorded).tags)) return { ...expected, requests };
     return { ...succeeds(expected, situation), requests, metrics: undefined };
   },
 };
@@ -140,7 +144,8 @@ function foreignTokenHost({ secret }: RecordedCase): string | undefined {
   try {
     const account = JSON.parse(text) as { readonly type?: unknown; readonly token_uri?: unknown };
     if (account.type !== 'service_account' || typeof account.token_uri !== 'string') return undefined;
-    const { protocol, hostname } = new URL(account.token_uri);
+    if (account.token_uri === '') return undefined;
+    const { protocol, hostname } = URL.parse(account.token_uri) ?? { protocol: '', hostname: '' };
     return protocol === 'https:' && `.${hostname}`.endsWith('.googleapis.com') ? undefined : account.token_uri;
   } catch {
     return undefined; // The original reports this error.
@@ -205,13 +210,53 @@ const isDown = ({ method, host = '', path }: ExpectedRequest, { recorded }: Situ
   return status >= 500 || status === 429;
 };
 
+/** The first answer of the recorded cloud to a request. */
+const replyTo = ({ recorded }: Situation, { method, path, host = '' }: ExpectedRequest) =>
+  firstReply(recorded.cloud, { method, path, host });
+
+/** The original treats any 404 as an answer of the cloud. This driver requires an error of Google. */
+const nobodysNotFound: Rule = {
+  row: 'A 404 without an error of Google',
+  expect: (expected, situation) => {
+    const isNobodys = (each: ExpectedRequest): boolean => {
+      const { status, body } = replyTo(situation, each) ?? {};
+      const { error } = (body ?? {}) as { readonly error?: { readonly message?: unknown; readonly errors?: unknown } };
+      return each.method === 'DELETE' && status === 404 && !error?.message && !error?.errors;
+    };
+    if (!expected.requests.some(isNobodys)) return undefined;
+    const textMatches = new RegExp(`^${escaped(callText(situation))}: googleapi: Error 404: `);
+    const failed = failsWith(expected, situation, 'Internal', { textMatches });
+    return { ...failed, requests: upTo(expected.requests, isNobodys), metrics: undefined };
+  },
+};
+
+const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The original treats a success without content as an empty object, and an operation without a name as unfinished. */
+const oddAnswer: Rule = {
+  row: 'an answer that is not from Compute Engine gets the code Internal',
+  expect: (expected, situation) => {
+    const isOdd = (each: ExpectedRequest): boolean => {
+      const { status = 200, body, text, network } = replyTo(situation, each) ?? { status: 404 };
+      if (status >= 300 || network !== undefined || text !== undefined) return false;
+      const isNamed = (body as { readonly name?: unknown } | undefined)?.name !== undefined;
+      const isOperation = /^(POST|DELETE) .*\/instances|\/operations\//.test(`${each.method} ${each.path}`);
+      return body === undefined || (isOperation && isObject(body) && !isNamed);
+    };
+    if (!expected.requests.some(isOdd)) return undefined;
+    const textMatches = new RegExp(`^${escaped(callText(situation))}: .*(not from|not a operation of) Compute Engine`);
+    const failed = failsWith(expected, situation, 'Internal', { textMatches });
+    return { ...failed, requests: upTo(expected.requests, isOdd), metrics: undefined };
+  },
+};
+
 /** Intended differences of calls. Each is a row of docs/compatibility/differences.md. */
 export const RULES: readonly Rule[] = [
   methodIsAbsent('the driver does not have the unsupported methods', 'InitializeMachine'),
-  endsOriginal('input that ends the process of the original causes an error', ['Internal']),
+  endsOriginal('input that ends the process of the original causes an error', ['Internal', 'NotFound']),
   specIsKeptOtherwise('the provider spec is read in the form that the API server stores', ['Internal']),
-  throttledIsUnavailable('a throttled request gets the code Unavailable', isThrottling),
   quota,
+  throttledIsUnavailable('a throttled request gets the code Unavailable', isThrottling),
   doneAtOnce,
   takenName,
   tokenHostIsDown('a failure of the token host gets the code Unavailable', isLogin, isDown),
@@ -220,4 +265,6 @@ export const RULES: readonly Rule[] = [
   untagged,
   namelessInstance,
   noVolume,
+  nobodysNotFound,
+  oddAnswer,
 ];

@@ -7,6 +7,8 @@ import { playCase } from './index.ts';
 const ELSEWHERE = [
   'the provider spec is read in the form that the API server stores',
   'a failure of the token host gets the code Unavailable',
+  'A 404 without an error of Google',
+  'an answer that is not from Compute Engine gets the code Internal',
 ];
 
 let all: Played;
