@@ -111,7 +111,7 @@ describe('without permission to read some kinds', () => {
     expect(out).toMatch(
       /^machine\/m-0 .*\n└─ node\/ip-10 {2}could not be read\n\nMay not be read:\n {2}- .*list resource "nodes"/m,
     );
-    expect(out).toContain('(roles mcm-read of docs/permissions.md, "The mcm command", allow it)');
+    expect(out).toContain('(grant the roles mcm-read of docs/permissions.md, "The mcm command")');
     expect(err).toBe('');
   });
 
@@ -125,7 +125,7 @@ describe('without permission to read some kinds', () => {
     const { out } = await run('little', 'explain', 'machinedeployment/web');
     expect(out).toMatch(/^ {2}next {3}\S/m);
     expect(out).toMatch(
-      /May not be read:\n( {2}- .*list resource "(machineclasses|nodes)".*\n){2} {2}\(roles mcm-read of docs/,
+      /May not be read:\n( {2}- .*list resource "(machineclasses|nodes)".*\n){2} {2}\(grant the roles mcm-read of docs/,
     );
   });
 
@@ -134,12 +134,12 @@ describe('without permission to read some kinds', () => {
     expect(out).toMatch(/^ {2}has {4}0 machines, 0 of the newest set, 0 available, as its status says$/m);
     expect(out).toMatch(/^ {2}next {3}not known: its sets and machines may not be read$/m);
     expect(out).toMatch(/^ {2}- .*list resource "machinesets".*\n {2}- .*list resource "machines"/m);
-    expect(out).toContain('  (roles mcm-read of docs/permissions.md, "The mcm command", allow it)');
+    expect(out).toContain('  (grant the roles mcm-read of docs/permissions.md, "The mcm command")');
   });
 
   test('the tree shows the kinds that the user can read', async () => {
     const { out } = await run('least', 'tree');
-    expect(out).toMatch(/^machinedeployment\/web .*\n\nMay not be read:\n( {2}- .*\n){3} {2}\(roles/);
+    expect(out).toMatch(/^machinedeployment\/web .*\n\nMay not be read:\n( {2}- .*\n){3} {2}\(grant the roles/);
   });
 
   test('a drain preview without access to the pods prints the known part and exits with an error', async () => {

@@ -57,4 +57,4 @@ const namespaceOf = ({ message }: KubeError): string => {
 export const unreadLines = (unread: readonly string[]): string[] =>
   unread.length === 0
     ? []
-    : ['', 'May not be read:', ...unread.map((words) => `  - ${words}`), `  (roles mcm-read of ${ROLE}, allow it)`];
+    : ['', 'May not be read:', ...unread.map((words) => `  - ${words}`), `  (grant the roles mcm-read of ${ROLE})`];

@@ -25,7 +25,7 @@ export const withSelector = (command: Command, of: string): Command =>
 
 /** Adds the flag that selects all namespaces. */
 export const withAllNamespaces = (command: Command): Command =>
-  command.option('-A, --all-namespaces', 'all namespaces instead of one');
+  command.option('-A, --all-namespaces', 'use all namespaces');
 
 /** Adds the flag for the output format. */
 export const withOutput = (command: Command): Command =>

@@ -46,7 +46,7 @@ test('an error names the cluster that does not respond, and says when a local in
     String(inWords(error, { kubeconfig, dataDir, namespace: 'default' }));
   expect(reported('a.yaml', '.mcm')).toBe(`UserError: the cluster of a.yaml does not respond (${error.message})`);
   expect(reported('./.mcm/kubeconfig', '.mcm')).toBe(
-    `UserError: the cluster of ./.mcm/kubeconfig does not respond; no instance runs on it: start it with: mcm up (${error.message})`,
+    `UserError: the cluster of ./.mcm/kubeconfig does not respond; the local instance does not run: start it with: mcm up (${error.message})`,
   );
 });
 

@@ -93,7 +93,11 @@ export function inWords(error: unknown, flags: ClusterFlags): unknown {
     );
   const isLocal = files.every((file) => resolve(file) === resolve(join(flags.dataDir, 'kubeconfig')));
   const fault = unreached(error);
-  const help = isLocal ? '; no instance runs on it: start it with: mcm up' : fault === undefined ? '' : `: ${fault}`;
+  const help = isLocal
+    ? '; the local instance does not run: start it with: mcm up'
+    : fault === undefined
+      ? ''
+      : `: ${fault}`;
   return new UserError(`${cluster} does not respond${help} (${message.trim()})`);
 }
 

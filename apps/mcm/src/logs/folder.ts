@@ -26,7 +26,7 @@ export class LogFolder {
     } catch (error) {
       const code = error instanceof Error && 'code' in error ? error.code : error;
       const why = code === 'ENOENT' || code === 'ENOTDIR' ? 'does not exist' : `cannot be read (${code})`;
-      throw new UserError(`no logs: ${this.#path} ${why}; "mcm up" writes them; --data-dir selects its directory`);
+      throw new UserError(`no logs: ${this.#path} ${why}; "mcm up" writes the logs; --data-dir selects its directory`);
     }
   }
 

@@ -64,7 +64,7 @@ describe('existing logs', () => {
     );
     for (const place of ['nowhere', 'logs/cloud.log'])
       await expect(showLogs([], { ...flags(), dataDir: join(folder, place) }, { say, signal: never })).rejects.toThrow(
-        `/${place}/logs does not exist; "mcm up" writes them`,
+        `/${place}/logs does not exist; "mcm up" writes the logs`,
       );
   });
 });

@@ -61,7 +61,7 @@ export const DEPLOYMENT_CONDITIONS = {
     },
   },
   Progressing: {
-    means: 'The progress of the rollout, or the result of the last one.',
+    means: 'The progress of the rollout, or the result of the last rollout.',
     reasons: {
       NewMachineSetCreated: { status: 'True', means: 'The manager created the MachineSet of a new template.' },
       FoundNewMachineSet: { status: 'True', means: 'An existing MachineSet has the template.' },
@@ -201,7 +201,7 @@ export const DEPLOYMENT_CONDITIONS = {
       },
       InFreeze: {
         status: 'True',
-        means: 'A freeze forbids rollouts. The message contains its end and its reason.',
+        means: 'A freeze forbids rollouts. The message contains the end and the reason of the freeze.',
         help: 'To continue now, set the annotation `rollout.machine.sapcloud.io/open-until`.',
       },
       NodePostponed: {
@@ -283,7 +283,7 @@ export const NODE_CONDITIONS = {
       UpdateSuccessful: { status: 'True', means: 'The agent reported a successful update.' },
       UpdateFailed: {
         status: 'True',
-        means: 'The agent reported a failed update. The message contains its reason.',
+        means: 'The agent reported a failed update. The message contains the reason of the agent.',
         help: 'Correct the template, or undo the rollout.',
       },
     } satisfies Record<InPlaceUpdateReason, ReasonMeaning>,

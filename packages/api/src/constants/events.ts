@@ -132,7 +132,7 @@ export const EVENTS = {
     on: DEPLOYMENT,
     type: 'Normal',
     means:
-      'A machine is marked for deletion but not deleted yet. The message contains the reason. The next scale-in deletes it first.',
+      'A machine is marked for deletion but not deleted yet. The message contains the reason. The next scale-in deletes this machine first.',
   },
   InvalidSpec: {
     on: ['MachineDeployment', 'MachineSet'],
@@ -393,7 +393,7 @@ export const EVENTS = {
     on: CLASS,
     type: 'Warning',
     means: 'The cloud refuses the credentials of the class.',
-    help: 'Correct the Secret in the message. The machine controller reads it at once.',
+    help: 'Correct the Secret in the message. The machine controller reads the Secret at once.',
   },
   CloudUnreachable: {
     on: CLASS,
@@ -419,7 +419,7 @@ export const EVENTS = {
     on: CLASS,
     type: 'Warning',
     means:
-      'VMs with the tags of the class belong to another control cluster. The machine controller does not delete them.',
+      'VMs with the tags of the class belong to another control cluster. The machine controller does not delete these VMs.',
     help: 'If this control cluster replaces the other control cluster, add the UID of the other control cluster to `--orphan-former-owners`.',
   },
   OrphanVM: {

@@ -77,7 +77,7 @@ const inPlaceUpdateSchema = crd(
     ...budget(DEFAULT_IN_PLACE_UPDATE),
     orchestrationType: z
       .enum(ORCHESTRATION_TYPES, { error: 'must be Auto or Manual' })
-      .meta({ description: 'Auto: the controller chooses the nodes. Manual: a user labels them.' }),
+      .meta({ description: 'Auto: the controller chooses the nodes. Manual: a user labels the nodes.' }),
   }),
   { description: 'Limits of an in-place update.', 'x-kubernetes-validations': BUDGET_RULES },
 );

@@ -19,7 +19,7 @@ export const machineSetSpecSchema = crd(
     selector: labelSelectorSchema,
     template: machineTemplateSpecSchema,
     machineClass: optional(legacyClassReferenceSchema),
-    minReadySeconds: optional(count('The field has no effect on availability. A metric contains it.')),
+    minReadySeconds: optional(count('The field has no effect on availability. A metric contains the value.')),
     autoPreserveFailedMachineMax: optional(
       count('Maximum number of Failed machines of this set that are preserved automatically.'),
     ),

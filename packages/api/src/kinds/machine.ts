@@ -38,7 +38,9 @@ const MACHINE_CONFIGURATION = {
 export const machineSpecSchema = z
   .object({
     class: classReferenceSchema,
-    providerID: optional(text('ID of the VM at the provider. The controller writes it; empty if there is no VM yet.')),
+    providerID: optional(
+      text('ID of the VM at the provider. The controller writes the ID; empty if there is no VM yet.'),
+    ),
     nodeTemplate: optional(nodeTemplateSpecSchema),
     ...MACHINE_CONFIGURATION,
   })

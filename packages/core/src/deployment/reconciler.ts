@@ -82,7 +82,7 @@ const SELECTS_ALL: Refusal = {
   status: 'True',
   reason: EventReasons.SelectingAll,
   event: EventReasons.SelectingAll,
-  message: 'spec.selector: selects all machines. Name at least one label of the template in it.',
+  message: 'spec.selector: selects all machines. Add at least one label of the template to spec.selector.',
 };
 
 /**

@@ -79,5 +79,5 @@ export const isOnlyReported = ({ kind }: InterruptionNotice): boolean => ONLY_RE
 /** Returns the interruption as one sentence for events. */
 export const sentenceOf = ({ kind, deadline, detail }: Interruption): string =>
   kind === 'Ended'
-    ? `The VM ended: ${detail}. The machine is deleted, and its set replaces it`
+    ? `The VM ended: ${detail}. mcm deletes the machine, and the MachineSet creates another machine`
     : `The cloud ${kind === 'Terminate' ? 'ends' : 'disturbs'} the VM at ${formatTime(deadline)}: ${detail}. Before this time, mcm drains and replaces the machine`;

@@ -117,7 +117,7 @@ test('the decisions about an orphan Node are repeated without a difference', asy
   expect(ofNode.map(({ because }) => because)).toEqual([
     'the Node was not in this state for long enough',
     'MachineClass default/small has not been listed since',
-    'no machine and no VM belongs to it',
+    'no machine and no VM belongs to the Node',
   ]);
   expect(replayed(journal)).toEqual({ repeated: journal.size, differences: [], problems: [] });
 });

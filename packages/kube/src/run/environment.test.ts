@@ -198,7 +198,7 @@ test('insufficient roles: verb and resource are logged once, the rest continues,
     'rest_client_forbidden_requests_total{cluster="control",verb="list",resource="nodes",group=""} 3',
   ]);
   expect(await text('/readyz?verbose')).toContain(
-    '[+]environment warnings, see the log: forbidden (control: list nodes)',
+    '[+]environment warnings (details in the log): forbidden (control: list nodes)',
   );
   await role('small-more', []);
   await admin().request('PATCH', '/apis/rbac.authorization.k8s.io/v1/clusterroles/small', {

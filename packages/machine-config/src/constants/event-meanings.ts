@@ -72,7 +72,7 @@ export const CONFIG_EVENTS = {
     on: ['KubeletConfig', 'ContainerRuntimeConfig', 'MachineConfigPool'],
     type: 'Warning',
     means: 'The object, or the Ignition config of a MachineConfig of the pool, has unknown fields.',
-    help: 'Correct their names, or remove them.',
+    help: 'Correct the names of the fields, or remove the fields.',
   },
   DrainRequestInvalid: {
     on: NODE,

@@ -9,7 +9,7 @@ const list = (description: string) =>
 /** Spec of a MachineConfig: the configuration of a machine. */
 export const machineConfigSpecSchema = z
   .object({
-    osImageURL: optional(text('Image of the operating system. Rendered MachineConfigs always have it.')),
+    osImageURL: optional(text('Image of the operating system. Rendered MachineConfigs always have an image.')),
     baseOSExtensionsContainerImage: optional(text('Image with the packages of OS extensions.')),
     config: optional(rawObject('An Ignition config of version 2.2 or 3.0 to 3.5, as JSON.')),
     kernelArguments: list('Kernel arguments of the machine, in this order.'),

@@ -108,7 +108,7 @@ test('on other nodes the templates with a setting are rendered with it, and only
   // The templates accept the default value, which changes nothing.
   expect(filesFrom(templates, { defaultRuntime: 'runc' })).toEqual({});
   expect(() => filesFrom(templates, { pidsLimit: 100 })).toThrow(
-    'spec.containerRuntimeConfig.pidsLimit is 100: the templates of pool worker do not use it; set podPidsLimit in a KubeletConfig',
+    'spec.containerRuntimeConfig.pidsLimit is 100: the templates of pool worker do not use this field; set podPidsLimit in a KubeletConfig',
   );
 });
 

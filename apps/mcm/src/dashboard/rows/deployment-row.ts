@@ -62,7 +62,7 @@ export function deploymentRow(
     available: availableReplicas,
     old: Math.max(0, replicas - updatedReplicas),
     state: failed ? 'failed' : base,
-    why: brieflyVisible(held ? `${MANAGER} is not working on it` : textOf(problem ?? wait)),
+    why: brieflyVisible(held ? `${MANAGER} is not working on the deployment` : textOf(problem ?? wait)),
     since,
   };
   return { row, base, risesAt: failed ? undefined : failsAt };

@@ -141,7 +141,7 @@ describe('rows of objects whose controller is not working', () => {
     expect(state(deployment(2), [])).toMatchObject({ state: 'scaling' });
     expect(state(deployment(2), manager)).toMatchObject({
       state: 'blocked',
-      why: 'machine-controller-manager is not working on it',
+      why: 'machine-controller-manager is not working on the deployment',
     });
     expect(state(deployment(1, { deletionTimestamp: at(0) }), manager).state).toBe('blocked');
   });

@@ -47,7 +47,7 @@ function waitHints(machine: Machine, drain: DrainExplanation | undefined): strin
     case 'Pending':
       if (!spec.providerID) return [];
       return [
-        `check the console of the VM and the user data of MachineClass ${spec.class.name ?? '?'}. The VM must reach the API server with valid credentials. For a Failed machine, its console is shown here`,
+        `check the console of the VM and the user data of MachineClass ${spec.class.name ?? '?'}. The VM must reach the API server with valid credentials. For a Failed machine, the output of the console is shown here`,
       ];
     case 'Unknown':
       return [
@@ -82,5 +82,5 @@ function unreplaced(machine: Machine): string[] {
   const { metadata, status } = machine;
   const owned = metadata.ownerReferences?.some(({ controller }) => controller);
   if (owned || metadata.deletionTimestamp || status?.currentStatus?.phase !== 'Failed') return [];
-  return [`no MachineSet owns it, so no controller replaces it: ${of('delete', machine)}`];
+  return [`no MachineSet owns the machine, so no controller replaces it: ${of('delete', machine)}`];
 }

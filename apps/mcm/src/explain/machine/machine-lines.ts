@@ -68,7 +68,7 @@ function hookLine(machine: string, { hook, since, until }: PendingHook, now: Dat
   const then = hook.afterTimeout === 'Continue' ? 'then the machine continues' : 'the machine waits without a limit';
   const timeout = until <= now ? 'its timeout has passed' : `timeout ${formatDurationMs(hook.timeoutMs)}`;
   const key = hookKey(hook);
-  return `${hook.stage} ${hook.name} of ${hook.owner}, for ${age}, ${timeout}, ${then}. To end it: kubectl annotate machine ${machine} ${key}-`;
+  return `${hook.stage} ${hook.name} of ${hook.owner}, for ${age}, ${timeout}, ${then}. To end the hook: kubectl annotate machine ${machine} ${key}-`;
 }
 
 const creationLines = (stages: LivingMachine['birth'], now: Date): string[] => {

@@ -271,7 +271,7 @@ test.each([
   expect(lines.slice(-3)).toEqual([
     'May not be read:',
     expect.stringContaining(`User "reader" cannot list resource "${refused}"`),
-    '  (roles mcm-read of docs/permissions.md, "The mcm command", allow it)',
+    '  (grant the roles mcm-read of docs/permissions.md, "The mcm command")',
   ]);
 });
 
@@ -381,7 +381,7 @@ test('a Failed machine without a set is reported as not replaced', async () => {
   await node();
   await machine({ status: { currentStatus: { phase: 'Failed' } } });
   expect(await explain()).toContain(
-    'no MachineSet owns it, so no controller replaces it: kubectl delete machine m-0 -n default',
+    'no MachineSet owns the machine, so no controller replaces it: kubectl delete machine m-0 -n default',
   );
 });
 
@@ -427,7 +427,7 @@ test('a machine that waits for a hook: its owner, its age, and the command that 
   const lines = machineLines(await explainMachine(target), clock.now());
   expect(lines.slice(lines.indexOf('Hooks that have not finished:'))).toEqual(
     expect.arrayContaining([
-      '  - before-drain backup of backup-operator, for 2m0s, timeout 30m0s, then the machine continues. To end it: kubectl annotate machine m-0 before-drain.hook.machine.sapcloud.io/backup-',
+      '  - before-drain backup of backup-operator, for 2m0s, timeout 30m0s, then the machine continues. To end the hook: kubectl annotate machine m-0 before-drain.hook.machine.sapcloud.io/backup-',
     ]),
   );
   expect(lines.join('\n')).not.toContain('audit of');

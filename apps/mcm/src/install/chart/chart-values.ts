@@ -191,7 +191,7 @@ const MONITORING = part(false, 'Objects of the Prometheus operator, and the Graf
     enabled: enabled(true, 'Creates ServiceMonitors.'),
     interval: value('Scrape interval. Empty: the default of Prometheus.', '', DURATION),
   }),
-  podMonitor: group('PodMonitors, if Prometheus selects only these.', {
+  podMonitor: group('PodMonitors, for a Prometheus that selects only PodMonitors.', {
     enabled: enabled(false, 'Creates PodMonitors.'),
     interval: value('Scrape interval. Empty: the default of Prometheus.', '', DURATION),
     authorization: value(
@@ -295,7 +295,10 @@ function values(): Fields {
         true,
         'Installs and upgrades the CRDs. If the CRDs exist and belong to no release, use false or --take-ownership.',
       ),
-      keep: enabled(true, 'Keeps the CRDs after helm uninstall. If false, all machines are deleted with them.'),
+      keep: enabled(
+        true,
+        'Keeps the CRDs after helm uninstall. If false, helm uninstall deletes the CRDs and all machines.',
+      ),
     }),
     image: group('Settings of all images.', {
       registry: value('Registry, which the chart adds in front of each repository.', '', ANY_TEXT),

@@ -43,7 +43,7 @@ export class ScaleRequests {
     else this.#unmet.set(key, new Set(unmet.map(({ machine }) => machine.metadata.uid)));
     for (const { machine, why } of unmet) {
       if (before?.has(machine.metadata.uid)) continue;
-      const message = `Machine ${machine.metadata.name} is marked for deletion but not deleted yet: ${why}. The next scale-down deletes it first.`;
+      const message = `Machine ${machine.metadata.name} is marked for deletion but not deleted yet: ${why}. The next scale-down deletes this machine first.`;
       this.#access.context.recorder.event(deployment, 'Normal', ScaleInReasons.Pending, message);
     }
   }

@@ -9,7 +9,7 @@ const bare = (change: Partial<DrainPod> = {}): DrainPod => {
 };
 
 test.each<[what: string, pod: DrainPod, verdict: string, because: string]>([
-  ['a static pod', pod('a', { mirror: true, dueAt: later(0) }), 'stay', 'a static pod: only its kubelet can end it'],
+  ['a static pod', pod('a', { mirror: true, dueAt: later(0) }), 'stay', 'only the kubelet can end a static pod'],
   ['of a DaemonSet', pod('a', { ownerKind: 'DaemonSet' }), 'stay', 'the DaemonSet of the pod would start it again'],
   ['already deleted', pod('a', { dueAt: later(0) }), 'leaving', 'it is already being deleted'],
   ['one that has succeeded', pod('a', { phase: 'Succeeded' }), 'evict', 'it has ended'],

@@ -10,7 +10,7 @@ export interface Verdict {
 export type PodFilter = (pod: DrainPod) => Verdict | undefined;
 
 const mirrorPod: PodFilter = (pod) =>
-  pod.mirror ? { pod: 'stay', because: 'a static pod: only its kubelet can end it' } : undefined;
+  pod.mirror ? { pod: 'stay', because: 'only the kubelet can end a static pod' } : undefined;
 
 const daemonSetPod: PodFilter = (pod) =>
   pod.ownerKind === 'DaemonSet' ? { pod: 'stay', because: 'the DaemonSet of the pod would start it again' } : undefined;

@@ -252,7 +252,7 @@ export class Performer {
 
   async #deleteInterrupted(scope: Scope): Promise<void> {
     await this.#deleteObject(scope);
-    this.#options.log.info('Interrupted machine deleted; its set replaces it', {
+    this.#options.log.info('Interrupted machine deleted; the MachineSet creates another machine', {
       machine: scope.o.machine.metadata.name,
     });
   }

@@ -94,7 +94,7 @@ test.each<[what: string, parts: Parameters<typeof machine>[0], claimed: boolean]
 });
 
 test.each<[what: string, change: Partial<NodeEvidence>, kept: object | undefined, because: string, actions: string[]]>([
-  ['an orphan', {}, undefined, 'no machine and no VM belongs to it', ['delete after a check']],
+  ['an orphan', {}, undefined, 'no machine and no VM belongs to the Node', ['delete after a check']],
   [
     'a Node that is kept',
     { firstSeen: undefined },

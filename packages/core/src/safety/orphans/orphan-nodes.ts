@@ -141,7 +141,7 @@ export function decideOrphanNode(
   );
   const input = { ...evidence, node, listings };
   const decision = planOrphanNode(input, now);
-  const because = decision.kept?.because ?? 'no machine and no VM belongs to it';
+  const because = decision.kept?.because ?? 'no machine and no VM belongs to the Node';
   const actions = decision.orphan ? ['delete after a check'] : [];
   journal
     .record({ kind: 'orphannode', subject: subjectOf('Node', node), at: now, input, decision, because, actions })

@@ -62,7 +62,7 @@ export function notedIn(machineClass: MachineClass, vms: readonly ListedInstance
 
 /** Returns a text for an event with the actions that an operator can take. */
 export const quarantineText = ({ providerId, machineName }: ListedInstance, because: string): string =>
-  `it is in quarantine (${because}). To keep it, create Machine ${machineName} again with this spec.providerID. To delete it, add ${providerId} to annotation ${Annotations.ReleaseVMs} of the MachineClass`;
+  `it is in quarantine (${because}). To keep the VM, create Machine ${machineName} again with this spec.providerID. To delete the VM, add ${providerId} to annotation ${Annotations.ReleaseVMs} of the MachineClass`;
 
 /**
  * Records on the class which of its VMs are in quarantine, for a later process. The function also removes deleted VMs from

@@ -28,7 +28,7 @@ export function orphanVerdict({ vm, use, view, policy, heldUntil, admitted }: Or
   const because = quarantineReason(vm, view);
   if (because !== undefined) return quarantineText(vm, because);
   if (heldUntil && now < heldUntil)
-    return `it is kept until ${heldUntil.toISOString()}: its Node and pods are unknown. Restart its kubelet, so that mcm can drain it`;
+    return `it is kept until ${heldUntil.toISOString()}: its Node and pods are unknown. Restart the kubelet, so that mcm can drain the Node`;
   if (!admitted) return 'its deletion waits for the limit of deletions per hour';
   return use.use === 'unclaimed' ? `${DRAINED}: Node ${use.node.metadata.name} runs on it and is Ready` : DELETED;
 }

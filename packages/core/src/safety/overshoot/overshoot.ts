@@ -142,7 +142,10 @@ export class OvershootReconciler {
       signal,
     );
     if (!marked) return;
-    const because = machines < upper ? `it has ${machines} machines` : 'the annotation of the MachineSet requests it';
+    const because =
+      machines < upper
+        ? `it has ${machines} machines`
+        : 'the annotation of the MachineSet requests the end of the freeze';
     this.#context.recorder.event(
       set,
       'Normal',

@@ -24,7 +24,7 @@ describe('a warning', () => {
     const warnings = new Warnings(log, metrics.meters);
     warnings.raise('crd', 'a', 'one');
     warnings.raise('crd', 'a', 'one');
-    expect(warnings.summary()).toBe('warnings, see the log: crd (a)');
+    expect(warnings.summary()).toBe('warnings (details in the log): crd (a)');
     expect((await metrics.scrape()).text).toContain('runtime_warning{kind="crd",subject="a"} 1');
     warnings.raise('crd', 'a', 'two');
     warnings.clear('crd', 'a');

@@ -67,7 +67,7 @@ export class Warnings {
   /** Returns a text for a list of checks: `ok`, or the active warnings by kind and subject. */
   summary(): string {
     const wrong = this.list().map(({ kind, subject }) => `${kind} (${subject})`);
-    return wrong.length === 0 ? 'ok' : `warnings, see the log: ${wrong.join(', ')}`;
+    return wrong.length === 0 ? 'ok' : `warnings (details in the log): ${wrong.join(', ')}`;
   }
 
   /** All active warnings. */
