@@ -47,8 +47,8 @@ interface Greeting extends KubernetesObject {
 }
 
 /**
- * The controller of the example. It creates a ConfigMap with a text for every Greeting, and calls `onWritten` for each
- * ConfigMap.
+ * The controller of the example. The controller creates a ConfigMap with a text for every Greeting, and calls `onWritten`
+ * for each ConfigMap.
  */
 async function runGreeter(config: KubeConfig, onWritten: (name: string) => void): Promise<() => Promise<void>> {
   const core = config.makeApiClient(CoreV1Api);

@@ -55,8 +55,9 @@ export interface ControlPlaneOptions {
    */
   readonly port?: number;
   /**
-   * The IPv4 address in the Endpoints of the Service `default/kubernetes`. It cannot be a loopback address. Default with a socket: the
-   * first address of this host, as in kube-apiserver; otherwise 192.0.2.1. The server listens only on 127.0.0.1.
+   * The IPv4 address in the Endpoints of the Service `default/kubernetes`. The address cannot be a loopback address.
+   * Default with a socket: the first address of this host, as in kube-apiserver; otherwise 192.0.2.1. The server listens
+   * only on 127.0.0.1.
    */
   readonly advertiseAddress?: string;
   /** The controllers to run: all (default), none, or the named ones. */
@@ -107,7 +108,8 @@ export interface ControlPlane {
    */
   fetch(request: Request): Promise<Response>;
   /**
-   * A transport for the clients of `@mcm/kube`, with the permissions of the administrator. It is faster than {@link fetch}.
+   * A transport for the clients of `@mcm/kube`, with the permissions of the administrator. The transport is faster than
+   * {@link fetch}.
    */
   transport(request: PlaneRequest): Promise<PlaneResponse>;
   /** A kubeconfig (YAML) with the CA, and the token and a client certificate of the administrator. Without a socket, its server is `https://127.0.0.1`. */

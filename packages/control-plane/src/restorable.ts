@@ -4,8 +4,8 @@ import type { StoreSnapshot } from './store/store.ts';
 /** Options of a restore. */
 export interface RestoreOptions {
   /**
-   * This is added to the revision of the backup, as `etcdutl snapshot restore --bump-revision` does. With the default 0,
-   * revisions decrease.
+   * The number is added to the revision of the backup, as `etcdutl snapshot restore --bump-revision` does. With the default
+   * 0, revisions decrease.
    */
   readonly bumpRevision?: number;
 }
@@ -13,7 +13,9 @@ export interface RestoreOptions {
 /** A control plane in this process that can be restored from a backup. Requests go to the current control plane. */
 export interface RestorablePlane
   extends Pick<ControlPlane, 'fetch' | 'transport' | 'snapshot' | 'close' | 'kubeconfig'> {
-  /** Ends the current control plane and its watches. Then starts one with the objects and the revision of the backup. */
+  /**
+   * Ends the current control plane and its watches. Afterwards, starts one with the objects and the revision of the backup.
+   */
   restore(snapshot: StoreSnapshot, options?: RestoreOptions): Promise<void>;
 }
 

@@ -13,7 +13,7 @@ function oldNode(name: string, version: string): string | undefined {
 }
 
 /**
- * Starts a program. It checks the version of Node.js, and then loads the rest.
+ * Starts a program. The function checks the version of Node.js, and then loads the rest.
  *
  * This module and the modules that call it have no static import of a Node.js module. If such an import had a name that an
  * older Node.js lacks, that version would stop with a `SyntaxError` before any code runs.

@@ -105,7 +105,7 @@ export class TestClient {
   }
 }
 
-/** Starts a control plane without controllers. Its clock does not advance by itself. */
+/** Starts a control plane without controllers. The clock of this control plane does not advance by itself. */
 export async function startTestPlane(options: ControlPlaneOptions = {}) {
   const clock = new StillClock();
   const plane = await startControlPlane({ clock, controllers: false, ...options });

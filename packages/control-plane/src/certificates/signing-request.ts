@@ -18,7 +18,7 @@ const ORGANIZATION = '2.5.4.10';
 const EXTENSION_REQUEST = '1.2.840.113549.1.9.14';
 const SUBJECT_ALT_NAME = '2.5.29.17';
 
-/** The digest of each signature algorithm. It is null if the key determines the digest. */
+/** The digest of each signature algorithm. The digest is null if the key determines the digest. */
 const DIGESTS: Readonly<Record<string, string | null>> = {
   '1.2.840.10045.4.3.2': 'sha256',
   '1.2.840.10045.4.3.3': 'sha384',

@@ -54,7 +54,10 @@ export interface Dialect {
 export const V3: Dialect = { prefix: '#/components/schemas/' };
 export const V2: Dialect = { prefix: '#/definitions/' };
 
-/** Collects the schemas of a document. It contains kinds and all definitions to which they refer, without duplicates. */
+/**
+ * Collects the schemas of a document. The collection contains kinds and all definitions to which they refer, without
+ * duplicates.
+ */
 export class Components {
   readonly schemas: JsonObject = {};
   private readonly dialect: Dialect;

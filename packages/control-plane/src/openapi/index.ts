@@ -33,8 +33,8 @@ export interface GroupVersionEntry {
 }
 
 /**
- * The index of `/openapi/v3`. There is one document for each group version. Its URL contains a hash, so that clients can
- * cache it.
+ * The index of `/openapi/v3`. There is one document for each group version. The URL of a document contains a hash, so that
+ * clients can cache the document.
  */
 export function openApiV3Index(entries: readonly GroupVersionEntry[]): Json {
   const hashes = new Map(entries.map(({ group, version, hash }) => [rootPath(group, version).slice(1), hash]));
@@ -65,7 +65,7 @@ export function openApiV3(kinds: readonly KindDefinition[]): Json {
 export interface V2Piece {
   /** The members of `paths`, without the braces of the object. */
   readonly paths: string;
-  /** Definitions of its own kinds, by name. They contain the group version and kind. */
+  /** Definitions of the own kinds of the document, by name. The definitions contain the group version and kind. */
   readonly own: ReadonlyMap<string, string>;
   /** Definitions to which its own definitions refer, by name. */
   readonly shared: ReadonlyMap<string, string>;

@@ -40,7 +40,7 @@ const member = (value: unknown, name: string): unknown =>
   typeof value === 'object' && value !== null ? Object.getOwnPropertyDescriptor(value, name)?.value : undefined;
 const isReference = (value: unknown): boolean => member(value, '$ref') !== undefined;
 
-/** The fields of a simple value. They are equal in every message, but have other numbers. */
+/** The fields of a simple value. The fields are equal in every message, but have other numbers. */
 function primitive(first: number): Record<string, Field> {
   const types: Readonly<Record<string, FieldType>> = {
     type: 'string',
@@ -74,7 +74,7 @@ const PARAMETER = {
   name: one(4, 'string'),
 };
 const parameter: Struct = { fields: { ...PARAMETER, ...primitive(5) }, extensions: 22 };
-/** A parameter in a query or a form. It may have a name without a value. */
+/** A parameter in a query or a form. Such a parameter may have a name without a value. */
 const emptyParameter: Struct = {
   fields: { ...PARAMETER, allowEmptyValue: one(5, 'bool'), ...primitive(6) },
   extensions: 23,

@@ -9,7 +9,7 @@ export const V2_PROTOBUF_NAMES = [
   'application/com.github.proto-openapi.spec.v2.v1.0+protobuf',
 ] as const;
 
-/** The media type of the answer. It is the same for both requested names. */
+/** The media type of the answer. The media type is the same for both requested names. */
 export const V2_PROTOBUF = V2_PROTOBUF_NAMES[1];
 
 const EXTENSION = /^x-/;
@@ -54,7 +54,7 @@ function writeStruct(
 
 const SCALARS: ReadonlySet<FieldType> = new Set(['string', 'bool', 'double', 'int64']);
 
-/** Whether a value is the zero value of a scalar. It is not written unless its presence matters. */
+/** Whether a value is the zero value of a scalar. A zero value is not written unless its presence matters. */
 const isZero = (type: FieldType, value: unknown): boolean =>
   SCALARS.has(type) && (value === '' || value === 0 || value === false);
 

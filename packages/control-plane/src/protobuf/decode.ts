@@ -92,7 +92,7 @@ function readSchemaOr(type: string, bytes: Uint8Array, depth: number): unknown {
   return type === 'B' ? allows : schemas;
 }
 
-/** Converts an integer. It becomes a bigint beyond 2^53, as in `parseJson`. */
+/** Converts an integer. An integer becomes a bigint beyond 2^53, as in `parseJson`. */
 function integerOf(varint: bigint): number | bigint {
   const value = BigInt.asIntN(64, varint);
   const rounded = Number(value);

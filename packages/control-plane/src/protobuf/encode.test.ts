@@ -91,7 +91,7 @@ function sampleOf(type: string, depth: number): unknown {
 }
 
 describe('a round trip', () => {
-  // Definitions of custom kinds contain schemas of another dialect. They are part of the recorded answers.
+  // Definitions of custom kinds contain schemas of another dialect. These definitions are part of the recorded answers.
   const kinds = builtinKinds.filter(({ model, group }) => model !== undefined && group !== 'apiextensions.k8s.io');
   it.each(kinds.map((kind) => [`${apiVersionOf(kind)} ${kind.kind}`, kind] as const))(
     'of %s with every field set loses nothing',

@@ -1,8 +1,8 @@
 /**
- * Writes `generated/messages.json`: the field numbers of the messages in requests and answers. It reads the
+ * Writes `generated/messages.json`: the field numbers of the messages in requests and answers. The program reads the
  * `generated.proto` files and the Go types of k8s.io/api, apimachinery, apiextensions-apiserver and kube-aggregator.
  *
- *     node --conditions=source src/protobuf/generate.ts <folder with these modules>…
+ * node --conditions=source src/protobuf/generate.ts <folder with these modules>…
  *
  * A row is `number name:type …`. Types:
  * - `s` string, `b` bool, `i` integer, `d` double, `y` bytes, `t` time

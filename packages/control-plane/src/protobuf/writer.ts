@@ -6,12 +6,12 @@ export class WireWriter {
   #bytes = Buffer.allocUnsafe(1024);
   #at = 1024;
 
-  /** Number of bytes written so far. It is the mark for `head`. */
+  /** Number of bytes written so far. The number is the mark for `head`. */
   get size(): number {
     return this.#bytes.length - this.#at;
   }
 
-  /** Returns the written bytes. They belong to this writer, and must not be changed. */
+  /** Returns the written bytes. The bytes belong to this writer, and must not be changed. */
   finish(): Uint8Array {
     return this.#bytes.subarray(this.#at);
   }

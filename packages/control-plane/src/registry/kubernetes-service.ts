@@ -33,9 +33,9 @@ export interface Advertised {
   readonly port: number;
 }
 
-/** The default port of the real server. It is used for a server without a socket. */
+/** The default port of the real server. The port is used for a server without a socket. */
 const DEFAULT_PORT = 6443;
-/** An address of the block for documentation (RFC 5737). It is used for a server without an address. */
+/** An address of the block for documentation (RFC 5737). The address is used for a server without an address. */
 const NO_ADDRESS = '192.0.2.1';
 
 const hostAddress = (): string | undefined =>
@@ -94,7 +94,7 @@ const endpointsOf = (advertised: Advertised): ApiObject => ({
   subsets: [subsetOf(advertised)],
 });
 
-/** The slice for stored Endpoints. Its ports are those of the Endpoints, as in the real server. */
+/** The slice for stored Endpoints. The ports of the slice are those of the Endpoints, as in the real server. */
 const sliceOf = (endpoints: ApiObject): ApiObject => {
   const [subset] = items(endpoints, 'subsets');
   return {
@@ -211,8 +211,8 @@ class KubernetesService {
 
 /**
  * Creates the Service `default/kubernetes` with its Endpoints and EndpointSlice. Restores them after a deletion or a change
- * of their addresses. As in the real server, this is a part of the API server and needs no controllers. Returns a function
- * that stops it.
+ * of their addresses. As in the real server, this function is a part of the API server and needs no controllers. Returns a
+ * function that stops it.
  *
  * kube-apiserver compares the objects every ten seconds. Here, a change schedules the comparison for the end of that
  * interval. So an unchanged service needs neither a timer nor a write.

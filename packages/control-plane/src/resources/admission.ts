@@ -53,7 +53,10 @@ export class Reinvocation {
   }
 }
 
-/** The webhooks or policies that a plugin calls again. They have reinvocation, and ran before a change. */
+/**
+ * The webhooks or policies that a plugin calls again. These webhooks and policies have reinvocation, and ran before a
+ * change.
+ */
 export class Repeats {
   readonly #reinvocation: Reinvocation;
   #ran = new Set<object>();

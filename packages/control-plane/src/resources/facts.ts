@@ -1,9 +1,9 @@
 import type { JsonSchema } from '../apimachinery/objects/kind.ts';
 
 /**
- * Facts about built-in fields that are missing in the models of the client. They say how lists are merged, which strings are
- * quantities, and which structures are atomic. Sources are the marks `+listType`, `patchStrategy` and `+structType` of the
- * types in k8s.io/api v0.36, and the schemas of kube-apiserver under /openapi/v3.
+ * Facts about built-in fields that are missing in the models of the client. The facts say how lists are merged, which
+ * strings are quantities, and which structures are atomic. Sources are the marks `+listType`, `patchStrategy` and
+ * `+structType` of the types in k8s.io/api v0.36, and the schemas of kube-apiserver under /openapi/v3.
  *
  * A row is `owner: field=keys`. For a list of type map, these are the keys; for a set, the word `set`. With `~` before the
  * field, a strategic merge patch replaces the list. With `+`, it merges the list and retains keys.
@@ -195,7 +195,7 @@ export const ownReaders: ReadonlyMap<string, string> = new Map([
   ['apiextensions.v1.CustomResourceSubresources.status', 'empty'],
 ]);
 
-/** Defaults in the published schema. They are needed because keys of lists depend on them. */
+/** Defaults in the published schema. The defaults are needed because keys of lists depend on them. */
 export const scalarDefaults: ReadonlyMap<string, string | number> = new Map([
   ['core.v1.ContainerPort.protocol', 'TCP'],
   ['core.v1.ServicePort.protocol', 'TCP'],

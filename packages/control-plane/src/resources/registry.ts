@@ -13,7 +13,7 @@ import { type AdmissionAttributes, AdmissionChain } from './admission.ts';
 import type { KindRegistry, ServedKind } from './kind-registry.ts';
 import type { WriteOptions } from './options.ts';
 
-/** etcd's limit for a request. It includes some space for data around the object. */
+/** etcd's limit for a request. The limit includes some space for data around the object. */
 const STORE_LIMIT = 1.5 * 1024 * 1024;
 
 /** The user of a request, and the receiver of its warnings. */

@@ -110,8 +110,8 @@ function buildDefinition(model: string): JsonSchema {
 }
 
 /**
- * The schema of a model such as `V1PodSpec`. It is created at the first call. Each call returns the same object, and so do
- * references from other definitions.
+ * The schema of a model such as `V1PodSpec`. The schema is created at the first call. Each call returns the same object,
+ * and so do references from other definitions.
  */
 export function definitionSchema(model: string): JsonSchema {
   const known = built.get(model);

@@ -116,8 +116,8 @@ function readBoolean(value: unknown, owner: string, path: string): unknown {
 let isConverting = false;
 
 /**
- * Decodes objects as Go's converter from untyped objects does. It is used for server-side apply and strategic merge patches.
- * `read` must be synchronous.
+ * Decodes objects as Go's converter from untyped objects does. The function is used for server-side apply and strategic
+ * merge patches. `read` must be synchronous.
  */
 export function convertUntyped<T>(read: () => T): T {
   isConverting = true;
@@ -344,8 +344,8 @@ function readIntOrString(value: unknown, owner: string, path: string): unknown {
 const SCHEMA = 'V1JSONSchemaProps';
 
 /**
- * Decodes a nested schema. It has its own decoder, so the paths in its errors start at the nested schema. This decoder does
- * not report unknown fields.
+ * Decodes a nested schema. A nested schema has its own decoder, so the paths in its errors start at the nested schema. This
+ * decoder does not report unknown fields.
  */
 function readSchema(value: unknown): unknown {
   dropUnknown(value, SCHEMA, '');

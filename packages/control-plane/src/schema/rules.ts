@@ -19,8 +19,8 @@ import type { RuleSpec, SchemaNode } from './model/node.ts';
 interface Rule {
   readonly spec: RuleSpec;
   /**
-   * The compiled rule. It is an error text if the rule does not compile. Such a rule is in a CRD that was stored before the
-   * server validated rules.
+   * The compiled rule. The value is an error text if the rule does not compile. Such a rule is in a CRD that was stored
+   * before the server validated rules.
    */
   readonly program: Program | string;
   readonly usesOld: boolean;
@@ -183,7 +183,7 @@ function checkRules(
       if (rule.program.run(values) === true) continue;
       const at = fieldOfPath(path, rule.spec.fieldPath, node);
       const cause = causeOf(at === '' ? field : at, value, messageOf(rule, values), rule.spec.reason);
-      // A stored value that has not changed may violate a rule. Then the error is only a warning (ratcheting).
+      // A stored value that has not changed may violate a rule. In this case, the error is only a warning (ratcheting).
       if (untouched && !rule.usesOld) walk.warnings.push(`${cause.field}: ${cause.message}`);
       else walk.causes.push(cause);
     } catch (error) {

@@ -17,7 +17,7 @@ type FieldSelector = (record: StoredRecord) => boolean;
 /** A parsed field selector. */
 export interface ParsedFieldSelector {
   readonly matches: FieldSelector;
-  /** Its requirements, as the index needs them. */
+  /** The requirements of the selector, as the index needs them. */
   readonly where: readonly Demand[];
 }
 
@@ -82,8 +82,8 @@ export const parseTerms = (text: string): Term[] =>
     .filter(({ field, value }) => field !== '' || value !== '');
 
 /**
- * The requirements of a selector, for authorizers. They may name any field. The list is empty if there are none, or if the
- * selector is invalid.
+ * The requirements of a selector, for authorizers. The requirements may name any field. The list is empty if there are
+ * none, or if the selector is invalid.
  */
 export function fieldDemands(text: string): readonly Term[] {
   try {

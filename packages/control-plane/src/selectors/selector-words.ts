@@ -1,6 +1,6 @@
 import type { SelectorObject } from './label-selector.ts';
 
-/** The index word of selectors without a value. It is not valid as a label. */
+/** The index word of selectors without a value. The word is not valid as a label. */
 const ANY = '*';
 
 const word = (namespace: string, key: string, value: unknown): string => `${namespace}/${key}=${String(value)}`;

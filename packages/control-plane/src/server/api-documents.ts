@@ -16,7 +16,7 @@ import type { KindRegistry } from '../resources/kind-registry.ts';
 const placeOf = ({ group, version }: Pick<KindDefinition, 'group' | 'version'>): string => `${group}/${version}`;
 
 /**
- * One value for each group version. It is created at the first request, and removed when a kind of the group version
+ * One value for each group version. The value is created at the first request, and removed when a kind of the group version
  * changes.
  */
 class Pieces<T> {

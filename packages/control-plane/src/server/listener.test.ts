@@ -33,7 +33,7 @@ function open(port: number): Promise<{ socket: TLSSocket; over: Promise<string> 
 const FOREVER_MS = 600_000;
 const PATIENT = { handshakeMs: FOREVER_MS, headersMs: FOREVER_MS, requestMs: FOREVER_MS, everyMs: 20 };
 
-/** A listener with one short timeout, whose handler reads the body. Its other timeouts are unlimited. */
+/** A listener with one short timeout, whose handler reads the body. The other timeouts of the listener are unlimited. */
 async function impatient(limits: Partial<typeof PATIENT>): Promise<{ listener: Listener; bodies: string[] }> {
   const authority = createAuthority(new Date());
   const { key, certificate } = authority.issueServer(['127.0.0.1']);

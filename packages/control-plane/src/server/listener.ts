@@ -135,8 +135,8 @@ function send(answer: ServerResponse, response: NodeResponse): void {
   headers['content-length'] = Buffer.byteLength(body);
   response.writeHead(answer.status, headers);
   if (response.req.method === 'HEAD') response.end();
-  // Node.js sends a text together with the head, which is then encoded as UTF-8. It sends bytes separately, after a head in
-  // Latin-1.
+  // Node.js sends a text together with the head, which is then encoded as UTF-8. Node.js sends bytes separately, after a
+  // head in Latin-1.
   else response.end(answer.warnings?.some(isForeign) === true ? Buffer.from(body) : body);
 }
 

@@ -89,7 +89,7 @@ export function patchTypeFor(request: ServerRequest, served: ServedKind): PatchT
   const types = patchTypesOf(served);
   const known = types.find((one) => one === typeAlone(request.header('content-type') ?? ''));
   if (known !== undefined) return known;
-  // The router parses the header as a list. It accepts the request if one type is known.
+  // The router parses the header as a list. The router accepts the request if one type is known.
   const routed = request.headerValues('content-type').some((each) => types.some((one) => one === typeAlone(each)));
   throw served.kind.custom || routed ? unsupportedBody(types) : unsupportedByRouter();
 }

@@ -2,7 +2,7 @@ import type { StoredRecord } from './record.ts';
 
 /** The prefix of a field name that means a label. */
 export const LABEL = 'label:';
-/** The value of a label that a record does not have. It is not a valid label value. */
+/** The value of a label that a record does not have. The text is not a valid label value. */
 export const ABSENT = '\u0000';
 
 /**
@@ -33,7 +33,7 @@ export function onlyValueOf(demand: Demand): string | undefined {
   return demand.not || demand.values.length !== 1 ? undefined : demand.values[0];
 }
 
-/** The value of a field. It is '' for an empty field, and `ABSENT` for an absent label. */
+/** The value of a field. The value is empty for an empty field, and `ABSENT` for an absent label. */
 export function fieldOf(record: StoredRecord, field: string): string {
   if (field === 'metadata.name') return record.name;
   if (field === 'metadata.namespace') return record.namespace;

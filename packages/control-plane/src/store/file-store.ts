@@ -46,7 +46,7 @@ const isFull = (error: unknown): boolean => error instanceof Error && 'errcode' 
 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** Opens a database file. It does not wait for locks. */
+/** Opens a database file. The database does not wait for locks. */
 function openDatabase(path: string): DatabaseSync {
   const database = new DatabaseSync(path);
   try {
@@ -122,8 +122,8 @@ function keepPrivate(path: string, mode: number): void {
 const makeFile = (path: string): void => closeSync(openSync(path, 'a', 0o600));
 
 /**
- * Removes the access of other users to the files of a folder. They may have gained it when the folder was copied. @throws
- * StoreError
+ * Removes the access of other users to the files of a folder. Other users may have gained access when the folder was
+ * copied. @throws StoreError
  */
 function makePrivate(dir: string): void {
   for (const name of readdirSync(dir)) if (OWN_FILES.test(name)) keepPrivate(join(dir, name), 0o600);

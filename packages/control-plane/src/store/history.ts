@@ -69,7 +69,7 @@ export class History {
   readonly #all = new ChangeLog();
   readonly #objects = new ChangeIndex({ field: KEY, scoped: false });
   readonly #indexes = new Map<string, ChangeIndex>();
-  /** Keys of deleted objects whose changes are stored. They are needed for the state at an older revision. */
+  /** Keys of deleted objects whose changes are stored. The keys are needed for the state at an older revision. */
   readonly gone = new OrderedKeys();
   #compacted: number;
 
@@ -131,8 +131,8 @@ export class History {
   }
 
   /**
-   * Returns an index of the stored changes. It is created at the first request. If there are too many indexes, the least
-   * recently used one is removed.
+   * Returns an index of the stored changes. The index is created at the first request. If there are too many indexes, the
+   * least recently used one is removed.
    */
   #index(pin: Pin): ChangeIndex {
     if (pin.field === KEY) return this.#objects;

@@ -182,7 +182,7 @@ export class OrderedKeys {
     return (to === undefined ? this.size : this.rank(to)) - this.rank(from);
   }
 
-  /** The keys in a range, in order. They must not change during the iteration. */
+  /** The keys in a range, in order. The keys must not change during the iteration. */
   *range(from: string, to: string | undefined): Generator<string> {
     let start = true;
     for (const keys of leavesFrom(this.#root, from)) {

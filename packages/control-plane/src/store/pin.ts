@@ -55,7 +55,7 @@ export function labelOf({ field, choice }: Pin): string | undefined {
   return needsIt ? field.slice(LABEL.length) : undefined;
 }
 
-/** The key of an index. It is different for each index. */
+/** The key of an index. The key is different for each index. */
 export const questionOf = ({ field, scoped, choice }: Omit<Pin, 'value'>): string => {
   const asked = `${scoped ? 'n' : 'a'} ${field}`;
   return choice === undefined ? asked : `${asked} ${choice.not ? 'not' : 'in'} ${JSON.stringify(choice.values)}`;

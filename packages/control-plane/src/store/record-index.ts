@@ -12,7 +12,7 @@ export interface KeySet {
 }
 
 /**
- * The keys of the records of a resource by the value of one field. They are in order, so the keys of a namespace are
+ * The keys of the records of a resource by the value of one field. The keys are in order, so the keys of a namespace are
  * adjacent.
  */
 export class RecordIndex {

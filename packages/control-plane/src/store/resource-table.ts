@@ -62,7 +62,7 @@ const NO_KEYS = new OrderedKeys();
 /** After this number of consecutive keys without a match, a search looks up the next possible key. */
 const MISSES = 32;
 
-/** All records of one resource in memory. They are ordered by key, and indexed by fields that requests use. */
+/** All records of one resource in memory. The records are ordered by key, and indexed by fields that requests use. */
 export class ResourceTable {
   readonly #records = new Map<string, StoredRecord>();
   readonly #keys = new OrderedKeys();
@@ -167,7 +167,7 @@ export class ResourceTable {
     }
   }
 
-  /** The matching records at a revision. They are among the present matches and the records that changed later. */
+  /** The matching records at a revision. These records are among the present matches and the records that changed later. */
   *#foundAt(revision: number, history: History, options: PageOptions): Generator<StoredRecord> {
     const { where = [] } = options;
     const namespace = namespaceOf(options);
@@ -253,8 +253,8 @@ export class ResourceTable {
   }
 
   /**
-   * The index of a field. It is created at its first use. A kind has only a few selectable fields, and labels have their own
-   * indexes.
+   * The index of a field. The index is created at its first use. A kind has only a few selectable fields, and labels have
+   * their own indexes.
    */
   #index(field: string): RecordIndex {
     if (field.startsWith(LABEL)) return this.#labels.index(field.slice(LABEL.length), (key) => this.#records.get(key));

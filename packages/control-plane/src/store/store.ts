@@ -42,12 +42,15 @@ export interface PageOptions {
   readonly namespace?: string | undefined;
   /** Only records that meet all these requirements. An index finds them. */
   readonly where?: readonly Demand[] | undefined;
-  /** Only records for which this function returns true. It is not called for records after the page. */
+  /** Only records for which this function returns true. The function is not called for records after the page. */
   readonly matches?: ((record: StoredRecord) => boolean) | undefined;
   /** The page starts after this key. */
   readonly after?: { readonly namespace: string; readonly name: string } | undefined;
   readonly limit?: number | undefined;
-  /** The number of records after `after`, if the caller knows it. Then the records of an older revision are not counted. */
+  /**
+   * The number of records after `after`, if the caller knows it. With this number, the records of an older revision are not
+   * counted.
+   */
   readonly left?: number | undefined;
   /**
    * The page has the state at this revision; absent: the present state. Throws RangeError when the revision is compacted.
@@ -58,7 +61,7 @@ export interface PageOptions {
 /**
  * Stores objects. A write takes effect immediately and in order. So a read, a decision and a write without an `await`
  * between them are one transaction. When `settled()` resolves, the writes are durable and were delivered to the listeners.
- * All resources have one counter of revisions. It never decreases, even after a restart.
+ * All resources have one counter of revisions. The counter never decreases, even after a restart.
  *
  * The name of a resource is `group/plural`.
  */

@@ -3,8 +3,8 @@ import type { StoredRecord } from './record.ts';
 /** How words are read from the records of a resource. An index finds records by their words. */
 export interface Words {
   /**
-   * Returns alternative sets of words. The index stores the record under all words of one set. It uses the set whose words
-   * the fewest records have. Called once for each record. Without a set, the record is not in the index.
+   * Returns alternative sets of words. The index stores the record under all words of one set. The index uses the set whose
+   * words the fewest records have. Called once for each record. Without a set, the record is not in the index.
    */
   readonly of: (record: StoredRecord) => readonly (readonly string[])[];
 }

@@ -231,8 +231,9 @@ function walkArray(value: readonly unknown[], step: Step): unknown[] {
 }
 
 /**
- * Compiles a JSON path as in kubectl and in columns of CRDs (`.spec.size`, `.status.conditions[?(@.type=="Ready")].status`).
- * The result returns all values that the path finds in an object. It returns none if there are too many.
+ * Compiles a JSON path as in kubectl and in columns of CRDs (`.spec.size`,
+ * `.status.conditions[?(@.type=="Ready")].status`). The result returns all values that the path finds in an object. The
+ * result is empty if there are too many.
  * @throws JsonPathError if the text is not a valid path.
  */
 export function compileJsonPath(text: string): (object: unknown) => unknown[] {

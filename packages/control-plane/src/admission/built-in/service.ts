@@ -10,7 +10,7 @@ import type { Registry } from '../../resources/registry.ts';
 const SERVICES = '/services';
 const IP_ADDRESSES = 'networking.k8s.io/ipaddresses';
 /**
- * The time for which a claim is valid before its service is stored, in milliseconds. It is longer than the timeout of
+ * The time for which a claim is valid before its service is stored, in milliseconds. The time is longer than the timeout of
  * webhooks.
  */
 const PENDING_MS = 60_000;

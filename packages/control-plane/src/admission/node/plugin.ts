@@ -91,7 +91,8 @@ function check(registry: Registry, node: string, attributes: AdmissionAttributes
 
 /**
  * NodeRestriction: a kubelet (`system:node:NAME` of the group `system:nodes`) may only write its own node, pods, leases and
- * CSINode. It may not set labels that select nodes for workloads. Certificate requests of nodes are checked by the signers.
+ * CSINode. A kubelet may not set labels that select nodes for workloads. Certificate requests of nodes are checked by the
+ * signers.
  */
 export const nodeRestriction = (registry: Registry): AdmissionPlugin => ({
   name: 'NodeRestriction',

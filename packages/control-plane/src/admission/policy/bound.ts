@@ -11,8 +11,8 @@ import { describeRequest, presented } from '../matching/request.ts';
 import { type Binding, compileBinding, type MatchResources, type PolicyBase } from './policy.ts';
 
 /**
- * A binding that may apply to a kind, with its policy. It contains the version of the kind that the rules of the policy
- * name.
+ * A binding that may apply to a kind, with its policy. The binding contains the version of the kind that the rules of the
+ * policy name.
  */
 export interface Bound<P extends PolicyBase> {
   readonly policy: P;

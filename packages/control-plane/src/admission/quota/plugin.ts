@@ -120,7 +120,7 @@ const shown = (amounts: Amounts, names: readonly string[]): Record<string, strin
   Object.fromEntries(names.map((name) => [name, showAmount(amounts.get(name))]));
 
 /**
- * ResourceQuota: adds the usage of a request to the quotas. It is the last plugin, so that refused requests do not count.
+ * ResourceQuota: adds the usage of a request to the quotas. This plugin runs last, so that refused requests do not count.
  */
 export const resourceQuota = (registry: Registry): AdmissionPlugin => ({
   name: 'ResourceQuota',

@@ -35,7 +35,7 @@ export interface Sink {
   end(): void;
 }
 
-/** An answer. Its body is a text, bytes, or a stream. */
+/** An answer. The body is a text, bytes, or a stream. */
 export interface ServerResponse {
   readonly status: number;
   readonly headers: Record<string, string>;

@@ -7,7 +7,7 @@ export interface InProcessRequest {
   readonly method: string;
   /** The escaped path with the query. */
   readonly target: string;
-  /** The headers. Their names are in lower case. */
+  /** The headers. The names of headers are in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
   readonly signal?: AbortSignal | undefined;

@@ -9,7 +9,7 @@ type MediaType = (typeof MEDIA_TYPES)[number];
 export interface Format {
   readonly mediaType: MediaType;
   readonly pretty: boolean;
-  /** Whether the JSON is indented and has no final line break. This is the format if no format was negotiated. */
+  /** Whether the JSON is indented and has no final line break. The value is true if no format was negotiated. */
   readonly bare?: boolean;
   /** The form of the answer: a table, or only metadata. If undefined, the answer contains whole objects. */
   readonly as: 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList' | undefined;

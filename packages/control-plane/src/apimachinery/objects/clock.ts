@@ -12,7 +12,7 @@ export interface Clock {
   setTimeout(fn: () => void, ms: number): Timer;
 }
 
-/** The clock of the system. Its timers do not keep the process alive. */
+/** The clock of the system. The timers of this clock do not keep the process alive. */
 export const realClock: Clock = {
   now: () => new Date(),
   setTimeout(fn, ms) {

@@ -47,7 +47,7 @@ export interface PrinterColumn {
 /** The input of a strategy that prepares or validates an object. */
 export interface StrategyContext {
   readonly now: Date;
-  /** The subresource, for example `status`. It is '' for the main resource. */
+  /** The subresource, for example `status`. The text is empty for the main resource. */
   readonly subresource: string;
   readonly userName: string;
   /** Whether the request is a dry run, which does not store the object. */
@@ -127,8 +127,8 @@ export interface KindDefinition {
   readonly otherFields?: Readonly<Record<string, (object: ApiObject) => string>>;
   /**
    * The stored form of a kind that is a view of another kind. For example, the Events of `events.k8s.io` are stored as core
-   * Events. It contains the resource of the stored objects, and the conversions. Both conversions take and return a whole
-   * object, and may mutate it.
+   * Events. The field contains the resource of the stored objects, and the conversions. Both conversions take and return a
+   * whole object, and may mutate it.
    */
   readonly storedAs?: {
     readonly resource: string;
@@ -184,7 +184,7 @@ export interface KindDefinition {
   readonly prepareForUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => void;
   /** Returns the causes of a 422 error in addition to the causes of the schema. */
   readonly validate?: (object: ApiObject, context: StrategyContext) => StatusCause[];
-  /** Returns all validation errors of an update. They include the errors of the new object and of the change. */
+  /** Returns all validation errors of an update. The result includes the errors of the new object and of the change. */
   readonly validateUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => StatusCause[];
   /** Returns the texts of `Warning` headers for a valid object. `old` is absent for a creation. */
   readonly warnings?: (object: ApiObject, old: ApiObject | undefined) => string[];
@@ -193,7 +193,7 @@ export interface KindDefinition {
   readonly assessesMetaLast?: boolean;
 }
 
-/** Returns the ID of a resource: `group/plural`. It is unique among the served resources of one version. */
+/** Returns the ID of a resource: `group/plural`. The ID is unique among the served resources of one version. */
 export const resourceId = (kind: Pick<KindDefinition, 'group' | 'plural'>): string => `${kind.group}/${kind.plural}`;
 
 /** Returns the API version: `v1` or `group/version`. */

@@ -5,7 +5,7 @@ import { MASTERS } from './user.ts';
 export interface Access {
   readonly user: UserInfo;
   readonly verb: string;
-  /** The path of a request without a resource, e.g. `/healthz`. It is '' for a resource. */
+  /** The path of a request without a resource, e.g. `/healthz`. The path is empty for a resource. */
   readonly path: string;
   readonly group: string;
   readonly version?: string;

@@ -10,7 +10,7 @@ const GROUP = 'rbac.authorization.k8s.io';
 /** A binding in parsed form. */
 export interface Binding {
   readonly kind: 'ClusterRoleBinding' | 'RoleBinding';
-  /** The namespace of the binding. It is '' for ClusterRoleBindings. */
+  /** The namespace of the binding. The text is empty for ClusterRoleBindings. */
   readonly namespace: string;
   readonly name: string;
   readonly role: { readonly kind: string; readonly name: string };

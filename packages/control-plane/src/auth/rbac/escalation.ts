@@ -89,7 +89,10 @@ function uncovered(security: Security, user: UserInfo, namespace: string, rules:
   return rules.flatMap((rule) => [...breakDown(rule)]).filter((part) => !isCovered(owned, part));
 }
 
-/** Whether the user has the permission to skip the check. This is the verb `escalate` for roles, or `bind` for bindings. */
+/**
+ * Whether the user has the permission to skip the check. The permission is the verb `escalate` for roles, or `bind` for
+ * bindings.
+ */
 function mayAnyway(attributes: AdmissionAttributes, security: Security): boolean {
   const { object, user, namespace, name } = attributes;
   const about = isRole(attributes)

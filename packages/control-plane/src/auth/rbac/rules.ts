@@ -10,7 +10,7 @@ export interface PolicyRule {
 /** The attributes of a request. The authorizer compares them with the rules. */
 export interface Attributes {
   readonly verb: string;
-  /** The path of a request without a resource. It is '' for a resource. */
+  /** The path of a request without a resource. The path is empty for a resource. */
   readonly path: string;
   readonly group: string;
   readonly resource: string;

@@ -83,7 +83,8 @@ function subjectCauses(spec: Plain): StatusCause[] {
 }
 
 /**
- * Checks the metadata of a review. It may contain only managed fields. In a local review, it may also contain the namespace.
+ * Checks the metadata of a review. A review may contain only managed fields. In a local review, the metadata may also
+ * contain the namespace.
  */
 function metadataCauses({ metadata }: ApiObject, namespaced: boolean): StatusCause[] {
   const { managedFields: _managed, namespace, ...rest } = metadata;
@@ -192,7 +193,7 @@ function selectorProblems(attributes: Plain): string[] {
   });
 }
 
-/** Handles access reviews. They check the user of the request, or the subject in the spec. */
+/** Handles access reviews. A review checks the user of the request, or the subject in the spec. */
 export function accessReview(authorize: Authorizer, about: 'self' | 'subject' | 'local'): ReviewHandler {
   return ({ object, call }) => {
     const spec = look(object, 'spec');

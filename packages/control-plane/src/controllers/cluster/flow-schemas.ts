@@ -11,7 +11,7 @@ const MANAGER = 'api-priority-and-fairness-config-consumer-v1';
 
 const levelOf = (schema: ApiObject): string => text(look(schema, 'spec', 'priorityLevelConfiguration'), 'name');
 
-/** Returns the condition Dangling of a FlowSchema. It is True if the priority level does not exist. */
+/** Returns the condition Dangling of a FlowSchema. The condition is True if the priority level does not exist. */
 function danglingCondition(schema: ApiObject, isThere: boolean): Plain {
   const about = `This FlowSchema references the PriorityLevelConfiguration object named ${JSON.stringify(levelOf(schema))}`;
   return isThere

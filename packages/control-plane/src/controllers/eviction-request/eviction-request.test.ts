@@ -10,7 +10,9 @@ const EVICTOR = 'imperative-eviction.k8s.io/evictor';
 
 const start = (...controllers: string[]) => TestPlane.serving([LIFECYCLE], 'evictionrequest', ...controllers);
 
-/** Creates a running pod of a node. Its deletion takes the whole grace period, unless {@link end} ends the pod. */
+/**
+ * Creates a running pod of a node. The deletion of the pod takes the whole grace period, unless {@link end} ends the pod.
+ */
 async function pod(plane: TestPlane, name: string, labels = {}): Promise<string> {
   const metadata = { name, labels };
   const spec = { nodeName: 'n', containers: [{ name: 'c', image: 'i' }] };

@@ -3,13 +3,15 @@ import { formatTime, jsonEquals } from '../../apimachinery/objects/object-text.t
 import { items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
 import { conditionOf, isDying, isTerminal } from '../runtime/objects.ts';
 
-/** The responder that every pod has. It calls the subresource `eviction` of the pod. */
+/** The responder that every pod has. This responder calls the subresource `eviction` of the pod. */
 const EVICTOR = 'imperative-eviction.k8s.io/evictor';
 
 /** The priority of {@link EVICTOR}. */
 const EVICTOR_PRIORITY = 100;
 
-/** The shortest interval between two reports of a responder. It is also the delay between two evictions of a pod. */
+/**
+ * The shortest interval between two reports of a responder. The same interval is the delay between two evictions of a pod.
+ */
 const HEARTBEAT_MS = 20_000;
 
 /** Maximum number of requesters in the status of an Eviction. */

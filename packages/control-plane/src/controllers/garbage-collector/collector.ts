@@ -8,7 +8,9 @@ import { describes, FOREGROUND, type Graph, type GraphNode, isElsewhere, ORPHAN,
 interface Owners {
   readonly solid: readonly OwnerReference[];
   readonly dangling: readonly OwnerReference[];
-  /** Owners that are being deleted in the foreground. Their deletion waits for the deletion of this object. */
+  /**
+   * Owners that are being deleted in the foreground. The deletion of these owners waits for the deletion of this object.
+   */
   readonly waiting: readonly OwnerReference[];
 }
 

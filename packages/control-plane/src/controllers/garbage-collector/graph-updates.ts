@@ -12,7 +12,7 @@ import {
   waitsForDependents,
 } from './graph.ts';
 
-/** Updates the graph of owners after changes. It adds the objects that the collector must check to the queue. */
+/** Updates the graph of owners after changes. An update adds the objects that the collector must check to the queue. */
 export class GraphUpdates {
   readonly #graph: Graph;
   readonly #add: (uid: string) => void;
@@ -24,7 +24,10 @@ export class GraphUpdates {
     this.#tell = tell;
   }
 
-  /** Handles a deleted object. Its dependents may have lost their last owner, and its owners may have waited for it. */
+  /**
+   * Handles a deleted object. Dependents of the object may have lost their last owner, and owners of the object may have
+   * waited for it.
+   */
   removed(uid: string): void {
     const owners = this.#graph.remove(uid);
     this.#addDependents(uid);
@@ -70,8 +73,8 @@ export class GraphUpdates {
   }
 
   /**
-   * Checks the dependents of an object that is new in the graph. Their references may describe another object with the same
-   * UID.
+   * Checks the dependents of an object that is new in the graph. A reference of a dependent may describe another object
+   * with the same UID.
    */
   #checkDependents(owner: GraphNode): void {
     for (const dependent of this.#graph.dependentsOf(owner.uid)) {

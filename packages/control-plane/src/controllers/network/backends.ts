@@ -4,8 +4,8 @@ import { selectorOf } from '../../selectors/label-selector.ts';
 import { isDying, isReady, isTerminal, namespaceOf, nodeNameOf } from '../runtime/objects.ts';
 
 /**
- * Whether a controller writes the endpoints of a service. This is true if the service has a selector and its type is not
- * ExternalName.
+ * Whether a controller writes the endpoints of a service. The controller does so if the service has a selector and its type
+ * is not ExternalName.
  */
 export const selectsPods = (service: ApiObject): boolean =>
   look(service, 'spec').type !== 'ExternalName' && Object.keys(look(service, 'spec', 'selector')).length > 0;
@@ -78,7 +78,10 @@ export function hostnameOf(service: ApiObject, pod: ApiObject): string | undefin
 /** Traffic distributions for which endpoints get topology hints. */
 const NEAR = new Set(['PreferClose', 'PreferSameZone', 'PreferSameNode']);
 
-/** Returns the hints of a ready endpoint. They contain its zone. With PreferSameNode, they also contain its node. */
+/**
+ * Returns the hints of a ready endpoint. The hints contain the zone of the endpoint. With PreferSameNode, the hints also
+ * contain the node.
+ */
 function hintsOf(service: ApiObject, zone: string | undefined, nodeName: string): Plain | undefined {
   const distribution = text(look(service, 'spec'), 'trafficDistribution');
   if (!NEAR.has(distribution)) return undefined;

@@ -170,8 +170,8 @@ function setup({ api, informer, queue }: ControllerContext): void {
   });
 
   followPods({ services, pods, add: (service) => work.add(keyOf(service)) });
-  // The controller keeps changes by other clients until the service or its pods change. It deletes Endpoints whose service
-  // does not exist.
+  // The controller keeps changes by other clients until the service or its pods change. The controller deletes Endpoints
+  // whose service does not exist.
   endpoints.onChange(({ type, object }) => {
     const key = keyOf(object);
     const isLeft = type === 'added' && object.metadata.labels?.[MANAGED_BY] === SELF && services.get(key) === undefined;

@@ -22,7 +22,8 @@ const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 const MOST = 1000;
 
 /**
- * The slices for an Endpoints object. It contains the content of each slice, and the number of addresses that were omitted.
+ * The slices for an Endpoints object. The result contains the content of each slice, and the number of addresses that were
+ * omitted.
  */
 export interface Mirrored {
   readonly contents: readonly SliceContent[];
@@ -80,8 +81,8 @@ export function mirror(endpoints: ApiObject): Mirrored {
 }
 
 /**
- * Returns the labels and annotations of a mirrored slice. They are copied from its Endpoints, and name the manager and the
- * service.
+ * Returns the labels and annotations of a mirrored slice. Most are copies from the Endpoints. The others name the manager
+ * and the service.
  */
 function metadataOf(endpoints: ApiObject): { labels: Record<string, string>; annotations: Record<string, string> } {
   const { name = '', labels, annotations = {} } = endpoints.metadata;

@@ -137,7 +137,7 @@ function follow(
 
 /**
  * Monitors the health of nodes. A node whose Lease is not renewed becomes `Unknown`. The controller adds taints for
- * conditions and cordons. It adds taints that evict pods at the rate of the node's zone.
+ * conditions and cordons. The controller adds taints that evict pods at the rate of the node's zone.
  * @see kubernetes pkg/controller/nodelifecycle
  */
 export const nodeLifecycle: Controller = { name: 'node-lifecycle', setup };

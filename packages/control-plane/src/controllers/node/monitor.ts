@@ -34,8 +34,8 @@ type Context = Pick<ControllerContext, 'api' | 'clock' | 'queue' | 'evictionRule
 
 /**
  * Finds unreachable nodes, and taints nodes that are not ready, so that their pods are evicted. The rate of taints depends
- * on the state of the zone. It is zero if every zone is unreachable. A round checks only nodes that changed or are overdue.
- * Without such nodes, no round runs.
+ * on the state of the zone. The rate is zero if every zone is unreachable. A round checks only nodes that changed or are
+ * overdue. Without such nodes, no round runs.
  */
 export class NodeMonitor {
   readonly #context: Context;

@@ -5,7 +5,10 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { isPlain } from '../../apimachinery/objects/plain.ts';
 import type { Status } from '../../apimachinery/objects/status.ts';
 
-/** The access of the controllers to the control plane. It calls the handler with the permissions of the administrator. */
+/**
+ * The access of the controllers to the control plane. The client calls the handler with the permissions of the
+ * administrator.
+ */
 export interface PlaneClient {
   handle(request: ServerRequest): Promise<ServerResponse>;
 }
@@ -136,8 +139,8 @@ export class Api {
   }
 
   /**
-   * Sends a strategic merge patch, for built-in kinds. It merges lists of objects by their key, so items of other clients
-   * remain.
+   * Sends a strategic merge patch, for built-in kinds. The API server merges lists of objects by their key, so items of
+   * other clients remain.
    */
   merge(resource: Resource, place: Place, patch: unknown): Promise<ApiObject> {
     return this.call(pathOf(resource, place), 'PATCH', patch, 'application/strategic-merge-patch+json');

@@ -31,7 +31,7 @@ export interface ControllerEnvironment {
   readonly onError?: (controller: string, key: string, error: unknown) => void;
 }
 
-/** The inputs of one controller: the API, shared caches, and queues. They stop with the control plane. */
+/** The inputs of one controller: the API, shared caches, and queues. All inputs stop with the control plane. */
 export interface ControllerContext {
   readonly api: Api;
   readonly clock: Clock;
@@ -41,7 +41,7 @@ export interface ControllerContext {
   readonly accountToken: AccountTokenMaker | undefined;
   readonly evictionRules: Partial<EvictionRules> | undefined;
   readonly signal: AbortSignal;
-  /** The shared cache of a resource. It starts after the setup of all controllers. */
+  /** The shared cache of a resource. The cache starts after the setup of all controllers. */
   readonly informer: (resource: Resource) => Informer;
   /**
    * Returns a shared cache that contains only metadata. Controllers may request it at any time, if they need no other fields

@@ -40,7 +40,10 @@ const servedNames = (crd: ApiObject | undefined): string => {
   return `${crd.metadata.uid} ${established} ${versions}`;
 };
 
-/** The served resources. They are read at the start, and again after a CRD is created, changed or deleted. */
+/**
+ * The served resources. The control plane reads the list at the start, and again after a CRD is created, changed or
+ * deleted.
+ */
 export class Directory {
   readonly #api: Api;
   readonly #clock: Clock;

@@ -5,7 +5,7 @@ import type { Plain } from '../../apimachinery/objects/plain.ts';
 import { type Api, allowing } from './api.ts';
 import { EVENTS, NEW_EVENTS } from './resources.ts';
 
-/** The object of an event. Its UID and other fields may be unknown. */
+/** The object of an event. The UID and other fields of the object may be unknown. */
 export interface EventSubject {
   readonly apiVersion: string;
   readonly kind: string;
@@ -52,7 +52,7 @@ interface Group {
   last: number;
 }
 
-/** A map with a limited size. It removes the oldest entry. */
+/** A map with a limited size. A full map removes its oldest entry. */
 class Recent<V> extends Map<string, V> {
   override set(key: string, value: V): this {
     this.delete(key);

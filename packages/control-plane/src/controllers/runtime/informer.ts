@@ -94,8 +94,8 @@ export const slimNode: Projection = (node) => {
 const decoder = new TextDecoder();
 
 /**
- * A cache of one resource. It lists the objects and then watches them. Handlers first get all existing objects, and then
- * every change.
+ * A cache of one resource. The informer lists the objects and then watches them. Handlers first get all existing objects,
+ * and then every change.
  */
 export class Informer {
   readonly resource: Resource;

@@ -169,8 +169,8 @@ function follow(pods: Informer, { usage, waiting, reserved }: Memory, work: Work
 }
 
 /**
- * Assigns pending pods to nodes. It checks taints, selectors, affinity to nodes and pods, topology spread, resources and
- * volumes. It selects the suitable node with the fewest pods. It does not preempt pods.
+ * Assigns pending pods to nodes. The scheduler checks taints, selectors, affinity to nodes and pods, topology spread,
+ * resources and volumes. The scheduler selects the suitable node with the fewest pods. The scheduler does not preempt pods.
  * @see kubernetes pkg/scheduler
  */
 export const scheduler: Controller = { name: 'scheduler', setup };

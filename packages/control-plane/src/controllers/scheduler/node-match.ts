@@ -39,7 +39,7 @@ function meets(requirement: Plain, value: string | undefined): boolean {
   }
 }
 
-/** Whether a node meets a node selector. It must meet all requirements of at least one term. */
+/** Whether a node meets a node selector. The node must meet all requirements of at least one term. */
 export function matchesNodeSelector(selector: unknown, node: ApiObject): boolean {
   const terms = items(selector, 'nodeSelectorTerms');
   const nodeLabels = node.metadata.labels ?? {};

@@ -34,8 +34,8 @@ const preemption = (pod: ApiObject, nodes: number, refusals: readonly Refusal[])
 };
 
 /**
- * Returns the message of kube-scheduler for a pod without a suitable node. Its second part reports that preemption found no
- * victims.
+ * Returns the message of kube-scheduler for a pod without a suitable node. The second part of the message reports that
+ * preemption found no victims.
  */
 export function unschedulableMessage(pod: ApiObject, refusals: readonly Refusal[]): string {
   const nodes = refusals.length;

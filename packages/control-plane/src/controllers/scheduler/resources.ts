@@ -16,8 +16,8 @@ function add(to: Map<string, number>, amounts: Readonly<Record<string, unknown>>
 const known = new WeakMap<ApiObject, Amounts>();
 
 /**
- * Returns the requests of a pod. They are the sum of its containers, or the request of its largest init container if that is
- * larger. The overhead and the amount of one pod are added.
+ * Returns the requests of a pod. The requests of all containers are added. If the largest init container requests more, its
+ * request is used. The overhead and the amount of one pod are added.
  */
 export function requestsOf(pod: ApiObject): Amounts {
   const found = known.get(pod);

@@ -45,7 +45,7 @@ export interface Revisions {
   readonly old: readonly ApiObject[];
 }
 
-/** The templates that a StatefulSet or DaemonSet has had. They are stored as ControllerRevisions. */
+/** The templates that a StatefulSet or DaemonSet has had. The templates are stored as ControllerRevisions. */
 export class RevisionHistory {
   readonly #api: Api;
   readonly #owners: Resource;

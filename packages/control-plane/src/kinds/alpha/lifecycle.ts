@@ -3,7 +3,7 @@ import type { JsonSchema, KindDefinition, PrinterColumn } from '../../apimachine
 /** The API version of the kinds in this file. */
 export const LIFECYCLE = 'lifecycle.k8s.io/v1alpha1';
 
-/** A key with a domain, such as `acme.io/foo`. It is also a valid label key. */
+/** A key with a domain, such as `acme.io/foo`. The key is also a valid label key. */
 const KEY: JsonSchema = {
   type: 'string',
   maxLength: 317,
@@ -164,8 +164,8 @@ function kind(
 }
 
 /**
- * The alpha kinds of Kubernetes 1.37 by which programs request the eviction of pods, see KEP-4563. Their schemas are written
- * here, because the client from which the other schemas are generated lacks these kinds.
+ * The alpha kinds of Kubernetes 1.37 by which programs request the eviction of pods, see KEP-4563. The schemas of these
+ * kinds are written here, because the client from which the other schemas are generated lacks these kinds.
  */
 export const lifecycleKinds: readonly KindDefinition[] = [
   kind(

@@ -227,7 +227,7 @@ export const csiDriverStrategy = strategy({
   prepareForCreate: (object) => void delete child(object, 'spec').preventPodSchedulingIfMissing,
   prepareForUpdate(object, old) {
     delete child(object, 'spec').preventPodSchedulingIfMissing;
-    // A new driver has no generation. Its first change sets the generation.
+    // A new driver has no generation. The first change of the driver sets the generation.
     if (!jsonEquals(object.spec, old.spec)) object.metadata.generation = (old.metadata.generation ?? 0) + 1;
   },
   causes(object) {

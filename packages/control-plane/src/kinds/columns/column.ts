@@ -8,7 +8,7 @@ import { ageOf } from '../../table/age.ts';
 type Cell = NonNullable<PrinterColumn['value']>;
 
 interface Extra {
-  /** The priority. It is 1 for a column that appears only with `-o wide`. */
+  /** The priority. The priority is 1 for a column that appears only with `-o wide`. */
   readonly priority?: number;
   readonly type?: PrinterColumn['type'];
   /** The description of the column, or the model and field whose documentation it uses. */

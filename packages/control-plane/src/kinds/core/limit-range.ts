@@ -13,8 +13,8 @@ function complete(item: Plain, target: string, source: string): void {
 }
 
 /**
- * The strategy for LimitRanges. The default limit of containers is the maximum. Their default request is the limit, or else
- * the minimum.
+ * The strategy for LimitRanges. The default limit of containers is the maximum. The default request of containers is the
+ * limit, or else the minimum.
  */
 export const limitRangeStrategy = strategy({
   setDefaults(object: ApiObject): void {

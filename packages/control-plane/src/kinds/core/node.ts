@@ -97,7 +97,7 @@ function taintCauses(spec: Plain): StatusCause[] {
   });
 }
 
-/** Validates the features that a kubelet declares. They must be valid names in sorted order. */
+/** Validates the features that a kubelet declares. The features must be valid names in sorted order. */
 function featureCauses(status: Plain): StatusCause[] {
   const findings = new Findings();
   const features = strings(status, 'declaredFeatures');

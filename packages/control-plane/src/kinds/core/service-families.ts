@@ -17,7 +17,7 @@ export const isHeadless = (spec: Plain): boolean => {
   return addresses.length === 1 && addresses[0] === 'None';
 };
 
-/** Whether the addresses of a service may have any family. This is true for a headless service without a selector. */
+/** Whether the addresses of a service may have any family. The result is true for a headless service without a selector. */
 const isOpen = (spec: Plain): boolean =>
   spec.clusterIP === 'None' && Object.keys(labels(spec, 'selector')).length === 0;
 

@@ -18,8 +18,8 @@ export const needsHealthPort = (spec: Plain): boolean =>
 export const nodePortOf = (port: Plain | undefined): number => number(port, 'nodePort') ?? 0;
 
 /**
- * Keeps allocated values that an update omits. These are the addresses, the health check port, and the node ports by the
- * name of their port.
+ * Keeps allocated values that an update omits. The allocated values are the addresses, the health check port, and the node
+ * ports by the name of their port.
  */
 export function keepAllocated(spec: Plain, before: Plain): void {
   if (needsAddress(before) && needsAddress(spec)) {

@@ -100,8 +100,8 @@ function balancerCauses(service: ApiObject, old: ApiObject): StatusCause[] {
 }
 
 /**
- * Returns the spec in the form that readers get. It has the list of addresses, but no policy that an ExternalName service
- * cannot have.
+ * Returns the spec in the form that readers get. The result has the list of addresses, but no policy that an ExternalName
+ * service cannot have.
  */
 function readSpec(spec: Plain): Plain {
   const shown = { ...spec };

@@ -327,7 +327,7 @@ const RESIZES = [
   'NodeResizeInfeasible',
 ].sort();
 
-/** Validates the name of a resource in the status of a claim. It must be `storage`, or a resource of a driver. */
+/** Validates the name of a resource in the status of a claim. The name must be `storage`, or a resource of a driver. */
 function resizableFindings(findings: Findings, name: string, at: string): boolean {
   const problems = qualifiedNameProblems(name);
   findings.problems(at, name, problems);

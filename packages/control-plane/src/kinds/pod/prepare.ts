@@ -82,8 +82,8 @@ export function preparePodUpdate(pod: ApiObject, old: ApiObject, subresource: st
 }
 
 /**
- * Returns the grace period of a deletion in seconds. It is zero for a pod that has no node or has finished. Other pods have
- * their own grace period.
+ * Returns the grace period of a deletion in seconds. The period is zero for a pod that has no node or has finished. Other
+ * pods have their own grace period.
  */
 export function podGracePeriod(pod: ApiObject): number {
   const phase = look(pod, 'status').phase;

@@ -9,7 +9,7 @@ import { strategy, withStatus } from '../base/strategy.ts';
 import { statusCountCauses } from './status-counts.ts';
 import { defaultTemplate, podTemplateCauses, templateCauses } from './template.ts';
 
-/** The strategy for PodTemplates. Their pods may have any restart policy. */
+/** The strategy for PodTemplates. Pods of a template may have any restart policy. */
 export const podTemplateStrategy = strategy({
   setDefaults: (object) => defaultTemplate(object),
   causes: (object) => podTemplateCauses(look(object, 'template'), 'template'),

@@ -20,11 +20,11 @@ export function defaultTemplate(holder: Plain): void {
 const isEmptySelector = (selector: unknown): boolean =>
   Object.keys(labels(selector, 'matchLabels')).length === 0 && items(selector, 'matchExpressions').length === 0;
 
-/** The texts of errors about a selector. They differ between kinds. */
+/** The texts of errors about a selector. The texts differ between kinds. */
 export interface SelectorWords {
   /** The kind in errors, such as `deployment`. */
   readonly kind: string;
-  /** The error for an invalid selector. It is null if the server reports no error. */
+  /** The error for an invalid selector. The text is null if the server reports no error. */
   readonly unreadable: string | null;
   /** The controller in the error for pods that may end, such as `ReplicaSet`. */
   readonly controller?: string;
@@ -45,7 +45,7 @@ export function workloadCauses(spec: Plain, words: SelectorWords = DEPLOYMENT): 
   const { selector } = spec;
   let wrong: readonly StatusCause[] = [];
   if (selector === undefined) {
-    // A daemon set may have no selector. It then selects no pods.
+    // A daemon set may have no selector. Without a selector, a daemon set selects no pods.
     if (words.kind !== 'daemonset') findings.required('spec.selector');
   }
   if (selector !== undefined) {

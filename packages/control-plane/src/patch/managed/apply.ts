@@ -74,8 +74,8 @@ function untypedLive({ apiVersion, kind, metadata: { namespace = '', name = '' }
 }
 
 /**
- * The configuration that is merged. It includes fields that this endpoint does not write, because the kind resets them
- * later.
+ * The configuration that is merged. The configuration includes fields that this endpoint does not write, because the kind
+ * resets them later.
  */
 function relevant(applied: ApiObject): ApiObject {
   const { managedFields, creationTimestamp, ...metadata } = applied.metadata ?? {};
@@ -112,12 +112,12 @@ function ownersOf(input: ApplyInput, node: SchemaNode | undefined, scope: Scope)
 }
 
 /**
- * The name of the object is part of every configuration, although no entry lists it. It keeps the rest of the metadata from
- * being removed.
+ * The name of the object is part of every configuration, although no entry lists it. With the name, the rest of the
+ * metadata is not removed.
  */
 const NAMED = parseFields({ 'f:metadata': { 'f:name': {} } });
 
-/** Metadata fields without a manager. They stay when a manager no longer applies them. */
+/** Metadata fields without a manager. These fields stay when a manager no longer applies them. */
 const SYSTEM_FIELDS = [
   'name',
   'namespace',

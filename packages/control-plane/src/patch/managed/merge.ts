@@ -41,7 +41,7 @@ function mergeMaps(
 
 /**
  * Merges the items of two lists by key. Applied items keep their order. A live item that is not applied stays before the
- * next item that both lists have. This is the merge order of structured-merge-diff 4.4.
+ * next item that both lists have. The merge order is that of structured-merge-diff 4.4.
  */
 function mergeLists(live: readonly unknown[], applied: readonly unknown[], node: SchemaNode): unknown[] {
   const left = live.map((item) => itemElement(item, node));

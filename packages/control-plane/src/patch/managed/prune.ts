@@ -37,8 +37,8 @@ export function pruneDropped(
 }
 
 /**
- * Whether a key of a map or an item of a list is removed: the applier had it, and no manager has it now. It is removed even
- * if a manager has one of its fields.
+ * Whether a key of a map or an item of a list is removed: the applier had it, and no manager has it now. Such a key or item
+ * is removed even if a manager has one of its fields.
  */
 const isDropped = (dropped: FieldSet, still: FieldSet | undefined): boolean => dropped.self && still?.self !== true;
 

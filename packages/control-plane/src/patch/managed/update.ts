@@ -95,7 +95,7 @@ export function withoutChanges(owner: Ownership, changesIn: ChangesIn): Ownershi
   return { ...facts, set };
 }
 
-/** Records a write. Its manager gets the changed fields, and the removed fields lose their managers. */
+/** Records a write. The manager of the write gets the changed fields, and the removed fields lose their managers. */
 export function recordUpdate(
   owners: readonly Ownership[],
   changesIn: ChangesIn,

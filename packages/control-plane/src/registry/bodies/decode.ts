@@ -162,8 +162,8 @@ function readTwice(text: string, given: Record<string, unknown>, { kind }: Serve
 }
 
 /**
- * Converts a body to an object. It checks the type and the metadata, removes unknown fields, and sets defaults. If the
- * client requests it, unknown fields cause a warning or a refusal.
+ * Converts a body to an object. The function checks the type and the metadata, removes unknown fields, and sets defaults.
+ * If the client requests it, unknown fields cause a warning or a refusal.
  * @throws StatusError 400 or 422
  */
 export function decodeObject(

@@ -95,7 +95,7 @@ function checkCustomVersion(
   }
 }
 
-/** Whether a patched object still belongs to the resource. Its group and kind must not have changed. */
+/** Whether a patched object still belongs to the resource. The group and the kind of the object must not have changed. */
 export const isOfResource = ({ apiVersion, kind }: Partial<ApiObject>, served: ServedKind): boolean =>
   kind === served.kind.kind && parseApiVersion(apiVersion ?? '')?.group === served.kind.group;
 

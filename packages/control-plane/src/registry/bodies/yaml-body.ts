@@ -17,7 +17,10 @@ function withNumbers(value: unknown): unknown {
   return value;
 }
 
-/** The token that Go expects at the end of a flow list or map. It is the closing bracket, or a value after a separator. */
+/**
+ * The token that Go expects at the end of a flow list or map. The token is the closing bracket, or a value after a
+ * separator.
+ */
 const expectedOf = (text: string, message: string): string =>
   /[[{,:]$/.test(text.trimEnd()) || !/end with/.test(message)
     ? 'node content'

@@ -184,7 +184,7 @@ export async function awaitVersion(registry: Registry, version: number | undefin
 }
 
 /**
- * One page of a resource. Its source is the current state, the snapshot of the first page, or an exact version.
+ * One page of a resource. The source of the page is the current state, the snapshot of the first page, or an exact version.
  * @throws StatusError 400, 410, 422 or 504
  */
 export async function listRecords(registry: Registry, target: Target, options: ListOptions): Promise<ListResult> {
@@ -273,7 +273,7 @@ export function listMeta(served: ServedKind, result: ListResult): Record<string,
   return meta;
 }
 
-/** The text of a whole list. It consists of the stored texts of the items, which are not parsed. */
+/** The text of a whole list. The text consists of the stored texts of the items, which are not parsed. */
 export function listText(served: ServedKind, result: ListResult): string {
   const items = result.records.map((record) => itemText(served, record)).join(',');
   const head = served.kind.custom

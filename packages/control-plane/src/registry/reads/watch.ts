@@ -12,7 +12,7 @@ import { awaitVersion, namespaceOf, parseResourceVersion, parseSelection, type S
 
 /** Maximum number of unread events of a client. Beyond it, the watch is closed. */
 const MAX_QUEUED_EVENTS = 16_384;
-/** Maximum number of characters in the unread objects of a client. It limits large objects. */
+/** Maximum number of characters in the unread objects of a client. The limit affects large objects. */
 const MAX_QUEUED_LENGTH = 32 * 1024 * 1024;
 const BOOKMARK_EVERY_MS = 60_000;
 /** The last bookmark is sent this much before the timeout of a watch, in milliseconds. */

@@ -17,8 +17,8 @@ function targetOf({ registry, target }: SubresourceRequest, name = target.name):
 const names = (containers: readonly Plain[]): string => containers.map((one) => text(one, 'name')).join(' ');
 
 /**
- * Checks the name of the container. It is optional if the pod has only one. @throws StatusError 400 with the text of the
- * server
+ * Checks the name of the container. The name is optional if the pod has only one. @throws StatusError 400 with the text of
+ * the server
  */
 function checkContainer(pod: ApiObject, wanted: string | null): void {
   const spec = look(pod, 'spec');
@@ -112,7 +112,8 @@ function checkPorts(query: URLSearchParams): void {
 }
 
 /**
- * Handles `pods/NAME/exec`, `attach` and `portforward`. They would need a kubelet, which this control plane does not have.
+ * Handles `pods/NAME/exec`, `attach` and `portforward`. These subresources would need a kubelet, which this control plane
+ * does not have.
  */
 export async function podStream(request: SubresourceRequest): Promise<SubresourceAnswer> {
   const { method, query, target } = request;

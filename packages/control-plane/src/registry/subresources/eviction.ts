@@ -182,7 +182,7 @@ function selectorIn(registry: Registry, served: ServedKind, record: StoredRecord
   return selector;
 }
 
-/** An index of budgets by a label of their pods. It is the same in all API versions. */
+/** An index of budgets by a label of their pods. The index is the same in all API versions. */
 const BY_SELECTOR: Words = {
   of: ({ namespace, json }) => wordsOfSelector(namespace, (JSON.parse(json) as Budget).spec?.selector),
 };

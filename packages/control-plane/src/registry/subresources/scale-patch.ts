@@ -121,7 +121,10 @@ function parsePatch(bytes: Uint8Array, prefix: string): unknown {
   }
 }
 
-/** Parses an applied configuration. It must have a type, and only fields of a Scale. @throws StatusError 400 or 500 */
+/**
+ * Parses an applied configuration. The configuration must have a type, and only fields of a Scale. @throws StatusError 400
+ * or 500
+ */
 function readApplied(bytes: Uint8Array): ApiObject {
   const applied = parseApplied(bytes);
   const { apiVersion = '', kind = '' } = applied as Partial<ApiObject>;

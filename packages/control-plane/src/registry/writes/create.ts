@@ -16,7 +16,7 @@ import { schemaCauses } from './schema-causes.ts';
 /** Kinds whose new objects the real server stores without a default. The default of a claim is its phase. */
 const STORED_WITHOUT_DEFAULTS: ReadonlySet<string> = new Set(['/persistentvolumeclaims']);
 
-/** Letters of a generated suffix. They are no vowels and no similar digits. */
+/** Letters of a generated suffix. The letters contain no vowels and no similar digits. */
 const SUFFIX_LETTERS = 'bcdfghjklmnpqrstvwxz2456789';
 const SUFFIX_LENGTH = 5;
 const MAX_GENERATED_PREFIX = 63 - SUFFIX_LENGTH;

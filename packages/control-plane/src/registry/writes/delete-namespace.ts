@@ -40,7 +40,7 @@ function wantedFinalizer({ propagationPolicy, given }: DeleteOptions): string | 
   return waits ? FOREGROUND : '';
 }
 
-/** Marks a namespace at its first delete. It is deleted when its last finalizer is removed. */
+/** Marks a namespace at its first delete. The namespace is deleted when its last finalizer is removed. */
 export function markNamespace(namespace: ApiObject, options: DeleteOptions, now: Date): void {
   namespace.metadata.deletionTimestamp = formatTime(now);
   namespace.status = { ...(namespace.status as object | undefined), phase: 'Terminating' };

@@ -23,10 +23,11 @@ const FOREGROUND = 'foregroundDeletion';
 const ATTEMPTS = 8;
 
 /**
- * Deletes one object. It is only marked if it has finalizers, a grace period (pods), or dependents that are deleted first.
+ * Deletes one object. The object is only marked if it has finalizers, a grace period (pods), or dependents that are deleted
+ * first.
  *
  * @param how `admitted`: the request has already passed admission as another operation (an eviction). `listed`: the request
- * is for a collection, so admission gets no name.
+ *   is for a collection, so admission gets no name.
  * @throws StatusError 403, 404 or 409
  */
 export async function deleteObject(
@@ -113,7 +114,9 @@ export function checkPreconditions(kind: KindDefinition, old: ApiObject, { preco
   }
 }
 
-/** The last part of a delete. It is synchronous, so that no other write can happen between its read and its write. */
+/**
+ * The last part of a delete. This part is synchronous, so that no other write can happen between its read and its write.
+ */
 function finish(
   registry: Registry,
   target: Target,
@@ -151,7 +154,7 @@ function finish(
   return { gone, text: gone ? served.textOf(current) : served.storedTextOf(current), object };
 }
 
-/** Whether a delete would mark an object exactly as it is already marked. This is never so for a first delete. */
+/** Whether a delete would mark an object exactly as it is already marked. The result is never true for a first delete. */
 const isMarkedSo = (object: ApiObject, old: ApiObject): boolean =>
   old.metadata.deletionTimestamp !== undefined &&
   jsonEquals(parseJson(renderObject(object, undefined)), parseJson(renderObject(old, undefined)));
@@ -197,7 +200,7 @@ const LAST = Date.parse('9999-12-31T23:59:59Z');
 
 const timeAfter = (now: Date, seconds: number): Date => new Date(Math.min(now.getTime() + seconds * 1000, LAST));
 
-/** The finalizers for the propagation policy. They replace those of an earlier policy. */
+/** The finalizers for the propagation policy. These finalizers replace those of an earlier policy. */
 function finalizersFor(
   object: ApiObject,
   options: DeleteOptions,

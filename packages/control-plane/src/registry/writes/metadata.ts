@@ -38,7 +38,9 @@ function annotationCauses(annotations: Readonly<Record<string, string>> | undefi
   return causes;
 }
 
-/** Whether an apiVersion contains a version. This is so for `v1` and `group/v1`, but not for `group/` and `a/b/c`. */
+/**
+ * Whether an apiVersion contains a version. The result is true for `v1` and `group/v1`, but not for `group/` and `a/b/c`.
+ */
 const hasVersion = (apiVersion: string): boolean => /^([^/]*\/)?[^/]+$/.test(apiVersion);
 
 const ownerShown = (owner: OwnerReference): OwnerReference => owner;
@@ -105,7 +107,7 @@ function finalizerCauses(finalizers: readonly string[] = [], anyName: boolean): 
   ];
 }
 
-/** Kinds without their own rule for generateName. Their rule applies only to the generated name. */
+/** Kinds without their own rule for generateName. The rule of these kinds applies only to the generated name. */
 const PREFIX_IS_FREE: ReadonlySet<string> = new Set([
   '/events',
   '/replicationcontrollers',
@@ -162,7 +164,7 @@ export function metaCauses(kind: AssessedKind, meta: ObjectMeta): StatusCause[] 
   return causes;
 }
 
-/** Groups whose kinds have only the general rules. Their finalizers need no domain. */
+/** Groups whose kinds have only the general rules. Finalizers of these kinds need no domain. */
 const GENERAL_RULES: ReadonlySet<string> = new Set([
   'admissionregistration.k8s.io',
   'apiextensions.k8s.io',
@@ -301,8 +303,8 @@ function changeCauses(meta: ObjectMeta, old: ObjectMeta): StatusCause[] {
 /**
  * The errors for a change of the metadata. Several steps validate it, and each step that finds an error reports it. The
  * general step validates the metadata as a new object and as a change (`ValidateObjectMetaAccessor`,
- * `ValidateObjectMetaAccessorUpdate`). Then the strategy of the kind validates it (`ValidateObjectMetaUpdate` or
- * `ValidateObjectMeta`).
+ * `ValidateObjectMetaAccessorUpdate`). After the general step, the strategy of the kind validates it
+ * (`ValidateObjectMetaUpdate` or `ValidateObjectMeta`).
  */
 export function metaUpdateCauses(
   kind: KindDefinition,

@@ -67,7 +67,7 @@ function replacingPatch(patch: unknown): StatusError {
   return invalidPatch(goJson(patch), why);
 }
 
-/** Returns a function that patches the live object. Its result is not decoded yet. */
+/** Returns a function that patches the live object. The result of that function is not decoded yet. */
 function patcher(
   type: PatchType,
   bytes: Uint8Array,
@@ -93,8 +93,8 @@ function patcher(
 }
 
 /**
- * A patched value with the order of fields of Go's patch libraries. They convert a changed object to a map, so its keys are
- * sorted. Unchanged objects keep their order.
+ * A patched value with the order of fields of Go's patch libraries. These libraries convert a changed object to a map, so
+ * its keys are sorted. Unchanged objects keep their order.
  */
 function opened(before: unknown, after: unknown, isTop = false): unknown {
   if (!isTop && jsonEquals(before, after)) return before;
@@ -109,7 +109,7 @@ function opened(before: unknown, after: unknown, isTop = false): unknown {
 /** The text of a patched object, for errors. */
 export const patchedText = (before: unknown, after: unknown): string => stringifyJson(opened(before, after, true));
 
-/** The error for an invalid patched object. It contains the whole object. */
+/** The error for an invalid patched object. The error contains the whole object. */
 export const invalidPatch = (shown: string, why: string): StatusError => {
   const message = `Invalid value: ${stringifyJson(shown)}: ${why}`;
   return new StatusError({
@@ -241,7 +241,7 @@ export function refuseVersion(object: ApiObject, live: ApiObject, served: Served
   throw invalidPatch(patchedText(live, object), unconvertible(object.apiVersion, object.kind, served, kinds));
 }
 
-/** Converts a type error to an error about the patch. It contains the whole object, or (strategic) the patch. */
+/** Converts a type error to an error about the patch. The error contains the whole object, or (strategic) the patch. */
 function typed(isStrategic: boolean, shown: () => string, read: () => string[]): string[] {
   try {
     return read();
@@ -288,7 +288,7 @@ export function patchObject(
   return updateObject(registry, call, target, transformation, options);
 }
 
-/** Parses the body of an apply. It is YAML, which includes JSON. */
+/** Parses the body of an apply. The body is YAML, which includes JSON. */
 export function parseApplied(bytes: Uint8Array): ApiObject {
   const text = Buffer.from(bytes).toString('utf8');
   const value = parseYamlText(text, 'error decoding YAML: ');

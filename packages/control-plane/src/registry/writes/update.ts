@@ -26,20 +26,23 @@ import { schemaCauses } from './schema-causes.ts';
 /** How a write creates the new object from the stored one. */
 export interface Transformation {
   /**
-   * Returns the new object. It may mutate `live`, but not `old`. If the object does not exist, `live` is undefined (only
-   * with `create`).
+   * Returns the new object. The function may mutate `live`, but not `old`. If the object does not exist, `live` is
+   * undefined (only with `create`).
    */
   readonly next: (live: ApiObject, old: ApiObject) => ApiObject | Promise<ApiObject>;
   /** Returns the object to create if it does not exist. */
   readonly create?: (() => ApiObject | Promise<ApiObject>) | undefined;
   /**
-   * Whether the stored form of the metadata differs from the form that readers get. Then even a write without changes
-   * creates a version.
+   * Whether the stored form of the metadata differs from the form that readers get. In this case, even a write without
+   * changes creates a version.
    */
   readonly isOdd?: () => boolean;
   /** Whether the result of `next` already contains its managedFields. */
   readonly managed?: boolean;
-  /** Whether admission has already seen the request in another form (a Binding). Then it does not get the object. */
+  /**
+   * Whether admission has already seen the request in another form (a Binding). In this case, admission does not get the
+   * object.
+   */
   readonly admitted?: boolean;
   /** Runs validating admission for the other form of the request, such as a Binding, after the validation of the object. */
   readonly validate?: (updated: ApiObject, old: ApiObject) => Promise<void>;
@@ -301,7 +304,7 @@ function prepare(
   }
 }
 
-/** Built-in kinds in which a write of the status does not change the metadata. This is so for all custom kinds. */
+/** Built-in kinds in which a write of the status does not change the metadata. The same is true for all custom kinds. */
 const METADATA_STAYS: ReadonlySet<string> = new Set([
   'flowcontrol.apiserver.k8s.io/flowschemas',
   'flowcontrol.apiserver.k8s.io/prioritylevelconfigurations',

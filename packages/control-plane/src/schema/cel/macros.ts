@@ -5,7 +5,7 @@ import { NONE, Optional } from './runtime/values.ts';
 import type { Comprehension, Expr } from './syntax/ast.ts';
 import { BOOL, type CelType, DYN, INT, listOf, mapOf, optionalOf, printType } from './types/types.ts';
 
-/** kube-apiserver's cost estimator has no size for the keys of a map. It counts them as empty. */
+/** kube-apiserver's cost estimator has no size for the keys of a map. The estimator counts them as empty. */
 const MAX_KEY = 0;
 
 const PREDICATES = new Set<Comprehension['macro']>(['all', 'exists', 'exists_one']);

@@ -12,7 +12,7 @@ export interface RuleSpec {
   optionalOldSelf?: boolean;
 }
 
-/** A limit in a schema. It is a double, as in the types of the real server. */
+/** A limit in a schema. The limit is a double, as in the types of the real server. */
 const asNumber = (value: unknown): number | undefined =>
   typeof value === 'number' ? value : typeof value === 'bigint' ? Number(value) : undefined;
 const asString = (value: unknown): string => (typeof value === 'string' ? value : '');
@@ -28,8 +28,8 @@ const typesOf = (schema: JsonSchema, intOrString: boolean): string[] => {
 const NO_PROPERTIES: ReadonlyMap<string, SchemaNode> = new Map();
 
 /**
- * A parsed schema, for pruning, defaults and validation. Its children are parsed at their first use. The schemas of built-in
- * kinds are large graphs, and some are recursive.
+ * A parsed schema, for pruning, defaults and validation. The children of a schema are parsed at their first use. The
+ * schemas of built-in kinds are large graphs, and some are recursive.
  */
 export class SchemaNode {
   readonly schema: JsonSchema;
@@ -105,7 +105,7 @@ export class SchemaNode {
       ['allOf', 'anyOf', 'oneOf'].some((word) => asSchemas(schema[word]).length > 0) || isRecord(schema.not);
   }
 
-  /** The pattern. It is parsed when it is first needed. */
+  /** The pattern. The pattern is parsed when it is first needed. */
   get pattern(): GoRegExp | RegExpError | undefined {
     if (this.patternText !== '') this.#pattern ??= readRegExp(this.patternText);
     return this.#pattern;
@@ -197,7 +197,7 @@ export class SchemaNode {
 
 const nodes = new WeakMap<object, SchemaNode>();
 
-/** The node of a schema. It is created at the first call for the schema. */
+/** The node of a schema. The node is created at the first call for the schema. */
 export function nodeOf(schema: JsonSchema): SchemaNode {
   let node = nodes.get(schema);
   if (node === undefined) {

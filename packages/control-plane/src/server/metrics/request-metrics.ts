@@ -1,7 +1,7 @@
 import type { ServerRequest, ServerResponse } from '../../apimachinery/http/exchange.ts';
 import type { Registry } from '../../resources/registry.ts';
 
-/** Upper bounds of the duration histogram, in seconds. They are those of kube-apiserver. */
+/** Upper bounds of the duration histogram, in seconds. The bounds are those of kube-apiserver. */
 const BUCKETS = [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60];
 
 const APPLY = 'application/apply-patch+yaml';

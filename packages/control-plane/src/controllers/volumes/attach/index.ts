@@ -116,8 +116,8 @@ function follow(caches: AttachCaches, work: WorkQueue, forget: (attachment: stri
 }
 
 /**
- * Attaches CSI volumes to the nodes whose pods use them, and detaches them later. It also acts as the external attacher of
- * all drivers.
+ * Attaches CSI volumes to the nodes whose pods use them, and detaches them later. The controller also acts as the external
+ * attacher of all drivers.
  * @see kubernetes pkg/controller/volume/attachdetach
  */
 export const attachDetach: Controller = { name: 'attachdetach', setup };

@@ -33,8 +33,8 @@ export interface ClaimView {
   /** The volume that the claim names in its spec. */
   readonly named: ApiObject | undefined;
   /**
-   * The candidates for a claim that names no volume. They are volumes with a claimRef to this claim, and, unless `delayed`,
-   * free volumes of its class.
+   * The candidates for a claim that names no volume. Candidates are volumes with a claimRef to this claim, and, unless
+   * `delayed`, free volumes of its class.
    */
   readonly candidates: readonly ApiObject[];
   /** Whether the scheduler chooses the volume, because the class waits for the first pod. */

@@ -55,7 +55,7 @@ export interface JobCount {
   readonly terminating: number;
   readonly succeeded: number;
   readonly failed: number;
-  /** The counters of the status. They include only pods whose end is recorded and whose finalizer is removed. */
+  /** The counters of the status. The counters include only pods whose end is recorded and whose finalizer is removed. */
   readonly counted: { readonly succeeded: number; readonly failed: number };
   /** The UIDs of pods whose end the status records, and that still have the finalizer. */
   readonly uncounted: { readonly succeeded: readonly string[]; readonly failed: readonly string[] };

@@ -10,7 +10,7 @@ import { type Backoff, finishedAt, waitFor } from './times.ts';
 /** The maximum number of pods that one sync creates or deletes. */
 const MOST_AT_ONCE = 500;
 
-/** A pod to create. It has its index in an indexed job, and the failed pod that it replaces. */
+/** A pod to create. The pod has its index in an indexed job, and the failed pod that it replaces. */
 export interface NewPod {
   readonly index: number | undefined;
   readonly previous: ApiObject | undefined;

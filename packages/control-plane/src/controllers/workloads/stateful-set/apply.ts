@@ -76,7 +76,7 @@ export class StatefulWriter {
     await this.#claims.keepOwners(set, ordinal, undefined);
     const template = this.#history.templateOf(namespaceOf(set), revision) ?? look(set, 'spec', 'template');
     const pod = statefulPod(set, ordinal, template, revision);
-    // If a pod of another owner has this name, it blocks the creation. Its deletion triggers the next sync.
+    // If a pod of another owner has this name, it blocks the creation. The deletion of that pod triggers the next sync.
     const creation = allowing(this.#owned.create(set, pod), 409);
     await this.#reported('Create', set, `${set.metadata.name}-${ordinal}`, isDone(creation));
   }

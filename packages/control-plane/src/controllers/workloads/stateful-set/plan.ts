@@ -38,7 +38,7 @@ function revisionFor({ set, current, update }: StatefulView, ordinal: number): s
 export const isRunningAndReady = (pod: ApiObject): boolean => phaseOf(pod) === 'Running' && isReady(pod);
 
 /**
- * Plans the pods of a set. It creates pods in ascending order, and deletes and updates them in descending order. With
+ * Plans the pods of a set. The plan creates pods in ascending order, and deletes and updates them in descending order. With
  * `OrderedReady`, each pod waits until the previous pod is available. With `Parallel`, all pods change at the same time.
  * Scaling comes before updates.
  */

@@ -116,7 +116,8 @@ export function hostNameFindings(findings: Findings, spec: Plain, path: string):
 }
 
 /**
- * Fields that a Windows pod must not have, in the order of the server. They belong to the security context and to the spec.
+ * Fields that a Windows pod must not have, in the order of the server. The fields belong to the security context and to the
+ * spec.
  */
 const NOT_ON_WINDOWS = [
   'securityContext.appArmorProfile',

@@ -2,7 +2,7 @@ import { isRecord } from '../../../apimachinery/objects/json-value.ts';
 import type { JsonObject } from '../../../apimachinery/objects/object.ts';
 
 /**
- * A set of field paths as a tree. Its keys are path elements of `fieldsV1`:
+ * A set of field paths as a tree. The keys of the tree are path elements of `fieldsV1`:
  * - `f:name` for a field,
  * - `k:{…}` for a list item by its keys,
  * - `v:…` for a set item by its value,

@@ -3,7 +3,7 @@ import type { SchemaNode } from '../../../schema/model/node.ts';
 import { itemKeys } from './fieldPath.ts';
 import { fieldType, isAnyScalar, isScalar } from './types.ts';
 
-/** Whether a value has the type of the schema. Its content is not checked. */
+/** Whether a value has the type of the schema. The content of the value is not checked. */
 function fits(value: unknown, node: SchemaNode): boolean {
   if (node.intOrString) return true;
   switch (node.types[0]) {

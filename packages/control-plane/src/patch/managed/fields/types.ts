@@ -8,7 +8,7 @@ export type Shape = 'leaf' | 'map' | 'list';
 const text: JsonSchema = { type: 'string' };
 const textMap: JsonSchema = { type: 'object', additionalProperties: text };
 
-/** The schema of object metadata. It applies to every kind, independent of its schema. */
+/** The schema of object metadata. The schema applies to every kind, independent of its schema. */
 const META: JsonSchema = {
   type: 'object',
   properties: {

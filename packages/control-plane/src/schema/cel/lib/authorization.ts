@@ -128,7 +128,7 @@ export const authorizationLibrary: readonly Overload[] = [
   method('name', [RESOURCE_CHECK, STRING], RESOURCE_CHECK, (of: Check, name: string) =>
     of.with(RESOURCE_NAME, { name }),
   ),
-  // RBAC ignores selectors. They only limit the permissions from the node authorizer.
+  // RBAC ignores selectors. Selectors only limit the permissions from the node authorizer.
   method('fieldSelector', [RESOURCE_CHECK, STRING], RESOURCE_CHECK, (of: Check) => of),
   method('labelSelector', [RESOURCE_CHECK, STRING], RESOURCE_CHECK, (of: Check) => of),
   method('check', [PATH_CHECK, STRING], DECISION, check),

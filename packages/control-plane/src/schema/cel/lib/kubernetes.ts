@@ -56,7 +56,7 @@ class Url implements Opaque {
   }
 }
 
-/** Parses a URL as Go's `url.ParseRequestURI` does. It must be an absolute URL or an absolute path. */
+/** Parses a URL as Go's `url.ParseRequestURI` does. The text must be an absolute URL or an absolute path. */
 function parseUrl(text: string): Url | undefined {
   if (text === '' || /[\s]/.test(text)) return undefined;
   if (text.startsWith('/')) return new Url(text, URL.parse(text, 'http://-/') ?? undefined);

@@ -24,7 +24,7 @@ export const fn = <Args extends readonly unknown[]>(
   call: Implementation<Args>,
 ): Overload => define(name, false, params, result, call);
 
-/** Defines a method. Its first parameter is the receiver. */
+/** Defines a method. The first parameter of a method is the receiver. */
 export const method = <Args extends readonly unknown[]>(
   name: string,
   params: readonly CelType[],

@@ -48,7 +48,7 @@ export interface Opaque {
 export const isOpaque = (value: unknown): value is Opaque =>
   typeof value === 'object' && value !== null && 'opaque' in value && 'equals' in value;
 
-/** A map. It is a literal, or an object of the data whose fields are converted when they are read. */
+/** A map. A map is a literal, or an object of the data whose fields are converted when they are read. */
 export interface CelMap {
   get(key: unknown): unknown;
   has(key: unknown): boolean;

@@ -1,6 +1,6 @@
 import type { SchemaNode } from '../../model/node.ts';
 
-/** Maximum size of a request body. It limits the size of all values. */
+/** Maximum size of a request body. The maximum limits the size of all values. */
 const MAX_REQUEST = 3_145_728;
 
 /** The cost per byte of a string that is read. */
@@ -11,7 +11,7 @@ const REGEX = 0.25;
 export const RULE_COST_LIMIT = 10_000_000;
 export const SCHEMA_COST_LIMIT = 100_000_000;
 
-/** Minimum size of a value in JSON. It limits the number of values in a request. */
+/** Minimum size of a value in JSON. The minimum limits the number of values in a request. */
 function minBytes(node: SchemaNode | undefined, depth = 0): number {
   if (node === undefined || depth > 20) return 1;
   switch (node.types[0]) {
