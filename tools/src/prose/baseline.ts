@@ -75,5 +75,5 @@ function sorted(own: Partial<Record<Rule, number>>): Partial<Record<Rule, number
 }
 
 function rulesOf(own: Partial<Record<Rule, number>>): Rule[] {
-  return (['phrase', 'person', 'sentence', 'cell'] as const).filter((rule) => own[rule] !== undefined);
+  return (['phrase', 'person', 'pronoun', 'sentence', 'cell'] as const).filter((rule) => own[rule] !== undefined);
 }

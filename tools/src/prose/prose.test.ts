@@ -69,6 +69,17 @@ describe('check', () => {
     expect(rulesOf(message(`usage: mcm\n  --all  ${'word '.repeat(30)}`))).toEqual([]);
   });
 
+  test.each([
+    ['The path of a request. It is empty for a resource.', ['pronoun']],
+    ['The headers.\nTheir names are in lower case.', ['pronoun']],
+    ['A claim waits for its pod. Then the pod starts.', ['pronoun']],
+    ['A node has left. This is the last event.', ['pronoun']],
+    ['The cache is empty, so it is read again. This controller waits.', []],
+  ])('a sentence of a comment has its own subject: %s', (text, rules) => {
+    expect(rulesOf({ kind: 'comment', line: 1, text })).toEqual(rules);
+    expect(rulesOf({ kind: 'doc', line: 1, text })).toEqual([]);
+  });
+
   test('limits a table cell to 200 characters', () => {
     expect(rulesOf({ kind: 'cell', line: 1, text: 'a'.repeat(200) })).toEqual([]);
     expect(rulesOf({ kind: 'cell', line: 1, text: 'a'.repeat(201) })).toEqual(['cell']);

@@ -5,7 +5,7 @@ import { ParseEnglish } from 'parse-english';
 import { visit } from 'unist-util-visit';
 import type { Kind, Text } from './texts.ts';
 
-export type Rule = 'phrase' | 'person' | 'sentence' | 'cell';
+export type Rule = 'phrase' | 'person' | 'pronoun' | 'sentence' | 'cell';
 
 export interface Violation {
   rule: Rule;
@@ -26,6 +26,15 @@ const PERSONS = new Set(
   operators people person persons reader readers researcher researchers team teams those user users`.split(/\s+/),
 );
 
+/**
+ * The start of a sentence that a reader understands only with the sentence before. A pronoun stands for the subject, or the
+ * sentence depends on a condition before.
+ */
+const POINTS_BACK =
+  /^(?:It|Its|They|Their|Them|Then|(?:This|These|Those|That) (?:is|are|was|were|has|have|can|cannot|may|must|does|do|means?|would|will))\b/;
+/** The kinds of texts whose sentences start with a noun or a verb. */
+const STARTS_WITH_NOUN: ReadonlySet<Kind> = new Set(['comment']);
+
 const english = new ParseEnglish();
 
 /** Checks a text against those rules of docs/contributing/writing.md that a program can decide. */
@@ -34,7 +43,9 @@ export function check({ kind, line, text, shown = text.length }: Text, phrases: 
   const most = /^usage:/im.test(text) ? Number.POSITIVE_INFINITY : (MAX_WORDS[kind] ?? Number.POSITIVE_INFINITY);
   const searched = mayContain(phrases, text);
   // Parsing takes most of the time. A short text without phrases is not parsed.
-  if (!searched && !/\bwho\b/i.test(text) && text.split(/[\s/–—-]+/).length <= most && kind !== 'cell') return [];
+  const start = STARTS_WITH_NOUN.has(kind) ? POINTS_BACK : undefined;
+  const short = text.split(/[\s/–—-]+/).length <= most;
+  if (!searched && !/\bwho\b/i.test(text) && short && kind !== 'cell' && !mayPointBack(start, text)) return [];
   const tree = parsed(text);
   const found: Violation[] = [];
   const add = (rule: Rule, offset: number | undefined, message: string) =>
@@ -47,10 +58,11 @@ export function check({ kind, line, text, shown = text.length }: Text, phrases: 
   }
   for (const at of programsAsPersons(tree)) add('person', at, '`who` → name the component');
   visit(tree, 'SentenceNode', (sentence) => {
+    const shownStart = plainText(sentence).replace(/\s+/g, ' ').trim().slice(0, 60);
+    const offset = sentence.position?.start.offset;
+    if (start?.test(shownStart)) add('pronoun', offset, `a sentence without its own subject: "${shownStart}…"`);
     const words = wordsOf(sentence).length;
-    if (words <= most) return;
-    const start = plainText(sentence).replace(/\s+/g, ' ').slice(0, 60);
-    add('sentence', sentence.position?.start.offset, `a sentence of ${words} words, at most ${most}: "${start}…"`);
+    if (words > most) add('sentence', offset, `a sentence of ${words} words, at most ${most}: "${shownStart}…"`);
   });
   if (kind === 'cell' && shown > MAX_CELL) {
     add('cell', 0, `a table cell of ${shown} characters, at most ${MAX_CELL}: "${text.slice(0, 60)}…"`);
@@ -82,6 +94,10 @@ function mayContain(phrases: Phrases, text: string): boolean {
   }
   return pattern.test(text);
 }
+
+/** Whether a sentence of a text may start with a pronoun. A program parses only such texts. */
+const mayPointBack = (start: RegExp | undefined, text: string): boolean =>
+  start !== undefined && text.split(/(?<=[.!?:;])\s+|\n[-*]? */).some((part) => start.test(part));
 
 /** The sentences of a text. */
 export function sentencesOf(text: string): string[] {
