@@ -178,7 +178,7 @@ export const labelKey = (description: string) =>
     maxLength: 317,
   });
 
-/** A map of labels. Its size is limited, because rules iterate over it. */
+/** A map of labels. The size of the map is limited, because rules iterate over its entries. */
 export const labelMap = (description: string, maxProperties = 256) =>
   crd(
     z

@@ -6,8 +6,8 @@ import { nodeAddressSchema, nodeConditionSchema, nodeTemplateSpecSchema } from '
 import { classReferenceSchema, lastOperationSchema } from './shared.ts';
 
 /**
- * Settings of a machine. They are part of `Machine.spec` and of the template's spec. A change of a setting replaces no
- * machine. If a setting is absent, the flag of the machine controller applies.
+ * Settings of a machine. These settings are part of `Machine.spec` and of the template's spec. A change of a setting
+ * replaces no machine. If a setting is absent, the flag of the machine controller applies.
  */
 const MACHINE_CONFIGURATION = {
   drainTimeout: optional(duration('Time after which a drain is forced. Default: `--machine-drain-timeout` (2h).')),

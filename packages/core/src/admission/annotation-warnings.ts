@@ -4,7 +4,7 @@ import { ignoredAnnotations } from '../deployment/state/ignored-input.ts';
 import { parseAlternatives } from '../driver/offerings/alternative.ts';
 import { parseHooks } from '../hooks/definitions.ts';
 import type { Violation } from '../objects/violations.ts';
-import { careViolations } from '../rollout/rollout-gate.ts';
+import { rolloutSettingViolations } from '../rollout/rollout-gate.ts';
 import { parseRules } from '../rollout/windows/parse.ts';
 import { undrainableProblem } from '../settings/undrainable.ts';
 import { annotationWarnings } from '../settings/validation-warnings.ts';
@@ -55,7 +55,7 @@ const CHECKS: Readonly<Record<string, (object: Annotated) => readonly string[]>>
   ],
   MachineDeployment: (deployment) => [
     ...ignoredAnnotations(deployment),
-    ...sentences(careViolations(deployment)),
+    ...sentences(rolloutSettingViolations(deployment)),
     ...windows(deployment),
     ...sentences(parseZones(deployment).problems),
     ...alternatives(deployment),

@@ -79,7 +79,7 @@ export interface Caches {
 const isUnhealthy = ({ status }: Machine): boolean =>
   status?.currentStatus?.phase === 'Unknown' || status?.currentStatus?.phase === 'InPlaceUpdateFailed';
 
-/** Returns true if the machine is being deleted because of an interruption. It may wait for its replacement. */
+/** Returns true if the machine is being deleted because of an interruption. Such a machine may wait for its replacement. */
 const isLeavingByInterruption = ({ metadata }: Machine): boolean =>
   metadata.deletionTimestamp !== undefined && metadata.annotations?.[Annotations.Interruption] !== undefined;
 

@@ -1,7 +1,7 @@
 export { type Limits, limitsOf } from '../objects/limits.ts';
 export { type Violation, validateSet } from '../objects/violations.ts';
-export { isComplete } from '../rollout/arrival.ts';
 export { previousRevision, revisionOf, type Sets, splitSets } from '../rollout/revisions.ts';
+export { isComplete } from '../rollout/rollout-completion.ts';
 export { notedNames } from '../rollout/rollout-gate.ts';
 export { hashSuffix, sameTemplate, templateHash } from '../rollout/template-hash.ts';
 export type { DeploymentOptions } from './execution.ts';

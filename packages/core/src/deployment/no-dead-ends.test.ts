@@ -84,7 +84,7 @@ interface Outcome {
 }
 
 /** Returns true if the deployment has exactly its machines, and all have the current template. */
-function hasArrived({ deployment, sets, machines }: SimulatedEnd): boolean {
+function isLastRolloutComplete({ deployment, sets, machines }: SimulatedEnd): boolean {
   const wanted = deployment.spec.replicas ?? 0;
   const all = [...machines.values()].flat();
   const isCurrent = ({ spec }: (typeof sets)[number]) =>
@@ -125,7 +125,7 @@ function live(state: AnyState): Outcome {
     });
     steps += simulation.steps.length;
     ({ end, because } = simulation);
-    if (hasArrived(end)) break;
+    if (isLastRolloutComplete(end)) break;
   }
   return { end, steps, because };
 }
@@ -153,7 +153,7 @@ const picture = ({ deployment, sets, machines, nodes }: SimulatedEnd) => ({
 
 function expectArrival(state: AnyState): void {
   const { end, steps, because } = live(state);
-  expect(hasArrived(end) ? 'arrived' : { because, ...picture(end) }).toEqual('arrived');
+  expect(isLastRolloutComplete(end) ? 'arrived' : { because, ...picture(end) }).toEqual('arrived');
   const all = state.sets.reduce((sum, { replicas, machines }) => sum + replicas + machines.length, state.replicas);
   expect(steps).toBeLessThan(20 + 10 * all);
 }

@@ -2,13 +2,13 @@ import { Annotations, ConditionReasons, type MachineDeployment, MachineDeploymen
 import { withoutUndefined } from '@mcm/kube';
 import { hasFailures, type RepairPlan } from '../disruption/repairs.ts';
 import { type ConditionChange, findCondition } from '../objects/conditions.ts';
-import { hasArrived } from '../rollout/arrival.ts';
 import { firstEnd, whyPostponed } from '../rollout/postponement.ts';
 import { hadMachines, revisionOf } from '../rollout/revisions.ts';
+import { isLastRolloutComplete } from '../rollout/rollout-completion.ts';
 import {
   type AutomaticPause,
   failuresOf,
-  isCareful,
+  hasRolloutSettings,
   isReturn,
   notedNames,
   pauseOn,
@@ -18,7 +18,7 @@ import { nextLook } from '../rollout/windows/state.ts';
 import { listedNames } from '../values/texts.ts';
 import { endOfUpdates } from './in-place/in-place-end.ts';
 import { inPlaceStep, movedStep } from './in-place/in-place-step.ts';
-import { withProtection, withTaints } from './rollout/node-care.ts';
+import { withProtection, withTaints } from './rollout/node-protection.ts';
 import {
   createStep,
   historyOf,
@@ -136,18 +136,19 @@ function strategyStep(view: View): Step {
 /** Pauses or undoes a rollout when a machine of its new template fails, if the deployment has the annotations for this. */
 function automaticPause({
   deployment,
-  care,
+  rolloutSettings,
   counted,
   machines,
   split,
   good,
   refusedRollback,
 }: View): AutomaticPause | undefined {
-  if (!rolling(counted.old) || !stopsOnFailure(care) || isReturn(deployment, split.current)) return undefined;
+  if (!rolling(counted.old) || !stopsOnFailure(rolloutSettings) || isReturn(deployment, split.current))
+    return undefined;
   const of = ({ set }: CountedSet) => machines.get(set.metadata.uid) ?? [];
   const failures = failuresOf(counted.current ? of(counted.current) : [], counted.old.flatMap(of));
   // If the controller has refused a rollback, it does not request the rollback again.
-  const undoes = care.undoOnFailure && refusedRollback === undefined;
+  const undoes = rolloutSettings.undoOnFailure && refusedRollback === undefined;
   const goodSet = undoes ? split.old.find(({ metadata }) => metadata.name === good) : undefined;
   return pauseOn(deployment, failures, (goodSet && revisionOf(goodSet)) || undefined);
 }
@@ -164,14 +165,14 @@ const pauseIsOver = ({ deployment: { metadata, spec }, complete, counted }: View
  * recorded if it had machines.
  */
 function lastGoodOf(view: View): string | undefined {
-  const { deployment, care, complete, counted, replicas, split } = view;
-  if (!isCareful(care) || deployment.spec.strategy?.type === 'Recreate') return undefined;
+  const { deployment, rolloutSettings, complete, counted, replicas, split } = view;
+  if (!hasRolloutSettings(rolloutSettings) || deployment.spec.strategy?.type === 'Recreate') return undefined;
   const noted = deployment.metadata.annotations?.[Annotations.RolloutLastGood];
   const { current, old } = split;
   const carries = complete && replicas > 0 && !rolling(counted.old) ? current?.metadata.name : undefined;
   const revision = revisionOf(deployment);
   const carried =
-    noted === undefined && current === undefined && hasArrived(deployment)
+    noted === undefined && current === undefined && isLastRolloutComplete(deployment)
       ? old.find((set) => revision !== 0 && revisionOf(set) === revision && hadMachines(set))?.metadata.name
       : undefined;
   const name = carries ?? carried;

@@ -99,7 +99,7 @@ export class DeploymentReconciler {
   readonly #overlaps: SelectorOverlaps;
   readonly #warm: WarmMachines;
   readonly #wake: (key: string, afterMs: number) => void;
-  /** Deployments by the class of their template. They are reconciled when the class changes. */
+  /** Deployments by the class of their template. A change of a class reconciles its deployments. */
   readonly classes = new Waiters();
 
   /** @param wake Enqueues a deployment again after `afterMs` milliseconds. */

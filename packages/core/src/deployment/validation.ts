@@ -1,7 +1,7 @@
 import { type MachineDeployment, ORCHESTRATION_TYPES, STRATEGY_TYPES } from '@mcm/api';
 import { type IntOrPercent, resolveIntOrPercent } from '../objects/limits.ts';
 import { isCount, poolViolations, type Violation } from '../objects/violations.ts';
-import { careViolations } from '../rollout/rollout-gate.ts';
+import { rolloutSettingViolations } from '../rollout/rollout-gate.ts';
 import { parseRules } from '../rollout/windows/parse.ts';
 import { parseZones } from '../zones/setting.ts';
 
@@ -39,7 +39,7 @@ function strategyViolations({ strategy, replicas = 0 }: MachineDeployment['spec'
 export const validateDeployment = (deployment: MachineDeployment): readonly Violation[] => [
   ...poolViolations(deployment.spec),
   ...strategyViolations(deployment.spec),
-  ...careViolations(deployment),
+  ...rolloutSettingViolations(deployment),
   ...parseRules(deployment.metadata.annotations).violations,
   ...parseZones(deployment).problems,
 ];

@@ -13,9 +13,9 @@ export interface BudgetSet {
    */
   readonly lost?: number;
   /**
-   * Returns true if this controller created the machine. It marks the machines that replace others, so the reason for their
-   * creation is known. For machines of other controllers, the reason is unknown. If absent, this controller created all
-   * machines.
+   * Returns true if this controller created the machine. This controller marks the machines that replace others, so the
+   * reason for their creation is known. For machines of other controllers, the reason is unknown. If absent, this
+   * controller created all machines.
    */
   readonly isOurs?: (machine: Machine) => boolean;
 }

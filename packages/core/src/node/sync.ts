@@ -16,7 +16,7 @@ import type { NodeChange } from './patch.ts';
 export interface NodePatch {
   /** Changes of metadata and spec. */
   readonly main?: NodeChange | undefined;
-  /** Changes of the status as a merge patch: the virtual capacity. It is sent after `main`. */
+  /** Changes of the status as a merge patch: the virtual capacity. The patch is sent after `main`. */
   readonly status?: object | undefined;
 }
 

@@ -4,18 +4,18 @@ import { validateDeployment } from '../deployment/validation.ts';
 import { machine } from '../machine/testing.ts';
 import { deployment, set } from '../set/test-objects.ts';
 import {
-  careOf,
-  careViolations,
   closedGate,
   failuresOf,
   type GateInput,
   gateOf,
-  isCareful,
+  hasRolloutSettings,
   isNoted,
   isReturn,
   keptFailures,
-  NO_CARE,
+  NO_ROLLOUT_SETTINGS,
   pauseOn,
+  rolloutSettingsOf,
+  rolloutSettingViolations,
 } from './rollout-gate.ts';
 
 const NOW = new Date('2026-01-01T12:00:00Z');
@@ -48,11 +48,11 @@ describe('annotations of a careful rollout', () => {
     ['50', 10],
   ])('canary %s of 10', (canary, wanted) => {
     const object = annotated({ [Annotations.RolloutCanary]: canary });
-    expect([careViolations(object), careOf(object).canary]).toEqual([[], wanted]);
+    expect([rolloutSettingViolations(object), rolloutSettingsOf(object).canary]).toEqual([[], wanted]);
   });
 
   test('everything is off by default', () => {
-    expect(careOf(annotated({}))).toEqual({
+    expect(rolloutSettingsOf(annotated({}))).toEqual({
       canary: 0,
       soakMs: 0,
       pauseMs: 0,
@@ -68,8 +68,8 @@ describe('annotations of a careful rollout', () => {
       [Annotations.RolloutBatchPause]: '0s',
       [Annotations.RolloutPauseOnFailure]: 'true',
     };
-    expect(careViolations(annotated(all))).toEqual([]);
-    expect(careOf(annotated(all))).toEqual({
+    expect(rolloutSettingViolations(annotated(all))).toEqual([]);
+    expect(rolloutSettingsOf(annotated(all))).toEqual({
       canary: 1,
       soakMs: 5 * MINUTE,
       pauseMs: 0,
@@ -77,9 +77,11 @@ describe('annotations of a careful rollout', () => {
       undoOnFailure: false,
     });
     const invalid = { [Annotations.RolloutCanary]: 'one', [Annotations.RolloutBatchPause]: 'soon' };
-    expect(careOf(annotated(invalid))).toEqual(NO_CARE);
+    expect(rolloutSettingsOf(annotated(invalid))).toEqual(NO_ROLLOUT_SETTINGS);
     const { replicas: _, ...spec } = annotated({}).spec;
-    expect(careOf({ ...annotated({ [Annotations.RolloutCanary]: '1' }), spec })).toEqual(NO_CARE);
+    expect(rolloutSettingsOf({ ...annotated({ [Annotations.RolloutCanary]: '1' }), spec })).toEqual(
+      NO_ROLLOUT_SETTINGS,
+    );
   });
 
   test.each([
@@ -89,8 +91,8 @@ describe('annotations of a careful rollout', () => {
     [{ undoOnFailure: true }, true],
     [{ soakMs: 1 }, false],
     [{}, false],
-  ])('%j makes a careful rollout: %s', (care, is) => {
-    expect(isCareful({ ...NO_CARE, ...care })).toBe(is);
+  ])('%j makes a careful rollout: %s', (rolloutSettings, is) => {
+    expect(hasRolloutSettings({ ...NO_ROLLOUT_SETTINGS, ...rolloutSettings })).toBe(is);
   });
 
   test.each([
@@ -99,11 +101,13 @@ describe('annotations of a careful rollout', () => {
     [Annotations.RolloutCanarySoak, '5m', `requires ${Annotations.RolloutCanary}`],
     [Annotations.CountTerminating, 'yes', 'must be "true" or "false"'],
   ])('%s: %j is refused with a sentence', (key, value, message) => {
-    expect(careViolations(annotated({ [key]: value }))).toEqual([{ field: `metadata.annotations[${key}]`, message }]);
+    expect(rolloutSettingViolations(annotated({ [key]: value }))).toEqual([
+      { field: `metadata.annotations[${key}]`, message },
+    ]);
   });
 
   test('with more canaries than machines, all machines are canaries', () => {
-    expect(careViolations(annotated({ [Annotations.RolloutCanary]: '150' }))).toEqual([]);
+    expect(rolloutSettingViolations(annotated({ [Annotations.RolloutCanary]: '150' }))).toEqual([]);
   });
 
   test.each([
@@ -126,28 +130,29 @@ describe('annotations of a careful rollout', () => {
 });
 
 describe('gate', () => {
-  const care = { canary: 2, soakMs: 10 * MINUTE, pauseMs: 0, pauseOnFailure: false, undoOnFailure: false };
+  const rolloutSettings = { canary: 2, soakMs: 10 * MINUTE, pauseMs: 0, pauseOnFailure: false, undoOnFailure: false };
 
   test('lets exactly the canaries be created', () => {
-    expect(gateOf(care, 0, [], NOW)?.ceiling).toBe(2);
-    expect(gateOf(care, 1, running(50), NOW)?.ceiling).toBe(2);
+    expect(gateOf(rolloutSettings, 0, [], NOW)?.ceiling).toBe(2);
+    expect(gateOf(rolloutSettings, 1, running(50), NOW)?.ceiling).toBe(2);
   });
 
   test('opens when all canaries have been available long enough', () => {
-    expect(gateOf(care, 2, running(50), NOW)).toMatchObject({ ceiling: 2, opensAt: undefined });
-    expect(gateOf(care, 2, running(50, 4), NOW)).toMatchObject({
+    expect(gateOf(rolloutSettings, 2, running(50), NOW)).toMatchObject({ ceiling: 2, opensAt: undefined });
+    expect(gateOf(rolloutSettings, 2, running(50, 4), NOW)).toMatchObject({
       ceiling: 2,
       opensAt: new Date(NOW.getTime() + 6 * MINUTE),
     });
-    expect(gateOf(care, 2, running(50, 10), NOW)).toBeUndefined();
+    expect(gateOf(rolloutSettings, 2, running(50, 10), NOW)).toBeUndefined();
   });
 
   test('its reasons name what it waits for', () => {
-    const reason = (...[replicas, machines]: [number, Machine[]]) => gateOf(care, replicas, machines, NOW)?.because;
+    const reason = (...[replicas, machines]: [number, Machine[]]) =>
+      gateOf(rolloutSettings, replicas, machines, NOW)?.because;
     expect(reason(1, running(50))).toBe('the canaries come first');
     expect(reason(2, running(50))).toBe('waiting: 1 of 2 canaries are available');
     expect(reason(2, running(4, 50))).toBe('waiting: canaries are observed for 360 s more');
-    const soonOver = gateOf(care, 2, running(50, 4), new Date(NOW.getTime() + 6 * MINUTE - 100))?.because;
+    const soonOver = gateOf(rolloutSettings, 2, running(50, 4), new Date(NOW.getTime() + 6 * MINUTE - 100))?.because;
     expect(soonOver).toBe('waiting: canaries are observed for 1 s more');
     const failed = ['f1', 'f2', 'f3', 'f4', 'f5'].map((name) => inPhase('Failed', 1, name));
     const going = { ...inPhase('CrashLoopBackOff', 1, 'g') };
@@ -163,27 +168,27 @@ describe('gate', () => {
   test('a machine without a time of its status counts from its creation', () => {
     const one = (createdAt: string): Machine =>
       machine({ metadata: { creationTimestamp: createdAt }, status: { currentStatus: { phase: 'Running' } } });
-    const canary = { ...care, canary: 1 };
+    const canary = { ...rolloutSettings, canary: 1 };
     expect(gateOf(canary, 1, [one('2026-01-01T11:50:00Z')], NOW)).toBeUndefined();
     expect(gateOf(canary, 1, [one('2026-01-01T11:51:00Z')], NOW)?.opensAt).toEqual(new Date('2026-01-01T12:01:00Z'));
   });
 
   test('canaries that are observed long enough still pause each batch', () => {
-    const both = { ...care, pauseMs: 120 * MINUTE };
+    const both = { ...rolloutSettings, pauseMs: 120 * MINUTE };
     expect(gateOf(both, 2, running(15, 15), NOW)?.because).toBe(
       'waiting: machines of the new template are observed for 6300 s more',
     );
-    expect(gateOf({ ...care, canary: 0 }, 2, running(1), NOW)).toBeUndefined();
-    expect(gateOf({ ...care, canary: 0, pauseMs: 1 }, 1, [], NOW)?.ceiling).toBe(1);
+    expect(gateOf({ ...rolloutSettings, canary: 0 }, 2, running(1), NOW)).toBeUndefined();
+    expect(gateOf({ ...rolloutSettings, canary: 0, pauseMs: 1 }, 1, [], NOW)?.ceiling).toBe(1);
   });
 
   test('an unhealthy canary delays the machines that have not begun', () => {
     const machines = [...running(50), inPhase('Unknown', 1)];
-    expect(gateOf(care, 5, machines, NOW)).toMatchObject({ ceiling: 5, opensAt: undefined });
+    expect(gateOf(rolloutSettings, 5, machines, NOW)).toMatchObject({ ceiling: 5, opensAt: undefined });
   });
 
   test('between batches all new machines must have been available for the pause', () => {
-    const paused = { ...care, canary: 0, pauseMs: 5 * MINUTE };
+    const paused = { ...rolloutSettings, canary: 0, pauseMs: 5 * MINUTE };
     expect(gateOf(paused, 0, [], NOW)).toBeUndefined();
     expect(gateOf(paused, 3, running(9, 9), NOW)).toMatchObject({ ceiling: 3, opensAt: undefined });
     expect(gateOf(paused, 3, running(9, 9, 1), NOW)?.opensAt).toEqual(new Date(NOW.getTime() + 4 * MINUTE));
@@ -192,7 +197,7 @@ describe('gate', () => {
 });
 
 describe('the gate of a deployment', () => {
-  const care = { ...NO_CARE, canary: 2, soakMs: 10 * MINUTE };
+  const rolloutSettings = { ...NO_ROLLOUT_SETTINGS, canary: 2, soakMs: 10 * MINUTE };
   const current = set('new', 2);
   const old = [set('old', 3), set('older', 0)];
   const soaking = running(50, 4);
@@ -202,19 +207,33 @@ describe('the gate of a deployment', () => {
     return { ...object, spec: { ...object.spec, ...spec } };
   };
   const gate = (change: Partial<GateInput> = {}) =>
-    closedGate({ deployment: pool(), care, current, machines: soaking, old, rolling: true, now: NOW, ...change });
+    closedGate({
+      deployment: pool(),
+      rolloutSettings,
+      current,
+      machines: soaking,
+      old,
+      rolling: true,
+      now: NOW,
+      ...change,
+    });
   const NOTE = { [Annotations.RolloutPausedBy]: 'new-a~uid-a,new-b~uid-b' };
   const LAST_GOOD = (name: string) => ({ [Annotations.RolloutLastGood]: name });
 
   test('is closed while the canaries are observed', () => {
     expect(gate()).toMatchObject({ ceiling: 2, opensAt: OPENS });
     const grown = set('new', 3);
-    expect(gate({ current: grown, care: { ...care, canary: 1, soakMs: 60 * MINUTE } })?.ceiling).toBe(3);
+    expect(
+      gate({ current: grown, rolloutSettings: { ...rolloutSettings, canary: 1, soakMs: 60 * MINUTE } })?.ceiling,
+    ).toBe(3);
   });
 
   test.each<[what: string, change: Partial<GateInput>]>([
-    ['a rollout without annotations', { care: NO_CARE }],
-    ['a paused rollout without annotations', { care: NO_CARE, deployment: pool(NOTE, { paused: true }) }],
+    ['a rollout without annotations', { rolloutSettings: NO_ROLLOUT_SETTINGS }],
+    [
+      'a paused rollout without annotations',
+      { rolloutSettings: NO_ROLLOUT_SETTINGS, deployment: pool(NOTE, { paused: true }) },
+    ],
     ['Recreate', { deployment: pool({}, { strategy: { type: 'Recreate' } }) }],
     ['a return to the last good template', { deployment: pool(LAST_GOOD('new')) }],
     ['a return that a failure had paused', { deployment: pool({ ...LAST_GOOD('new'), ...NOTE }, { paused: true }) }],

@@ -5,7 +5,7 @@ import type { Violation } from '../objects/violations.ts';
 import { parseInstant } from '../values/integers.ts';
 
 /** Settings from the rollout annotations. By default, all settings are off. */
-export interface RolloutCare {
+export interface RolloutSettings {
   /** Number of canaries. Canaries are the first machines of the new template. 0 disables canaries. */
   readonly canary: number;
   /** Soak time in milliseconds. The rollout continues when the canaries have been available for this time. */
@@ -26,7 +26,7 @@ export interface RolloutCare {
 }
 
 /** The settings of a deployment without rollout annotations. */
-export const NO_CARE: RolloutCare = {
+export const NO_ROLLOUT_SETTINGS: RolloutSettings = {
   canary: 0,
   soakMs: 0,
   pauseMs: 0,
@@ -35,10 +35,11 @@ export const NO_CARE: RolloutCare = {
 };
 
 /** Returns true if a deployment has any rollout annotation. */
-export const isCareful = (care: RolloutCare): boolean => care.canary > 0 || care.pauseMs > 0 || stopsOnFailure(care);
+export const hasRolloutSettings = (rolloutSettings: RolloutSettings): boolean =>
+  rolloutSettings.canary > 0 || rolloutSettings.pauseMs > 0 || stopsOnFailure(rolloutSettings);
 
 /** Returns true if a failed machine of the new template pauses or undoes the rollout. */
-export const stopsOnFailure = ({ pauseOnFailure, undoOnFailure }: RolloutCare): boolean =>
+export const stopsOnFailure = ({ pauseOnFailure, undoOnFailure }: RolloutSettings): boolean =>
   pauseOnFailure || undoOnFailure;
 
 /** A limit for the size of the current set while its template is not proven. */
@@ -63,7 +64,7 @@ const countOf = (text: string, replicas: number): number | undefined =>
   resolveIntOrPercent(/^\d+$/.test(text) ? Number(text) : text, replicas, 'up');
 
 /** Returns the errors in the rollout annotations. The result is empty if there are no errors. */
-export function careViolations({
+export function rolloutSettingViolations({
   metadata: { annotations = {} },
 }: {
   readonly metadata: Pick<MachineDeployment['metadata'], 'annotations'>;
@@ -94,7 +95,7 @@ export function careViolations({
 }
 
 /** Returns the settings from valid annotations. */
-export function careOf({ metadata: { annotations = {} }, spec }: MachineDeployment): RolloutCare {
+export function rolloutSettingsOf({ metadata: { annotations = {} }, spec }: MachineDeployment): RolloutSettings {
   const replicas = spec.replicas ?? 0;
   const ms = (key: string) => parseDurationMs(annotations[key] ?? '0s') ?? 0;
   const canary = annotations[KEYS.canary];
@@ -126,7 +127,12 @@ const seconds = (ms: number): string => `${Math.ceil(ms / 1000)} s`;
  *
  * @param replicas Number of machines of the current set, including machines that will be created.
  */
-export function gateOf(care: RolloutCare, replicas: number, machines: readonly Machine[], now: Date): Gate | undefined {
+export function gateOf(
+  rolloutSettings: RolloutSettings,
+  replicas: number,
+  machines: readonly Machine[],
+  now: Date,
+): Gate | undefined {
   const closed = (count: number, waitMs: number, what: string): Gate | undefined => {
     const since = availableSince(machines);
     const last = since[count - 1];
@@ -139,18 +145,21 @@ export function gateOf(care: RolloutCare, replicas: number, machines: readonly M
     const ceiling = Math.max(count, replicas);
     return { ceiling, because, opensAt: opensAt === undefined ? undefined : new Date(opensAt) };
   };
-  if (care.canary > 0) {
-    if (replicas < care.canary) return { ceiling: care.canary, opensAt: undefined, because: 'the canaries come first' };
-    const gate = closed(care.canary, care.soakMs, 'canaries');
+  if (rolloutSettings.canary > 0) {
+    if (replicas < rolloutSettings.canary)
+      return { ceiling: rolloutSettings.canary, opensAt: undefined, because: 'the canaries come first' };
+    const gate = closed(rolloutSettings.canary, rolloutSettings.soakMs, 'canaries');
     if (gate) return gate;
   }
-  return care.pauseMs > 0 && replicas > 0 ? closed(replicas, care.pauseMs, 'machines of the new template') : undefined;
+  return rolloutSettings.pauseMs > 0 && replicas > 0
+    ? closed(replicas, rolloutSettings.pauseMs, 'machines of the new template')
+    : undefined;
 }
 
 /** The state that decides about a gate. */
 export interface GateInput {
   readonly deployment: MachineDeployment;
-  readonly care: RolloutCare;
+  readonly rolloutSettings: RolloutSettings;
   /** The set of the current template. */
   readonly current: MachineSet | undefined;
   /** The machines of the current set. */
@@ -173,9 +182,13 @@ export const isReturn = ({ metadata }: MachineDeployment, current: MachineSet | 
  * pause, the current set keeps its size. After an automatic pause, the rollout stays paused until the user resumes it, even
  * if the current set has no machines.
  */
-export function closedGate({ deployment, care, current, ...rest }: GateInput): Gate | undefined {
+export function closedGate({ deployment, rolloutSettings, current, ...rest }: GateInput): Gate | undefined {
   const { machines, old, rolling, now } = rest;
-  if (!isCareful(care) || deployment.spec.strategy?.type === 'Recreate' || isReturn(deployment, current))
+  if (
+    !hasRolloutSettings(rolloutSettings) ||
+    deployment.spec.strategy?.type === 'Recreate' ||
+    isReturn(deployment, current)
+  )
     return undefined;
   const replicas = current?.spec.replicas ?? 0;
   const paused = deployment.spec.paused === true;
@@ -191,7 +204,7 @@ export function closedGate({ deployment, care, current, ...rest }: GateInput): G
   // The creation of a deployment is not a rollout. A rollout without old machines lasts until all machines have the new
   // template.
   const isRollout = rolling || old.some(({ metadata }) => metadata.name === noted);
-  const gate = isRollout ? gateOf(care, replicas, machines, now) : undefined;
+  const gate = isRollout ? gateOf(rolloutSettings, replicas, machines, now) : undefined;
   return gate && paused ? { ...gate, ceiling: replicas } : gate;
 }
 

@@ -45,8 +45,8 @@ export interface MachineControllerOptions<Spec, Credentials> {
   readonly concurrencyByController?: Readonly<Record<string, number>>;
   readonly bootstrapTokenExtraGroups?: string;
   /**
-   * Set in observe mode. The controller then changes nothing in the cloud and creates no token. It records these changes
-   * with this object. The clients record their own writes.
+   * Set in observe mode. The controller then changes nothing in the cloud and creates no token. Instead, this object
+   * records the changes to the cloud. The clients record their own writes.
    */
   readonly observe?: ObserveDecisions | undefined;
   readonly timeouts?: DriverTimeouts;

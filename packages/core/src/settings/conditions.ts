@@ -95,8 +95,8 @@ export const printConditions = (conditions: readonly NodeCondition[]): string =>
 /**
  * Returns the time from which the node counts as unresponsive. An unresponsive node has been NotReady, or has had a
  * read-only file system, for the configured time. Undefined if the node has neither problem. The function reads the
- * conditions of the Node. It reads the conditions in the status of the Machine only if the Node has none, because a
- * deletion no longer updates them. A recovered node must not lose its pods.
+ * conditions of the Node. The function reads the conditions in the status of the Machine only if the Node has none, because
+ * a deletion no longer updates them. A recovered node must not lose its pods.
  */
 export function unresponsiveAt(
   machine: Machine,

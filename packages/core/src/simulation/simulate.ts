@@ -20,7 +20,7 @@ import { limitsOf } from '../objects/limits.ts';
 import { nextMachineNames, unrecordedNames } from '../objects/machine-names.ts';
 import { isFailed, isTerminating, type Loss, lossOf } from '../objects/machines.ts';
 import { scalerRequest } from '../objects/scaler.ts';
-import { isComplete } from '../rollout/arrival.ts';
+import { isComplete } from '../rollout/rollout-completion.ts';
 import { newMachine } from '../set/replicas/new-machine.ts';
 import { roomOfSet } from '../set/replicas/repair-group.ts';
 import { planReplicas } from '../set/replicas/replicas.ts';
@@ -29,7 +29,7 @@ import { type SimulatedDurations, SimulatedWorld } from './world.ts';
 
 /** A deployment with the requested change, and the current state of its objects. */
 export interface SimulationInput {
-  /** The deployment. It is stored, valid and not being deleted. */
+  /** The deployment. The deployment is stored, valid and not being deleted. */
   readonly deployment: MachineDeployment;
   /** The sets that the deployment controls. */
   readonly sets: readonly MachineSet[];
@@ -97,8 +97,8 @@ const looksFor = (machines: number): number => 1_000 + 50 * machines;
 
 /**
  * Simulates the controllers for one deployment. The simulation calls the decision functions of the controllers with objects
- * in memory. It neither reads nor writes the cluster. It assumes that new machines join, that in-place updates succeed, and
- * that there are no other changes.
+ * in memory. The simulation neither reads nor writes the cluster. The simulation assumes that new machines join, that
+ * in-place updates succeed, and that there are no other changes.
  *
  * @throws PlanRefused if a planner has a defect
  */

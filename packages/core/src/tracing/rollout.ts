@@ -18,7 +18,7 @@ import {
   spanIdOf,
   traceIdOf,
 } from '@mcm/kube';
-import { hasArrived } from '../rollout/arrival.ts';
+import { isLastRolloutComplete } from '../rollout/rollout-completion.ts';
 import { failureIn } from './machine-change.ts';
 
 /** Sources for spans of rollouts. */
@@ -92,10 +92,10 @@ class RolloutTracer {
     }
     const rollout: Rollout = { deployment: object, revision: revisionOf(object) };
     const before = change.type === 'updated' ? change.old : undefined;
-    const wasUnderWay = before !== undefined && !hasArrived(before);
-    if (!hasArrived(object) && before !== undefined && !wasUnderWay) this.#began.set(uid, this.#now());
+    const wasUnderWay = before !== undefined && !isLastRolloutComplete(before);
+    if (!isLastRolloutComplete(object) && before !== undefined && !wasUnderWay) this.#began.set(uid, this.#now());
     this.#onPause(rollout, before, wasUnderWay);
-    if (wasUnderWay && hasArrived(object)) this.#exportRoot(rollout);
+    if (wasUnderWay && isLastRolloutComplete(object)) this.#exportRoot(rollout);
     if (wasUnderWay) this.#onDeadline(rollout, before);
   }
 
@@ -177,7 +177,9 @@ class RolloutTracer {
     const namespace = machine.metadata.namespace ?? '';
     const set = sets.store.get(makeKey(namespace, controllerOf(machine)?.name ?? ''));
     const deployment = set && deployments.store.get(makeKey(namespace, controllerOf(set)?.name ?? ''));
-    return deployment && !hasArrived(deployment) ? { deployment, revision: revisionOf(deployment) } : undefined;
+    return deployment && !isLastRolloutComplete(deployment)
+      ? { deployment, revision: revisionOf(deployment) }
+      : undefined;
   }
 
   #startOf({ deployment, revision }: Rollout): number {

@@ -19,7 +19,7 @@ export interface RequestOptions {
   readonly onRetryAfter?: 'wait' | 'throw';
   /**
    * Called before each attempt, after all waits of the client. If the function rejects, the client does not send the
-   * request. It throws the error as a `KubeError`.
+   * request. The client throws the error as a `KubeError`.
    */
   readonly beforeSend?: () => Promise<void>;
 }

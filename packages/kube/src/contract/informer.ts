@@ -23,7 +23,7 @@ export interface Store<T> {
 
 /**
  * A cache of one kind that is always updated: a list in pages, then a watch with bookmarks. After a 410, the informer lists
- * again and applies the difference. It retries without limit.
+ * again and applies the difference. The informer retries without limit.
  */
 export interface Informer<T extends KubeObject> {
   /** Plural name of the kind. */

@@ -6,7 +6,8 @@ export interface Fence {
    * Resolves when no other process can be the leader now.
    * - After a recent renewal, the call sends no request. Otherwise, for example after the process was suspended, it renews
    *   the Lease first.
-   * - It rejects if another process has acquired the Lease, if this cannot be determined, and as soon as the work must end.
+   * - The promise rejects if another process has acquired the Lease, if this cannot be determined, and as soon as the work
+   *   must end.
    */
   confirm(): Promise<void>;
   /**

@@ -71,7 +71,7 @@ const withMachines = ({ machines }: View, { set }: CountedSet) => ({
 
 /**
  * Returns the sizes of the sets after machines moved between them. The step serves a rollout that was paused or scaled
- * after the move. It creates and deletes no machine.
+ * after the move. The step creates and deletes no machine.
  */
 export function movedStep(view: View): Step | undefined {
   const { deployment, counted, replicas, limits } = view;

@@ -215,7 +215,7 @@ const wasEmptied = (machine: Machine, o: InPlaceSnapshot): boolean => {
 
 /**
  * Selects nodes whose update to another template has ended, for an update to the current template. These nodes are selected
- * first. They are already drained, so their update causes no additional disruption.
+ * first. These nodes are already drained, so their update causes no additional disruption.
  */
 function selectedAgain(o: InPlaceSnapshot): NodeMark[] {
   const { current, old } = o;

@@ -66,8 +66,8 @@ function reduce(
  * deleted first, then as many available machines as the bound allows. Machines above the replicas of a set are already
  * being deleted. These machines count neither as available nor as unhealthy.
  *
- * - The rollout does not delete unreachable machines while the circuit breaker keeps them. It also keeps available machines
- *   whose nodes postpone their disruption.
+ * - The rollout does not delete unreachable machines while the circuit breaker keeps them. The rollout also keeps available
+ *   machines whose nodes postpone their disruption.
  * - Replicas without a machine use no budget. A failed machine uses the disruption budget that rollouts and repairs share.
  * - Available machines are deleted only if no failed machine waits for its replacement.
  * - The total never falls from several machines to 0 (incident 10). With 100 % unavailable, one machine stays until the
@@ -95,7 +95,8 @@ export function shrinkOld(
   const after = active.map((size) => ({ ...size, replicas: unhealthy.get(size.name) ?? size.replicas }));
   const left = budget - sum(active, (size) => size.replicas) + sum(after, (size) => size.replicas);
   const surplus = repairsFirst ? 0 : rolloutRoom(sum(all, steadyAvailable), replicas, unavailable);
-  // If the circuit breaker keeps machines of a set, the set does not shrink. It would delete these machines first.
+  // If the circuit breaker keeps machines of a set, the set does not shrink. Such a set would delete the kept machines
+  // first.
   const [healthy] = reduce(after, Math.min(surplus, left), ({ held, replicas, postponed = 0 }) =>
     held ? 0 : Math.max(replicas - postponed, 0),
   );

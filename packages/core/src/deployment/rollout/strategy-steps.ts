@@ -1,6 +1,6 @@
 import { Annotations, ConditionReasons, MachineDeploymentConditions, type MachineSet } from '@mcm/api';
 import { hasFailures } from '../../disruption/repairs.ts';
-import { isCareful } from '../../rollout/rollout-gate.ts';
+import { hasRolloutSettings } from '../../rollout/rollout-gate.ts';
 import { planScaling } from '../scaling/scaling.ts';
 import type { GrowthRule } from '../state/growth.ts';
 import { newSet } from '../state/new-set.ts';
@@ -91,7 +91,9 @@ export function rollbackStep(view: View, revision: number): Step {
   // it. This set gets no machines, because the rollback would delete them. A template whose class is missing gets no set: a
   // user could not return to it.
   if (!view.split.current && missingClass(view) === undefined) return createStep(view, 0);
-  const rollback = planRollback(view.deployment, view.split, revision, { vouches: isCareful(view.care) });
+  const rollback = planRollback(view.deployment, view.split, revision, {
+    vouches: hasRolloutSettings(view.rolloutSettings),
+  });
   const { target } = rollback;
   const wasOld = target?.metadata.annotations?.[Annotations.PreferNoSchedule] !== undefined;
   const untaint = target && wasOld ? [target] : [];

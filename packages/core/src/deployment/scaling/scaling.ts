@@ -16,7 +16,7 @@ import {
 export interface ScaleTarget extends GrowthRule {
   readonly limits: Limits;
   readonly strategy: string | undefined;
-  /** `status.replicas` of the deployment. It applies to sets without the annotation max-replicas. */
+  /** `status.replicas` of the deployment. The value applies to sets without the annotation max-replicas. */
   readonly statusReplicas: number;
   /** True if the rollout is paused. During a pause, sets change their size only when the user changes the replicas. */
   readonly paused?: boolean;
@@ -71,7 +71,7 @@ const isRescaled = (active: readonly SetSize[], replicas: number): boolean =>
  * - During a rollout, a scale-up goes to the current set, or to the last good set while the current template is not proven.
  *   A scale-down reduces the sets of named machines first. All sets share the remaining reduction.
  * - During a pause, sizes change only when the user changes the replicas or limits. The original fills the surge during a
- *   pause. It then creates machines of a template that was paused because its machines fail.
+ *   pause. The original then creates machines of a template whose machines fail.
  */
 export function planScaling(sizes: Sizes, target: ScaleTarget): Scaling {
   const { replicas, limits } = target;

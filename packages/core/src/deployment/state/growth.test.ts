@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { added, type GrowthRule, grown, lastGood, type Repute } from './growth.ts';
+import { added, type GrowthRule, grown, type LastGoodOptions, lastGood } from './growth.ts';
 import type { SetSize } from './size.ts';
 
 const size = (name: string, replicas: number, change: Partial<SetSize> = {}): SetSize => ({
@@ -15,10 +15,10 @@ const size = (name: string, replicas: number, change: Partial<SetSize> = {}): Se
 
 describe('the last good set', () => {
   const failed =
-    (...names: string[]): Repute['hasFailed'] =>
+    (...names: string[]): LastGoodOptions['hasFailed'] =>
     (name) =>
       names.includes(name);
-  test.each<[what: string, old: SetSize[], repute: Partial<Repute>, good: string | undefined]>([
+  test.each<[what: string, old: SetSize[], options: Partial<LastGoodOptions>, good: string | undefined]>([
     ['does not exist without former sets', [], { named: 'a' }, undefined],
     ['is the one that last had all machines', [size('a', 1), size('b', 3)], { named: 'a' }, 'a'],
     ['is the same in any order', [size('b', 3), size('a', 1)], { named: 'a' }, 'a'],
@@ -35,8 +35,8 @@ describe('the last good set', () => {
       'b',
     ],
     ['is the newest of equal ones', [size('a', 2), size('b', 2, { createdAt: 2 })], {}, 'b'],
-  ])('%s', (_what, old, repute, good) => {
-    expect(lastGood(old, { named: undefined, hasFailed: () => false, ...repute })).toBe(good);
+  ])('%s', (_what, old, options, good) => {
+    expect(lastGood(old, { named: undefined, hasFailed: () => false, ...options })).toBe(good);
   });
 });
 

@@ -11,7 +11,7 @@ export interface GrowthRule {
 }
 
 /** The data that {@link lastGood} needs in addition to the sizes of the sets. */
-export interface Repute {
+export interface LastGoodOptions {
   /** The name of the set that the deployment records as its last good set. */
   readonly named: string | undefined;
   /** Returns true if a failed machine of the set paused the rollout. */
@@ -23,7 +23,7 @@ export interface Repute {
  * machines of the deployment. If no such set is recorded, the function returns the set with the most available machines.
  * Sets without replicas come last.
  */
-export function lastGood(old: readonly SetSize[], { named, hasFailed }: Repute): string | undefined {
+export function lastGood(old: readonly SetSize[], { named, hasFailed }: LastGoodOptions): string | undefined {
   const active = old.filter(isActive);
   const candidates = active.length > 0 ? active : old;
   const order = (a: SetSize, b: SetSize) =>

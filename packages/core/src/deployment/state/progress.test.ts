@@ -1,6 +1,6 @@
 import type { MachineDeployment } from '@mcm/api';
 import { describe, expect, test } from 'vitest';
-import { hasArrived, isComplete } from '../../rollout/arrival.ts';
+import { isComplete, isLastRolloutComplete } from '../../rollout/rollout-completion.ts';
 import { deployment, minutes, NOW, set } from '../../set/test-objects.ts';
 import { hasProgressed, pauseCondition, progressDeadline, withProgress } from './progress.ts';
 import { type CountedSets, deploymentStatus, deploymentStatusDiffers } from './status.ts';
@@ -127,11 +127,13 @@ describe('progress', () => {
     ).toBe(false);
   });
   test('a rollout is complete only if the condition says so', () => {
-    expect(hasArrived(stored(1, { conditions: [progressing('NewMachineSetAvailable', 'True', minutes(-1))] }))).toBe(
-      true,
-    );
-    expect(hasArrived(stored(1, { conditions: [progressing('MachineSetUpdated', 'True', minutes(-1))] }))).toBe(false);
-    expect(hasArrived(deployment(1))).toBe(false);
+    expect(
+      isLastRolloutComplete(stored(1, { conditions: [progressing('NewMachineSetAvailable', 'True', minutes(-1))] })),
+    ).toBe(true);
+    expect(
+      isLastRolloutComplete(stored(1, { conditions: [progressing('MachineSetUpdated', 'True', minutes(-1))] })),
+    ).toBe(false);
+    expect(isLastRolloutComplete(deployment(1))).toBe(false);
   });
   test('the first machine of a new set is progress even if the former set had more; the set alone is none', () => {
     const made = (name: string) => ({

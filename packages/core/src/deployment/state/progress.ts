@@ -11,7 +11,7 @@ import {
   setDeploymentCondition,
   withoutCondition,
 } from '../../objects/conditions.ts';
-import { isComplete } from '../../rollout/arrival.ts';
+import { isComplete } from '../../rollout/rollout-completion.ts';
 import { parseInstant } from '../../values/integers.ts';
 import type { Conditions, CountedSets } from './status.ts';
 

@@ -20,7 +20,7 @@ export interface PlannedEvent {
 /** The result of a rollback request. It contains the deployment to write, without the request, and the event. */
 export interface Rollback {
   readonly deployment: MachineDeployment;
-  /** The target set. Its nodes lose the PreferNoSchedule taint. */
+  /** The target set. The nodes of this set lose the PreferNoSchedule taint. */
   readonly target: MachineSet | undefined;
   readonly event: PlannedEvent;
 }
@@ -40,7 +40,7 @@ function restoredAnnotations(deployment: MachineDeployment, set: MachineSet): Re
   return Object.fromEntries([...kept, ...restored]);
 }
 
-/** Returns a message that the revision is missing. It lists the existing revisions. */
+/** Returns a message that the revision is missing. The message lists the existing revisions. */
 function noRevision(to: number, sets: readonly MachineSet[]): string {
   const there = sets.map((set) => revisionOf(set) ?? 0).filter((revision) => revision > 0);
   const choice = there.length > 0 ? `name one of ${there.sort((a, b) => a - b).join(', ')}` : 'there is none';

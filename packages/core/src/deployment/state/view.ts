@@ -8,18 +8,18 @@ import { type Limits, limitsOf } from '../../objects/limits.ts';
 import { machineNumberOf } from '../../objects/machine-names.ts';
 import { isAvailable, isTerminating } from '../../objects/machines.ts';
 import { countNamed } from '../../objects/scaler.ts';
-import { hasArrived, isComplete } from '../../rollout/arrival.ts';
 import { withLessSurge } from '../../rollout/less-surge.ts';
 import { type PostponedMachine, postponedAmong } from '../../rollout/postponement.ts';
 import { highestRevision, type Sets, splitSets } from '../../rollout/revisions.ts';
+import { isComplete, isLastRolloutComplete } from '../../rollout/rollout-completion.ts';
 import {
-  careOf,
   closedGate,
   type Gate,
   isNoted,
   keptFailures,
-  NO_CARE,
-  type RolloutCare,
+  NO_ROLLOUT_SETTINGS,
+  type RolloutSettings,
+  rolloutSettingsOf,
 } from '../../rollout/rollout-gate.ts';
 import { type ClosedWindow, closedFor, isOpenedBy } from '../../rollout/windows/state.ts';
 import { countMachines } from '../../set/status.ts';
@@ -32,7 +32,7 @@ import { type CountedSet, type CountedSets, deploymentStatus } from './status.ts
 
 /** The observed state that decides about a deployment, read from the caches at one moment. */
 export interface DeploymentSnapshot {
-  /** The deployment. It is valid, its selector is not empty, and it is not being deleted. */
+  /** The deployment. The deployment is valid, has a selector that is not empty, and is not being deleted. */
   readonly deployment: MachineDeployment;
   /** The sets that the deployment controls. */
   readonly sets: readonly MachineSet[];
@@ -86,7 +86,7 @@ export interface View extends DeploymentSnapshot {
   readonly repairs: RepairPlan;
   readonly hasClass: Guards['hasClass'];
   /** The settings of the rollout annotations. */
-  readonly care: RolloutCare;
+  readonly rolloutSettings: RolloutSettings;
   /**
    * The reason that delays the rollout, for example canaries that are not available yet. Undefined if nothing delays the
    * rollout.
@@ -114,7 +114,7 @@ export function viewOf(seen: DeploymentSnapshot): View {
   const isReplica = isReplicaOf(deployment, guards);
   const machines = new Map([...seen.machines].map(([uid, mine]) => [uid, mine.filter(isReplica)]));
   const snapshot = { ...seen, machines };
-  const care = guards.rolloutAnnotations ? careOf(deployment) : NO_CARE;
+  const rolloutSettings = guards.rolloutAnnotations ? rolloutSettingsOf(deployment) : NO_ROLLOUT_SETTINGS;
   const split = splitSets(deployment, sets);
   const nextRevision = highestRevision(split.old) + 1;
   const scaler = split.current && timesOf(snapshot, split.current);
@@ -128,7 +128,7 @@ export function viewOf(seen: DeploymentSnapshot): View {
   const addMachines = current ? (machines.get(current.metadata.uid) ?? []) : [];
   const gate = closedGate({
     deployment,
-    care,
+    rolloutSettings,
     current,
     machines: addMachines,
     now,
@@ -170,14 +170,14 @@ export function viewOf(seen: DeploymentSnapshot): View {
     scalerTime: scaler?.withFall,
     counted,
     sizes,
-    limits: withLessSurge(limits, care.minSurge, addMachines),
+    limits: withLessSurge(limits, rolloutSettings.minSurge, addMachines),
     replicas: deployment.spec.replicas ?? 0,
     nextRevision,
     complete: isComplete(deployment, status),
     repairs,
     hasClass: guards.hasClass,
     controlled: ({ metadata }) => seen.machines.get(metadata.uid)?.length ?? 0,
-    care,
+    rolloutSettings,
     gate,
     closed: rolling(counted.old) ? closedNow(deployment, guards, now) : undefined,
     postponed,
@@ -229,7 +229,7 @@ function repairsOf(
     unavailable,
     current: current && account(current),
     old: old.map(account),
-    finished: hasArrived(deployment),
+    finished: isLastRolloutComplete(deployment),
     ...keptFailures(deployment, gate),
     leaving: disruptions?.isLeaving,
     selected: deployment.spec.strategy?.type === 'InPlaceUpdate' && nodeOf ? selectedBy(nodeOf) : undefined,

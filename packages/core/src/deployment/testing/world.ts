@@ -364,8 +364,8 @@ export class World implements AsyncDisposable {
   }
 
   /**
-   * Returns true if the status reports a complete rollout and no old set has machines. It reads the caches, because tests
-   * call it often.
+   * Returns true if the status reports a complete rollout and no old set has machines. The method reads the caches, because
+   * tests call the method often.
    */
   complete(): boolean {
     const { deployments, machines: cache } = this.context;

@@ -11,7 +11,7 @@ import {
   setDeploymentCondition,
   withoutCondition,
 } from '../../objects/conditions.ts';
-import { isComplete } from '../../rollout/arrival.ts';
+import { isComplete } from '../../rollout/rollout-completion.ts';
 import type { Conditions } from '../state/status.ts';
 
 const { InvalidSpec, Progressing, Ready, RolloutBlocked, Stalled } = MachineDeploymentConditions;

@@ -15,7 +15,7 @@ import {
   setDeploymentCondition,
 } from '../../objects/conditions.ts';
 import { limitsOf } from '../../objects/limits.ts';
-import { isComplete } from '../../rollout/arrival.ts';
+import { isComplete } from '../../rollout/rollout-completion.ts';
 import { countMachines } from '../../set/status.ts';
 import { semanticEqual } from '../../values/semantic-equal.ts';
 import { pauseCondition, progressDeadline, withProgress } from '../state/progress.ts';

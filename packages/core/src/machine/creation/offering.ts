@@ -7,7 +7,7 @@ interface Waiting {
   readonly waitsFor: { readonly shortage?: Shortage; readonly until?: Date };
 }
 
-/** Returns true if the last `create` was refused because of missing capacity. Then the machine has no VM. */
+/** Returns true if the last `create` was refused because of missing capacity. In this case, the machine has no VM. */
 export const refusedCapacity = ({ calls: { last } }: Pick<MachineObservation, 'calls'>): boolean =>
   last?.kind === 'create' && !last.outcome.ok && last.outcome.error.code === 'ResourceExhausted';
 

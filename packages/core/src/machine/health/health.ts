@@ -54,8 +54,8 @@ export interface HealthPlan {
 const MIRROR_PENDING_AFTER_MS = 30_000;
 
 /**
- * Checks the health of a machine that has a node label and a phase and is not being deleted. It plans at most one status
- * write. Source: machine_util.go, reconcileMachineHealth.
+ * Checks the health of a machine that has a node label and a phase and is not being deleted. The plan has at most one
+ * status write. Source: machine_util.go, reconcileMachineHealth.
  */
 export function planHealth(o: MachineObservation, now: Date): HealthPlan {
   const plan = undamped(o, now);
@@ -385,8 +385,8 @@ const WAITS = 'Waiting: other machines are getting replaced (--max-unhealthy-rep
 
 /**
  * Puts the reason of the wait before the last description, once. The original only logs the reason. The text omits the
- * names and the number of the other machines. With them, each change of one machine would cause a write for each waiting
- * machine.
+ * names and the number of the other machines. With names and numbers, each change of one machine would cause a write for
+ * each waiting machine.
  */
 function sayWaits({ machine: { status } }: MachineObservation, now: Date): Pick<HealthPlan, 'status'> {
   const { description = '', state = 'Processing', type = 'HealthCheck' } = status?.lastOperation ?? {};

@@ -118,9 +118,9 @@ export interface MachineObservation {
    * name of the machine.
    */
   readonly node?: Node | undefined;
-  /** The Node with the name of the VM that was just created. It may belong to another machine. */
+  /** The Node with the name of the VM that was just created. This Node may belong to another machine. */
   readonly nodeOfCreated?: Node | undefined;
-  /** A stale Node. It has the name of the machine's Node and belongs to an earlier VM that no machine has. */
+  /** A stale Node. This Node has the name of the machine's Node and belongs to an earlier VM that no machine has. */
   readonly conflictingNode?: Node;
   /** Set if this process has already deleted a Node of that name. */
   readonly conflictCameBack?: true | undefined;

@@ -7,10 +7,10 @@ import { limitsOf } from '../../objects/limits.ts';
 import { machineNumberOf } from '../../objects/machine-names.ts';
 import { isTerminating } from '../../objects/machines.ts';
 import type { NodeAnnotations } from '../../objects/preservation.ts';
-import { hasArrived } from '../../rollout/arrival.ts';
 import { postponementOf } from '../../rollout/postponement.ts';
 import { type Sets, splitSets } from '../../rollout/revisions.ts';
-import { careOf, closedGate, keptFailures } from '../../rollout/rollout-gate.ts';
+import { isLastRolloutComplete } from '../../rollout/rollout-completion.ts';
+import { closedGate, keptFailures, rolloutSettingsOf } from '../../rollout/rollout-gate.ts';
 
 /** State of the set controller that is not in the caches. */
 export interface SetMemory {
@@ -78,7 +78,7 @@ export class RepairGroups {
     return planRepairs({
       replicas: (deployment ?? set).spec.replicas ?? 0,
       unavailable: deployment ? limitsOf(deployment).unavailable : 0,
-      finished: deployment === undefined || hasArrived(deployment),
+      finished: deployment === undefined || isLastRolloutComplete(deployment),
       current: current && account(current),
       old: old.map(account),
       leaving: disruptions.isLeaving,
@@ -106,8 +106,8 @@ export class RepairGroups {
     if (deployment.spec.paused !== true || !settings.rolloutAnnotations) return {};
     const rolling = old.map(account).some(({ replicas, machines }) => replicas > 0 || machines.length > 0);
     const machines = current ? account(current).machines : [];
-    const care = careOf(deployment);
-    const gate = closedGate({ deployment, care, current, machines, old, rolling, now });
+    const rolloutSettings = rolloutSettingsOf(deployment);
+    const gate = closedGate({ deployment, rolloutSettings, current, machines, old, rolling, now });
     return keptFailures(deployment, gate);
   }
 

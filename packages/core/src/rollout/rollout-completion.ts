@@ -21,6 +21,6 @@ export const isComplete = (deployment: MachineDeployment, status: MachineDeploym
 };
 
 /** Returns true if the last rollout is known to be complete. Missing machines then have another cause. */
-export const hasArrived = ({ status }: MachineDeployment): boolean =>
+export const isLastRolloutComplete = ({ status }: MachineDeployment): boolean =>
   findCondition(status?.conditions ?? [], MachineDeploymentConditions.Progressing)?.reason ===
   ConditionReasons.NewMachineSetAvailable;
