@@ -68,7 +68,7 @@ function keptStrategy(kind: string, object: unknown, oldObject: unknown): boolea
 }
 
 /**
- * The defaulting webhook. It adds the defaults of the CRDs, and the `rollingUpdate` block of a strategy of type
+ * The defaulting webhook. The webhook adds the defaults of the CRDs, and the `rollingUpdate` block of a strategy of type
  * RollingUpdate.
  */
 export function admitDefaults({ kind, object }: AdmissionRequest): AdmissionVerdict {
@@ -134,9 +134,9 @@ async function warnings(request: AdmissionRequest, list: ListDeployments | undef
 }
 
 /**
- * The validating webhook. It allows deletions, changes of objects that are being deleted, and writes that do not change the
- * content. These requests are allowed even if the stored object is invalid, so deletion and recovery are always possible.
- * An annotation that a write makes invalid causes a warning.
+ * The validating webhook. The webhook allows deletions, changes of objects that are being deleted, and writes that do not
+ * change the content. Such requests are allowed even if the stored object is invalid, so deletion and recovery are always
+ * possible. An annotation that a write makes invalid causes a warning.
  */
 export const admitValid =
   (list?: ListDeployments) =>

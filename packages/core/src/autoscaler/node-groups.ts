@@ -234,7 +234,7 @@ export class NodeGroups {
 
   /**
    * Changes a deployment if it has not changed since it was read. After a conflict, the method reads the deployment and
-   * decides again. It never overwrites a pending scale-in, but waits until the manager has processed the scale-in.
+   * decides again. The method never overwrites a pending scale-in, but waits until the manager has processed the scale-in.
    */
   async #resize(
     id: string,

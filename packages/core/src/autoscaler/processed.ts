@@ -26,7 +26,7 @@ const isNewer = (object: MachineDeployment, than: MachineDeployment): boolean =>
 export class ProcessedScaleIns {
   readonly #deployments: Informer<MachineDeployment>;
   readonly #clock: Clock;
-  /** Functions that are called after each change. Their number is small. */
+  /** Functions that are called after each change. The number of these functions is small. */
   readonly #waiting = new Set<() => void>();
 
   constructor(deployments: Informer<MachineDeployment>, clock: Clock) {

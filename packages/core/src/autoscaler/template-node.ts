@@ -17,7 +17,7 @@ export interface TemplateNode {
   };
 }
 
-/** The number of pods that a kubelet allows by default. It applies if the class does not state a number. */
+/** The number of pods that a kubelet allows by default. The default applies if the class does not state a number. */
 const PODS = '110';
 
 /**

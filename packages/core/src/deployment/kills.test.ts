@@ -13,7 +13,7 @@ const KILLS = Number(process.env.MCM_KILLS ?? thoroughly(2, 1));
 const SEED = Number(process.env.MCM_SEED ?? 1);
 const MACHINES = 100;
 const SURGE = 10;
-/** Ends a test that hangs. It does not measure speed, because a busy machine takes ten times as long. */
+/** Ends a test that hangs. The limit does not measure speed, because a busy machine takes ten times as long. */
 const TIMEOUT = 600_000 + KILLS * 30_000;
 
 /**

@@ -35,8 +35,8 @@ export interface DeploymentInput {
 }
 
 /**
- * Returns a snapshot whose functions record their results. The second result is the input for the journal. It contains the
- * recorded results after the decision.
+ * Returns a snapshot whose functions record their results. The second result is the input for the journal. The input
+ * contains the recorded results after the decision.
  */
 function recordedDeployment(seen: DeploymentSnapshot): {
   readonly seen: DeploymentSnapshot;

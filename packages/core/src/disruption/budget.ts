@@ -96,7 +96,7 @@ export interface DisruptionBudget {
 }
 
 /**
- * Creation timeout of a machine whose spec contains none, in milliseconds. This is the default of
+ * Creation timeout of a machine whose spec contains none, in milliseconds. The value is the default of
  * `--machine-creation-timeout`.
  */
 export const JOIN_PATIENCE_MS = 20 * 60_000;

@@ -208,8 +208,8 @@ class Model {
 
   verify(testSet: TestSet, toDelete: readonly Machine[]): void {
     const wanted = testSet.set.spec.replicas ?? 0;
-    // Outside of a rollout, a machine that never joined ran no pods. Its replacement ends when it is deleted and another one
-    // exists.
+    // Outside of a rollout, a machine that never joined ran no pods. The replacement of such a machine ends when it is
+    // deleted and another one exists.
     const isIdle = (one: Machine) => !this.rolls && one.status?.lastOperation !== undefined;
     const repaired = toDelete.filter(isFailed).toSorted((a, b) => Number(isIdle(a)) - Number(isIdle(b)));
     const begun = repaired.slice(0, Math.max(wanted - this.alive(testSet).length, 0));
@@ -457,7 +457,7 @@ test('a set whose last machine was lost knows it after a restart, though its sta
     { do: 'template' },
     { do: 'create', which: 0, most: 0 },
     { do: 'kill' },
-    // A machine of the new set never joins. Its replacement would exceed the limit.
+    // A machine of the new set never joins. A replacement of this machine would exceed the limit.
     { do: 'sync', which: 1 },
     { do: 'spoil', which: 0 },
     { do: 'template' },

@@ -38,7 +38,7 @@ export interface RepairPlan {
   readonly budget: DisruptionBudget;
   /** The maximum number of replacements at the same time. */
   readonly allowance: number;
-  /** Machines to delete now. Their sets create the replacements. */
+  /** Machines to delete now. The sets of these machines create the replacements. */
   readonly go: readonly Machine[];
   /** Failed machines that wait for other replacements to end. */
   readonly waiting: readonly Machine[];

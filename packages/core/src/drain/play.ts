@@ -26,8 +26,8 @@ export interface Played {
 }
 
 /**
- * Simulates a drain in steps of one second. An evicted pod ends after `graceMs`. Its volume is detached after another
- * `detachMs`. After another `attachMs`, the volume is attached to another node, if that node has a free slot.
+ * Simulates a drain in steps of one second. An evicted pod ends after `graceMs`. The volume of the pod is detached after
+ * another `detachMs`. After another `attachMs`, the volume is attached to another node, if that node has a free slot.
  */
 export function playDrain(pods: readonly DrainPod[], times: PlayTimes, volumeWindow = 1): Played {
   const { graceMs, detachMs, attachMs, slots = Number.POSITIVE_INFINITY } = times;

@@ -108,8 +108,8 @@ const credentials = z.looseObject({ userData: z.string().optional(), key: z.stri
 export type FakeDriver = DriverDefinition<z.infer<typeof spec>, z.infer<typeof credentials>>;
 
 /**
- * A cloud in memory for tests. Its VMs exist independently of drivers, and its calls fail on request. Tests should check
- * `vms` and `made` instead of the calls.
+ * A cloud in memory for tests. VMs of this cloud exist independently of drivers, and calls fail on request. Tests should
+ * check `vms` and `made` instead of the calls.
  */
 export class FakeCloud {
   readonly #options: FakeCloudOptions;

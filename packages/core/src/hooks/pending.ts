@@ -2,8 +2,8 @@ import { Annotations, formatTime, type Machine, type MachineClass, parseTime } f
 import { HOOK_STAGES, type Hook, type HookStage, hooksOf } from './definitions.ts';
 
 /**
- * Returns the key of a hook's annotation. The machine has this annotation until the owner of the hook removes it. Its value
- * is the owner.
+ * Returns the key of a hook's annotation. The machine has this annotation until the owner of the hook removes it. The value
+ * of the annotation is the owner.
  */
 export const hookKey = ({ stage, name }: Pick<Hook, 'stage' | 'name'>): string =>
   `${stage}.${Annotations.HookSuffix}/${name}`;

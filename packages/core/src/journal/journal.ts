@@ -40,7 +40,7 @@ export interface Decided {
 }
 
 /**
- * One record. It represents one decision, or several consecutive equal decisions, and contains the input of the last
+ * One record. A record represents one decision, or several consecutive equal decisions, and contains the input of the last
  * decision.
  */
 export interface JournalEntry extends Decided {

@@ -38,7 +38,7 @@ interface Look {
   readonly upkeep: () => Plan;
 }
 
-/** One concern of a machine. It returns undefined if it does not apply now. */
+/** One concern of a machine. A concern that does not apply now returns undefined. */
 interface Concern {
   readonly plan: (look: Look) => Plan | undefined;
   /**

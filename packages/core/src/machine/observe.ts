@@ -238,7 +238,7 @@ function nodeOf(machine: Machine, memory: MachineMemory, caches: Caches): Node |
   );
 }
 
-/** Finds a stale Node. It has the name in the label of the machine, but belongs to a VM that no machine has. */
+/** Finds a stale Node. A stale Node has the name in the label of the machine, but belongs to a VM that no machine has. */
 function conflictingNodeOf(
   machine: Machine,
   memory: MachineMemory,

@@ -55,8 +55,8 @@ export class Wakes {
     if (change.type === 'updated' && !nodeMatters(change.old, change.object)) return [];
     const { name, labels } = change.object.metadata;
     const named = this.#caches.machines.store.byIndex('node', name);
-    // After a restore of the API server, a Node that is missing in the cache counts as existing. Its kubelet may still run
-    // pods.
+    // After a restore of the API server, a Node that is missing in the cache counts as existing. The kubelet of this Node
+    // may still run pods.
     const isLost = this.#caches.target?.nodes.doubted ?? false;
     if (change.type === 'deleted' && !isLost) this.#noteVanished(named, change.object);
     const back = labels?.[Labels.MachineName];

@@ -1,7 +1,8 @@
 import type { MeterLabels, Sample, Store } from '@mcm/kube';
 
 /**
- * Source of a gauge that has a value for each object of a kind. It consists of a cache, and whether the cache is complete.
+ * Source of a gauge that has a value for each object of a kind. A source consists of a cache, and whether the cache is
+ * complete.
  */
 export interface Source<T> {
   readonly synced: boolean;

@@ -94,7 +94,10 @@ export function matchInstances(a: string | undefined, b: string | undefined): In
   return (COMPARE.get(left.scheme) ?? compareAny)(left.parts, right.parts);
 }
 
-/** Returns true if two provider IDs may belong to the same VM. This is the case if no part of the IDs differs. */
+/**
+ * Returns true if two provider IDs may belong to the same VM. Two IDs may belong to the same VM if no part of the IDs
+ * differs.
+ */
 export const sameInstance = (a: string | undefined, b: string | undefined): boolean =>
   matchInstances(a, b) !== 'different';
 

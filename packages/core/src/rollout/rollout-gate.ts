@@ -209,8 +209,8 @@ export function closedGate({ deployment, rolloutSettings, current, ...rest }: Ga
 }
 
 /**
- * Returns the time for which failed machines of an unproven template are kept during a pause. Their replacements would fail
- * too.
+ * Returns the time for which failed machines of an unproven template are kept during a pause. Replacements of these
+ * machines would fail too.
  * @returns Input of `planRepairs`.
  */
 export const keptFailures = (
@@ -231,8 +231,8 @@ export const failuresOf = (current: readonly Machine[], old: readonly Machine[])
 ];
 
 /**
- * The reason of an automatic pause. It contains a note of the failed machines. With this note, the same failures do not
- * pause the rollout again.
+ * The reason of an automatic pause. The reason contains a note of the failed machines. With this note, the same failures do
+ * not pause the rollout again.
  */
 export interface AutomaticPause {
   /** Value of the annotation: the failed machines as `name~uid`. */

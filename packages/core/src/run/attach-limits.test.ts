@@ -64,7 +64,7 @@ const leaving = async (rig: Rig): Promise<string[]> =>
     .filter(({ metadata }) => metadata.deletionTimestamp)
     .map(({ metadata }) => metadata.name);
 
-/** Ends the pod. Its volume is detached and immediately attached to the other node. */
+/** Ends the pod. The volume of the pod is detached and immediately attached to the other node. */
 async function moved(rig: Rig, name: string): Promise<void> {
   await rig.admin.resource(pods, NAMESPACE).delete(name, { gracePeriodSeconds: 0 });
   await rig.clock.advance(1_000);

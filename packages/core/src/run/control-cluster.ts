@@ -16,7 +16,9 @@ import {
 /** Namespace of the Lease in a target cluster. Bootstrap tokens are in the same namespace. */
 export const FENCE_NAMESPACE = 'kube-system';
 
-/** Name of the Lease for the machines of a namespace. Its holder is the control cluster that may manage them. */
+/**
+ * Name of the Lease for the machines of a namespace. The holder of the Lease is the control cluster that may manage them.
+ */
 export const fenceName = (namespace: string): string => `machine-controller-${namespace}`;
 
 /**

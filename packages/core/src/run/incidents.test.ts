@@ -69,7 +69,7 @@ test.each<[what: string, only: (path: string) => boolean]>([
   await rig.clock.advance(3 * HOUR);
   expect(rig.cloud.calls.delete).toBe(0);
   set(false);
-  // The orphan collection deletes this VM, so it is running. It kept the VM above on purpose.
+  // The orphan collection deletes this VM, so it is running. The orphan collection kept the VM above on purpose.
   await rig.until(async () => !rig.cloud.vms.includes(orphan), 3 * HOUR);
   await rig.clock.advance(2 * HOUR);
   expect(rig.cloud.vms.map(({ providerId }) => providerId)).toEqual(before);

@@ -41,7 +41,9 @@ const records = async (rig: Rig): Promise<readonly string[]> =>
 
 const vmsOf = (rig: Rig): readonly string[] => rig.cloud.vms.map(({ machineName }) => machineName);
 
-/** Creates a machine that was Running. Its kubelet then reports these conditions until the machine is Failed. */
+/**
+ * Creates a machine that was Running. The kubelet of the machine then reports these conditions until the machine is Failed.
+ */
 async function ill(rig: Rig, name: string, conditions: readonly object[] = ILL): Promise<void> {
   await rig.createMachine(name);
   await rig.until(async () => (await rig.phase(name)) === 'Running');

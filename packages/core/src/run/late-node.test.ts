@@ -47,7 +47,7 @@ const unreadable =
       ? Promise.resolve(Response.json({ kind: 'Status', status: 'Failure', code: 500, message: 'no' }, { status: 500 }))
       : transport(request);
 
-/** Creates a machine that is being deleted. Its Node has a pod, and no watch has reported this Node. */
+/** Creates a machine that is being deleted. The Node of the machine has a pod, and no watch has reported this Node. */
 async function unseenNode(wrap: (transport: Transport) => Transport) {
   const { rig } = await createRig({ wrap, joinAfterMs: undefined });
   await rig.createClass();

@@ -17,8 +17,8 @@ async function started(options: Partial<RigOptions> = {}): Promise<Rig> {
 const UNREACHABLE = [{ type: 'Ready', status: 'Unknown', reason: 'NodeStatusUnknown' }] as const;
 
 /**
- * Creates machines that were Running, then removes the Machine objects and deletes their VMs. Their Nodes remain without a
- * kubelet.
+ * Creates machines that were Running, then removes the Machine objects and deletes their VMs. The Nodes of the machines
+ * remain without a kubelet.
  */
 async function forcedAway(rig: Rig, ...names: string[]): Promise<void> {
   for (const name of names) await rig.createMachine(name);

@@ -28,7 +28,7 @@ const release = async (rig: Rig, ids: string): Promise<void> => {
   await rig.admin.resource<MachineClass>(machineClasses, NAMESPACE).patch('small', { type: 'merge', body });
 };
 
-/** Removes the object of a machine whose VM was deleted. Its Node remains without a kubelet. */
+/** Removes the object of a machine whose VM was deleted. The Node of the machine remains without a kubelet. */
 async function forceAway(rig: Rig, name: string): Promise<void> {
   const client = rig.admin.resource<Machine>(machines, NAMESPACE);
   await rig.conditions(name, [{ type: 'Ready', status: 'Unknown', reason: 'NodeStatusUnknown' }]);

@@ -314,8 +314,8 @@ export class SetReconciler {
   }
 
   /**
-   * Returns true if a cordoned Node has the name. Its VM is being drained or is kept without a machine, so a new machine
-   * must not have this name.
+   * Returns true if a cordoned Node has the name. The VM of such a Node is being drained or is kept without a machine, so a
+   * new machine must not have this name.
    */
   #isNodeHeld(name: string): boolean {
     const { nodes } = this.#context;

@@ -96,8 +96,8 @@ export function settingsOf(machine: Machine, defaults: MachineDefaults): Machine
 export const EVICTION_INTERVAL_MS = 20_000;
 
 /**
- * Returns the time for which pods are evicted before they are deleted, in milliseconds. This is the number of attempts
- * times 20 s, but at most the drain timeout.
+ * Returns the time for which pods are evicted before they are deleted, in milliseconds. The period is the number of
+ * attempts times 20 s, but at most the drain timeout.
  */
 export const evictionPeriodMs = (settings: MachineSettings): number =>
   Math.min(settings.maxEvictRetries, Math.trunc(settings.drainTimeoutMs / EVICTION_INTERVAL_MS)) * EVICTION_INTERVAL_MS;

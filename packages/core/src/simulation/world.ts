@@ -22,7 +22,7 @@ import { Timers } from './timers.ts';
 export interface SimulatedDurations {
   /** Time from a machine's creation to Running. */
   readonly join: (machine: Machine) => number;
-  /** Time from the deletion request until the machine is gone. It includes the drain and the deletion of the VM. */
+  /** Time from the deletion request until the machine is gone. The time includes the drain and the deletion of the VM. */
   readonly gone: (machine: Machine) => number;
   /** Time until the undrainable policy keeps a machine that will not be deleted. Undefined if no policy applies. */
   readonly undrained?: (machine: Machine) => number | undefined;

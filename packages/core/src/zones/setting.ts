@@ -109,5 +109,5 @@ function conflicts(annotations: Readonly<Record<string, string>>): readonly Viol
 export const zoneSettingOf = (deployment: Annotated | undefined): ZoneSetting | undefined =>
   deployment && parseZones(deployment).setting;
 
-/** Returns the text for {@link Annotations.ZoneOffering}. It is also the record of the offering. */
+/** Returns the text for {@link Annotations.ZoneOffering}. The text is also the record of the offering. */
 export const zoneText = ({ offering }: Zone): string => recordOf(offering);

@@ -88,8 +88,8 @@ export function openZones(states: readonly ZoneState[]): readonly ZoneState[] {
 
 /**
  * Returns the zones of new machines. Each machine gets the zone with the fewest machines. Among equal zones, the zone comes
- * first that is losing the most machines. So a replacement stays in the zone of its former machine. Then the order of the
- * list decides.
+ * first that is losing the most machines. So a replacement stays in the zone of its former machine. The last criterion is
+ * the order of the list.
  */
 export function placesFor(states: readonly ZoneState[], count: number): readonly Zone[] {
   const open = openZones(states).map(({ zone, staying, leaving }) => ({ zone, machines: staying.length, leaving }));

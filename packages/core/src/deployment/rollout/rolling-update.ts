@@ -36,7 +36,7 @@ export interface RolloutStep {
  *
  * - Each set counts with the larger number of its replicas and its machines. So terminating machines, and replicas without
  *   a machine, use up the surge.
- * - The original counts only the status of the sets. It gives a new set its surge twice (BUG-4 of
+ * - The original counts only the status of the sets. The original gives a new set its surge twice (BUG-4 of
  *   docs/compatibility/rules-deployments.md), and exceeds the surge when the status is outdated (incident 3).
  */
 export function currentReplicas(sizes: Sizes, { replicas, surge, ceiling = replicas }: RolloutTarget): number {

@@ -17,8 +17,8 @@ function completed({ sizes, limits, ...view }: View): Resize {
 }
 
 /**
- * Returns true if the deployment would have no machines without the next step. This is the case after Recreate has deleted
- * the old machines.
+ * Returns true if the deployment would have no machines without the next step. For example, this happens after Recreate has
+ * deleted the old machines.
  */
 const mustContinue = ({ deployment, sizes }: View): boolean =>
   deployment.spec.strategy?.type === 'Recreate' && !sizes.old.some(isActive);

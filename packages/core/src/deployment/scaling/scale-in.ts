@@ -90,7 +90,10 @@ export interface ScaleInPlan {
   readonly event: PlannedEvent | undefined;
 }
 
-/** Returns the replicas of the deployment before this request. Its sets recorded this number when they were last scaled. */
+/**
+ * Returns the replicas of the deployment before this request. The sets of the deployment recorded this number when they
+ * were last scaled.
+ */
 function replicasBefore({ deployment, sets }: ScaleInSnapshot): number | undefined {
   const { current } = splitSets(deployment, sets);
   return parseInteger(current?.metadata.annotations?.[Annotations.DesiredReplicas]);

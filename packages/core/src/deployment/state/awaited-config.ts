@@ -2,7 +2,7 @@ import { Annotations, type Machine, type MachineDeployment } from '@mcm/api';
 import { isAvailable, isUnconfigured } from '../../objects/machines.ts';
 
 /**
- * Returns true if the rollout must not count the machine as available yet. This is the case while the machine waits for the
+ * Returns true if the rollout must not count the machine as available yet. For example, the machine waits for the
  * configuration of its pool.
  */
 export const awaitsConfig = (deployment: MachineDeployment, machine: Machine): boolean =>

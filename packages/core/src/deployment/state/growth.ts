@@ -6,7 +6,9 @@ export interface GrowthRule {
   readonly replicas: number;
   /** The highest number of replicas of the current set while its template is not proven. If absent, there is no limit. */
   readonly ceiling?: number | undefined;
-  /** The last good set. It gets the replicas that the current set may not have. Absent if no such set exists. */
+  /**
+   * The last good set. The last good set gets the replicas that the current set may not have. Absent if no such set exists.
+   */
   readonly good?: string | undefined;
 }
 
@@ -19,9 +21,9 @@ export interface LastGoodOptions {
 }
 
 /**
- * Returns the old set that gets new machines while the current template is not proven. This is the set that last had all
- * machines of the deployment. If no such set is recorded, the function returns the set with the most available machines.
- * Sets without replicas come last.
+ * Returns the old set that gets new machines while the current template is not proven. The last good set is the set that
+ * last had all machines of the deployment. If no such set is recorded, the function returns the set with the most available
+ * machines. Sets without replicas come last.
  */
 export function lastGood(old: readonly SetSize[], { named, hasFailed }: LastGoodOptions): string | undefined {
   const active = old.filter(isActive);

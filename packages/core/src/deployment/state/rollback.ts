@@ -17,7 +17,7 @@ export interface PlannedEvent {
   readonly message: string;
 }
 
-/** The result of a rollback request. It contains the deployment to write, without the request, and the event. */
+/** The result of a rollback request. The result contains the deployment to write, without the request, and the event. */
 export interface Rollback {
   readonly deployment: MachineDeployment;
   /** The target set. The nodes of this set lose the PreferNoSchedule taint. */

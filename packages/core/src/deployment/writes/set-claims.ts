@@ -27,8 +27,8 @@ export class SetClaims {
     const { owned, adopt, release } = claim({ uid, deleting: false }, matches, candidates);
     if (adopt.length + release.length === 0) return owned;
     if (adopt.length > 0) {
-      // Reads the deployment from the server. It may be deleted by now, or replaced by another deployment of the same name.
-      // The garbage collector would then delete the adopted sets.
+      // Reads the deployment from the server. The deployment may be deleted by now, or replaced by another deployment of
+      // the same name. The garbage collector would then delete the adopted sets.
       const live = await this.#access.client.get(name, { signal });
       if (live.metadata.uid !== uid || live.metadata.deletionTimestamp !== undefined) {
         const wanted = adopt.map((set) => set.metadata.name).join(', ');

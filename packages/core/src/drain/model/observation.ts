@@ -23,7 +23,7 @@ export interface DrainPod extends PodRef {
   readonly ownerKind?: string | undefined;
   /** True for the mirror pod of a static pod. */
   readonly mirror: boolean;
-  /** True if the pod uses emptyDir volumes. Their data is deleted with the pod. */
+  /** True if the pod uses emptyDir volumes. The data of these volumes is deleted with the pod. */
   readonly localStorage: boolean;
   /** True if the pod mounts PersistentVolumeClaims, including generic ephemeral volumes. */
   readonly hasClaims: boolean;

@@ -32,7 +32,7 @@ interface RequestedWait {
 
 /**
  * Plans a pod with an EvictionRequest that is not terminating yet. Returns undefined if the drain must evict the pod
- * itself. This is the case if its Eviction has failed, or if no Eviction was created in time.
+ * itself. The drain does so if the Eviction of the pod has failed, or if no Eviction was created in time.
  */
 export function planRequested(
   { memory }: DrainObservation,

@@ -20,9 +20,9 @@ interface Waiter {
 }
 
 /**
- * A limit on the rate of calls, learned from the refusals of the cloud. There is no limit until the cloud throttles. Then
- * the limit starts a little below the last rate without a throttle, and grows every second. All calls with the same account
- * share the limit. Calls wait in the order of their arrival. One timer serves all waiting calls.
+ * A limit on the rate of calls, learned from the refusals of the cloud. There is no limit until the cloud throttles. After
+ * a throttle, the limit starts a little below the last rate without a throttle, and grows every second. All calls with the
+ * same account share the limit. Calls wait in the order of their arrival. One timer serves all waiting calls.
  */
 export class LearnedRate {
   readonly #clock: Clock;

@@ -17,8 +17,8 @@ const isPastVm = (description: string | undefined): boolean => {
 };
 
 /**
- * Wraps a driver for the observe mode. The wrapper reads from the cloud and changes nothing. It records each change, and
- * the call stays pending until the active controller has made the same change.
+ * Wraps a driver for the observe mode. The wrapper reads from the cloud and changes nothing. The wrapper records each
+ * change, and the call stays pending until the active controller has made the same change.
  */
 export function observingDriver<Spec, Credentials>(
   driver: DriverDefinition<Spec, Credentials>,

@@ -14,7 +14,7 @@ export interface InstanceEvidence {
 
 /** A failure of a machine, for which evidence is stored. */
 export interface Failure {
-  /** The ID of the failure. It stays the same during a failure, so that the evidence is stored once. */
+  /** The ID of the failure. The ID stays the same during a failure, so that the evidence is stored once. */
   readonly id: string;
   /** The reason why the machine becomes Failed. */
   readonly reason: string;
@@ -31,7 +31,10 @@ export interface EvidenceParts {
   readonly known: Known;
 }
 
-/** Label of all evidence objects. Its value is a hash of the class name, because a name can be too long for a label. */
+/**
+ * Label of all evidence objects. The value of the label is a hash of the class name, because a name can be too long for a
+ * label.
+ */
 export const CLASS_LABEL = 'evidence.machine.sapcloud.io/class';
 /** Label with a hash of the machine name. */
 export const MACHINE_LABEL = 'evidence.machine.sapcloud.io/machine';

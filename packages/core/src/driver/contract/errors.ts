@@ -18,8 +18,8 @@ export class MachineError extends Error {
   readonly throttled: boolean;
 
   /**
-   * True if the driver threw something other than a `MachineError`. This is a bug of the driver or of a library that it
-   * uses.
+   * True if the driver threw something other than a `MachineError`. Such an error is a bug of the driver or of a library
+   * that it uses.
    */
   readonly unexpected: boolean;
 

@@ -61,7 +61,7 @@ interface Input {
   readonly data: Readonly<Record<string, string>>;
   readonly text: string;
   readonly account: string;
-  /** The zone for which the machine was created. Then all its offerings are in this zone. */
+  /** The zone for which the machine was created. With a zone, all offerings of the machine are in the zone. */
   readonly zone: Alternative | undefined;
 }
 

@@ -160,7 +160,7 @@ const capabilitiesOf = ({
 
 type Lookup = Pick<ReturnType<typeof lookupOf>, 'classOf' | 'classOrThrow' | 'secretsOf' | 'secretsOfMachine'>;
 
-/** Builds a call for one machine. Its class and Secrets are read when a stage needs them. */
+/** Builds a call for one machine. The class and the Secrets of the machine are read when a stage needs them. */
 const callForMachine = (
   { classOf, classOrThrow, secretsOfMachine }: Lookup,
   name: Exclude<DriverCall, 'list' | 'watchInterruptions'>,
@@ -224,7 +224,10 @@ function createSender<Spec, Credentials>(
     );
 }
 
-/** A machine of an unsupported class kind is kept, and can be deleted with the class of that name. It gets no new VM. */
+/**
+ * A machine of an unsupported class kind is kept, and can be deleted with the class of that name. Such a machine gets no
+ * new VM.
+ */
 const unknownKind = (kind: string | undefined): MachineError =>
   new MachineError('InvalidArgument', `spec.class.kind: must be ${KIND}, not "${kind ?? ''}"`);
 

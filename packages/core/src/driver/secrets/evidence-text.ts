@@ -35,9 +35,9 @@ const LOOKS: readonly RegExp[] = [
 ];
 
 /**
- * Returns the text without secrets. The function removes known values, whole or line by line. It also removes encoded
- * values (base64, URL, JSON), and values that a console wraps or colors. The function also removes all text that looks like
- * a key, token or password.
+ * Returns the text without secrets. The function removes known values, whole or line by line. The function also removes
+ * encoded values (base64, URL, JSON), and values that a console wraps or colors. The function also removes all text that
+ * looks like a key, token or password.
  */
 export const scrub = (text: string, known: Known): string => scrubber(known)(text);
 

@@ -65,7 +65,7 @@ interface Entry extends Place {
   failures: number;
   /** Time of the next probe, by the monotonic clock. */
   retryAt: number;
-  /** Number of creations that may run at the same time. It starts with one probe and doubles after each success. */
+  /** Number of creations that may run at the same time. The number starts with one probe and doubles after each success. */
   allowed: number;
   readonly probing: Set<string>;
   readonly waiting: Set<Key>;

@@ -15,7 +15,7 @@ export interface MachineCallsOptions extends AdoptionOptions {
   readonly tokens: BootstrapTokenIssuer | undefined;
 }
 
-/** Makes the driver calls for machines. It derives the input of each call from the machine and checks the result. */
+/** Makes the driver calls for machines. The class derives the input of each call from the machine and checks the result. */
 export class MachineCalls {
   readonly #options: MachineCallsOptions;
 

@@ -5,9 +5,9 @@ import { act, type Plan } from '../model/plan.ts';
 const isNoted = ({ metadata }: Machine): boolean => metadata.annotations?.[Annotations.NoCreateCall] === TRUE_LOWER;
 
 /**
- * Returns true if no process ever sent a call to create the VM of the machine. This is known in two cases: the Machine has
- * an annotation that says so, or it was created while this process was the leader. A machine of an earlier process or of
- * the original may have a VM.
+ * Returns true if no process ever sent a call to create the VM of the machine. The answer is known in two cases: the
+ * Machine has an annotation that says so, or it was created while this process was the leader. A machine of an earlier
+ * process or of the original may have a VM.
  */
 export function wasNeverCreated(o: MachineObservation): boolean {
   const { machine, calls } = o;

@@ -180,8 +180,8 @@ function planDuringLookup(o: MachineObservation, { since }: RunningCall, now: Da
 }
 
 /**
- * Returns true if the deletion can end although the class cannot be used, or the cloud refuses its credentials. This is the
- * case if the machine has no VM, or if `force-deletion` skips the check.
+ * Returns true if the deletion can end although the class cannot be used, or the cloud refuses its credentials. The
+ * deletion can end if the machine has no VM, or if `force-deletion` skips the check.
  */
 const endsWithoutClass = (o: MachineObservation): boolean =>
   (lastCallWasNotSent(o) || lastCallWasRefused(o)) &&
@@ -351,7 +351,7 @@ const vmNote = (o: MachineObservation): string =>
 function planVolumes(o: MachineObservation, now: Date): Plan | undefined {
   const { node, drain, calls, machine, settings } = o;
   if (!o.hasTarget || !node || !drain) return undefined;
-  // The kubelet reported these volumes as in use. They are no longer in use, because the VM is deleted.
+  // The kubelet reported these volumes as in use. The volumes are no longer in use, because the VM is deleted.
   const attachments = drain.attachments.filter(({ inUse }) => !inUse);
   if (attachments.length === 0) return undefined;
   const goneAt = calls.last?.kind === 'delete' ? calls.last.at : millis(machine.status?.lastOperation?.lastUpdateTime);

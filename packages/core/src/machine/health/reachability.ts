@@ -35,7 +35,7 @@ export interface ReachabilityTimings {
 /** Default timings of the check. */
 export const REACHABILITY_DEFAULTS: ReachabilityTimings = { periodMs: 60_000, timeoutMs: 30_000 };
 
-/** Minimum time between two probes. It limits the load of the probes if the timeout is very short. */
+/** Minimum time between two probes. The minimum limits the load of the probes if the timeout is very short. */
 const MIN_PROBE_INTERVAL_MS = 1_000;
 const PROBE_TIMEOUT_MS = 10_000;
 /** Minimum time limit of the last probe before the freeze. */

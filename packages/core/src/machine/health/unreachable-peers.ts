@@ -40,8 +40,8 @@ export interface ConfirmationInput {
  * Decides from the cloud's answer whether mcm replaces an unreachable machine. One answer is used as long as the machine is
  * unreachable.
  *
- * - If all machines are unreachable and the cloud does not answer, the lookup is retried for one more health timeout. Then
- *   mcm replaces the machine.
+ * - If all machines are unreachable and the cloud does not answer, the lookup is retried for one more health timeout. After
+ *   that time, mcm replaces the machine.
  * - If other machines are reachable, the machine itself is the likely cause. mcm replaces the machine after any answer,
  *   because the machine would not recover by itself.
  */

@@ -63,8 +63,8 @@ export interface RunningCall {
   /** The reason why the call takes long, as reported by the driver. */
   readonly waitsFor?: string;
   /**
-   * Set if the call ignores its abort signal. Its deadline and grace period have passed. No other call starts before this
-   * call ends.
+   * Set if the call ignores its abort signal. The deadline and the grace period have passed. No other call starts before
+   * this call ends.
    */
   readonly overdue?: FailedCall;
 }

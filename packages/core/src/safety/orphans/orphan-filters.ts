@@ -36,7 +36,7 @@ export function withoutForeign(
 /** VMs without a machine that are not kept for investigation. */
 export interface Suspects {
   readonly suspects: readonly ListedInstance[];
-  /** VMs whose time of being kept for investigation has ended. Their machines were deleted on purpose. */
+  /** VMs whose time of being kept for investigation has ended. The machines of these VMs were deleted on purpose. */
   readonly released: InstanceSet;
 }
 

@@ -78,7 +78,7 @@ const passing = (because: string): Kept => ({ because, passing: true });
  * these conditions:
  *
  * - The Node joined as a node of this namespace.
- * - Its kubelet does not report.
+ * - The kubelet of the Node does not report.
  * - The Node is old enough.
  * - The Node already had no machine in an earlier search.
  * - Since then, every class was listed, and no listing contains its VM.

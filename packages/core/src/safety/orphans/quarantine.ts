@@ -66,7 +66,7 @@ export const quarantineText = ({ providerId, machineName }: ListedInstance, beca
 
 /**
  * Records on the class which of its VMs are in quarantine, for a later process. The function also removes deleted VMs from
- * the list of released VMs. It writes only if a list changed.
+ * the list of released VMs. The function writes only if a list changed.
  * @throws KubeError
  */
 export async function noteQuarantine(

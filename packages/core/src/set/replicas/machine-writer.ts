@@ -125,7 +125,7 @@ export class MachineWriter {
     return { succeeded, error };
   }
 
-  /** Creates the machine. Its name is in `unanswered` until the result is known. */
+  /** Creates the machine. The name of the machine is in `unanswered` until the result is known. */
   async #createOnce(
     set: MachineSet,
     draft: { readonly name: string; readonly one: Draft<Machine> },

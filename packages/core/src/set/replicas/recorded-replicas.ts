@@ -12,8 +12,8 @@ export interface SetInput extends Omit<SetSnapshot, 'nodeAnnotations' | 'isPostp
 }
 
 /**
- * Returns a snapshot whose functions record their results. The second result is the input for the journal. It contains the
- * recorded results after the decision.
+ * Returns a snapshot whose functions record their results. The second result is the input for the journal. The input
+ * contains the recorded results after the decision.
  */
 function recordedSet(seen: SetSnapshot): { readonly seen: SetSnapshot; readonly input: SetInput } {
   const { nodeAnnotations, isPostponed, now: _now, ...rest } = seen;

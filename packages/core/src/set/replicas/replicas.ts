@@ -53,8 +53,8 @@ export const survivors = ({ machines, deleting }: Pick<SetSnapshot, 'machines' |
   machines.filter((machine) => !isTerminating(machine) && !deleting.has(machine.metadata.uid));
 
 /**
- * Returns the named machines to delete now. These are all machines that a reduction of the replicas covers. If the set has
- * a surplus, further named machines are added up to the surplus.
+ * Returns the named machines to delete now. The result contains all machines that a reduction of the replicas covers. If
+ * the set has a surplus, further named machines are added up to the surplus.
  */
 function namedFirst({ set, scaler, now }: SetSnapshot, removable: readonly Machine[]): readonly Machine[] {
   const covered = coveredByScaler(set, removable, scaler);

@@ -4,7 +4,10 @@ import { type Zone, zoneSettingOf } from '../../zones/setting.ts';
 import { placesFor, type ZoneInput, type ZoneRank, zoneRanks, zoneStates } from '../../zones/spread.ts';
 import { deletionOrder } from './deletion-order.ts';
 
-/** Chooses the zones of machines for the sets of deployments with zones. It counts the machines of all sets of a deployment. */
+/**
+ * Chooses the zones of machines for the sets of deployments with zones. The class counts the machines of all sets of a
+ * deployment.
+ */
 export class ZonePlaces {
   readonly #context: ControllerContext;
 
