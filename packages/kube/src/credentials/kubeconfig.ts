@@ -153,21 +153,48 @@ function placeOfAuthorization({ fields: user, folder }: Part, label: string): st
   return file === undefined ? `the user of ${label}` : resolve(folder, file);
 }
 
+/** Fields that refer to files or programs of this machine, and their replacements. */
+const OUTSIDE: readonly (readonly ['cluster' | 'user', string, string])[] = [
+  ['cluster', 'certificate-authority', 'certificate-authority-data'],
+  ['user', 'client-certificate', 'client-certificate-data'],
+  ['user', 'client-key', 'client-key-data'],
+  ['user', 'tokenFile', 'token'],
+  ['user', 'exec', 'token'],
+  ['user', 'auth-provider', 'token'],
+];
+
+/**
+ * Refuses a kubeconfig that refers to files or programs. Its author would otherwise read files of this process or run
+ * programs in it.
+ */
+function mustBeComplete(selected: Selected, label: string): void {
+  for (const [part, field, instead] of OUTSIDE) {
+    if (selected[part].fields[field] !== undefined)
+      throw new ConfigError(`${label}: ${part}.${field} is not allowed here; use ${instead}`);
+  }
+}
+
+/** How a kubeconfig is read. */
+export interface KubeconfigOptions {
+  readonly clock: Clock;
+  readonly context: string | undefined;
+  readonly readText: ReadText;
+  /** True if the kubeconfig must not refer to files or programs. The default is false. */
+  readonly complete?: boolean;
+}
+
 /**
  * Returns the address and credentials of a context. The default is the current context.
  * @throws ConfigError
  */
 export async function kubeconfigFiles(
   paths: readonly string[],
-  {
-    clock,
-    context,
-    readText,
-  }: { readonly clock: Clock; readonly context: string | undefined; readonly readText: ReadText },
+  { clock, context, readText, complete = false }: KubeconfigOptions,
 ): Promise<ClusterConfig> {
   const config = await read(paths, readText);
   const { label } = config;
   const selected = select(config, context);
+  if (complete) mustBeComplete(selected, label);
   const { cluster, user, namespace } = selected;
   const server = text(cluster.fields, 'server');
   if (server === undefined || !/^https?:\/\//.test(server)) {

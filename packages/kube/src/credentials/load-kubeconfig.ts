@@ -36,3 +36,15 @@ export function loadKubeconfig(source: string | readonly string[], options: Load
       : kubeconfigFiles(paths, { clock, context, readText });
   return followFiles(load, { clock, onFiles });
 }
+
+/**
+ * Returns the address and credentials of a kubeconfig that a client wrote to an object of the API server. It must not refer
+ * to files or programs.
+ * @param source Origin of the text, for messages
+ * @throws ConfigError
+ */
+export const kubeconfigOfText = (
+  text: string,
+  { source, clock }: { readonly source: string; readonly clock: Clock },
+): Promise<ClusterConfig> =>
+  kubeconfigFiles([source], { clock, context: undefined, readText: async () => text, complete: true });

@@ -202,9 +202,12 @@ export class Candidate {
   }
 
   #observe(lease: Lease): void {
-    const changed = this.#lease === undefined || JSON.stringify(lease.spec) !== JSON.stringify(this.#lease.spec);
+    const spec = JSON.stringify(lease.spec);
+    const changed = this.#lease === undefined || spec !== JSON.stringify(this.#lease.spec);
     this.#lease = lease;
-    if (changed) this.#observedAt = this.#options.clock.monotonic();
+    if (!changed) return;
+    const earlier = this.#options.observed?.();
+    this.#observedAt = earlier?.spec === spec ? earlier.atMs : this.#options.clock.monotonic();
   }
 
   #isValid(record: ElectionRecord): boolean {
@@ -251,9 +254,10 @@ export class Candidate {
    * flags. A process that acquires a Lease also adds the period in which no process held the Lease.
    */
   #annotations(holder: string): { readonly annotations?: Readonly<Record<string, string>> } {
-    const { version, settings, identity, clock } = this.#options;
+    const { version, settings, annotations, identity, clock } = this.#options;
     if (holder !== identity) return {};
     const added = {
+      ...annotations,
       ...(this.#lease === undefined || this.#isOurs ? {} : vacancyAnnotation(this.#lease, clock.now())),
       ...withoutUndefined({
         [HOLDER_VERSION]: version === undefined ? undefined : `${version} ${holder}`,

@@ -16,7 +16,12 @@ const ACQUIRE_JITTER = 1.2;
 /** Time limit of the release, so that it does not delay the end of the process. */
 const RELEASE_LIMIT_MS = 2000;
 
-function checkTimings({ leaseMs, renewDeadlineMs, retryMs }: ElectionTimings): void {
+function checkTimings({ leaseMs, renewDeadlineMs, retryMs }: ElectionTimings, renewMs = retryMs): void {
+  if (!(renewDeadlineMs > renewMs * ACQUIRE_JITTER)) {
+    throw new RangeError(
+      `leader election: the renew deadline (${renewDeadlineMs} ms) must be longer than ${ACQUIRE_JITTER} times the renew period (${renewMs} ms)`,
+    );
+  }
   if (!(leaseMs > renewDeadlineMs)) {
     throw new RangeError(
       `leader election: the lease duration (${leaseMs} ms) must be longer than the renew deadline (${renewDeadlineMs} ms)`,
@@ -57,13 +62,16 @@ async function acquire(candidate: Candidate, options: ElectionOptions): Promise<
 async function keep(candidate: Candidate, options: ElectionOptions, signal: AbortSignal): Promise<ElectionEnd> {
   const { clock, log, onLost } = options;
   const { renewDeadlineMs, retryMs } = candidate.timings;
+  const renewMs = options.renewMs ?? retryMs;
+  let waitMs = renewMs;
   let failed = 'the API server did not answer';
   const deadline = new AbortController();
   let timer = clock.setTimeout(() => deadline.abort(), renewDeadlineMs);
   const both = AbortSignal.any([signal, deadline.signal]);
   try {
     for (;;) {
-      await pause(clock, retryMs, both);
+      await pause(clock, waitMs, both);
+      waitMs = retryMs;
       if (signal.aborted) return 'stopped';
       if (deadline.signal.aborted) {
         log.error('Lease not renewed in time', { renewDeadlineMs });
@@ -78,6 +86,7 @@ async function keep(candidate: Candidate, options: ElectionOptions, signal: Abor
           return 'lost';
         }
         candidate.outage.worked();
+        waitMs = renewMs;
         failed = 'the API server did not answer';
         timer.cancel();
         timer = clock.setTimeout(() => deadline.abort(), renewDeadlineMs - (clock.monotonic() - sentAt));
@@ -115,7 +124,7 @@ export async function runElected(
   lead: (signal: AbortSignal, fence: Fence) => Promise<void>,
 ): Promise<ElectionEnd> {
   const candidate = new Candidate(options);
-  checkTimings(candidate.timings);
+  checkTimings(candidate.timings, options.renewMs);
   const who = { lease: `${options.lease.namespace}/${options.lease.name}`, identity: options.identity };
   options.log.info('waiting for the Lease', who);
   if (!(await acquire(candidate, options))) return 'stopped';

@@ -17,6 +17,15 @@ export interface ElectionTimings {
 /** Timings of the election as in client-go, in milliseconds. */
 export const DEFAULT_ELECTION_TIMINGS: ElectionTimings = { leaseMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2000 };
 
+/** A state of a Lease that this process has observed before the election. */
+export interface ObservedLease {
+  /** The spec of the Lease as JSON. */
+  readonly spec: string;
+  readonly holder: string;
+  /** Monotonic time at which this process first observed this state. */
+  readonly atMs: number;
+}
+
 /** The Lease, its candidate, and the settings of the election. */
 export interface ElectionOptions {
   readonly client: KubeClient;
@@ -44,6 +53,18 @@ export interface ElectionOptions {
    * secrets.
    */
   readonly settings?: Readonly<Record<string, unknown>>;
+  /** Further annotations of the Lease while this process holds it. A released Lease keeps them. */
+  readonly annotations?: Readonly<Record<string, string>>;
+  /**
+   * Returns the last state of the Lease that this process observed elsewhere. If the Lease is still in this state, its
+   * duration starts at that observation, and not when the election starts.
+   */
+  readonly observed?: () => ObservedLease | undefined;
+  /**
+   * Time between two successful renewals. The default is `retryMs`. After a failed renewal, the next attempt always follows
+   * after `retryMs`.
+   */
+  readonly renewMs?: number;
   /**
    * True if the process watches the Lease of another candidate, to acquire the Lease as soon as it is released. The watch
    * needs the verb `watch`, which the roles of the original have. By default, the process waits `retryMs`, multiplied by a

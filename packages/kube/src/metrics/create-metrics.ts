@@ -9,7 +9,9 @@ import { templated } from './template.ts';
 /** Options of the metrics of a binary. */
 export interface MetricsOptions {
   /** Prefix of queue and reflector metrics, such as `mcm_`. */
-  readonly prefix?: string;
+  readonly prefix?: string | undefined;
+  /** Whether the registry contains the metrics of the process. The default is true. */
+  readonly process?: boolean;
 }
 
 /** The metrics of one process. */
@@ -151,7 +153,7 @@ export function createMetrics(options: MetricsOptions = {}): Metrics {
   const prometheus = load('prom-client') as Prometheus;
   const registry = new prometheus.Registry();
   const meters = createMeters(prometheus, registry);
-  registerProcessMetrics(meters);
+  if (options.process !== false) registerProcessMetrics(meters);
   const byResource = (name: string, help: string, counts: () => ReadonlyMap<string, number>): void =>
     meters.observed({ name: `${prefix}${name}`, help, labels: ['resource'] }, () =>
       [...counts()].map(([resource, value]) => ({ labels: { resource }, value })),
