@@ -178,6 +178,7 @@ export const managerBinary = (tracing: TracingSettings | TracingOff): BinaryDefi
   version: VERSION,
   description: 'Controllers of MachineDeployments and MachineSets, and the check for too many machines.',
   metricsPrefix: 'mcm_',
+  fleet: { without: ['webhook-port', 'autoscaler-port'] },
   defaults: { port: 10_258, concurrency: DEFAULT_SETTINGS.concurrency, controllers: CONTROLLERS, features: FEATURES },
   flags,
   crds,

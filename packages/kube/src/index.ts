@@ -107,6 +107,7 @@ export {
 } from './flags/flag.ts';
 export { variableOf } from './flags/given.ts';
 export { type Parsed, type Program, parseFlags } from './flags/parse-flags.ts';
+export { fleetFlags } from './fleet/flags.ts';
 export { createInformer, type InformerRuntime } from './informer/create-informer.ts';
 export { faultsOf, faultText, isHeld } from './informer/faults.ts';
 export { deepFreeze } from './informer/freeze.ts';
@@ -137,6 +138,7 @@ export { type Access, type AccessRequest, createAccess, type Refusal } from './r
 export { discoverResources, type WaitOptions, waitForApiServer } from './run/cluster/api-server.ts';
 export { type Cluster, type ClusterSettings, type Clusters, connectClusters } from './run/cluster/clusters.ts';
 export type { BinaryContext, BinaryDefinition, Configuration } from './run/definition.ts';
+export { registerFleetMetrics } from './run/fleet-process.ts';
 export { type DebugAnswer, type DebugPage, DebugPages } from './run/health/debug-pages.ts';
 export { type Arrived, type ForeignRefusal, foreignRefusal } from './run/health/foreign.ts';
 export type { Check } from './run/health/health.ts';

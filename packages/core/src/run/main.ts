@@ -109,12 +109,17 @@ export function machineControllerBinary<F extends Flags, Spec, Credentials>(
 ): BinaryDefinition<MachineFlags> {
   const name = `${NAME}-${driver.name}`;
   let configured: ConfiguredDriver<Spec, Credentials> = { driver };
+  /** In the fleet mode, each cluster has its own driver, so that no credentials are shared between clusters. */
+  const driverOf = async ({ cluster, flags }: BinaryContext<MachineFlags>) =>
+    cluster === undefined || !provider ? configured.driver : (await provider.configure(flags as FlagValues<F>)).driver;
   return {
     name,
     version,
     description: `Machine controller of the ${driver.name} provider: creates, checks, drains and deletes machines. The argument "schema" (or "schema --markdown") prints the fields of a MachineClass and its Secret.`,
     leaseName: NAME,
     metricsPrefix: 'mcm_',
+    fleet: { without: [] },
+    begin: reportStrayRejections,
     crds: crds.filter(({ spec }) => NEEDED_KINDS.has(spec.names.kind)),
     defaults: { port: 10_259, concurrency: 50, controllers: CONTROLLERS, features: MACHINE_FEATURES },
     flags: { ...machineFlags, ...flagGroup('Cloud', provider?.flags ?? {}) },
@@ -130,7 +135,7 @@ export function machineControllerBinary<F extends Flags, Spec, Credentials>(
     units: async (context) => {
       const traces = await openTraces(tracing, { ...tracesOf(context), name, version });
       const journal = journalOf(context.flags);
-      const { controller, unit } = unitOf(configured.driver, context, { tracer, traces, journal });
+      const { controller, unit } = unitOf(await driverOf(context), context, { tracer, traces, journal });
       const known = () => knownOf(controller.caches.secrets.store.list());
       context.pages.serve(journalPage({ journal, version, controller: name, clock: context.clock, known }));
       return [unit];
@@ -188,14 +193,12 @@ function unitOf<Spec, Credentials>(
   context: BinaryContext<MachineFlags>,
   { tracer, traces, journal }: UnitParts,
 ): { readonly controller: MachineController; readonly unit: Unit } {
-  reportStrayRejections(context.log);
   const { control, target, namespace, clock, random, log, recorder, targetRecorder, metrics, runtime, flags, fence } =
     context;
-  const same = ['', flags['target-kubeconfig']].includes(flags['control-kubeconfig']);
   const cluster = new ControlCluster({
     control,
     // If both clusters are the same, there is already a Lease. In observe mode, the process acquires no Lease.
-    target: same || context.observe ? undefined : target,
+    target: context.sameCluster || context.observe ? undefined : target,
     namespace,
     fence,
     clock,

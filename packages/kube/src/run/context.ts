@@ -29,6 +29,10 @@ export interface ContextParts<F extends Flags> {
   readonly pages: DebugPages;
   readonly certificates: CertificatesInUse;
   readonly warnings: Warnings;
+  /** Name of the cluster in the fleet mode. Undefined if the process serves one cluster. */
+  readonly cluster?: string;
+  /** Namespace of the machine objects. The default is the value of `--namespace`. */
+  readonly namespace?: string;
   /** If set, writes are sent only while no other process can be the leader. */
   readonly fence: Fence | undefined;
 }
@@ -61,7 +65,9 @@ export function createContext<F extends Flags>(
   const targetRecorder = events && recorderOf(events);
   const context: BinaryContext<F> = {
     flags: parts.flags,
-    namespace: flags.namespace,
+    cluster: parts.cluster,
+    sameCluster: clusters.same,
+    namespace: parts.namespace ?? flags.namespace,
     control: controlAs('controllers'),
     target: targetAs('controllers'),
     controlAs,

@@ -18,7 +18,11 @@ import type { ExpectedCrd } from './warnings/index.ts';
 /** The clients and services for the controllers of a leader. */
 export interface BinaryContext<F extends Flags> {
   readonly flags: FlagValues<F> & FlagValues<CommonFlags>;
+  /** Name of the cluster in the fleet mode, in which one process has many contexts. Undefined otherwise. */
+  readonly cluster: string | undefined;
   readonly namespace: string;
+  /** True if the machine objects and the nodes are in the same cluster. */
+  readonly sameCluster: boolean;
   /** Client of the cluster with the machine objects. */
   readonly control: KubeClient;
   /** Client of the cluster with the nodes. Undefined for `--target-kubeconfig=none`. */
@@ -69,6 +73,11 @@ export interface BinaryDefinition<F extends Flags> extends Program {
   check?(flags: FlagValues<F> & FlagValues<CommonFlags>): readonly string[];
   /** Name of the Lease. The default is the name of the binary. */
   readonly leaseName?: string;
+  /**
+   * Set if one process can serve many clusters: the names of the flags that are only for a process with one cluster. Such a
+   * process also does not call `serve`.
+   */
+  readonly fleet?: { readonly without: readonly (keyof F & string)[] };
   /** Prefix of queue and reflector metrics, such as `mcm_`. */
   readonly metricsPrefix?: string;
   /**
@@ -76,12 +85,14 @@ export interface BinaryDefinition<F extends Flags> extends Program {
    * @throws ConfigError with one line for each invalid setting, with its name and a hint. The process then exits.
    */
   configure?(flags: FlagValues<F> & FlagValues<CommonFlags>): Configuration | Promise<Configuration>;
+  /** Called once, before the controllers of any cluster start. */
+  begin?(log: Logger): void;
   /**
    * The expected CustomResourceDefinitions. The process warns if the CustomResourceDefinitions of the server are different.
    */
   readonly crds?: readonly ExpectedCrd[];
   /** Starts the services that run in every replica, not only in the leader. Resolves to a function that stops them. */
   serve?(context: BinaryContext<F>): Promise<(() => Promise<void>) | undefined>;
-  /** Returns the units of the leader. Called once, when this process becomes the leader. */
+  /** Returns the units of the leader. Called each time this process becomes the leader of a cluster. */
   units(context: BinaryContext<F>): readonly Unit[] | Promise<readonly Unit[]>;
 }

@@ -1,24 +1,28 @@
 import { hostname } from 'node:os';
 import { errorText } from '../base/error-text.ts';
 import { ConfigError } from '../credentials/cluster-config.ts';
+import { IN_CLUSTER } from '../credentials/load-kubeconfig.ts';
 import type { Fence } from '../election/fence.ts';
 import { type ElectionEnd, runElected } from '../election/run-elected.ts';
 import { type CommonFlags, commonFlags } from '../flags/common-flags.ts';
 import { registerFeatures } from '../flags/feature-gates.ts';
 import type { Flags, FlagValues } from '../flags/flag.ts';
 import { parseFlags } from '../flags/parse-flags.ts';
+import { checkFleetFlags, type FleetFlags, fleetFlags, isFleet } from '../fleet/flags.ts';
 import { refusalOf } from '../informer/refusal.ts';
 import { createLogger, type LeveledLogger } from '../log/create-logger.ts';
 import type { LogLevel } from '../log/memory-logger.ts';
 import { createMetrics, type Metrics } from '../metrics/create-metrics.ts';
 import { watchProcess } from '../metrics/process.ts';
 import { ObserveDecisions } from '../observe/decisions.ts';
-import { type Clusters, connectClusters } from './cluster/clusters.ts';
+import { undiciTransport } from '../transports/undici.ts';
+import { type Clusters, type Connections, connectClusters, type Dial } from './cluster/clusters.ts';
 import { reachPhase } from './cluster/reach-phase.ts';
 import { createContext } from './context.ts';
 import { crossCheck, doubtsAbout } from './cross-check.ts';
 import type { BinaryDefinition, Configuration } from './definition.ts';
 import { environmentPhase } from './environment/phase.ts';
+import { FleetProcess } from './fleet-process.ts';
 import { DebugPages } from './health/debug-pages.ts';
 import type { Check, HealthSources } from './health/health.ts';
 import { serveHealth } from './health/serve-health.ts';
@@ -41,6 +45,11 @@ import { workUntil } from './work.ts';
 const levelOf = (flags: FlagValues<CommonFlags>): LogLevel | 'silent' =>
   flags.v >= 4 ? 'debug' : (flags['log-level'] as LogLevel | 'silent');
 
+type Connected = Clusters & { readonly connections: Connections };
+
+/** Connections for the renewals of all Leases in the seed of a fleet. */
+const FLEET_CONNECTIONS = 8;
+
 /** One run of a binary, with the state that its phases share. */
 class Run<F extends Flags> {
   readonly #definition: BinaryDefinition<F>;
@@ -57,16 +66,25 @@ class Run<F extends Flags> {
   readonly #pages = new DebugPages();
   /** Aborts when the API server of the control cluster has answered. */
   readonly #reached = new AbortController();
-  #clusters: Clusters | undefined;
+  #clusters: Connected | undefined;
+  /** The flags of the fleet mode. Undefined if the process serves one cluster. */
+  readonly #fleetFlags: FleetFlags | undefined;
+  #fleet: FleetProcess<F> | undefined;
   #runner: UnitRunner | undefined;
   #address = '';
   #leadership = { ok: true, detail: 'not requested yet' };
   #stopping = false;
 
-  constructor(definition: BinaryDefinition<F>, host: Host, flags: FlagValues<F> & FlagValues<CommonFlags>) {
+  constructor(
+    definition: BinaryDefinition<F>,
+    host: Host,
+    flags: FlagValues<F> & FlagValues<CommonFlags>,
+    fleetFlags: FleetFlags | undefined,
+  ) {
     this.#definition = definition;
     this.#host = host;
     this.#flags = flags;
+    this.#fleetFlags = fleetFlags;
     this.#log = createLogger({ level: levelOf(flags), fields: { binary: definition.name } });
     this.#metrics = createMetrics(definition.metricsPrefix === undefined ? {} : { prefix: definition.metricsPrefix });
     const common: FlagValues<CommonFlags> = flags;
@@ -87,7 +105,7 @@ class Run<F extends Flags> {
         this.#reach('control'),
         this.#reach('target'),
         ...this.#serveMore(),
-        this.#lead(),
+        fleetFlags === undefined ? this.#lead() : this.#serveFleet(fleetFlags),
       ],
     });
   }
@@ -147,8 +165,8 @@ class Run<F extends Flags> {
         const clusters = await connectClusters({
           binary: name,
           version,
-          controlKubeconfig: flags['control-kubeconfig'],
-          targetKubeconfig: flags['target-kubeconfig'],
+          ...kubeconfigsOf(flags, this.#fleetFlags !== undefined),
+          dial: this.#dial,
           qps: flags['kube-api-qps'],
           burst: flags['kube-api-burst'],
           env: this.#host.env,
@@ -179,7 +197,7 @@ class Run<F extends Flags> {
         const sources: HealthSources = {
           alive: () => !this.#stopping,
           readiness: () => this.#readiness(),
-          scrape: () => this.#metrics.scrape(),
+          scrape: () => (this.#fleet ?? this.#metrics).scrape(),
           settings: () => this.#flags,
           logLevel: this.#log.level,
           profiling: flags.profiling,
@@ -228,10 +246,46 @@ class Run<F extends Flags> {
 
   #serveMore(): Phase[] {
     const { serve } = this.#definition;
-    // In observe mode, the process serves no clients.
-    return serve && this.#decisions === undefined
+    // In observe mode and in the fleet mode, the process serves no clients.
+    return serve && this.#decisions === undefined && this.#fleetFlags === undefined
       ? [{ name: 'services', start: () => serve(this.#context().context) }]
       : [];
+  }
+
+  get #dial(): Dial {
+    return this.#host.dial ?? undiciTransport;
+  }
+
+  #serveFleet(fleetFlags: FleetFlags): Phase {
+    return {
+      name: 'fleet',
+      start: async () => {
+        const home = this.#clusters;
+        if (home === undefined) throw new Error('fleet before configuration');
+        this.#definition.begin?.(this.#log);
+        const stop = new AbortController();
+        const fleet = new FleetProcess<F>({
+          definition: this.#definition,
+          host: this.#host,
+          flags: this.#flags,
+          fleetFlags,
+          log: this.#log,
+          dial: this.#dial,
+          home,
+          connections: home.connections,
+          metrics: this.#metrics,
+          pages: this.#pages,
+        });
+        this.#fleet = fleet;
+        const running = fleet.run(stop.signal).catch((error: unknown) => {
+          this.#fail(`${this.#definition.name}: ${errorText(error)}`);
+        });
+        return async () => {
+          stop.abort(new Error('the process stops'));
+          await running;
+        };
+      },
+    };
   }
 
   #lead(): Phase {
@@ -304,6 +358,7 @@ class Run<F extends Flags> {
     this.#warnings.clear('version', this.#definition.name);
     const { clock, random } = this.#host;
     const { context, recorders } = this.#context(fence);
+    this.#definition.begin?.(this.#log);
     const units = await this.#definition.units(context);
     this.#runner = new UnitRunner({ units, clock, random, log: this.#log });
     await workUntil(this.#runner, { term, stop, clock }, recorders);
@@ -331,11 +386,37 @@ class Run<F extends Flags> {
     const phases = this.#manager.status().map(({ name, state, detail }): Check => {
       const ok = state === 'started';
       if (name === 'environment' && ok) return { name, ok, detail: this.#warnings.summary() };
+      if (name === 'fleet' && ok) return { name, ok, detail: this.#fleet?.summary() ?? '' };
       if (name === 'leader-election' && ok) return { name, ...this.#leadership };
       return { name, ok, detail: ok ? 'ok' : detail || state };
     });
     return [...phases, ...(this.#runner?.checks() ?? [])];
   }
+}
+
+/** Returns the flags of the fleet mode; undefined if the process serves one cluster. */
+function givenFleet<F extends Flags>(
+  { fleet }: BinaryDefinition<F>,
+  values: Partial<FleetFlags>,
+): FleetFlags | undefined {
+  return fleet !== undefined && isFleet(values as FleetFlags) ? (values as FleetFlags) : undefined;
+}
+
+/** Returns an error for each flag that has a value, but is only for a process with one cluster. */
+const singleFlags = <F extends Flags>({ fleet, flags }: BinaryDefinition<F>, values: FlagValues<F>): string[] =>
+  (fleet?.without ?? [])
+    .filter((name) => values[name] !== flags[name]?.fallback)
+    .map((name) => `--${name} is not available in the fleet mode; set it for a process with one cluster`);
+
+/** In the fleet mode, the control cluster contains the peer Leases, and each cluster has its own target cluster. */
+function kubeconfigsOf(flags: FlagValues<CommonFlags>, fleet: boolean) {
+  const control = flags['control-kubeconfig'];
+  if (!fleet) return { controlKubeconfig: control, targetKubeconfig: flags['target-kubeconfig'] };
+  return {
+    controlKubeconfig: control === '' ? IN_CLUSTER : control,
+    targetKubeconfig: 'none',
+    urgentConnections: FLEET_CONNECTIONS,
+  };
 }
 
 /**
@@ -358,7 +439,7 @@ export async function runBinary<const F extends Flags>(
   try {
     const parsed = await parseFlags(
       definition,
-      { ...commonFlags(definition.defaults), ...definition.flags },
+      { ...commonFlags(definition.defaults), ...(definition.fleet ? fleetFlags : {}), ...definition.flags },
       host.argv,
       host.env,
     );
@@ -367,10 +448,15 @@ export async function runBinary<const F extends Flags>(
       return 0;
     }
     const flags = parsed.values as FlagValues<F> & FlagValues<CommonFlags>;
-    const problems = [...crossCheck(flags), ...(definition.check?.(flags) ?? [])];
+    const fleet = givenFleet(definition, parsed.values as Partial<FleetFlags>);
+    const problems = [
+      ...crossCheck(flags),
+      ...(fleet === undefined ? [] : [...checkFleetFlags({ ...flags, ...fleet }), ...singleFlags(definition, flags)]),
+      ...(definition.check?.(flags) ?? []),
+    ];
     if (problems.length > 0) throw new ConfigError(problems.join('\n'));
     const { settings, warnings = [] } = (await definition.configure?.(flags)) ?? {};
-    return await new Run(definition, host, flags).run(
+    return await new Run(definition, host, flags, fleet).run(
       [...parsed.warnings, ...doubtsAbout(flags), ...warnings],
       settings,
     );

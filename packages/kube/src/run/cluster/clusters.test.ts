@@ -10,6 +10,7 @@ import { type Clock, realClock } from '../../clock/clock.ts';
 import { VirtualClock } from '../../clock/virtual-clock.ts';
 import { createMemoryLogger } from '../../log/memory-logger.ts';
 import { createMetrics } from '../../metrics/create-metrics.ts';
+import { undiciTransport } from '../../transports/undici.ts';
 import { configMaps } from '../../types/core.ts';
 import { leases } from '../../types/groups.ts';
 import { AnswerWatcher, CertificatesInUse, Warnings } from '../warnings/index.ts';
@@ -69,6 +70,7 @@ async function connected(file: string, clock: Clock = realClock) {
   ];
   const warnings = new Warnings(log, metrics.meters);
   const clusters = await connectClusters({
+    dial: undiciTransport,
     binary: 'b',
     version: '1',
     controlKubeconfig: file,

@@ -5,12 +5,13 @@ import type { Clock } from '../../clock/clock.ts';
 import type { KubeClient } from '../../contract/client.ts';
 import type { Logger } from '../../contract/logger.ts';
 import { ServerHistory } from '../../contract/server-history.ts';
+import type { Transport } from '../../contract/transport.ts';
 import { type ClusterConfig, ConfigError } from '../../credentials/cluster-config.ts';
 import type { FilesNews } from '../../credentials/follow-files.ts';
 import { IN_CLUSTER, loadKubeconfig } from '../../credentials/load-kubeconfig.ts';
 import type { Metrics } from '../../metrics/create-metrics.ts';
-import { type UndiciTransport, undiciTransport } from '../../transports/undici.ts';
-import type { AnswerWatcher, CertificatesInUse, Warnings } from '../warnings/index.ts';
+import type { UndiciTransport, UndiciTransportOptions } from '../../transports/undici.ts';
+import type { AnswerWatcher, CertificatesInUse, CredentialPlaces, Warnings } from '../warnings/index.ts';
 
 /** One cluster. Each component has its own client, so that the logs of the API server show the component. */
 export interface Cluster {
@@ -30,20 +31,32 @@ export interface Clusters {
   readonly control: Cluster;
   /** Undefined for `--target-kubeconfig=none`. */
   readonly target: Cluster | undefined;
+  /** True if both are the same cluster. */
+  readonly same: boolean;
   close(): Promise<void>;
 }
 
+/** Connects to an API server. Tests replace the network. */
+export type Dial = (options: UndiciTransportOptions) => UndiciTransport;
+
 /** Kubeconfigs of the clusters, and the settings of their clients. */
-export interface ClusterSettings {
-  readonly binary: string;
-  readonly version: string;
+export interface ClusterSettings extends ClientSettings {
   readonly controlKubeconfig: string;
   readonly targetKubeconfig: string;
+  readonly urgentConnections?: number | undefined;
+}
+
+/** The settings of the clients of one unit. */
+export interface ClientSettings {
+  readonly binary: string;
+  readonly version: string;
   readonly qps: number;
   readonly burst: number;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   readonly random: Random;
+  /** Connects to an API server. */
+  readonly dial: Dial;
   readonly metrics: Metrics;
   readonly log: Logger;
   readonly warnings: Warnings;
@@ -87,7 +100,7 @@ function note(name: string, { ca, clientCertificate, from }: ClusterConfig, cert
 }
 
 /** Reports the result of reading the credentials again. */
-function tell(name: string, news: FilesNews, { log, warnings, certificates }: ClusterSettings): void {
+function tell(name: string, news: FilesNews, { log, warnings, certificates }: ClientSettings): void {
   if (news.kind === 'unusable') {
     warnings.raise('credentials', name, `new credentials of the ${name} cluster cannot be used: ${news.sentence}`);
     return;
@@ -106,33 +119,62 @@ interface Source {
   readonly source: string;
 }
 
-async function connect({ name, flag, given, source }: Source, settings: ClusterSettings) {
+/** The connections to one API server with one identity. */
+export interface Connections {
+  readonly server: string;
+  /** Origin of the credentials, for messages. */
+  readonly source: string;
+  readonly places: CredentialPlaces;
+  readonly transport: Transport;
+  readonly urgent: Transport;
+  close(): Promise<void>;
+}
+
+/** Options of the connections. */
+export interface OpenOptions {
+  /** Origin of the credentials, with their flag. */
+  readonly source: string;
+  /** Origin of the credentials, for messages about refused ones. */
+  readonly shown: string;
+  readonly dial: Dial;
+  /** Maximum number of connections for urgent requests. The default is 1. */
+  readonly urgentConnections?: number | undefined;
+}
+
+/** Opens the connections with a configuration. They connect when they are first used. */
+export function openConnections(
+  config: ClusterConfig,
+  { source, shown, dial, urgentConnections = 1 }: OpenOptions,
+): Connections {
+  const transport = dial(config);
+  const urgent = dial({ ...config, connections: urgentConnections });
+  const close = async (): Promise<void> => {
+    await Promise.all([transport.close(), urgent.close()]);
+  };
+  const { ca: authority, clientCertificate, authorization } = config.from ?? {};
+  const places = { authority, shown: clientCertificate ?? authorization ?? shown };
+  return { server: config.server, source, places, transport, urgent, close };
+}
+
+async function connect({ name, flag, given, source }: Source, settings: ClusterSettings): Promise<Connections> {
   const what = given ? `--${flag}=${source}` : `--${flag} (absent, which means ${source})`;
-  const { clock, env, certificates } = settings;
+  const { clock, env, certificates, dial } = settings;
   try {
     const config = await loadKubeconfig(source, { clock, env, onFiles: (news) => tell(name, news, settings) });
     note(name, config, certificates);
-    const transport = undiciTransport(config);
-    // The transport opens its connection with its first request.
-    const urgent = undiciTransport({ ...config, connections: 1 });
-    const close = async (): Promise<void> => {
-      await Promise.all([transport.close(), urgent.close()]);
-    };
-    const { ca: authority, clientCertificate, authorization } = config.from ?? {};
-    const places = { authority, shown: clientCertificate ?? authorization ?? source };
-    return { server: config.server, source: what, places, transport, urgent, close };
+    const { urgentConnections } = settings;
+    return openConnections(config, { source: what, shown: source, dial, urgentConnections });
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     throw new ConfigError(`${what}: ${errorText(error)}`);
   }
 }
 
-type Connections = Awaited<ReturnType<typeof connect>>;
-
-function cluster(
+/** Returns the clients of a cluster with these connections. */
+export function clusterOf(
   name: string,
   { server, source, places, transport, urgent }: Connections,
-  settings: ClusterSettings,
+  settings: ClientSettings,
 ): Cluster {
   const { clock, random, qps, burst, binary, version } = settings;
   const measured = settings.metrics.requests(new URL(server).host);
@@ -148,7 +190,7 @@ function cluster(
     rateLimit: qps > 0 ? { qps, burst } : undefined,
     history: new ServerHistory(),
   };
-  const over = (way: UndiciTransport) => (component: string) =>
+  const over = (way: Transport) => (component: string) =>
     createClient({ ...options, transport: way, userAgent: userAgent(binary, version, component) });
   return { server, source, client: over(transport), urgentClient: over(urgent) };
 }
@@ -157,7 +199,9 @@ function cluster(
  * Connects to both clusters, with one connection pool if they are the same.
  * @throws ConfigError with the name of the flag
  */
-export async function connectClusters(settings: ClusterSettings): Promise<Clusters> {
+export async function connectClusters(
+  settings: ClusterSettings,
+): Promise<Clusters & { readonly connections: Connections }> {
   const sources = chooseSources(settings);
   const same = sources.target === sources.control;
   const [givenControl, givenTarget] = [settings.controlKubeconfig !== '', settings.targetKubeconfig !== ''];
@@ -181,8 +225,10 @@ export async function connectClusters(settings: ClusterSettings): Promise<Cluste
           settings,
         );
   return {
-    control: cluster('control', control, settings),
-    target: target === undefined ? undefined : cluster('target', target, settings),
+    control: clusterOf('control', control, settings),
+    target: target === undefined ? undefined : clusterOf('target', target, settings),
+    same,
+    connections: control,
     close: async () => {
       await Promise.all([control.close(), same ? undefined : target?.close()]);
     },

@@ -26,6 +26,10 @@ export class DebugPages {
     return this.#pages.get(path);
   }
 
+  list(): readonly DebugPage[] {
+    return [...this.#pages.values()];
+  }
+
   /** Returns one line for each page. */
   index(): string {
     return [...this.#pages.values()].map(({ path, help }) => `${path.padEnd(27)} ${help}\n`).join('');

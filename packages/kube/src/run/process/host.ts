@@ -1,6 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import type { Random } from '../../base/random.ts';
 import { type Clock, realClock } from '../../clock/clock.ts';
+import type { UndiciTransport, UndiciTransportOptions } from '../../transports/undici.ts';
 import { type MemoryUse, watchMemory } from './memory.ts';
 
 /** The functions of the process that a binary needs. Tests pass another implementation. */
@@ -19,6 +20,8 @@ export interface Host {
   onCrash?(callback: (error: unknown) => void): void;
   /** Calls `callback` after each full garbage collection, until the returned function is called. */
   onCollection?(callback: (use: MemoryUse) => void): () => void;
+  /** Connects to API servers. By default over the network. */
+  readonly dial?: (options: UndiciTransportOptions) => UndiciTransport;
   /** Ends the process immediately. */
   exit(code: number): void;
 }

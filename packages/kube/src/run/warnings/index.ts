@@ -4,7 +4,7 @@ export { CertificatesInUse, servedCertificate } from './in-use.ts';
 export { checkMemory } from './memory.ts';
 export { compareVersions } from './versions.ts';
 export { Warnings } from './warnings.ts';
-export { AnswerWatcher } from './watch-answers.ts';
+export { AnswerWatcher, type CredentialPlaces } from './watch-answers.ts';
 
 import type { Clock } from '../../clock/clock.ts';
 import type { Logger } from '../../contract/logger.ts';

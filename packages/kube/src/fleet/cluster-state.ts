@@ -1,0 +1,44 @@
+/**
+ * The state of a cluster in one replica.
+ * - `elsewhere`: assigned to another replica
+ * - `starting`: connecting to the cluster, or checking its identity
+ * - `waiting`: another process holds the Lease
+ * - `serving`: this process holds the Lease, and its controllers run
+ * - `stopping`: the controllers end, and the Lease is released
+ * - `failed`: stopped by an error; a retry follows
+ * - `refused`: the discovery found the cluster without a usable kubeconfig
+ */
+export type ClusterState = 'elsewhere' | 'starting' | 'waiting' | 'serving' | 'stopping' | 'failed' | 'refused';
+
+/** All states, in the order of a cluster's life. */
+export const CLUSTER_STATES: readonly ClusterState[] = [
+  'elsewhere',
+  'starting',
+  'waiting',
+  'serving',
+  'stopping',
+  'failed',
+  'refused',
+];
+
+/** The status of one cluster, as one replica sees it. */
+export interface ClusterStatus {
+  readonly cluster: string;
+  readonly state: ClusterState;
+  /** Time of the last change of the state, in RFC 3339. */
+  readonly since: string;
+  /** The replica to which the cluster is assigned. Empty if there is none. */
+  readonly assigned: string;
+  /** Identity of the Lease's holder, if this process knows it. */
+  readonly holder: string;
+  /** The last error. Empty if there was none since the cluster was served. */
+  readonly error: string;
+}
+
+/** Receives the progress of one cluster. */
+export interface Progress {
+  state(state: 'starting' | 'waiting' | 'serving' | 'stopping', holder?: string): void;
+}
+
+/** Why a cluster stopped, as a label of a metric. */
+export type FailureReason = 'kubeconfig' | 'other-cluster' | 'unreachable' | 'lease-lost' | 'other';

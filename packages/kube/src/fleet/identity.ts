@@ -1,0 +1,122 @@
+import { createClient } from '../client/create-client.ts';
+import type { Clock } from '../clock/clock.ts';
+import type { KubeClient } from '../contract/client.ts';
+import { isNotFound, KubeError } from '../contract/errors.ts';
+import type { Transport } from '../contract/transport.ts';
+import { Age } from '../election/fence.ts';
+import { permissionOf } from '../informer/permission.ts';
+import { namespaces } from '../types/core.ts';
+import { leases } from '../types/groups.ts';
+
+/** Annotation of a Lease: UID of the namespace kube-system of the target cluster. */
+export const TARGET_UID = 'target-cluster-uid';
+
+/** A cluster is identified by the UID of this namespace. It is created with the cluster and cannot be deleted. */
+const NAMESPACE = 'kube-system';
+/** Maximum age of the last check before a request that does not fill a cache. */
+const MAX_AGE_MS = 60_000;
+const TIME_LIMIT_MS = 10_000;
+
+/** The kubeconfig of a unit leads to another cluster than before. */
+export class OtherCluster extends Error {
+  override readonly name = 'OtherCluster';
+}
+
+/** Options of the identity check. */
+export interface IdentityOptions {
+  readonly userAgent: string;
+  readonly clock: Clock;
+  /** Origin of the kubeconfig, for messages. */
+  readonly source: string;
+  /** How to accept another cluster, for messages. */
+  readonly fix: string;
+}
+
+/** The identity of the cluster behind one kubeconfig. */
+export class ClusterIdentity {
+  readonly #client: KubeClient;
+  readonly #clock: Clock;
+  readonly #source: string;
+  readonly #fix: string;
+  #uid: string | undefined;
+  #checked: Age | undefined;
+  #checking: Promise<void> | undefined;
+  /** Called when the kubeconfig leads to another cluster. */
+  onOther: (error: OtherCluster) => void = () => undefined;
+
+  constructor(transport: Transport, { userAgent, clock, source, fix }: IdentityOptions) {
+    this.#clock = clock;
+    this.#source = source;
+    this.#fix = fix;
+    this.#client = createClient({ transport, userAgent, clock, requestTimeoutMs: TIME_LIMIT_MS });
+  }
+
+  /**
+   * Reads the identity, and compares it with a known one. Later checks compare with the same identity.
+   * @throws OtherCluster if it differs; KubeError if the cluster does not answer
+   */
+  async expect(known: string | undefined): Promise<string> {
+    this.#uid = known;
+    await this.#check();
+    return this.#uid ?? '';
+  }
+
+  /** Rejects unless the same cluster answers now. */
+  now(): Promise<void> {
+    return this.#check();
+  }
+
+  /** Rejects unless the same cluster answered recently. */
+  async recently(): Promise<void> {
+    if (this.#checked !== undefined && this.#checked.ms < MAX_AGE_MS) return;
+    this.#checking ??= this.#check().finally(() => {
+      this.#checking = undefined;
+    });
+    await this.#checking;
+  }
+
+  async #check(): Promise<void> {
+    const asked = new Age(this.#clock);
+    const { metadata } = await this.#client.resource(namespaces).get(NAMESPACE, { onRetryAfter: 'throw' });
+    const known = this.#uid ?? metadata.uid;
+    if (metadata.uid !== known) {
+      this.#checked = undefined;
+      const error = new OtherCluster(
+        `${this.#source} leads to another cluster: its namespace kube-system has UID ${metadata.uid}, before ${known}. Restore the kubeconfig, or, if the change is intended, ${this.#fix}`,
+      );
+      this.onOther(error);
+      throw error;
+    }
+    this.#uid = known;
+    this.#checked = asked;
+  }
+}
+
+/**
+ * Returns a transport that sends a request only if the same cluster answered recently. After the answer to a list or a watch,
+ * the identity is checked again, so objects of another cluster do not get into the caches.
+ */
+export const identifiedTransport =
+  (transport: Transport, identity: ClusterIdentity): Transport =>
+  async (request) => {
+    await identity.recently();
+    const answer = await transport(request);
+    const verb = permissionOf(request.method, request.path)?.verb;
+    if (verb === 'list' || verb === 'watch') await identity.now();
+    return answer;
+  };
+
+/** Returns the identity that the Lease of a unit records. Undefined if there is none. */
+export async function recordedIdentity(
+  control: KubeClient,
+  lease: { readonly namespace: string; readonly name: string },
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  try {
+    const { metadata } = await control.resource(leases, lease.namespace).get(lease.name, { signal });
+    return metadata.annotations?.[TARGET_UID];
+  } catch (error) {
+    if (isNotFound(error) && error instanceof KubeError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,30 @@
+import { createHash } from 'node:crypto';
+
+/** A replica of the fleet. */
+export interface Peer {
+  readonly name: string;
+  /** Its share is proportional to the weight. A replica with weight 0 gets no clusters. */
+  readonly weight: number;
+}
+
+const BITS = 2 ** 48;
+
+/** Returns a number between 0 and 1, both excluded, that depends only on the two names. */
+function draw(peer: string, cluster: string): number {
+  const digest = createHash('sha256').update(`${peer}\n${cluster}`).digest();
+  return (digest.readUIntBE(0, 6) + 0.5) / BITS;
+}
+
+/**
+ * Returns the replica to which a cluster is assigned, by weighted rendezvous hashing. A replica that joins or leaves moves
+ * only its own share. The result is a preference: only the Lease of the cluster allows writes.
+ */
+export function assigned(cluster: string, peers: readonly Peer[]): string | undefined {
+  let best: { readonly name: string; readonly score: number } | undefined;
+  for (const { name, weight } of peers) {
+    if (!(weight > 0)) continue;
+    const score = -weight / Math.log(draw(name, cluster));
+    if (best === undefined || score > best.score || (score === best.score && name < best.name)) best = { name, score };
+  }
+  return best?.name;
+}

@@ -1,0 +1,42 @@
+import type { Clock } from '../../clock/clock.ts';
+import type { KubeClient } from '../../contract/client.ts';
+import { readRecord } from '../../election/record.ts';
+import type { ObservedLease } from '../../election/settings.ts';
+import { createInformer, type InformerRuntime } from '../../informer/create-informer.ts';
+import { type Lease, leases } from '../../types/groups.ts';
+
+/**
+ * The Leases of all clusters of a seed, from one watch. A replica that takes over a cluster therefore knows since when its
+ * Lease has not been renewed. Without the permission for the watch, it waits for a whole Lease duration.
+ */
+export class LeaseBook {
+  readonly #clock: Clock;
+  readonly #known = new Map<string, ObservedLease>();
+  readonly #run: (signal: AbortSignal) => Promise<void>;
+
+  /** @param name Name of the Lease in each namespace */
+  constructor(seed: KubeClient, name: string, runtime: InformerRuntime) {
+    this.#clock = runtime.clock;
+    const informer = createInformer<Lease>(seed, leases, { ...runtime, fieldSelector: `metadata.name=${name}` });
+    informer.onChange(({ type, object }) => {
+      const namespace = object.metadata.namespace ?? '';
+      if (type === 'deleted') this.#known.delete(namespace);
+      else this.#note(namespace, JSON.stringify(object.spec), readRecord(object).holder);
+    });
+    this.#run = (signal) => informer.run(signal);
+  }
+
+  run(signal: AbortSignal): Promise<void> {
+    return this.#run(signal);
+  }
+
+  /** Returns the last state of a Lease, and when this process observed it first. */
+  of(namespace: string): ObservedLease | undefined {
+    return this.#known.get(namespace);
+  }
+
+  #note(namespace: string, spec: string, holder: string): void {
+    if (this.#known.get(namespace)?.spec === spec) return;
+    this.#known.set(namespace, { spec, holder, atMs: this.#clock.monotonic() });
+  }
+}

@@ -1,0 +1,173 @@
+import { createOutageLog, type OutageLog } from '../../base/outage-log.ts';
+import type { Random } from '../../base/random.ts';
+import { type Clock, pause, type Timer } from '../../clock/clock.ts';
+import type { KubeClient } from '../../contract/client.ts';
+import type { Change } from '../../contract/informer.ts';
+import type { Logger } from '../../contract/logger.ts';
+import { holderSettings, readRecord } from '../../election/record.ts';
+import { runElected } from '../../election/run-elected.ts';
+import type { ElectionTimings } from '../../election/settings.ts';
+import { createInformer } from '../../informer/create-informer.ts';
+import { type Lease, leases } from '../../types/groups.ts';
+import type { Peer } from './assignment.ts';
+
+/** The own replica and the place of the peer Leases. */
+export interface PeersOptions {
+  readonly client: KubeClient;
+  /** Namespace of the peer Leases. */
+  readonly namespace: string;
+  /** Name of the binary. Replicas with the same name form a fleet. */
+  readonly program: string;
+  readonly self: Peer;
+  /** Unique identity of this process. */
+  readonly identity: string;
+  readonly timings: ElectionTimings;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  /** Called when the list of live replicas may have changed. */
+  readonly changed: () => void;
+}
+
+const WEIGHT = 'fleet-weight';
+
+/** The last observed state of one peer Lease. */
+interface Observed {
+  readonly lease: Lease;
+  /** Monotonic time of this process at the last renewal, so that clocks of different machines are not compared. */
+  readonly atMs: number;
+}
+
+/** A Lease with a time in the past is not an observed renewal, so the comparison uses only changes. */
+const renewal = ({ spec }: Lease): string => `${spec?.holderIdentity} ${spec?.renewTime}`;
+
+/**
+ * The live replicas of a fleet. Each replica renews a peer Lease with its weight, and watches the Leases of the others. While
+ * this process cannot renew its own Lease or cannot watch the others, the list stays as it was.
+ */
+export class Peers {
+  readonly #o: PeersOptions;
+  readonly #observed = new Map<string, Observed>();
+  readonly #outage: OutageLog;
+  #holds = false;
+  #watching = false;
+  #live: readonly Peer[] | undefined;
+  #timer: Timer | undefined;
+
+  constructor(options: PeersOptions) {
+    this.#o = options;
+    this.#outage = createOutageLog('the peer Leases of the fleet', options.clock, options.log);
+  }
+
+  /** The live replicas. Undefined until this process has its own peer Lease and has seen the others. */
+  get live(): readonly Peer[] | undefined {
+    return this.#live;
+  }
+
+  /** Renews and watches peer Leases until the signal aborts. The own Lease is then released. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { client, namespace, clock, random, log } = this.#o;
+    const informer = createInformer<Lease>(client, leases, {
+      namespace,
+      clock,
+      random,
+      log,
+      outage: (_resource, failure) => this.#onOutage(failure),
+    });
+    informer.onChange((change) => this.#onChange(change));
+    await Promise.all([informer.run(signal), this.#keepOwn(signal)]);
+    this.#timer?.cancel();
+  }
+
+  async #keepOwn(signal: AbortSignal): Promise<void> {
+    const { client, namespace, self, identity, timings, clock, random, log } = this.#o;
+    let terms = 0;
+    while (!signal.aborted) {
+      terms += 1;
+      const options = {
+        client,
+        lease: { namespace, name: this.#prefix + self.name },
+        identity: `${identity}.${terms}`,
+        timings,
+        clock,
+        random,
+        log,
+        signal,
+        settings: { [WEIGHT]: self.weight },
+        onLeader: (holder: string) =>
+          log.warn('Another process has the name of this replica; it serves no cluster until the Lease is free', {
+            replica: self.name,
+            holder,
+          }),
+      };
+      const end = await runElected(options, async (term) => {
+        this.#holds = true;
+        this.#update();
+        await new Promise<void>((resolve) => {
+          if (term.aborted) resolve();
+          term.addEventListener('abort', () => resolve(), { once: true });
+        });
+        this.#holds = false;
+      });
+      if (end === 'stopped') return;
+      log.warn('The peer Lease was lost; the assignment of clusters stays until it is renewed', { replica: self.name });
+      await pause(clock, timings.retryMs, signal);
+    }
+  }
+
+  #onOutage(failure: unknown): void {
+    if (failure !== undefined) {
+      this.#outage.failed(failure);
+      this.#watching = false;
+      return;
+    }
+    this.#outage.worked();
+    if (this.#watching) return;
+    this.#watching = true;
+    // Renewals during the outage were not observed, so all replicas count as live from now on.
+    const atMs = this.#o.clock.monotonic();
+    for (const [name, { lease }] of this.#observed) this.#observed.set(name, { lease, atMs });
+    this.#update();
+  }
+
+  #onChange({ type, object }: Change<Lease>): void {
+    const { name } = object.metadata;
+    if (!name.startsWith(this.#prefix)) return;
+    const before = this.#observed.get(name);
+    if (type === 'deleted') this.#observed.delete(name);
+    else if (before === undefined || renewal(before.lease) !== renewal(object))
+      this.#observed.set(name, { lease: object, atMs: this.#o.clock.monotonic() });
+    this.#update();
+  }
+
+  get #prefix(): string {
+    return `${this.#o.program}-fleet-`;
+  }
+
+  #update(): void {
+    if (!this.#holds || !this.#watching) return;
+    const { self, clock, changed } = this.#o;
+    this.#timer?.cancel();
+    const now = clock.monotonic();
+    const live = new Map([[self.name, self]]);
+    let nextMs = Number.POSITIVE_INFINITY;
+    for (const [name, { lease, atMs }] of this.#observed) {
+      const peer = { name: name.slice(this.#prefix.length), weight: weightOf(lease) };
+      const untilMs = atMs + readRecord(lease).leaseDurationSeconds * 1000;
+      if (peer.name === self.name || readRecord(lease).holder === '' || untilMs <= now) continue;
+      live.set(peer.name, peer);
+      nextMs = Math.min(nextMs, untilMs - now);
+    }
+    if (nextMs < Number.POSITIVE_INFINITY) this.#timer = clock.setTimeout(() => this.#update(), nextMs);
+    const next = [...live.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+    if (JSON.stringify(next) === JSON.stringify(this.#live)) return;
+    this.#live = next;
+    changed();
+  }
+}
+
+/** A replica without a valid weight gets no clusters. */
+function weightOf(lease: Lease): number {
+  const weight = holderSettings(lease)?.[WEIGHT];
+  return typeof weight === 'number' && weight >= 0 ? weight : 0;
+}

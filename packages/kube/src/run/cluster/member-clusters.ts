@@ -1,0 +1,88 @@
+import { userAgent } from '../../client/create-client.ts';
+import { type ClusterConfig, ConfigError } from '../../credentials/cluster-config.ts';
+import { mustNotHaveExpired } from '../../credentials/key-pair.ts';
+import { kubeconfigOfText, loadKubeconfig } from '../../credentials/load-kubeconfig.ts';
+import { ClusterIdentity, identifiedTransport, TARGET_UID } from '../../fleet/identity.ts';
+import type { Member } from '../../fleet/member.ts';
+import { type ClientSettings, type Clusters, type Connections, clusterOf, openConnections } from './clusters.ts';
+
+/** The clusters of one unit of a fleet. */
+export interface MemberClusters extends Clusters {
+  /** The namespace of the machine objects. */
+  readonly namespace: string;
+  /** Identity of the target cluster. Each request to this cluster is checked. */
+  readonly identity: ClusterIdentity;
+}
+
+/** What a unit needs to connect. */
+export interface MemberSettings extends ClientSettings {
+  /** Connections to the seed. Undefined if the machine objects are in the cluster of the kubeconfig. */
+  readonly seed: Connections | undefined;
+  /** Name of the Lease. */
+  readonly leaseName: string;
+}
+
+const DEFAULT_NAMESPACE = 'default';
+
+/**
+ * Connects to the clusters of a member. Each member has its own connections to its target cluster, so no request contains
+ * the credentials of another member.
+ * @throws ConfigError if the kubeconfig is invalid or has expired
+ */
+export async function connectMember(member: Member, settings: MemberSettings): Promise<MemberClusters> {
+  const { seed, dial, binary, version, clock, leaseName } = settings;
+  const config = await configOf(member, settings);
+  const namespace = member.namespace ?? config.namespace ?? DEFAULT_NAMESPACE;
+  const target = openConnections(config, { source: member.source, shown: member.source, dial });
+  const identity = new ClusterIdentity(target.transport, {
+    userAgent: userAgent(binary, version, 'identity'),
+    clock,
+    source: member.source,
+    fix:
+      seed === undefined
+        ? `remove ${member.source}, wait until the fleet no longer lists ${member.name}, and add the file again`
+        : `delete the annotation ${TARGET_UID} of Lease ${namespace}/${leaseName}`,
+  });
+  const checked: Connections = {
+    ...target,
+    transport: identifiedTransport(target.transport, identity),
+    urgent: identifiedTransport(target.urgent, identity),
+  };
+  return {
+    namespace,
+    identity,
+    same: seed === undefined,
+    control: clusterOf('control', seed ?? checked, settings),
+    target: clusterOf('target', checked, settings),
+    close: () => target.close(),
+  };
+}
+
+async function configOf(
+  { kubeconfig, source, folder }: Member,
+  { clock, env, log, warnings }: MemberSettings,
+): Promise<ClusterConfig> {
+  const config =
+    folder === undefined
+      ? await kubeconfigOfText(kubeconfig, { source, clock })
+      : await loadKubeconfig(source, {
+          clock,
+          env,
+          onFiles: (news) => {
+            if (news.kind === 'unusable') warnings.raise('credentials', 'target', `${source}: ${news.sentence}`);
+            else warnings.clear('credentials', 'target');
+            if (news.kind === 'renewed') log.info('Using the renewed credentials of a cluster', { source });
+          },
+        });
+  const text = config.clientCertificate?.certificate;
+  if (text !== undefined)
+    mustNotHaveExpired(
+      { text, from: config.from?.clientCertificate ?? `the client certificate of ${source}` },
+      clock.now(),
+    );
+  if (config.insecureSkipTlsVerify === true)
+    throw new ConfigError(
+      `${source}: insecure-skip-tls-verify is not allowed in a fleet; set certificate-authority-data`,
+    );
+  return config;
+}

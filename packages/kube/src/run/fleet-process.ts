@@ -1,0 +1,251 @@
+import type { Logger } from '../contract/logger.ts';
+import { createRecorder } from '../events/create-recorder.ts';
+import type { CommonFlags } from '../flags/common-flags.ts';
+import type { Flags, FlagValues } from '../flags/flag.ts';
+import { CLUSTER_STATES, type ClusterStatus, type FailureReason } from '../fleet/cluster-state.ts';
+import { folderDiscovery } from '../fleet/discovery/folder.ts';
+import { namespaceDiscovery } from '../fleet/discovery/namespaces.ts';
+import { type FleetFlags, replicaOf } from '../fleet/flags.ts';
+import { Fleet } from '../fleet/fleet.ts';
+import type { Discovery, Member } from '../fleet/member.ts';
+import { ClusterLabels, clustersText } from '../fleet/metrics/clusters-text.ts';
+import { LeaseBook } from '../fleet/peers/lease-book.ts';
+import { Peers } from '../fleet/peers/peers.ts';
+import { Slots } from '../fleet/slots.ts';
+import type { Metrics } from '../metrics/create-metrics.ts';
+import type { Meters } from '../metrics/meters.ts';
+import type { Clusters, Connections, Dial } from './cluster/clusters.ts';
+import type { BinaryDefinition } from './definition.ts';
+import type { DebugAnswer, DebugPages } from './health/debug-pages.ts';
+import type { Host } from './process/host.ts';
+import { leaseNameOf, serveCluster } from './serve-cluster.ts';
+
+/** The parts of a process in the fleet mode. */
+export interface FleetParts<F extends Flags> {
+  readonly definition: BinaryDefinition<F>;
+  readonly host: Host;
+  readonly flags: FlagValues<F> & FlagValues<CommonFlags>;
+  readonly fleetFlags: FleetFlags;
+  readonly log: Logger;
+  readonly dial: Dial;
+  readonly home: Clusters;
+  readonly connections: Connections;
+  readonly metrics: Metrics;
+  readonly pages: DebugPages;
+}
+
+/** Path of the page with the status of all clusters. */
+const FLEET_PATH = '/debug/fleet';
+
+/** Reason of the event on the Secret of a cluster that stopped. */
+const STOPPED = 'FleetClusterStopped';
+
+/** The metrics and pages of a cluster that is served now. */
+interface Served {
+  readonly metrics: Metrics;
+  readonly pages: DebugPages;
+}
+
+/** Registers the metrics of the fleet. Returns the counter of failures. */
+export function registerFleetMetrics(
+  meters: Meters,
+  fleet: Pick<Fleet, 'status' | 'peers'>,
+): (labels: { readonly cluster: string; readonly reason: FailureReason }) => void {
+  meters.observed(
+    { name: 'mcm_fleet_clusters', help: 'Clusters of the fleet by their state in this replica', labels: ['state'] },
+    () => {
+      const all = fleet.status();
+      return CLUSTER_STATES.map((state) => ({
+        labels: { state },
+        value: all.filter((one) => one.state === state).length,
+      }));
+    },
+  );
+  meters.observed({ name: 'mcm_fleet_replicas', help: 'Live replicas of the fleet' }, () => [
+    { value: fleet.peers?.length ?? 0 },
+  ]);
+  return meters.counter({
+    name: 'mcm_fleet_cluster_failures_total',
+    help: 'Errors that stopped a cluster in this replica. Reasons: kubeconfig, other-cluster, unreachable, lease-lost, other',
+    labels: ['cluster', 'reason'],
+  });
+}
+
+/** A process that serves many clusters. */
+export class FleetProcess<F extends Flags> {
+  readonly #p: FleetParts<F>;
+  readonly #fleet: Fleet;
+  readonly #labels: ClusterLabels;
+  readonly #served = new Map<string, Served>();
+  readonly #book: LeaseBook | undefined;
+
+  constructor(parts: FleetParts<F>) {
+    this.#p = parts;
+    const { host, log, fleetFlags, metrics } = parts;
+    const { clock, random } = host;
+    const runtime = { clock, random, log, observe: metrics.reflectors };
+    this.#labels = new ClusterLabels(fleetFlags['fleet-metrics-clusters']);
+    const slots = new Slots({
+      perCluster: fleetFlags['fleet-requests'],
+      total: fleetFlags['fleet-total-requests'],
+      clock,
+    });
+    const seed = fleetFlags['fleet-namespaces'] === '' ? undefined : parts.connections;
+    let terms = 0;
+    const nextIdentity = (): string => {
+      terms += 1;
+      return `${host.identity}.${terms}`;
+    };
+    this.#book = seed && new LeaseBook(parts.home.control.client('fleet'), leaseNameOf(parts.definition), runtime);
+    const shared = { ...parts, seed, slots, nextIdentity, book: this.#book, serving: this.#serving };
+    this.#fleet = new Fleet({
+      replica: replicaOf(fleetFlags),
+      discovery: this.#discovery(),
+      peers: (changed) => this.#peers(changed),
+      serve: (run) => serveCluster(run, shared),
+      clock,
+      random,
+      log,
+      failed: (member, reason, error) => this.#onFailure(member, reason, error),
+    });
+    const count = registerFleetMetrics(metrics.meters, this.#fleet);
+    this.#count = (cluster, reason) => count({ cluster: this.#labels.of(cluster), reason });
+    this.#serveStatus();
+  }
+
+  readonly #count: (cluster: string, reason: FailureReason) => void;
+
+  /** Serves clusters until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    try {
+      await Promise.all([this.#fleet.run(signal), this.#book?.run(signal)]);
+    } finally {
+      await this.#recorder.flush();
+    }
+  }
+
+  /** The metrics of the process and of its clusters. */
+  async scrape(): Promise<{ readonly contentType: string; readonly text: string }> {
+    const { contentType, text } = await this.#p.metrics.scrape();
+    const clusters = [...this.#served].map(async ([name, { metrics }]) => ({
+      cluster: this.#labels.of(name),
+      text: (await metrics.scrape()).text,
+    }));
+    return { contentType, text: clustersText(text, await Promise.all(clusters)) };
+  }
+
+  /** One line for the list of checks. The state of single clusters does not make the process unready. */
+  summary(): string {
+    const all = this.#fleet.status();
+    const counts = CLUSTER_STATES.map((state) => [state, all.filter((one) => one.state === state).length] as const);
+    const shown = counts.filter(([, count]) => count > 0).map(([state, count]) => `${count} ${state}`);
+    const replicas = this.#fleet.peers?.length;
+    return replicas === undefined
+      ? 'waiting for the peer Lease'
+      : `${replicas} replicas; clusters: ${shown.join(', ') || 'none'}`;
+  }
+
+  get #recorder() {
+    const { definition, home, host, log } = this.#p;
+    this.#events ??= createRecorder({
+      client: home.control.client('events'),
+      component: definition.name,
+      clock: host.clock,
+      log,
+      random: host.random,
+    });
+    return this.#events;
+  }
+
+  #events: ReturnType<typeof createRecorder> | undefined;
+
+  #discovery(): Discovery {
+    const { host, log, home, metrics, fleetFlags: flags } = this.#p;
+    const { clock, random } = host;
+    if (flags['fleet-folder'] !== '') return folderDiscovery(flags['fleet-folder'], { clock, log });
+    return namespaceDiscovery({
+      seed: home.control.client('fleet'),
+      selector: flags['fleet-namespaces'],
+      secret: flags['fleet-secret'],
+      runtime: { clock, random, log, observe: metrics.reflectors },
+    });
+  }
+
+  #peers(changed: () => void): Peers {
+    const { definition, host, log, home, fleetFlags } = this.#p;
+    const flags: FlagValues<CommonFlags> = this.#p.flags;
+    const { clock, random, identity } = host;
+    return new Peers({
+      client: home.control.urgentClient('fleet'),
+      namespace: flags.namespace,
+      program: definition.name,
+      self: { name: replicaOf(fleetFlags), weight: fleetFlags['fleet-weight'] },
+      identity,
+      timings: {
+        leaseMs: flags['leader-elect-lease-duration'],
+        renewDeadlineMs: flags['leader-elect-renew-deadline'],
+        retryMs: flags['leader-elect-retry-period'],
+      },
+      clock,
+      random,
+      log,
+      changed,
+    });
+  }
+
+  #onFailure(member: Member, reason: FailureReason, error: string): void {
+    this.#count(member.name, reason);
+    const message = `${this.#p.definition.name} stopped the cluster: ${error}; mcm retries`;
+    if (member.about !== undefined) this.#recorder.event(member.about, 'Warning', STOPPED, message);
+  }
+
+  readonly #serving = (cluster: string, metrics: Metrics, pages: DebugPages): (() => void) => {
+    const served = { metrics, pages };
+    this.#served.set(cluster, served);
+    this.#delegate(pages);
+    return () => {
+      if (this.#served.get(cluster) === served) this.#served.delete(cluster);
+      this.#labels.forget(cluster);
+    };
+  };
+
+  /** Serves the pages of the clusters. The parameter `cluster` selects one. */
+  #delegate(pages: DebugPages): void {
+    for (const { path, help } of pages.list()) {
+      this.#p.pages.serve({
+        path,
+        help: `${help}; ?cluster=NAME selects the cluster`,
+        answer: async (query) => {
+          const name = query.get('cluster') ?? '';
+          const page = this.#served.get(name)?.pages.get(path);
+          if (page === undefined)
+            throw new RangeError(`cluster=${name} must be one of: ${[...this.#served.keys()].sort().join(', ')}`);
+          return page.answer(query);
+        },
+      });
+    }
+  }
+
+  /** The status of all clusters, with the holders that this process observes. */
+  #status(): readonly ClusterStatus[] {
+    return this.#fleet
+      .status()
+      .map((status) => ({ ...status, holder: this.#book?.of(status.cluster)?.holder ?? status.holder }));
+  }
+
+  #serveStatus(): void {
+    const answer = async (): Promise<DebugAnswer> => ({
+      contentType: 'application/json',
+      body: JSON.stringify({
+        replica: replicaOf(this.#p.fleetFlags),
+        replicas: this.#fleet.peers ?? [],
+        clusters: this.#status(),
+      }),
+    });
+    this.#p.pages.serve({
+      path: FLEET_PATH,
+      help: 'the clusters of the fleet, with their state and last error',
+      answer,
+    });
+  }
+}

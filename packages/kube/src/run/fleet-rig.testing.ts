@@ -1,0 +1,308 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { seededRandom } from '../base/random.ts';
+import { createClient } from '../client/create-client.ts';
+import { pause } from '../clock/clock.ts';
+import { VirtualClock } from '../clock/virtual-clock.ts';
+import type { KubeClient } from '../contract/client.ts';
+import { isNotFound } from '../contract/errors.ts';
+import type { TransportRequest } from '../contract/transport.ts';
+import type { ClusterStatus } from '../fleet/cluster-state.ts';
+import { handlerTransport } from '../transports/handler.ts';
+import type { UndiciTransport, UndiciTransportOptions } from '../transports/undici.ts';
+import { configMaps, namespaces, secrets } from '../types/core.ts';
+import { leases } from '../types/groups.ts';
+import type { BinaryDefinition } from './definition.ts';
+import { runBinary } from './run-binary.ts';
+
+/** A request of a process, as a server receives it. */
+export interface Arrived {
+  readonly process: string;
+  readonly server: string;
+  readonly method: string;
+  readonly path: string;
+  readonly authorization: string | undefined;
+}
+
+interface Plane {
+  fetch(request: Request): Promise<Response>;
+  close(): Promise<void>;
+}
+
+interface PlaneOptions {
+  readonly clock: VirtualClock;
+  readonly random: () => number;
+  readonly controllers: false;
+}
+
+/** The name of the Lease of the demo binary. */
+export const LEASE = 'demo';
+const SEED = 'seed';
+/** Interval between two writes of a unit. */
+const BEAT_MS = 1_000;
+
+/** A binary whose unit writes to both clusters each second. */
+const demo: BinaryDefinition<Record<never, never>> = {
+  name: LEASE,
+  version: '1.0.0',
+  description: 'A demo.',
+  defaults: { port: 10_258, concurrency: 10, controllers: [] },
+  flags: {},
+  metricsPrefix: 'mcm_',
+  fleet: { without: [] },
+  units: ({ control, target, clock, namespace }) => [
+    {
+      name: 'beat',
+      needs: [],
+      informers: [],
+      run: async (signal) => {
+        for (let beats = 1; !signal.aborted; beats++) {
+          const write = async (client: KubeClient | undefined, place: string): Promise<void> => {
+            const body = {
+              apiVersion: 'v1',
+              kind: 'ConfigMap',
+              metadata: { name: 'beat' },
+              data: { beats: String(beats) },
+            };
+            const patch = { type: 'apply', body, fieldManager: 'demo', force: true } as const;
+            await client?.resource(configMaps, place).patch('beat', patch, { signal });
+          };
+          // A failed write is repeated by the next one.
+          await Promise.allSettled([write(control, namespace), write(target, 'default')]);
+          await pause(clock, BEAT_MS, signal);
+        }
+      },
+    },
+  ],
+};
+
+/** Returns undefined for an object that does not exist. */
+const orAbsent = (error: unknown): undefined => {
+  if (!isNotFound(error)) throw error;
+  return undefined;
+};
+
+/** One replica of the fleet, or a single process. */
+export interface Replica {
+  readonly name: string;
+  /** Ends the process in order. */
+  stop(): Promise<number>;
+  /** The network no longer forwards requests of the process, as after SIGKILL. */
+  kill(): void;
+  readonly exit: Promise<number>;
+  readonly status: () => Promise<readonly ClusterStatus[]>;
+  readonly scrape: () => Promise<string>;
+  readonly errors: readonly string[];
+}
+
+/** Runs replicas of a fleet in this process: a seed and target clusters, on a virtual clock. */
+export class FleetRig {
+  readonly clock = new VirtualClock();
+  readonly arrived: Arrived[] = [];
+  /** Writes of a process that did not hold the Lease of the cluster. */
+  readonly unfenced: string[] = [];
+  readonly #start: (options: PlaneOptions) => Promise<Plane>;
+  readonly #planes = new Map<string, Plane>();
+  readonly #replicas: Replica[] = [];
+  readonly #hanging = new Set<string>();
+  /** Server names that are answered by another plane, as after a wrong change of DNS. */
+  readonly redirected = new Map<string, string>();
+  /** Clusters whose server has another name. */
+  readonly #clusterOf = new Map<string, string>();
+  #folder = '';
+
+  private constructor(start: (options: PlaneOptions) => Promise<Plane>) {
+    this.#start = start;
+  }
+
+  static async create(
+    start: (options: PlaneOptions) => Promise<Plane>,
+    clusters: readonly string[],
+  ): Promise<FleetRig> {
+    const rig = new FleetRig(start);
+    rig.#folder = await mkdtemp(join(tmpdir(), 'fleet '));
+    await writeFile(join(rig.#folder, 'home'), rig.kubeconfig(SEED));
+    for (const name of [SEED, ...clusters]) await rig.addPlane(name);
+    for (const name of clusters) await rig.addCluster(name);
+    return rig;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#replicas.map((replica) => replica.stop()));
+    for (const plane of this.#planes.values()) await plane.close();
+    await rm(this.#folder, { recursive: true });
+  }
+
+  async addPlane(name: string): Promise<void> {
+    const random = seededRandom(this.#planes.size + 1);
+    this.#planes.set(name, await this.#start({ clock: this.clock, random: () => random.next(), controllers: false }));
+  }
+
+  /** A client of a server, without the recording. */
+  admin(server: string): KubeClient {
+    const plane = this.#planes.get(server);
+    if (plane === undefined) throw new Error(`no server ${server}`);
+    return createClient({
+      transport: handlerTransport((request) => plane.fetch(request)),
+      userAgent: 'test',
+      clock: this.clock,
+    });
+  }
+
+  /** A kubeconfig with a token that identifies its server. */
+  kubeconfig(server: string, token = `token-of-${server}`): string {
+    return JSON.stringify({
+      'current-context': 'c',
+      contexts: [{ name: 'c', context: { cluster: 'c', user: 'u', namespace: 'default' } }],
+      clusters: [{ name: 'c', cluster: { server: `https://${server}.example` } }],
+      users: [{ name: 'u', user: { token } }],
+    });
+  }
+
+  /** Adds a namespace of the seed with the Secret of its cluster. */
+  async addCluster(name: string, kubeconfig = this.kubeconfig(name)): Promise<void> {
+    const seed = this.admin(SEED);
+    await seed.resource(namespaces).create({ metadata: { name, labels: { fleet: 'yes' } } });
+    await seed.resource(secrets, name).create({ metadata: { name: 'fleet-kubeconfig' }, stringData: { kubeconfig } });
+  }
+
+  async changeKubeconfig(name: string, kubeconfig: string): Promise<void> {
+    const server = /https:..([a-z0-9]+)\.example/.exec(kubeconfig)?.[1];
+    if (server !== undefined) this.#clusterOf.set(server, name);
+    const body = { stringData: { kubeconfig } };
+    await this.admin(SEED).resource(secrets, name).patch('fleet-kubeconfig', { type: 'merge', body });
+  }
+
+  /** Requests to the server get no answer until they are aborted. */
+  hang(server: string): void {
+    this.#hanging.add(server);
+  }
+
+  /** Starts a replica of the fleet. */
+  replica(name: string, flags: readonly string[] = []): Promise<Replica> {
+    return this.#run(name, [
+      '--fleet-namespaces=fleet=yes',
+      `--fleet-replica=${name}`,
+      '--namespace=default',
+      ...flags,
+    ]);
+  }
+
+  /** Starts a process for one cluster, as in an installation without the fleet mode. */
+  async single(name: string, cluster: string): Promise<Replica> {
+    const target = join(this.#folder, `${name}-target`);
+    await writeFile(target, this.kubeconfig(cluster));
+    return this.#run(name, [`--target-kubeconfig=${target}`, `--namespace=${cluster}`]);
+  }
+
+  /** A temporary folder. */
+  get folder(): string {
+    return this.#folder;
+  }
+
+  /** Writes one kubeconfig for each cluster to a folder. */
+  async writeFolder(folder: string, servers: Readonly<Record<string, string>>): Promise<void> {
+    await mkdir(folder);
+    for (const [name, server] of Object.entries(servers))
+      await writeFile(join(folder, `${name}.kubeconfig`), this.kubeconfig(server));
+  }
+
+  /** Starts a replica that serves the kubeconfigs of a folder. */
+  replicaOfFolder(name: string, folder: string): Promise<Replica> {
+    return this.#run(name, [`--fleet-folder=${folder}`, `--fleet-replica=${name}`, '--namespace=default']);
+  }
+
+  async #run(name: string, flags: readonly string[]): Promise<Replica> {
+    const ready = Promise.withResolvers<string>();
+    const errors: string[] = [];
+    let dead = false;
+    let stop: ((reason: string) => void) | undefined;
+    const exit = runBinary(demo, {
+      argv: [
+        '--port=0',
+        '--bind-address=127.0.0.1',
+        '--log-level=silent',
+        `--control-kubeconfig=${join(this.#folder, 'home')}`,
+        ...flags,
+      ],
+      env: {},
+      clock: this.clock,
+      random: seededRandom(7),
+      identity: name,
+      dial: (options) => this.#dial(name, options, () => dead),
+      print: (line) => line.startsWith('ready ') && ready.resolve(line.slice('ready '.length)),
+      printError: (line) => errors.push(line),
+      onStopRequest: (callback) => {
+        stop = callback;
+      },
+      exit: () => undefined,
+    });
+    const failed = exit.then((code) => Promise.reject(new Error(`exit ${code}: ${errors.join()}`)));
+    failed.catch(() => undefined); // It is awaited only until the process is ready.
+    const address = await Promise.race([ready.promise, failed]);
+    const read = async (path: string): Promise<string> => (await fetch(address + path)).text();
+    const replica: Replica = {
+      name,
+      stop: async () => {
+        stop?.('SIGTERM');
+        let ended = false;
+        void exit.then(() => {
+          ended = true;
+        });
+        while (!ended) await this.clock.advance(500);
+        return exit;
+      },
+      kill: () => {
+        dead = true;
+      },
+      exit,
+      status: async () => JSON.parse(await read('/debug/fleet')).clusters,
+      scrape: () => read('/metrics'),
+      errors,
+    };
+    this.#replicas.push(replica);
+    return replica;
+  }
+
+  #dial(process: string, options: UndiciTransportOptions, dead: () => boolean): UndiciTransport {
+    const server = new URL(options.server).hostname.replace('.example', '');
+    const transport = async (request: TransportRequest) => {
+      if (dead()) throw new Error('ECONNREFUSED');
+      const authorization = await options.authorization?.();
+      this.arrived.push({ process, server, method: request.method, path: request.path, authorization });
+      if (this.#hanging.has(server))
+        return new Promise<never>((_, reject) =>
+          request.signal?.addEventListener('abort', () => reject(request.signal?.reason)),
+        );
+      const plane = this.#planes.get(this.redirected.get(server) ?? server);
+      if (plane === undefined) throw new Error('ENOTFOUND');
+      if (request.path.includes('/configmaps/')) await this.#checkFence(process, server, request);
+      return handlerTransport((asked) => plane.fetch(asked))(request);
+    };
+    return Object.assign(transport, { close: async () => undefined });
+  }
+
+  /** Records a write that arrives while another process holds the Lease. */
+  async #checkFence(process: string, server: string, { method, path }: TransportRequest): Promise<void> {
+    const named = /namespaces\/([^/]+)/.exec(path)?.[1] ?? '';
+    const cluster = server === SEED ? named : (this.#clusterOf.get(server) ?? server);
+    const inSeed = await this.admin(SEED).resource(leases, cluster).get(LEASE).catch(orAbsent);
+    const lease = inSeed ?? (await this.admin(server).resource(leases, 'default').get(LEASE).catch(orAbsent));
+    const holder = lease?.spec?.holderIdentity ?? '';
+    if (holder.split('.')[0] !== process)
+      this.unfenced.push(`${process} sent ${method} ${server} ${path} while "${holder}" held the Lease`);
+  }
+
+  /** The holder of a cluster's Lease, without the number of its run. Empty if the Lease is free. */
+  async holder(cluster: string): Promise<string> {
+    const lease = await this.admin(SEED).resource(leases, cluster).get(LEASE).catch(orAbsent);
+    return (lease?.spec?.holderIdentity ?? '').split('.')[0] ?? '';
+  }
+
+  /** Returns the value of the counter that the unit writes to the target cluster. Undefined if it wrote none. */
+  async beats(server: string): Promise<number | undefined> {
+    const map = await this.admin(server).resource(configMaps, 'default').get('beat').catch(orAbsent);
+    return map?.data === undefined ? undefined : Number(map.data.beats);
+  }
+}
