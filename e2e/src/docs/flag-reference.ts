@@ -1,5 +1,5 @@
 import { MACHINE_FEATURES, machineFlags } from '@mcm/core';
-import { commonFlags, type Features, type Flag, type Flags, flagGroup, variableOf } from '@mcm/kube';
+import { commonFlags, type Features, type Flag, type Flags, flagGroup, fleetFlags, variableOf } from '@mcm/kube';
 import { machineConfigController } from '@mcm/machine-config-controller';
 import { machineConfigDaemon } from '@mcm/machine-config-daemon';
 import { machineControllerManager } from '@mcm/machine-controller-manager';
@@ -82,6 +82,9 @@ export function flagReferenceFiles(): ReadonlyMap<string, string> {
     'In an installation, set flags with `mcm install` (`--manager-flag`, `--controller-flag`) or with the chart (`flags.manager`, `flags.controller`). [Configuration](../configuration.md) describes environment variables and the configuration file.\n',
     `## All binaries\n\nIf the defaults differ, the table lists them in this order: ${binaries.join(', ')}.\n`,
     sections(commonOfAll()),
+    '## Fleet mode\n',
+    'The machine-controller-manager and all machine controllers have these flags. [Fleet mode](../fleet-mode.md) describes them.\n',
+    sections(fleetFlags),
     '## machine-controller-manager\n',
     sections(Object.fromEntries(Object.entries<Flag<unknown>>(flags).filter(([name]) => !own.has(name)))),
     '## machine-controller-aws, -azure, -gcp, -local\n',

@@ -9,6 +9,7 @@ import {
   type Metrics,
   ObserveDecisions,
   registerFeatures,
+  registerFleetMetrics,
   registerSpanMetrics,
   registerWarningMetrics,
   silentLogger,
@@ -49,8 +50,15 @@ function rows({ registry }: Metrics, except: ReadonlySet<string>): string[][] {
     });
 }
 
+/** The metrics of the fleet mode. */
+function fleetMetrics(): Metrics {
+  const metrics = library();
+  registerFleetMetrics(metrics.meters, { status: () => [], peers: [] });
+  return metrics;
+}
+
 /** The registries of all binaries, with all metrics of each binary. */
-function registries(): Readonly<Record<'shared' | 'manager' | 'controller' | 'config', Metrics>> {
+function registries(): Readonly<Record<'shared' | 'fleet' | 'manager' | 'controller' | 'config', Metrics>> {
   const manager = library();
   registerManagerMetrics(manager.meters, { deployments: empty, sets: empty, machines: empty });
   const controller = library();
@@ -69,7 +77,7 @@ function registries(): Readonly<Record<'shared' | 'manager' | 'controller' | 'co
   const config = library();
   registerPoolMetrics(config.meters, empty);
   registerConfigServerMetrics(config.meters);
-  return { shared: library(), manager, controller, config };
+  return { shared: library(), fleet: fleetMetrics(), manager, controller, config };
 }
 
 /** All metrics by name, with their types and labels. */
@@ -86,7 +94,7 @@ export function knownMetrics(): ReadonlyMap<string, { readonly type: string; rea
 
 /** Generates the page about metrics from the registries of the binaries. */
 export function metricReferenceFiles(): ReadonlyMap<string, string> {
-  const { shared, manager, controller, config } = registries();
+  const { shared, fleet, manager, controller, config } = registries();
   const names = new Set(shared.registry.getMetricsAsArray().map(({ name }) => name));
   const heading = ['Metric', 'Type', 'Labels', 'Meaning'];
   const text = [
@@ -97,6 +105,9 @@ export function metricReferenceFiles(): ReadonlyMap<string, string> {
     'Metrics of the original have the same names and labels. [Differences](../compatibility/differences.md#in-metrics) lists the exceptions.\n',
     '## Both binaries\n',
     table(heading, rows(shared, new Set())),
+    '\n## Fleet mode\n',
+    'In [fleet mode](../fleet-mode.md), the metrics of controllers, caches and requests also have the label `cluster`.\n',
+    table(heading, rows(fleet, names)),
     '\n## machine-controller-manager\n',
     table(heading, rows(manager, names)),
     '\n## Machine controllers\n',
