@@ -164,7 +164,7 @@ const OUTSIDE: readonly (readonly ['cluster' | 'user', string, string])[] = [
 ];
 
 /**
- * Refuses a kubeconfig that refers to files or programs. Its author would otherwise read files of this process or run
+ * Refuses a kubeconfig that refers to files or programs. The author of such a kubeconfig could otherwise read files of this process or run
  * programs in it.
  */
 function mustBeComplete(selected: Selected, label: string): void {

@@ -38,8 +38,8 @@ export function loadKubeconfig(source: string | readonly string[], options: Load
 }
 
 /**
- * Returns the address and credentials of a kubeconfig that a client wrote to an object of the API server. It must not refer
- * to files or programs.
+ * Returns the address and credentials of a kubeconfig that a client wrote to an object of the API server. Such a
+ * kubeconfig must not refer to files or programs.
  * @param source Origin of the text, for messages
  * @throws ConfigError
  */

@@ -6,7 +6,7 @@ export const fleetFlags = flagGroup('Fleet mode', {
   'fleet-namespaces': textFlag({
     placeholder: '<selector>',
     default: '',
-    help: 'serve one cluster for each namespace of the control cluster with these labels; the Secret of --fleet-secret contains the kubeconfig of its nodes',
+    help: 'serve one cluster for each namespace with these labels; its Secret --fleet-secret contains the kubeconfig',
   }),
   'fleet-secret': textFlag({
     placeholder: '<name>',

@@ -11,7 +11,7 @@ import { leases } from '../types/groups.ts';
 /** Annotation of a Lease: UID of the namespace kube-system of the target cluster. */
 export const TARGET_UID = 'target-cluster-uid';
 
-/** A cluster is identified by the UID of this namespace. It is created with the cluster and cannot be deleted. */
+/** A cluster is identified by the UID of this namespace. The API server creates the namespace with the cluster and never deletes it. */
 const NAMESPACE = 'kube-system';
 /** Maximum age of the last check before a request that does not fill a cache. */
 const MAX_AGE_MS = 60_000;

@@ -34,7 +34,7 @@ export interface Discovery {
   run(found: Discovered, signal: AbortSignal): Promise<void>;
 }
 
-/** Returns a text that changes with the kubeconfig. It contains no secrets. */
+/** Returns a text that changes with the kubeconfig. The text contains no secrets. */
 export const versionOf = ({ kubeconfig, namespace, source }: Member): string =>
   createHash('sha256')
     .update(JSON.stringify([kubeconfig, namespace, source]))

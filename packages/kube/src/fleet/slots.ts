@@ -11,7 +11,7 @@ export interface SlotsOptions {
   readonly clock: Clock;
 }
 
-/** After this time without an answer, a request no longer counts towards the total. It still counts for its cluster. */
+/** After this time without an answer, a request no longer counts towards the total. The request still counts for its cluster. */
 const SLOW_MS = 5_000;
 
 interface Turn {

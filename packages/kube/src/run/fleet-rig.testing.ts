@@ -239,7 +239,7 @@ export class FleetRig {
       exit: () => undefined,
     });
     const failed = exit.then((code) => Promise.reject(new Error(`exit ${code}: ${errors.join()}`)));
-    failed.catch(() => undefined); // It is awaited only until the process is ready.
+    failed.catch(() => undefined); // The rejection matters only until the process is ready.
     const address = await Promise.race([ready.promise, failed]);
     const read = async (path: string): Promise<string> => (await fetch(address + path)).text();
     const replica: Replica = {

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 /** A replica of the fleet. */
 export interface Peer {
   readonly name: string;
-  /** Its share is proportional to the weight. A replica with weight 0 gets no clusters. */
+  /** The share of the replica is proportional to the weight. A replica with weight 0 gets no clusters. */
   readonly weight: number;
 }
 

@@ -141,7 +141,7 @@ export interface OpenOptions {
   readonly urgentConnections?: number | undefined;
 }
 
-/** Opens the connections with a configuration. They connect when they are first used. */
+/** Opens the connections with a configuration. A connection starts with its first request. */
 export function openConnections(
   config: ClusterConfig,
   { source, shown, dial, urgentConnections = 1 }: OpenOptions,
