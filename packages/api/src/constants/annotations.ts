@@ -20,7 +20,7 @@ export const Annotations = {
   QuarantinedVMs: 'orphan.machine.sapcloud.io/quarantined-vms',
   /**
    * On a MachineClass, provider IDs separated by commas: an operator releases these VMs from quarantine. The machine
-   * controller then drains and deletes them. Only in mcm.
+   * controller then drains and deletes these VMs. Only in mcm.
    */
   ReleaseVMs: 'orphan.machine.sapcloud.io/release-vms',
   /**
@@ -29,7 +29,7 @@ export const Annotations = {
    */
   NoCreateCall: 'node.machine.sapcloud.io/no-create-call',
   /**
-   * On a Machine, `true`: the machine replaces a failed or deleted machine. It counts as a replacement in progress
+   * On a Machine, `true`: the machine replaces a failed or deleted machine. The machine counts as a replacement in progress
    * until it is `Running`. Only in mcm.
    */
   Replacement: 'node.machine.sapcloud.io/replacement',
@@ -55,7 +55,7 @@ export const Annotations = {
   Zones: 'zones.machine.sapcloud.io/zones',
   /**
    * On a MachineDeployment, names of zones separated by commas: the machines of these zones are replaced in the other
-   * zones. `mcm zone evacuate` writes it. Only in mcm.
+   * zones. `mcm zone evacuate` writes this annotation. Only in mcm.
    */
   ZonesEvacuated: 'zones.machine.sapcloud.io/evacuated',
   /**
@@ -122,7 +122,7 @@ export const Annotations = {
   RolloutBatchPause: 'rollout.machine.sapcloud.io/pause-between-batches',
   /**
    * On a MachineDeployment, an integer or percentage: the surge that a rolling update needs. While the cloud has no
-   * capacity, it continues with this surge. Only in mcm.
+   * capacity, the rollout continues with this surge. Only in mcm.
    */
   RolloutMinSurge: 'rollout.machine.sapcloud.io/min-surge',
   /**
@@ -133,7 +133,7 @@ export const Annotations = {
   /** On a MachineDeployment, `true`: a failed machine of the new template undoes the rollout. Only in mcm. */
   RolloutUndoOnFailure: 'rollout.machine.sapcloud.io/undo-on-failure',
   /**
-   * On a MachineDeployment, `name~uid,…`: the failed machines that paused the rollout. They do not pause it again.
+   * On a MachineDeployment, `name~uid,…`: the failed machines that paused the rollout. These machines do not pause the rollout again.
    * Only in mcm.
    */
   RolloutPausedBy: 'rollout.machine.sapcloud.io/paused-by',
@@ -213,7 +213,7 @@ export const Annotations = {
    */
   Preserve: 'node.machine.sapcloud.io/preserve',
   /**
-   * On a Machine: the last preserve value of its Node, possibly empty. It shows whether the annotation was removed
+   * On a Machine: the last preserve value of its Node, possibly empty. The value shows whether the annotation was removed
    * from the Node.
    */
   LastAppliedNodePreserve: 'node.machine.sapcloud.io/last-applied-node-preserve-value',
@@ -249,7 +249,7 @@ export const Annotations = {
   HooksBegun: 'node.machine.sapcloud.io/hooks-begun',
   /**
    * On a Machine, as `<stage>.hook.machine.sapcloud.io/<name>` with the owner as its value: a hook that has not
-   * finished. Its owner removes the annotation. Only in mcm.
+   * finished. The owner of the hook removes the annotation. Only in mcm.
    */
   HookSuffix: 'hook.machine.sapcloud.io',
   /**

@@ -7,7 +7,7 @@ export const Labels = {
   Node: 'node',
   /** On a Node: the name of its Machine. The controllers find the Machine by this label if the Machine has no label `node`. */
   MachineName: 'node.gardener.cloud/machine-name',
-  /** On a Machine, from the template: the name of the MachineDeployment. Metrics and the replacement limit use it. */
+  /** On a Machine, from the template: the name of the MachineDeployment. Metrics and the replacement limit use this name. */
   DeploymentName: 'name',
   /**
    * On a MachineSet, its selector, its template and its Machines: the hash of the template. Each revision has its own hash.
@@ -28,7 +28,7 @@ export const Labels = {
   SelectedForUpdate: 'node.machine.sapcloud.io/selected-for-update',
   /**
    * On a Node, `true` or a time in seconds since 1970. A rollout does not replace or update this Node until the label is
-   * removed or this time. It continues with other Nodes. Only in mcm.
+   * removed or this time. The rollout continues with other Nodes. Only in mcm.
    */
   RolloutPostpone: 'rollout.machine.sapcloud.io/postpone',
   /** On a Node, `successful` or `failed`. On a Machine, `successful` while it moves to the new MachineSet. */

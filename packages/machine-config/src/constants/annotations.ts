@@ -7,7 +7,7 @@ export const ConfigAnnotations = {
    * MachineConfig.
    */
   GeneratedByControllerVersion: 'machineconfiguration.openshift.io/generated-by-controller-version',
-  /** On the ControllerConfig: the version of the program that wrote it. It must equal the version of the controller. */
+  /** On the ControllerConfig: the version of the program that wrote it. The version must equal the version of the controller. */
   GeneratedByVersion: 'machineconfiguration.openshift.io/generated-by-version',
   /** On the ControllerConfig, and copied to rendered MachineConfigs: the version of the release, without an effect. */
   ReleaseImageVersion: 'machineconfiguration.openshift.io/release-image-version',

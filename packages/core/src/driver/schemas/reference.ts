@@ -48,7 +48,7 @@ export function referenceText({ provider, providerSpec, secret }: DriverReferenc
     `\`machine-controller-${provider} schema\` prints the same fields as JSON Schema.`,
     '## `providerSpec` of a MachineClass',
     table(['Field', 'Type', 'Meaning'], rowsOf(providerSpec)),
-    '## Keys of its Secrets',
+    '## Keys of the Secrets',
     'Keys of `credentialsSecretRef` take precedence over keys of `secretRef`. As in every Secret, the values in `data` are base64-encoded.',
     table(['Key', 'Type', 'Meaning'], rowsOf(secret)),
   ]
