@@ -9,6 +9,8 @@ export interface HistoryOptions {
   readonly profile?: ProfileName | undefined;
   /** If set, these acts run instead of random ones. */
   readonly plan?: Plan | undefined;
+  /** Whether the history ends at its first violation. The rest of such a history takes most of its time. */
+  readonly endsAtViolation?: boolean | undefined;
   /** Receives the decisions of all processes. */
   readonly journal?: Journal | undefined;
 }

@@ -383,9 +383,10 @@ class PoolHistory {
  */
 export async function playPool(
   mode: PoolMode,
-  { seed, profile, plan }: HistoryOptions,
+  options: HistoryOptions,
   broken: Pick<ConfigControllersOptions, 'unfenced'> = {},
 ): Promise<Outcome> {
+  const { seed, profile, plan } = options;
   const dice = new Dice(seed);
   const updateStrategy = dice.one(STRATEGIES) ?? 'InPlace';
   const haltDegraded = dice.number(3);
@@ -399,7 +400,8 @@ export async function playPool(
   const { reporter } = config.world;
   const history = new PoolHistory(config, dice, ACTS_OF[mode], plan);
   try {
-    await history.play().catch((error: unknown) => reporter.violate(String(error)));
+    const played = history.play().catch((error: unknown) => reporter.violate(String(error)));
+    await reporter.until(played, options);
     return {
       violations: [...config.world.violations],
       story: reporter.tell(),

@@ -83,7 +83,7 @@ export async function play(mode: FleetMode, options: FleetHistoryOptions): Promi
   const played = new RandomHistory(world, mode, options, { pools, interruptions });
   try {
     await pools?.create(end.signal);
-    await played.run();
+    await world.reporter.until(played.run(), options);
   } catch (error) {
     violations.push(error instanceof Error ? error.message : String(error));
   }

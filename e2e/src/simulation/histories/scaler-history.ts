@@ -245,7 +245,7 @@ export async function playScaler(options: FleetHistoryOptions): Promise<Outcome>
   const violations: string[] = [];
   const played = new ScalerHistory(world, verifier, options);
   try {
-    await played.run();
+    await world.reporter.until(played.run(), options);
   } catch (error) {
     violations.push(error instanceof Error ? error.message : String(error));
   }

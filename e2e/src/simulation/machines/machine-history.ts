@@ -349,7 +349,7 @@ export async function playMachines(options: MachineHistoryOptions): Promise<Outc
   const world = await MachineWorld.start(options);
   const played = new MachineHistory(world, options);
   try {
-    await played.run(options.storm);
+    await world.reporter.until(played.run(options.storm), options);
   } catch (error) {
     world.reporter.violate(error instanceof Error ? error.message : String(error));
   }

@@ -25,6 +25,7 @@ export class Reporter {
   readonly #fleets = new Map<string, FleetVerifier>();
   readonly #makeFleet: () => FleetVerifier;
   #selections = 0;
+  readonly #first = Promise.withResolvers<void>();
 
   /** @param rules The limits of the fleets. Default: no limits. */
   constructor(clock: Clock, rules: Partial<Omit<FleetVerifierOptions, 'clock' | 'violate'>> = {}) {
@@ -48,6 +49,15 @@ export class Reporter {
   violate(text: string): void {
     this.note('state', `VIOLATION: ${text}`);
     this.violations.push(text);
+    this.#first.resolve();
+  }
+
+  /** Waits for the end of a history, or for its first violation if `endsAtViolation` is set. */
+  async until(
+    history: Promise<void>,
+    { endsAtViolation }: { readonly endsAtViolation?: boolean | undefined },
+  ): Promise<void> {
+    await (endsAtViolation ? Promise.race([history, this.#first.promise]) : history);
   }
 
   /** Records a new request of the user for a deployment. */

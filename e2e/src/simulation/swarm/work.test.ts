@@ -27,3 +27,14 @@ test('a failing history is shrunk, written, read and repeated exactly', async ()
   expect(() => readReplay(join(folder, 'bad.json'))).toThrow(/bad\.json is not a replay file/);
   rmSync(folder, { recursive: true });
 });
+
+test('without shrinking, a history ends at its first violation', async () => {
+  const play = (options: Parameters<typeof playMachines>[0]) =>
+    playMachines({ ...options, defect: DEFECTS.suspendsBudgets() });
+  const one = { suite: 'machines', seed: SEED };
+  const { violations } = await play(one);
+  const { failure } = await verify(one, play, 0);
+  const seen = failure?.violations.length ?? 0;
+  expect(seen).toBeLessThan(violations.length);
+  expect(failure).toEqual({ one, violations: violations.slice(0, Math.max(seen, 1)) });
+});

@@ -19,16 +19,17 @@ const kindOf = (violation: string): string =>
 
 /**
  * Runs a case. Shrinks the history if it fails.
- * @param most The maximum number of histories for shrinking.
+ * @param most The maximum number of histories for shrinking. With 0, the history ends at its first violation.
  */
 export async function verify(
   one: Case,
   play: (one: Case) => Promise<Outcome> = playCase,
   most?: number,
 ): Promise<Verdict> {
-  const { violations, plan } = await play(one);
+  const { violations, plan } = await play(most === 0 ? { ...one, endsAtViolation: true } : one);
   const [first] = violations;
   if (first === undefined) return { one };
+  if (most === 0) return { one, failure: { one, violations } };
   const kind = kindOf(first);
   const stillFails = async (part: Outcome['plan']): Promise<boolean> =>
     (await play({ ...one, plan: part })).violations.some((text) => kindOf(text) === kind);
