@@ -21,7 +21,7 @@ import {
 import type { LocalCloud } from '@mcm/provider-local';
 import { Network } from '../network/network.ts';
 import { Reporter } from '../record/reporter.ts';
-import { StepLimit } from '../record/step-limit.ts';
+import { MAX_CALLS, StepLimit } from '../record/step-limit.ts';
 import { CloudProcess } from './cloud-process.ts';
 import { Controllers } from './controllers.ts';
 import { Disk } from './disk.ts';
@@ -132,7 +132,7 @@ export class World extends Fleet {
   }
 
   static async start(options: WorldOptions = {}): Promise<World> {
-    const clock = new VirtualClock();
+    const clock = new VirtualClock({ maxCalls: MAX_CALLS });
     const random = seededRandom(options.seed ?? 1);
     let world: World | undefined;
     const how: ControlPlaneOptions = {

@@ -95,6 +95,23 @@ describe('VirtualClock', () => {
     await expect(clock.ended(Promise.reject(new Error('no')), { maxMs: 0 })).rejects.toThrow('no');
   });
 
+  test('a loop without end that takes no time is an error', async () => {
+    const clock = new VirtualClock({ maxCalls: 1_000 });
+    for (let round = 0; round < 5; round += 1) {
+      for (let call = 0; call < 900; call += 1) clock.now();
+      await clock.advance(1);
+    }
+    const endless = async (): Promise<never> => {
+      for (;;) {
+        clock.monotonic();
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    };
+    const loop = expect(endless()).rejects.toThrow('more than 1000 calls of the clock at 5 ms');
+    await expect(clock.advance(1)).rejects.toThrow('the work does not become idle');
+    await loop;
+  });
+
   test('runUntil returns how long it took, and throws the reason when the condition cannot become true', async () => {
     const clock = new VirtualClock();
     let ready = false;

@@ -10,6 +10,8 @@ export interface VirtualClockOptions {
    * that chains several `setImmediate` calls without reading the time needs a higher number.
    */
   readonly quietTurns?: number;
+  /** The maximum number of calls of the clock at one instant. More calls are an error: a loop without end that takes no time. */
+  readonly maxCalls?: number;
 }
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -33,20 +35,37 @@ export class VirtualClock implements Clock {
   /** Milliseconds since the start. */
   #now = 0;
   #activity = 0;
+  /** The activity at which the calls at this instant exceed their maximum. */
+  #lastCall: number;
+  readonly #maxCalls: number;
   #held = 0;
 
   constructor(options: VirtualClockOptions = {}) {
     this.#began = (options.start ?? new Date('2026-01-01T00:00:00Z')).getTime();
     this.#quietTurns = options.quietTurns ?? 2;
+    this.#maxCalls = options.maxCalls ?? Number.POSITIVE_INFINITY;
+    this.#lastCall = this.#maxCalls;
+  }
+
+  #count(): void {
+    this.#activity++;
+    this.#verifyCalls();
+  }
+
+  #verifyCalls(): void {
+    if (this.#activity > this.#lastCall)
+      throw new Error(
+        `more than ${this.#maxCalls} calls of the clock at ${this.#now} ms: the work does not become idle`,
+      );
   }
 
   now(): Date {
-    this.#activity++;
+    this.#count();
     return new Date(this.#began + this.#now);
   }
 
   monotonic(): number {
-    this.#activity++;
+    this.#count();
     return this.#now;
   }
 
@@ -56,7 +75,7 @@ export class VirtualClock implements Clock {
   }
 
   setTimeout(callback: () => void, ms: number): Timer {
-    this.#activity++;
+    this.#count();
     const entry = this.#timers.add(this.#now + Math.max(ms, 0), callback);
     return {
       cancel: () => {
@@ -96,6 +115,7 @@ export class VirtualClock implements Clock {
     while (quiet < this.#quietTurns) {
       const seen = this.#activity;
       await turn();
+      this.#verifyCalls();
       quiet = this.#activity === seen && this.#held === 0 ? quiet + 1 : 0;
       if (quiet === this.#quietTurns && filesUnderWay()) quiet = 0;
     }
@@ -109,7 +129,13 @@ export class VirtualClock implements Clock {
     const until = this.#now + ms;
     await this.settle();
     while (await this.#fireNext(until));
-    this.#now = Math.max(this.#now, until);
+    this.#moveTo(until);
+  }
+
+  #moveTo(instant: number): void {
+    if (instant <= this.#now) return;
+    this.#now = instant;
+    this.#lastCall = this.#activity + this.#maxCalls;
   }
 
   /**
@@ -156,7 +182,7 @@ export class VirtualClock implements Clock {
     const next = this.#timers.peek();
     if (next === undefined || next.at > until) return false;
     this.#timers.pop();
-    this.#now = Math.max(this.#now, next.at);
+    this.#moveTo(next.at);
     next.value();
     await this.settle();
     return true;
