@@ -13,7 +13,12 @@ test.each(seedsOf('leases', 4))(
 test('a write of a frozen process without a fence, while another one leads, is reported', async () => {
   // In some histories, no process is frozen while it sends a write. So the test runs histories until one has this situation.
   const reported = async (seed: number): Promise<boolean> => {
-    const { violations } = await play('leases', { seed, profile: 'lan', elected: { unfenced: true } });
+    const { violations } = await play('leases', {
+      seed,
+      profile: 'lan',
+      elected: { unfenced: true },
+      endsAtViolation: true,
+    });
     return violations.some((each) => /^\S+-\d+ sends \S+ \S+ although \S+ is the leader$/.test(each));
   };
   let seed = 1;

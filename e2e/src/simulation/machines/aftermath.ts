@@ -1,6 +1,7 @@
 import { Annotations, type Machine } from '@mcm/api';
-import type { Node } from '@mcm/kube';
+import { keyOf, type Node } from '@mcm/kube';
 import { BOUNDS } from '../record/bounds.ts';
+import { LOST_AFTER_MS } from './hollow-nodes.ts';
 import { DRAIN_TIMEOUT_MS, type MachineWorld } from './machine-world.ts';
 import { StatusVerifier } from './status-verifier.ts';
 
@@ -30,6 +31,7 @@ export class Aftermath {
     if (cutMs > BOUNDS.frozen.ms || network.losesAnswers) await this.#world.clock.advance(BOUNDS.thawed.ms);
     await this.#promptBesideStuck();
     await this.#quiet();
+    await this.#followsHealth();
     await this.#end();
   }
 
@@ -39,6 +41,7 @@ export class Aftermath {
   async #calm(silenced: boolean): Promise<void> {
     const world = this.#world;
     world.network.calm();
+    await world.breakSecret(false);
     world.cloud.faults.clear();
     world.skew(0);
     world.killOldest();
@@ -172,9 +175,38 @@ export class Aftermath {
       world.reporter.violate(`(i) written after everything was complete: ${write}`);
   }
 
+  /** Rule (j): a machine becomes Unknown when its kubelet stops, and Running when the kubelet reports again. */
+  async #followsHealth(): Promise<void> {
+    const { hollow } = this.#world;
+    const machine = this.#world
+      .machines()
+      .find((each) => !isGoing(each) && phaseOf(each) === 'Running' && hollow.names.includes(each.metadata.name));
+    if (!machine) return;
+    const { name } = machine.metadata;
+    const phase = (): string =>
+      phaseOf(this.#world.machines().find(({ metadata }) => metadata.uid === machine.metadata.uid));
+    const is = (wanted: string) => () => (phase() === wanted ? [] : [`${name}: ${phase()}`]);
+    hollow.silence(name, true);
+    const unknown = '(j) a machine becomes Unknown when its kubelet stops';
+    await this.#until(unknown, is('Unknown'), LOST_AFTER_MS + BOUNDS.noticed.ms);
+    hollow.silence(name, false);
+    await this.#until('(j) a machine is Running when its kubelet reports again', is('Running'), BOUNDS.noticed.ms);
+  }
+
+  /** Creates a machine whose VM never joins. The bootstrap token exists until the machine is deleted. */
+  async #createUnjoined(): Promise<void> {
+    const { cloud, clock } = this.#world;
+    cloud.faults.order({ operation: 'instances.boot', kubelet: { join: 'never' }, count: 1 });
+    await this.#world.createMachine('unjoined', { creationTimeout: '2h' });
+    await clock.advance(5_000);
+  }
+
   /** Rules (b) and (f): all machines are deleted before their timeouts, and no objects remain. */
   async #end(): Promise<void> {
     const world = this.#world;
+    // Creation times are rounded down to seconds.
+    const since = Math.floor(world.clock.now().getTime() / 1_000) * 1_000;
+    await this.#createUnjoined();
     for (const machine of world.machines()) {
       if (!isGoing(machine)) await world.deleteMachine(machine.metadata.name);
     }
@@ -183,6 +215,14 @@ export class Aftermath {
       () => [...world.machines().map((each) => `${each.metadata.name}: ${saidBy(each)}`), ...this.#strays()],
       DRAIN_TIMEOUT_MS + 5 * MINUTE,
     );
+    const late = world.eyes.tokens.store
+      .list()
+      .filter(({ metadata }) => Date.parse(metadata.creationTimestamp) >= since);
+    const left = () =>
+      late
+        .filter(({ metadata }) => world.eyes.tokens.store.get(keyOf({ metadata })))
+        .map(({ metadata }) => metadata.name);
+    await this.#until('(b) the token of a machine is deleted with the machine', left, BOUNDS.tokenWithMachine.ms);
     // If the deletion of a token was refused, or if the process was killed, the cleanup deletes the token after its expiry.
     const tokens = () => world.eyes.tokens.store.list().map(({ metadata }) => `token ${metadata.name} is left`);
     await this.#until('a token is deleted soon after its machine', tokens, BOUNDS.tokenGone.ms);

@@ -15,7 +15,7 @@ import { CSI_DRIVER } from './apps.ts';
 import type { Eyes } from './eyes.ts';
 
 /** The time after which the node lifecycle controller marks a node without reports as not ready. */
-const LOST_AFTER_MS = 50_000;
+export const LOST_AFTER_MS = 50_000;
 const READY_AFTER_MS = 500;
 const REGISTER_AGAIN_MS = 1_000;
 /** Longer than a kubelet needs to release volumes after it was unreachable, if these were attached to another node. */

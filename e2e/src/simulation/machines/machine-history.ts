@@ -6,7 +6,9 @@ import { Dice } from '../script/dice.ts';
 import { type Plan, Script } from '../script/script.ts';
 import { Aftermath } from './aftermath.ts';
 import { type FaultTally, tallyFaults } from './fault-tally.ts';
-import { type Defect, MachineWorld } from './machine-world.ts';
+import { LOST_AFTER_MS } from './hollow-nodes.ts';
+import { type Defect, HEALTH_TIMEOUT_MS, MachineWorld } from './machine-world.ts';
+import { isForced } from './oracle.ts';
 import type { Storm, StormAct } from './storm.ts';
 
 const MAX_ACTS = 12;
@@ -31,6 +33,8 @@ const FORBIDDEN_MS = 60_000;
 const STORM_CHANCE = 0.4;
 const STORM_MS = 20_000;
 
+const INTERNAL_ERROR = { error: { code: 'InternalError' } } as const;
+
 const OFTEN = ['create', 'delete', 'delete', 'faulty cloud'] as const;
 /** Acts. Likely acts occur several times in the list. */
 const ACTS = [
@@ -39,6 +43,7 @@ const ACTS = [
   ...['app', 'app', 'budget', 'budget', 'force', 'cut', 'silence', 'expire', 'boots', 'silent kubelet', 'lost VM'],
   ...['endanger', 'endanger', 'kill', 'two controllers', 'clock jump'],
   ...['lose machine', 'delete node', 'forbid', 'other finalizer'],
+  ...['lost creation', 'stale health', 'unseen node', 'silent kubelets'],
 ] as const;
 type ActName = (typeof ACTS)[number];
 
@@ -105,6 +110,10 @@ class MachineHistory {
       'delete node': () => this.#deleteNode(),
       forbid: () => this.#forbid(),
       'other finalizer': () => this.#otherFinalizer(),
+      'lost creation': () => this.#lostCreation(),
+      'stale health': () => this.#staleHealth(),
+      'unseen node': () => this.#unseenNode(),
+      'silent kubelets': () => this.#silentKubelets(),
     };
     await acts[name]();
   }
@@ -130,7 +139,9 @@ class MachineHistory {
 
   async #force(): Promise<void> {
     const machine = this.#dice.one(this.#world.machines().filter(isGoing));
-    if (machine) await this.#world.labelMachine(machine.metadata.name, { 'force-deletion': 'true' });
+    // Without a usable Secret, `force-deletion` would leave the VM behind.
+    if (machine && !this.#world.secretIsBroken)
+      await this.#world.labelMachine(machine.metadata.name, { 'force-deletion': 'true' });
   }
 
   async #app(): Promise<void> {
@@ -298,10 +309,86 @@ class MachineHistory {
     if (machine) await this.#world.deleteMachine(machine.metadata.name);
   }
 
-  /** Another controller adds its finalizer to a machine. */
+  /** Another controller adds its finalizer to a machine. In some histories, a user then deletes the machine. */
   async #otherFinalizer(): Promise<void> {
     const machine = this.#dice.one(this.#world.machines());
-    if (machine && !isGoing(machine)) await this.#world.addFinalizer(machine.metadata.name);
+    if (!machine || isGoing(machine)) return;
+    await this.#world.addFinalizer(machine.metadata.name);
+    if (this.#dice.number(2) === 0) await this.#world.deleteMachine(machine.metadata.name);
+  }
+
+  /**
+   * The cloud creates a VM, but its answer is lost. Soon afterwards, a user deletes the machine. In some histories, the Secret
+   * of the class is unusable for a while, unless a machine is being deleted with `force-deletion`.
+   */
+  async #lostCreation(): Promise<void> {
+    const { cloud, clock } = this.#world;
+    const failure = this.#dice.one([{ timeout: {} }, INTERNAL_ERROR, INTERNAL_ERROR]);
+    this.ordered.push(cloud.faults.order({ operation: 'instances.create', ...failure, effect: true, count: 1 }));
+    await this.#create();
+    await clock.advance(this.#dice.pause(MAX_PAUSE_MS));
+    if (this.#dice.number(3) > 0 && !this.#world.machines().some(isForced)) {
+      await this.#world.breakSecret(true);
+      const mend = (): void => void this.#world.breakSecret(false).catch((error) => this.#violate(error));
+      clock.setTimeout(mend, MINUTE + this.#dice.pause(10 * MINUTE));
+    }
+    await clock.advance(this.#dice.pause(MAX_PAUSE_MS));
+    const machine = this.#world.machines().find(({ metadata }) => metadata.name === `m${this.#named}`);
+    if (machine && !isGoing(machine)) await this.#world.deleteMachine(machine.metadata.name);
+  }
+
+  #violate(error: unknown): void {
+    this.#world.reporter.violate(`the simulation failed: ${String(error)}`);
+  }
+
+  /** All reads of Nodes fail for a while. The controller needs as much time to recover as after an outage of this length. */
+  #failReadsOfNodes(ms: number): void {
+    const { network, clock } = this.#world;
+    this.#note(`for ${ms} ms the server answers reads of nodes with 500`);
+    this.#cutMs = Math.max(this.#cutMs, STORM_JUMP_MS);
+    network.failReads('machine-controller', /\/nodes$/);
+    clock.setTimeout(() => network.mend(), ms);
+  }
+
+  /** A kubelet stops, and reports again while the controller cannot read Nodes. The health timeout expires in this time. */
+  async #staleHealth(): Promise<void> {
+    const { hollow, clock } = this.#world;
+    const name = this.#dice.one(hollow.names);
+    if (!name) return;
+    this.#note(`the kubelet of ${name} stops reporting`);
+    hollow.silence(name, true);
+    await clock.advance(LOST_AFTER_MS + this.#dice.number(MINUTE));
+    this.#failReadsOfNodes(HEALTH_TIMEOUT_MS + MINUTE + this.#dice.number(2 * MINUTE));
+    await clock.advance(this.#dice.number(MINUTE));
+    hollow.silence(name, false);
+    await clock.advance(HEALTH_TIMEOUT_MS);
+  }
+
+  /** A machine joins and gets pods while the controller cannot read Nodes. A user deletes the machine. */
+  async #unseenNode(): Promise<void> {
+    const { clock } = this.#world;
+    this.#failReadsOfNodes(MINUTE + this.#dice.number(4 * MINUTE));
+    await this.#create();
+    await clock.advance(this.#dice.number(20_000));
+    await this.#app();
+    await clock.advance(this.#dice.number(20_000));
+    const machine = this.#world.machines().find(({ metadata }) => metadata.name === `m${this.#named}`);
+    if (machine && !isGoing(machine)) await this.#world.deleteMachine(machine.metadata.name);
+  }
+
+  /** Two kubelets stop at about the same time, and report again after the health timeout. */
+  async #silentKubelets(): Promise<void> {
+    const { hollow, clock } = this.#world;
+    const first = this.#dice.one(hollow.names);
+    const second = this.#dice.one(hollow.names.filter((name) => name !== first));
+    const both = [first, second].flatMap((name) => (name === undefined ? [] : [name]));
+    this.#note(`the kubelets of ${both} stop reporting`);
+    for (const name of both) {
+      hollow.silence(name, true);
+      await clock.advance(this.#dice.pause(MINUTE));
+    }
+    await clock.advance(LOST_AFTER_MS + HEALTH_TIMEOUT_MS + MINUTE);
+    for (const name of both) hollow.silence(name, false);
   }
 
   #lostVm(): void {

@@ -1,4 +1,4 @@
-import { crds, type Machine, machineClasses, machines } from '@mcm/api';
+import { crds, formatDurationMs, type Machine, machineClasses, machines } from '@mcm/api';
 import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
 import { buildMachineController, type Journal } from '@mcm/core';
 import {
@@ -30,7 +30,7 @@ import type { ProfileName } from '../network/weather.ts';
 import { Life } from '../processes/life.ts';
 import { SkewedClock } from '../processes/skewed-clock.ts';
 import { Reporter } from '../record/reporter.ts';
-import { StepLimit } from '../record/step-limit.ts';
+import { MAX_CALLS, StepLimit } from '../record/step-limit.ts';
 import { NAMESPACE } from '../world/world.ts';
 import { type App, createApp, setBudget } from './apps.ts';
 import { Eyes } from './eyes.ts';
@@ -56,6 +56,8 @@ const CLOUD_TOKEN = 'cloud-token-9d1f';
 const USER_DATA = 'user-data-7c2b';
 
 export const DRAIN_TIMEOUT_MS = 600_000;
+export const HEALTH_TIMEOUT_MS = 180_000;
+const ENDPOINT = 'http://cloud.invalid';
 
 /** A defect of a controller, for tests of the verifiers. Each function wraps one of the controller's clients. */
 export interface Defect {
@@ -102,6 +104,8 @@ export class MachineWorld {
   readonly writes: string[] = [];
   /** The names of machines whose last event reports that the circuit breaker delays their replacement. */
   readonly held = new Set<string>();
+  /** Whether the Secret of the classes is unusable. */
+  secretIsBroken = false;
   #created = 0;
   /** The secrets of all bootstrap tokens, including deleted ones. */
   readonly #tokens = new Set<string>();
@@ -156,7 +160,9 @@ export class MachineWorld {
       apps: this.apps,
       drainTimeoutMs: DRAIN_TIMEOUT_MS,
       instances: () => this.cloud.instances.list(),
+      healthTimeoutMs: HEALTH_TIMEOUT_MS,
       lagMs: (...kinds) => this.network.lagMs('machine-controller', ...kinds),
+      unnoticedLagMs: (...kinds) => this.network.unnoticedLagMs('machine-controller', ...kinds),
       usersOf: (volume) => this.hollow.usersOf(volume),
     });
     this.eyes.tokens.onChange(({ object }) => {
@@ -172,7 +178,7 @@ export class MachineWorld {
 
   static async start(options: MachineWorldOptions): Promise<MachineWorld> {
     const { seed, defect } = options;
-    const clock = new VirtualClock();
+    const clock = new VirtualClock({ maxCalls: MAX_CALLS });
     const random = seededRandom(seed);
     let world: MachineWorld | undefined;
     const plane = await startControlPlane({
@@ -197,7 +203,7 @@ export class MachineWorld {
   }
 
   async #furnish(): Promise<void> {
-    const data = { endpoint: 'http://cloud.invalid', token: CLOUD_TOKEN, userData: `${USER_DATA} <<BOOTSTRAP_TOKEN>>` };
+    const data = { endpoint: ENDPOINT, token: CLOUD_TOKEN, userData: `${USER_DATA} <<BOOTSTRAP_TOKEN>>` };
     await this.admin.resource(secrets, NAMESPACE).create({
       metadata: { name: 'cloud', namespace: NAMESPACE },
       data: Object.fromEntries(Object.entries(data).map(([k, v]) => [k, Buffer.from(v).toString('base64')])),
@@ -325,7 +331,7 @@ export class MachineWorld {
       }),
       spec: {
         creationTimeout: '5m',
-        healthTimeout: '3m',
+        healthTimeout: formatDurationMs(HEALTH_TIMEOUT_MS),
         drainTimeout: '10m',
         class: { kind: 'MachineClass', name: 'blue' },
         ...spec,
@@ -382,6 +388,16 @@ export class MachineWorld {
       if (isConflict(error)) return this.#changeFinalizers(name, change);
       if (!isNotFound(error)) throw error;
     }
+  }
+
+  /** Makes the Secret of the classes unusable, or usable again. The cloud then gets no request. */
+  async breakSecret(isBroken: boolean): Promise<void> {
+    this.reporter.note('act', `the Secret of the classes is ${isBroken ? 'unusable' : 'usable'}`);
+    this.secretIsBroken = isBroken;
+    if (isBroken) this.oracle.secretBreaks();
+    const endpoint = isBroken ? null : Buffer.from(ENDPOINT).toString('base64');
+    const body = { data: { endpoint } };
+    await this.admin.resource(secrets, NAMESPACE).patch('cloud', { type: 'merge', body });
   }
 
   async labelMachine(name: string, labels: Readonly<Record<string, string>>): Promise<void> {

@@ -5,6 +5,7 @@ import { BOUNDS } from '../record/bounds.ts';
 import type { Reporter } from '../record/reporter.ts';
 import type { App } from './apps.ts';
 import type { Eyes } from './eyes.ts';
+import { HealthVerifier } from './health-verifier.ts';
 
 /** The finalizer of another controller. */
 export const OTHER_FINALIZER = 'example.com/other';
@@ -12,6 +13,9 @@ export const hasOtherFinalizer = ({ metadata }: Machine): boolean =>
   metadata.finalizers?.includes(OTHER_FINALIZER) ?? false;
 
 const label = ({ metadata }: Machine, key: string): string | undefined => metadata.labels?.[key];
+/** Whether a user has set the label `force-deletion`. */
+export const isForced = (machine: Machine): boolean =>
+  /^(1|t|T|TRUE|true|True)$/.test(label(machine, 'force-deletion') ?? '');
 const millis = (text: string | null | undefined): number => (text ? new Date(text).getTime() : Number.NaN);
 const isReady = ({ status }: Pod): boolean =>
   status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false;
@@ -28,6 +32,9 @@ export interface OracleOptions {
   readonly usersOf: (volume: string) => readonly string[];
   /** The maximum age of the controller's cached state of these kinds (plural names), in milliseconds. */
   readonly lagMs: (...kinds: readonly string[]) => number;
+  /** The same, without the time in which the controller knows that its cache is outdated. */
+  readonly unnoticedLagMs: (...kinds: readonly string[]) => number;
+  readonly healthTimeoutMs: number;
 }
 
 /**
@@ -54,11 +61,18 @@ export class Oracle {
   readonly #asked = new Set<string>();
   /** The UIDs of machines whose objects were deleted without their VMs, and their Nodes. */
   readonly #lost = new Set<string>();
+  /** The times at which Machines were lost, by the name of the VM. */
+  readonly #lostAt = new Map<string, number>();
+  /** The UIDs of machines with the finalizer of another controller. */
+  readonly #shared = new Set<string>();
   /** The UIDs of machines from which the other controller removes its finalizer. */
   readonly #released = new Set<string>();
   readonly #lostNodes = new Set<string>();
-  /** The largest difference of a process's clock to the time of the test. */
+  /** The largest difference of a process's clock to the time of the test, forward and back. */
   #aheadMs = 0;
+  #backMs = 0;
+  /** Whether the Secret of the classes was unusable. */
+  #secretWasBroken = false;
 
   constructor(options: OracleOptions) {
     this.#o = options;
@@ -69,6 +83,15 @@ export class Oracle {
     });
     eyes.nodes.onChange(({ type, object }) => this.#node(object, type === 'deleted'));
     eyes.machines.onChange((change) => this.#machine(change));
+    new HealthVerifier({
+      clock: options.clock,
+      eyes,
+      healthTimeoutMs: options.healthTimeoutMs,
+      violate: (text) => this.#violate('j', text),
+      lagMs: options.lagMs,
+      unnoticedLagMs: options.unnoticedLagMs,
+      jumpMs: () => this.#aheadMs + this.#backMs,
+    });
   }
 
   #now(): number {
@@ -85,6 +108,7 @@ export class Oracle {
    */
   loses({ metadata: { name, uid, labels } }: Machine): void {
     this.#lost.add(uid);
+    this.#lostAt.set(name, this.#now());
     this.#lostNodes.add(labels?.node ?? name);
   }
 
@@ -93,11 +117,15 @@ export class Oracle {
     this.#released.add(uid);
   }
 
-  /** Rule (b): the finalizers of other controllers stay. */
-  #verifyFinalizers(before: Machine, now: Machine): void {
-    const { uid, name } = now.metadata;
-    if (!hasOtherFinalizer(before) || hasOtherFinalizer(now) || this.#released.has(uid)) return;
-    this.#violate('b', `the finalizer of another controller was removed from ${name}`);
+  /** Rule (b): the finalizers of other controllers stay. Without the last finalizer, the Machine no longer exists. */
+  #verifyFinalizers({ type, object }: Change<Machine>): void {
+    const { uid, name } = object.metadata;
+    const had = this.#shared.has(uid);
+    const has = type !== 'deleted' && hasOtherFinalizer(object);
+    if (has) this.#shared.add(uid);
+    else this.#shared.delete(uid);
+    if (had && !has && !this.#released.has(uid))
+      this.#violate('b', `the finalizer of another controller was removed from ${name}`);
   }
 
   /** Whether the object of any machine was lost. */
@@ -107,6 +135,12 @@ export class Oracle {
 
   clockGoesAhead(ms: number): void {
     this.#aheadMs = Math.max(this.#aheadMs, ms);
+    this.#backMs = Math.max(this.#backMs, -ms);
+  }
+
+  /** Called before the Secret of the classes becomes unusable. */
+  secretBreaks(): void {
+    this.#secretWasBroken = true;
   }
 
   #node({ metadata: { name }, spec, status }: Node, isGone: boolean): void {
@@ -128,10 +162,10 @@ export class Oracle {
     const { name } = object.metadata;
     const phase = object.status?.currentStatus?.phase || 'new';
     if (change.type === 'added') reporter.note('state', `machine ${name} appeared`);
+    this.#verifyFinalizers(change);
     if (change.type === 'deleted') this.#gone(object);
     if (change.type !== 'updated') return;
     this.#noteDrainable(object);
-    this.#verifyFinalizers(change.old, object);
     const before = change.old.status?.currentStatus?.phase || 'new';
     if (before !== phase) reporter.note('state', `machine ${name}: ${before} → ${phase}`);
     const said = object.status?.lastOperation?.description ?? '';
@@ -164,8 +198,7 @@ export class Oracle {
       this.#drainableSince.get(machine.metadata.uid) ?? Number.POSITIVE_INFINITY,
       this.#boundAt.get(uid) ?? Number.POSITIVE_INFINITY,
     );
-    const forced = /^(1|t|T|TRUE|true|True)$/.test(label(machine, 'force-deletion') ?? '');
-    if (!forced && this.#now() > since + BOUNDS.unresponsive.ms + this.#o.lagMs('pods', 'machines')) {
+    if (!isForced(machine) && this.#now() > since + BOUNDS.unresponsive.ms + this.#o.lagMs('pods', 'machines')) {
       this.#violate('c', `pod ${name} is force-deleted on ${pod.spec.nodeName} without an earlier eviction request`);
     }
   }
@@ -175,6 +208,11 @@ export class Oracle {
     const { name, uid } = machine.metadata;
     this.#o.reporter.note('state', `machine ${name} no longer exists`);
     if (this.#lost.has(uid)) return;
+    // Without a usable Secret, `force-deletion` deletes a machine although it may have a VM.
+    if (this.#secretWasBroken && isForced(machine) && machine.spec.providerID === undefined) {
+      this.loses(machine);
+      return;
+    }
     const left = [...this.#o.instances()].find(
       ({ clientToken, state }) => clientToken === uid && state !== 'terminated' && state !== 'shutting-down',
     );
@@ -222,7 +260,7 @@ export class Oracle {
   #mayForce(machine: Machine): boolean {
     const deleted = millis(machine.metadata.deletionTimestamp);
     const now = this.#now() + this.#aheadMs + BOUNDS.slack.ms;
-    if (/^(1|t|T|TRUE|true|True)$/.test(label(machine, 'force-deletion') ?? '')) return true;
+    if (isForced(machine)) return true;
     if (now >= deleted + this.#o.drainTimeoutMs) return true;
     const { nodes } = this.#o.eyes;
     const node = label(machine, 'node') ?? '';
@@ -285,6 +323,9 @@ export class Oracle {
   #verifyOrphan({ name }: Instance): void {
     const { nodes, pods } = this.#o.eyes;
     const lagMs = this.#o.lagMs('pods', 'nodes', 'machines');
+    const lostMs = this.#now() - (this.#lostAt.get(name) ?? Number.NEGATIVE_INFINITY);
+    if (lostMs + this.#aheadMs + this.#backMs + BOUNDS.slack.ms < BOUNDS.orphanConfirmed.ms)
+      this.#violate('b', `the VM ${name} is deleted ${lostMs} ms after its Machine was lost`);
     if (this.#mayForceOrphan(name)) return;
     const unreadyUntil = this.#unready.get(name)?.until ?? Number.POSITIVE_INFINITY;
     if (!nodes.store.get(name) || unreadyUntil > this.#now() - lagMs) return;

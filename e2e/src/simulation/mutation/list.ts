@@ -21,7 +21,7 @@ type Topic = (typeof TOPICS)[number];
 
 const CORE = 'packages/core/src';
 const M = ['machines'] as const;
-const F = ['rolls', 'sick'] as const;
+const F = ['sick', 'rolls'] as const;
 const CONFIG = 'packages/machine-config/src';
 const P = ['join', 'pools'] as const;
 const C = ['capacity'] as const;
@@ -43,6 +43,7 @@ const from = (firstSeed: number, mutants: readonly Mutant[]): readonly Mutant[] 
  * - The phases in `isOrphan`. The machine itself deletes a VM that the orphan collection deletes too early.
  * - Texts and times of a status.
  * - A larger growth of the current set than `maxUnavailable` in `rolling-update.ts`. The next line limits it again.
+ * - The start of a process that is not the leader. The fence refuses its writes.
  * - Renamed VMs, and Failed machines that get a VM until they are replaced.
  */
 export const MUTANTS: readonly Mutant[] = [
@@ -236,14 +237,14 @@ export const MUTANTS: readonly Mutant[] = [
       'if (!record && !mine && record) {',
     ],
   ),
+  ...of('fence', 'packages/kube/src/election/run-elected.ts', ['leases'], ['      term.abort(reason);', '']),
   ...of(
     'fence',
-    'packages/kube/src/election/run-elected.ts',
+    'packages/kube/src/election/fenced-client.ts',
     ['leases'],
-    ["if (answer === 'mine') return true;", 'if (answer) return true;'],
-    ['      term.abort(reason);', ''],
+    ['      await fence.held();', ''],
+    ['return this.#real.patch(name, patch, {', 'return this.#real.patch(name, patch, options ?? {'],
   ),
-  ...of('fence', 'packages/kube/src/election/fenced-client.ts', ['leases'], ['      await fence.held();', '']),
   ...of('fence', `${CORE}/driver/invoker/stages/fence.ts`, ['leases'], ['await fence?.confirm();', '']),
   ...of(
     'names',

@@ -87,6 +87,8 @@ export class Network {
   readonly #unheard = new Map<Caller, RegExp>();
   /** The paths that a caller has no permission to read. */
   readonly #forbidden = new Map<Caller, RegExp>();
+  /** The paths whose reads by a caller fail. */
+  readonly #failing = new Map<Caller, RegExp>();
   /** The number of a caller's watches that will be answered with 410. */
   readonly #expired = new Map<Caller, number>();
   readonly #ends = new Set<End>();
@@ -128,14 +130,26 @@ export class Network {
    * resources (plural names), the requests and answers of one pass, and the waits after a 429.
    */
   lagMs(caller: Caller, ...resources: readonly string[]): number {
+    return this.#passMs() + this.behindMs(caller, ...resources);
+  }
+
+  /** The same as `lagMs`, without the time in which a process had no watch and therefore knew that its state is outdated. */
+  unnoticedLagMs(caller: Caller, ...resources: readonly string[]): number {
+    return this.#passMs() + Math.max(0, ...this.#hearings(caller).map((hearing) => hearing.unnoticedMs(resources)));
+  }
+
+  #passMs(): number {
     const waited = this.#options.clock.monotonic() - this.#throttledAt < THROTTLED_MS ? THROTTLED_MS : 0;
-    return PASS_MS + REQUESTS_A_PASS * 2 * this.#worst.wireMs + waited + this.behindMs(caller, ...resources);
+    return PASS_MS + REQUESTS_A_PASS * 2 * this.#worst.wireMs + waited;
+  }
+
+  #hearings(caller: Caller): readonly Hearing[] {
+    return [...this.#ends].flatMap((end) => (end.caller === caller ? [end.hearing] : []));
   }
 
   /** The time for which the processes of a caller may lack events of these resources (plural names), in milliseconds. */
   behindMs(caller: Caller, ...resources: readonly string[]): number {
-    const ends = [...this.#ends].filter((end) => end.caller === caller);
-    return Math.max(0, ...ends.map(({ hearing }) => hearing.behindMs(resources)));
+    return Math.max(0, ...this.#hearings(caller).map((hearing) => hearing.behindMs(resources)));
   }
 
   /** Disconnects these callers: open connections end, and new ones are refused. */
@@ -150,6 +164,7 @@ export class Network {
     this.#cut.clear();
     this.#unheard.clear();
     this.#forbidden.clear();
+    this.#failing.clear();
   }
 
   /**
@@ -166,6 +181,12 @@ export class Network {
    */
   forbid(caller: Caller, paths: RegExp): void {
     this.#forbidden.set(caller, paths);
+    for (const [connection, owner] of this.#open) if (owner === caller) connection.abort(new Error(RESET));
+  }
+
+  /** The server answers the reads of a caller at these paths with 500 until `mend`. The caller's open watches end. */
+  failReads(caller: Caller, paths: RegExp): void {
+    this.#failing.set(caller, paths);
     for (const [connection, owner] of this.#open) if (owner === caller) connection.abort(new Error(RESET));
   }
 
@@ -205,6 +226,8 @@ export class Network {
       if (this.#cut.has(caller)) throw new Error(RESET);
       if (request.method === 'GET' && this.#forbidden.get(caller)?.test(placeOf(request.path)))
         return refusal(403, 'Forbidden', { [FAULT_HEADER]: 'forbidden' });
+      if (request.method === 'GET' && this.#failing.get(caller)?.test(placeOf(request.path)))
+        return refusal(500, 'InternalError');
       if (isWatch(request.path)) return this.#watch(end, transport, request, peer);
       const mishap = this.#draw(caller, request);
       if (mishap === 'throttled') this.#throttledAt = this.#options.clock.monotonic();
@@ -359,7 +382,7 @@ export class Network {
     const close = (): void => {
       request.signal?.removeEventListener('abort', follow);
       this.#open.delete(connection);
-      hearing.lacks(place);
+      hearing.closed(place);
       connection.abort(new Error('closed'));
     };
     try {
@@ -369,7 +392,7 @@ export class Network {
       const own = new AbortController();
       this.#befalls(end, place, connection, own);
       // The first events of a watch may be older than the watch itself.
-      const [openedAt, behindSince] = [clock.monotonic(), hearing.since(place)];
+      const [openedAt, behindSince, noticedMs] = [clock.monotonic(), hearing.since(place), hearing.opened(place)];
       hearing.heard(place, undefined);
       const body =
         answer.body &&
@@ -379,7 +402,7 @@ export class Network {
           silent: AbortSignal.any([all.signal, own.signal]),
           delayMs: () => this.#fate.delay(`${caller} event ${place}`, this.#eventMs(caller)),
           isLost: () => this.#isUnheard(caller, request),
-          onSent: () => hearing.lacks(place, clock.monotonic() === openedAt ? behindSince : undefined),
+          onSent: () => hearing.lacks(place, clock.monotonic() === openedAt ? behindSince : undefined, noticedMs),
           onDelivered: (nextSentAt) => {
             hearing.heard(place, nextSentAt);
             this.#strikes(caller, peer);

@@ -116,6 +116,26 @@ export const BOUNDS = {
     ms: 2 * HOUR,
     rule: 'pods of a VM without a Machine are deleted without eviction only after this time',
   },
+  orphanConfirmed: {
+    suites: MACHINES,
+    ms: 5 * MINUTE,
+    rule: 'a VM is deleted only this long after its Machine was lost',
+  },
+  outdated: {
+    suites: MACHINES,
+    ms: 30 * SECOND,
+    rule: 'health is not checked with data that the controller knows to be older than this',
+  },
+  noticed: {
+    suites: MACHINES,
+    ms: 5 * SECOND,
+    rule: 'without faults, a machine follows the health of its Node within this time',
+  },
+  tokenWithMachine: {
+    suites: MACHINES,
+    ms: 5 * SECOND,
+    rule: 'without faults, the bootstrap token of a machine that never joined is deleted with the machine',
+  },
   slack: { suites: MACHINES, ms: SECOND, rule: 'deadlines in objects have a precision of one second' },
   healed: {
     suites: POOLS,

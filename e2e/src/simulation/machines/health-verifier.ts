@@ -1,0 +1,94 @@
+import { Annotations, type Machine } from '@mcm/api';
+import type { Clock, Node } from '@mcm/kube';
+import { BOUNDS } from '../record/bounds.ts';
+import type { Eyes } from './eyes.ts';
+
+export interface HealthVerifierOptions {
+  readonly clock: Clock;
+  readonly eyes: Eyes;
+  readonly healthTimeoutMs: number;
+  readonly violate: (text: string) => void;
+  /** The maximum age of the controller's cached state of these kinds (plural names), in milliseconds. */
+  readonly lagMs: (...kinds: readonly string[]) => number;
+  /** The same, without the time in which the controller knows that its cache is outdated. */
+  readonly unnoticedLagMs: (...kinds: readonly string[]) => number;
+  /** The largest jump of a controller's clock until now. */
+  readonly jumpMs: () => number;
+}
+
+const phaseOf = ({ status }: Machine): string => status?.currentStatus?.phase || 'new';
+const nodeOf = ({ metadata: { labels, name } }: Machine): string => labels?.node ?? name;
+const isReady = ({ status }: Node): boolean =>
+  status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false;
+
+/**
+ * Rule (j):
+ * - A machine becomes Unknown or Failed only if its Node is not Ready. A controller must not decide from data that it knows to
+ *   be outdated.
+ * - A machine becomes Failed only after its health timeout.
+ * - Only one machine of a group becomes Failed at a time.
+ */
+export class HealthVerifier {
+  readonly #o: HealthVerifierOptions;
+  /** The times since which Nodes are Ready, by name. */
+  readonly #readySince = new Map<string, number>();
+  /** The times of the last change of the phase, by the UID of the machine. */
+  readonly #phaseSince = new Map<string, number>();
+
+  constructor(options: HealthVerifierOptions) {
+    this.#o = options;
+    const { eyes } = options;
+    eyes.nodes.onChange(({ type, object }) => this.#node(object, type === 'deleted'));
+    eyes.machines.onChange((change) => {
+      if (change.type === 'updated') this.#changed(change.old, change.object);
+    });
+  }
+
+  #now(): number {
+    return this.#o.clock.now().getTime();
+  }
+
+  #node(node: Node, isGone: boolean): void {
+    const { name } = node.metadata;
+    if (isGone || !isReady(node)) this.#readySince.delete(name);
+    else if (!this.#readySince.has(name)) this.#readySince.set(name, this.#now());
+  }
+
+  #changed(before: Machine, machine: Machine): void {
+    const [from, to] = [phaseOf(before), phaseOf(machine)];
+    if (from === to) return;
+    const { uid, name } = machine.metadata;
+    const since = this.#phaseSince.get(uid) ?? this.#now();
+    this.#phaseSince.set(uid, this.#now());
+    if (to === 'Unknown') this.#verifyNode(machine, 'Unknown');
+    if (from !== 'Unknown' || to !== 'Failed') return;
+    this.#verifyNode(machine, 'Failed');
+    const { healthTimeoutMs, jumpMs, lagMs, violate } = this.#o;
+    const lasted = this.#now() - since;
+    if (lasted + jumpMs() + BOUNDS.slack.ms + lagMs('machines') < healthTimeoutMs)
+      violate(`${name} becomes Failed after ${lasted} ms in the phase Unknown`);
+    for (const other of this.#replacedBeside(machine))
+      violate(`${name} becomes Failed although ${other} has not been replaced yet`);
+  }
+
+  /** The Node of the machine's VM must not be Ready. The controller may not know yet that it is Ready again. */
+  #verifyNode(machine: Machine, phase: string): void {
+    const { eyes, violate, unnoticedLagMs } = this.#o;
+    const node = eyes.nodes.store.get(nodeOf(machine));
+    const readyMs = this.#now() - (this.#readySince.get(nodeOf(machine)) ?? this.#now());
+    if (!node || node.spec.providerID !== machine.spec.providerID) return;
+    if (readyMs > BOUNDS.outdated.ms + unnoticedLagMs('nodes', 'machines'))
+      violate(`${machine.metadata.name} becomes ${phase} although its Node has been Ready for ${readyMs} ms`);
+  }
+
+  /** The other machines that are Failed or being deleted, and whose replacement is not complete. */
+  #replacedBeside({ metadata: { uid } }: Machine): readonly string[] {
+    const since = this.#now() - this.#o.lagMs('machines');
+    return this.#o.eyes.machines.store
+      .list()
+      .filter(({ metadata }) => metadata.uid !== uid && metadata.annotations?.[Annotations.Undrained] === undefined)
+      .filter((other) => ['Failed', 'Terminating'].includes(phaseOf(other)))
+      .filter(({ metadata }) => (this.#phaseSince.get(metadata.uid) ?? this.#now()) < since)
+      .map(({ metadata }) => metadata.name);
+  }
+}
