@@ -18,7 +18,7 @@ export interface RealApiServer {
   stop(): Promise<void>;
 }
 
-/** This is shorter than the timeout of a test hook. So after a failed start, the test reports the end of the log. */
+/** The time is shorter than the timeout of a test hook. So after a failed start, the test reports the end of the log. */
 const START_MS = 150_000;
 /** The number of attempts, because another program may use a port after it was found free. */
 const STARTS = 3;

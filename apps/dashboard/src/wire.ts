@@ -196,7 +196,7 @@ export interface First {
 /** `[time, failed, blocked, leaving, starting, ready]`: the number of machines in each of {@link LEVELS}. */
 export type TrendSample = readonly number[];
 
-/** A part of a machine's life. It ends at the start of the next segment. */
+/** A part of a machine's life. A segment ends at the start of the next segment. */
 export interface Segment {
   readonly from: number;
   readonly stage: Stage;

@@ -139,7 +139,7 @@ const projectPod = ({ apiVersion, kind, metadata, spec, status }: Pod): Pod => {
 
 const nodeOf = ({ spec }: Pod): readonly string[] => (spec.nodeName === undefined ? [] : [spec.nodeName]);
 
-/** Creates the caches and controllers. They start only when their units run. */
+/** Creates the caches and controllers. The caches and controllers start only when their units run. */
 export function createConfigControllers(
   { control, target, recorder, nodeRecorder, runtime, metrics, meters, tree, identity }: ConfigControllerOptions,
   chosen: Partial<ConfigSettings> = {},

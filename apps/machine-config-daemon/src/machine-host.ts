@@ -66,7 +66,7 @@ export function machineHost({
     act: (action) => act(program, action),
     reboot: async () => {
       if (reboot.length > 0) await program(reboot);
-      // The reboot ends this process. It must do nothing else until then.
+      // The reboot ends this process. Until then, this process must do nothing else.
       await new Promise(() => undefined);
     },
     unsupported,

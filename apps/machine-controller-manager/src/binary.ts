@@ -218,5 +218,5 @@ export const managerBinary = (tracing: TracingSettings | TracingOff): BinaryDefi
   },
 });
 
-/** The binary without traces. Its flags, Lease and metrics have the names of the original. */
+/** The binary without traces. The flags, the Lease and the metrics have the names of the original. */
 export const machineControllerManager = managerBinary({ off: true });

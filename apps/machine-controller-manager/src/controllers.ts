@@ -56,7 +56,8 @@ export interface Environment {
   /** Registry for the metrics of deployments and sets. If absent, there are none. */
   readonly meters?: Meters;
   /**
-   * Records events for traces of rollouts. It is registered before the controllers start. If absent, there are no traces.
+   * Records events for traces of rollouts. The recorder is registered before the controllers start. If absent, there are no
+   * traces.
    */
   readonly traces?: Pick<Traces, 'exporter' | 'rollouts'> | undefined;
   /** Receives the decisions. If absent, they are not recorded. */
@@ -106,7 +107,7 @@ export interface Controllers {
 /** A rollout produces many similar events. Events within this time are combined into one write. */
 const EVENT_DELAY_MS = 3_000;
 
-/** Creates the caches and controllers. They start only when their units run. */
+/** Creates the caches and controllers. The caches and controllers start only when their units run. */
 export function createControllers(environment: Environment, settings: ManagerSettings): Controllers {
   const { control, target, namespace, runtime, metrics } = environment;
   const local = { ...runtime, namespace };

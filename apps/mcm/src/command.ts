@@ -11,7 +11,7 @@ import { createProgram } from './program.ts';
 // With this flag, the exit of the process does not wait for its compiler threads. `processHost` of @mcm/kube does the same.
 setFlagsFromString('--no-concurrent-sparkplug');
 
-/** A reader such as `head` may close the pipe early. This is not an error. */
+/** A reader such as `head` may close the pipe early. A closed pipe is not an error. */
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
   process.exit(0);

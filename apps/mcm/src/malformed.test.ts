@@ -124,7 +124,7 @@ test('the live screen and its start show a fleet with malformed objects', async 
 });
 
 test('the dashboard shows a fleet with malformed objects', async () => {
-  // These are the clients that the command uses.
+  // The command uses such clients.
   const own = conformingClient(client, () => undefined);
   const clients = { client: own, target: own, namespace: NAMESPACE, close: async () => undefined };
   const dashboard = await serveDashboard(clients, { random: seededRandom(1), signal: end.signal, port: 0 });

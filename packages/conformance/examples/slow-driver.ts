@@ -106,7 +106,9 @@ function createResources({ clock, connect }: DriverContext) {
 
 const tell = ({ metadata: { name } }: OnMachine['machine']) => ({ providerId: PREFIX + name, nodeName: name });
 
-/** A driver for a cloud whose creations and deletions take up to a minute. It waits with the clock of its context. */
+/**
+ * A driver for a cloud whose creations and deletions take up to a minute. The driver waits with the clock of its context.
+ */
 export function createDriver(context: DriverContext) {
   const { state, make, remove, names } = createResources(context);
   return defineDriver({

@@ -187,7 +187,7 @@ export function createDriver({ clock, connect }: DriverContext) {
       return undefined;
     },
 
-    // Optional method. It reports that the cloud will end a server.
+    // Optional method. The method reports that the cloud will end a server.
     watchInterruptions: (request) => reportNotices(cloud, clock, request),
 
     list: async (request) =>

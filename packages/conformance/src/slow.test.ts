@@ -57,8 +57,8 @@ test.each(Array.from({ length: RUNS }, (_, run) => run))(
 );
 
 /**
- * The driver of the example with a deliberate error. It assumes that the cloud deletes disks with their servers, so it does
- * not list disks.
+ * The driver of the example with a deliberate error. The driver assumes that the cloud deletes disks with their servers, so
+ * the driver does not list disks.
  */
 const leaking = ((context: DriverContext) => {
   const gone = new Set<string>();

@@ -30,7 +30,10 @@ const binary = (name: string, folder: string, specifier: string, more: Partial<B
   ...more,
 });
 
-/** All programs except `mcm-conformance`. It runs the modules of driver authors, and must share its packages with them. */
+/**
+ * All programs except `mcm-conformance`. `mcm-conformance` runs the modules of driver authors, and must share its packages
+ * with them.
+ */
 export const BINARIES: readonly Binary[] = [
   binary('machine-controller-manager', 'apps/machine-controller-manager', '@mcm/machine-controller-manager/main', {
     image: true,

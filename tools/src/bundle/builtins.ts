@@ -22,7 +22,7 @@ const contentsOf = (module: string): string =>
 
 /**
  * Reads only the used names of Node.js modules, because an import reads every name of a module. For `node:http`, this loads
- * the clients of WebSocket and EventSource, which no program uses. It takes a tenth of the start of a controller.
+ * the clients of WebSocket and EventSource, which no program uses. Such a load takes a tenth of the start of a controller.
  */
 export const builtins: Plugin = {
   name: 'builtins',

@@ -46,7 +46,7 @@ function resolver(): string {
 
 const inNodeModules = /^(.*\/node_modules\/((?:@[^/]+\/)?[^/]+))\//;
 
-/** The generated script of the dashboard. It contains packages, but does not import them. */
+/** The generated script of the dashboard. The script contains packages, but does not import them. */
 const PAGE = 'apps/dashboard/src/generated/page.ts';
 
 function packagesOf({ inputs }: Metafile): readonly PackageIn[] {

@@ -34,7 +34,9 @@ export const importParts = (source: string): string =>
     return `const { ${names} } = await import('${PART_PREFIX}${list.join(',')}:${from}')`;
   });
 
-/** The modules with parts of a large package. Its main module would include all models, which are 5 MB. */
+/**
+ * The modules with parts of a large package. The main module of such a package would include all models, which are 5 MB.
+ */
 const PART_MODULES: Readonly<Record<string, string>> = {
   'KubeConfig:@kubernetes/client-node': '@kubernetes/client-node/dist/config.js',
 };

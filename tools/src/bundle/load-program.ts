@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { constants, Script } from 'node:vm';
 
-// In a bundle, this file replaces the import of the program in `main.ts`. It runs `program.js` next to it. It uses the compile cache if
-// Node.js and the architecture are those of the build.
+// In a bundle, this file replaces the import of the program in `main.ts`. The file runs `program.js` next to it. The file
+// uses the compile cache if Node.js and the architecture are those of the build.
 
 type Program = (require: NodeJS.Require, url: string) => Promise<void>;
 

@@ -5,7 +5,9 @@ import { BINARIES, binaryNamed } from './binaries.ts';
 
 export { BINARIES };
 
-/** The folder of all bundled programs. They are bundled once for all test files. Tests must not change them. */
+/**
+ * The folder of all bundled programs. The programs are bundled once for all test files. Tests must not change the folder.
+ */
 export async function sharedBundles(): Promise<string> {
   const answer = await fetch(inject('bundles'));
   const text = await answer.text();
@@ -19,7 +21,7 @@ export const sharedBundle = async (name: string): Promise<string> =>
 
 /**
  * Returns a function that resolves the specifiers of programs to bundles: `resolve('@mcm/provider-local/main')` is the URL
- * of its bundle. It replaces `import.meta.resolve`, which would find the source files.
+ * of its bundle. The function replaces `import.meta.resolve`, which would find the source files.
  */
 export async function sharedResolver(): Promise<(module: string) => string> {
   const folder = await sharedBundles();

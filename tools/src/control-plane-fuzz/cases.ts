@@ -8,11 +8,11 @@ import type { Step } from './requests/step.ts';
 import { createValid, nextSteps, review } from './requests/steps.ts';
 
 /**
- * The number of requests in a case. It is large enough that objects affect each other, and small enough that a difference
- * hides few others.
+ * The number of requests in a case. The number is large enough that objects affect each other, and small enough that a
+ * difference hides few others.
  */
 const STEPS = 20;
-/** The distance between the seeds of two runs. It is larger than the number of cases in a run. */
+/** The distance between the seeds of two runs. The distance is larger than the number of cases in a run. */
 const STRIDE = 1_000_003;
 /**
  * Kinds whose admission reads a cache of the real server. A case with such a kind has no other kind, because answers would

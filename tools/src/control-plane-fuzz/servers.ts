@@ -73,7 +73,10 @@ export async function startPlane(runner: Runner): Promise<Server> {
   return serverOf(runner, transport, () => plane.close());
 }
 
-/** A real kube-apiserver from the folder `assets`. Its address range for Services is that of the embedded control plane. */
+/**
+ * A real kube-apiserver from the folder `assets`. The address range of this server for Services is that of the embedded
+ * control plane.
+ */
 export async function startReal(runner: Runner, assets: string): Promise<Server> {
   const real = await startRealApiServer(assets, { controllers: false, serviceCidr: '10.96.0.0/16' });
   const { users } = parse(real.kubeconfig) as {

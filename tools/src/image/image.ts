@@ -11,7 +11,7 @@ export interface ImageSettings {
   readonly nodes: readonly string[];
   /** The folder of an OCI layout, whose image contains a C library. If absent, the libraries of this machine are used. */
   readonly base?: string | undefined;
-  /** Unix time in seconds. It is the time of every file and of the image. */
+  /** Unix time in seconds. The value is the time of every file and of the image. */
   readonly seconds: number;
 }
 
@@ -61,8 +61,8 @@ async function putBelow(layout: Layout, node: string, { base, seconds }: ImageSe
 
 /**
  * Writes an OCI image layout with an image for each program and each Node.js binary. The layers are the base image, Node.js
- * and the program. It needs no container engine, and the same inputs give the same bytes. Returns the manifests with
- * program, version and architecture.
+ * and the program. The function needs no container engine, and the same inputs give the same bytes. Returns the manifests
+ * with program, version and architecture.
  */
 export async function writeImages(
   bundles: readonly Bundle[],

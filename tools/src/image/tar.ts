@@ -50,8 +50,8 @@ const foldersAbove = (path: string): string[] =>
   path.split('/').flatMap((_part, index, parts) => (index === 0 ? [] : [parts.slice(0, index).join('/')]));
 
 /**
- * Creates an archive whose bytes depend only on the entries. They are sorted by path and have the same time, and their
- * parent folders are added.
+ * Creates an archive whose bytes depend only on the entries. The entries are sorted by path and have the same time. Parent
+ * folders are added.
  * @param seconds Unix time.
  */
 export function archive(entries: readonly Entry[], seconds: number): Buffer {

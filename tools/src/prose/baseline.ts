@@ -41,7 +41,7 @@ export function excesses(found: ReadonlyMap<string, readonly Violation[]>, basel
 
 /**
  * The new baseline. No count is larger than before, with one exception:
- * - A text may move to another file. Then the sum over all files stays, and the counts move with the text.
+ * - A text may move to another file. In this case, the sum over all files stays, and the counts move with the text.
  * - Otherwise, a file gets the smaller one of its old and its new count.
  */
 export function shrink(counts: Counts, baseline: Counts): Counts {

@@ -13,7 +13,7 @@ const SKIPPED = /(^|\/)(generated|testdata|crds)\/|(CHANGELOG\.md|crds\.yaml)$/;
 
 /**
  * Files that contain messages of kube-apiserver word for word. `pnpm battery` compares them with recordings, so this check
- * ignores them. It still checks comments and titles in these files.
+ * ignores them. The check still reads comments and titles in these files.
  */
 const VERBATIM =
   /^packages\/control-plane\/src\/(admission|apimachinery|auth|controllers|crd|kinds|patch|registry|resources|schema|table)\/|^packages\/control-plane\/src\/server\/request-body\.ts$/;

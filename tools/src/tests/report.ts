@@ -13,7 +13,7 @@ export interface Report {
   readonly testResults: readonly object[];
 }
 
-/** The report of a task that ended without one. It contains one failed file. */
+/** The report of a task that ended without one. The report contains one failed file. */
 export const missingReport = (name: string): Report => ({
   numPassedTests: 0,
   numFailedTests: 0,

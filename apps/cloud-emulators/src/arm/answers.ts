@@ -40,7 +40,7 @@ export function view({ state, failure }: ArmResource): object {
   return { statuses: [provisioning, ...(state === 'Succeeded' || state === 'Updating' ? [power] : [])] };
 }
 
-/** A hash of the resource. It differs after every change. */
+/** A hash of the resource. The hash differs after every change. */
 const etagOf = ({ state, body, attachedTo }: ArmResource): string =>
   createHash('sha256')
     .update(JSON.stringify([state, body, attachedTo]))

@@ -12,7 +12,7 @@ export interface Principal {
   readonly secret?: string;
   /** The client assertion that is accepted. */
   readonly assertion?: string;
-  /** A certificate as PEM. Its key signs assertions. */
+  /** A certificate as PEM. The key of the certificate signs assertions. */
   readonly certificate?: string;
 }
 

@@ -63,7 +63,7 @@ export interface ArmResource {
   privateIp?: string | undefined;
   /** The error of the last operation on the resource. */
   failure?: { readonly code: string; readonly message: string };
-  /** The ID of a VM. It differs from the ID of an earlier VM with the same name. */
+  /** The ID of a VM. The ID differs from the ID of an earlier VM with the same name. */
   readonly vmId: string;
 }
 

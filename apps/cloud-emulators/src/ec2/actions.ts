@@ -184,7 +184,10 @@ export function settle(cloud: Ec2State, each: CloudInstance): void {
   if (each.state === 'stopping' && (each.stoppedFrom ?? 0) <= cloud.now) each.state = 'stopped';
 }
 
-/** Terminates an instance whose launch was accepted but whose boot failed. Its state reason contains the error. */
+/**
+ * Terminates an instance whose launch was accepted but whose boot failed. The state reason of the instance contains the
+ * error.
+ */
 function endAtBoot(
   cloud: Ec2State,
   each: CloudInstance,

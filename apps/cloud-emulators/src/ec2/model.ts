@@ -35,9 +35,9 @@ export interface CloudInstance {
   clientToken?: string | undefined;
   /** The instance is not shown before this time. */
   visibleFrom?: number;
-  /** The instance is shutting down until this time. Then it is terminated. */
+  /** The instance is shutting down until this time. After this time, the instance is terminated. */
   terminatedFrom?: number;
-  /** The instance is stopping until this time. Then it is stopped. */
+  /** The instance is stopping until this time. After this time, the instance is stopped. */
   stoppedFrom?: number;
   /** The region of the instance. Absent for instances that existed at the start. */
   region?: string;
@@ -45,7 +45,7 @@ export interface CloudInstance {
   machineType?: string;
   image?: string;
   privateIp?: string;
-  /** The decoded user data. It is never returned, and is emptied when the instance is terminated. */
+  /** The decoded user data. The user data is never returned, and is emptied when the instance is terminated. */
   userData?: string;
   /** The launch parameters of the client token. */
   fingerprint?: string;

@@ -10,7 +10,7 @@ export class FilterError extends Error {
 const COMPARISON = /^\(?\s*([\w.-]+)\s*(!=|=|:|\b(?:eq|ne)\b)\s*("[^"]*"|[^\s"()]+)\s*\)?$/;
 
 /**
- * Reads a filter of a listing. It supports comparisons that are joined by AND or by parentheses only.
+ * Reads a filter of a listing. A filter contains only comparisons that are joined by AND or by parentheses.
  * @throws FilterError for other filters
  */
 export function readFilter(text: string): (item: object) => boolean {

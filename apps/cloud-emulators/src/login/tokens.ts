@@ -2,7 +2,8 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '@mcm/kube';
 
 /**
- * Issues bearer tokens and verifies them. It stores none of them, because each token contains its expiry and a signature.
+ * Issues bearer tokens and verifies them. The class stores no token, because each token contains its expiry and a
+ * signature.
  */
 export class BearerTokens {
   readonly #clock: Clock;
@@ -45,6 +46,6 @@ export class BearerTokens {
   }
 }
 
-/** Returns a header. Its name may have any letter case. */
+/** Returns a header. The name of the header may have any letter case. */
 export const headerOf = (headers: Readonly<Record<string, string>>, name: string): string | undefined =>
   Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1];

@@ -15,7 +15,7 @@ const SHAPE = { cpus: 4, memoryGi: 16, gpus: 0 };
 /** The maximum length of a console, as in real clouds. */
 const CONSOLE_LENGTH = 65_536;
 
-/** Starts a simulated kubelet in each VM. It joins with the bootstrap token in the user data of the VM. */
+/** Starts a simulated kubelet in each VM. The kubelet joins with the bootstrap token in the user data of the VM. */
 export function hollowKubelets(options: HollowKubeletOptions): Power & { close(): Promise<void> } {
   const { store, ...rest } = options;
   const { log } = options;

@@ -61,7 +61,7 @@ export async function listen({ port, tls, log, hosts = [] }: ListenOptions): Pro
 }
 
 /**
- * Answers `CONNECT` for the hosts with its own server. It connects to no other host.
+ * Answers `CONNECT` for the hosts with its own server. The proxy connects to no other host.
  * @returns a function that ends the connections
  */
 function acceptTunnels(server: Server, hosts: readonly string[]): () => void {

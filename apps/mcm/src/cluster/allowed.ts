@@ -11,8 +11,8 @@ import {
 } from '@mcm/kube';
 
 /**
- * Returns the result of a read, or null if the caller has no permission. It then adds the error of the server to `unread`. A
- * caller without permission for one kind still gets the others.
+ * Returns the result of a read, or null if the caller has no permission. Without the permission, the function adds the
+ * error of the server to `unread`. A caller without permission for one kind still gets the others.
  */
 export async function ifAllowed<T>(reading: Promise<T>, unread?: Set<string>): Promise<T | null> {
   try {

@@ -36,7 +36,10 @@ export interface ClusterFlags {
   readonly namespace?: string | undefined;
 }
 
-/** Clients for the clusters of a command. They convert each object to its type, so a malformed object cannot break a command. */
+/**
+ * Clients for the clusters of a command. The clients convert each object to its type, so a malformed object cannot break a
+ * command.
+ */
 export interface Cluster {
   /** Client for the control cluster. */
   readonly client: KubeClient;

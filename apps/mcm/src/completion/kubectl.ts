@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Line } from './names.ts';
 import { type Flag, type Place, placesOf } from './places.ts';
 
-/** The last line of the output. It tells cobra, the command library of kubectl, whether to offer file names too. */
+/** The last line of the output. The line tells cobra, the command library of kubectl, whether to offer file names too. */
 const DIRECTIVES = { words: ':4', files: ':0' } as const;
 
 /**

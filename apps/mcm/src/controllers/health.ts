@@ -1,6 +1,6 @@
 /**
  * Assesses whether the controllers act. Commands, the live screen and the dashboard must not announce the next step of a
- * controller that does not act. They print {@link controllerLines} and call {@link doesAct} first.
+ * controller that does not act. Before, each of these programs prints {@link controllerLines} and calls {@link doesAct}.
  *
  * - For a single reading, `readControllers` in `read.ts` reads the Leases and calls {@link assessControllers}.
  * - For watches, keep one {@link ControllerObserver}. Call its `assess` for each frame and at least every 2 s, because a
@@ -12,7 +12,7 @@
  * - No process holds the Lease.
  * - `observedGeneration` of a MachineDeployment stays lower than its generation.
  *
- * Without a Lease, a controller may run without leader election. Its state is then `unknown`, unless objects prove that it
+ * Without a Lease, a controller may run without leader election. The state of such a controller is `unknown`, unless objects prove that it
  * does not act.
  */
 import { formatTime, type Machine, type MachineDeployment, MachineDeploymentConditions, parseTime } from '@mcm/api';
@@ -102,7 +102,7 @@ function ageOf(lease: Lease, now: Date): LeaseAge {
 }
 
 /**
- * Whether a Lease with a holder has expired by its times. It may also look expired because of a difference between the
+ * Whether a Lease with a holder has expired by its times. A Lease may also look expired because of a difference between the
  * clocks.
  */
 export const looksExpired = (lease: Lease, now: Date): boolean => {
@@ -140,7 +140,7 @@ const REFUSALS: readonly string[] = [
   MachineDeploymentConditions.RolloutBlocked,
 ];
 
-/** Assesses the controllers from one reading. It has no side effects. */
+/** Assesses the controllers from one reading. The function has no side effects. */
 export const assessControllers = (source: ControllerSource, now: Date): readonly ControllerHealth[] =>
   assess(source, now, (lease) => ageOf(lease, now), specChangedAt);
 
@@ -252,8 +252,8 @@ function untouchedMachine(machines: readonly Machine[], now: Date): Machine | un
 }
 
 /**
- * Assesses the controllers of a watched cluster. It measures the age of a Lease from its last observed change, with the
- * clock of this process.
+ * Assesses the controllers of a watched cluster. The observer measures the age of a Lease from its last observed change,
+ * with the clock of this process.
  */
 export class ControllerObserver {
   readonly #leases = new Map<string, { readonly renewTime: string; readonly at: Date; readonly changed: boolean }>();

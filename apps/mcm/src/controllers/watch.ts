@@ -61,7 +61,7 @@ export class ControllerWatch {
     else if (this.#failing.delete(name)) this.#answeredAt = this.#options.clock.now().getTime();
   }
 
-  /** Starts the watches. They end with the signal. */
+  /** Starts the watches. The watches end with the signal. */
   run(): void {
     const { onChange, signal } = this.#options;
     for (const informer of this.#informers.values()) {

@@ -162,7 +162,7 @@ async function another(fetchOf: (call: Request) => Promise<Response>, allNamespa
   return {
     url: served.url,
     frames,
-    /** Reads messages until one matches. It starts after the message of the last match. */
+    /** Reads messages until one matches. The search starts after the message of the last match. */
     async until(wanted: (frame: Frame) => boolean): Promise<Frame> {
       for (;;) {
         const at = frames.findIndex(wanted);

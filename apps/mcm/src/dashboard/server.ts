@@ -16,7 +16,7 @@ export interface DashboardServer {
   close(): Promise<void>;
 }
 
-/** The settings of a server that other machines can reach. It needs TLS and logins. */
+/** The settings of a server that other machines can reach. Such a server needs TLS and logins. */
 interface Remote {
   /** The IP address to listen on. */
   readonly host: string;

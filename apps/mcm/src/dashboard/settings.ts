@@ -31,7 +31,7 @@ export function followSettings(
       settings = { manager, ofMachines };
       if (changed) onChange();
     } catch (error) {
-      // This is only a debug message, because the page already shows that the server does not answer.
+      // The line is only a debug message, because the page already shows that the server does not answer.
       log.debug('Cannot read the Leases', { error: errorText(error) });
     }
   };

@@ -132,7 +132,8 @@ async function knownSecrets(
 /**
  * Collects the data that explains the state of the machines: objects, events, Leases, the tree and the logs of the
  * controllers.
- * - It contains no Secrets and no environment of pods. Known secrets, and texts that look like secrets, become `***`.
+ * - The bundle contains no Secrets and no environment of pods. Known secrets, and texts that look like secrets, become
+ *   `***`.
  * - `errors.txt` lists the data that could not be read.
  *
  * @param local The logs of a local instance
@@ -196,7 +197,7 @@ export async function collectBundle(
   return [...files, ...journalFiles(journals, known)];
 }
 
-/** The journals as files. Their lines are still JSON, but without the secrets. */
+/** The journals as files. The lines of the files are still JSON, but without the secrets. */
 function journalFiles({ found }: FetchedJournals, known: Known): BundleFile[] {
   const clean = scrubber(known);
   return found.map(({ lines, journal }) => ({

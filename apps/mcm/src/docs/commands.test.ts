@@ -21,7 +21,7 @@ const pages = execFileSync('git', ['ls-files', '--cached', '--others', '--exclud
   .filter((path) => !path.includes('/testdata/') && existsSync(join(ROOT, path)));
 const documented = pages.flatMap((path) => documentedCommands(path, read(path)));
 
-/** The real program. Its commands have no effect, so it only parses words. */
+/** The real program. The commands of this program have no effect, so the program only parses words. */
 function parser(): Command {
   const program = createProgram({
     say: () => undefined,

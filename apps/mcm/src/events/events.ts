@@ -28,7 +28,7 @@ const newestOf = (event: EventObject): string =>
 export interface EventScope {
   /** `Kind/name` of objects. */
   readonly objects: ReadonlySet<string>;
-  /** Name prefixes of machines. They match deleted machines, whose events remain for an hour. */
+  /** Name prefixes of machines. The prefixes match deleted machines, whose events remain for an hour. */
   readonly machinePrefixes: readonly string[];
 }
 

@@ -53,7 +53,7 @@ export async function reportReplay(
   { output, all }: ReplayFlags,
   { say, draw }: Pick<Telling, 'say' | 'draw'>,
 ): Promise<void> {
-  // The exit code of an error. It also applies to errors that are thrown below.
+  // The exit code of an error. The exit code also applies to errors that are thrown below.
   process.exitCode = PLAN_EXIT.problem;
   const files = (await Promise.all(paths.map(journalFiles))).flat();
   const journals = await Promise.all(files.map(readFileOf));

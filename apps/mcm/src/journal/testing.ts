@@ -16,7 +16,7 @@ export const setNamed = (name: string, annotations: Record<string, string> = {})
   spec: { replicas: 1, selector: {}, template: { spec: { class: { kind: 'MachineClass', name: 'small' } } } },
 });
 
-/** The journal of a controller. It contains one decision for each number of machines of a set. */
+/** The journal of a controller. The journal contains one decision for each number of machines of a set. */
 export function journalText(
   controller: string,
   decisions: readonly { readonly set: MachineSet; readonly machines: number; readonly because?: string }[],

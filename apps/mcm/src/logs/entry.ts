@@ -27,7 +27,7 @@ export interface LogFilter {
   readonly level?: Level | undefined;
 }
 
-/** Parses one line. It has no errors: an unstructured line becomes the message. */
+/** Parses one line. The function has no errors: an unstructured line becomes the message. */
 export function parseEntry(program: string, line: string, before = ''): LogEntry {
   const parsed = structured(line);
   if (!parsed) return { program, at: before, level: undefined, message: line, fields: {} };

@@ -53,8 +53,8 @@ export class LogFolder {
   }
 
   /**
-   * Yields new lines until the signal aborts, also after rotations and restarts of the programs and of the instance. It
-   * starts with earlier lines that were not read yet.
+   * Yields new lines until the signal aborts, also after rotations and restarts of the programs and of the instance. The
+   * iteration starts with earlier lines that were not read yet.
    */
   async *follow(signal: AbortSignal): AsyncGenerator<LogEntry[]> {
     await this.programs();

@@ -6,7 +6,7 @@ const CHUNK = 64 * 1024;
 const HEAD = 256;
 
 /**
- * Reads the new lines of a file. It detects a rotation, which replaces the file, and a restart, which empties it.
+ * Reads the new lines of a file. The class detects a rotation, which replaces the file, and a restart, which empties it.
  */
 export class FileTail {
   readonly #path: string;
@@ -34,7 +34,7 @@ export class FileTail {
     // For a short time after the rotation, the program may have written to the old file.
     if (this.#file) lines.push(...(await this.#readOn(this.#file)));
     await this.close();
-    // The new file may already be deleted. Then the next call opens the file after it.
+    // The new file may already be deleted. In this case, the next call opens the file after it.
     this.#file = await openIfThere(this.#path);
     if (!this.#file) return lines;
     this.#inode = (await this.#file.stat()).ino;
@@ -62,7 +62,7 @@ export class FileTail {
     return left;
   }
 
-  /** Whether the file was emptied. It may be longer than before, so the first bytes are compared too. */
+  /** Whether the file was emptied. The file may be longer than before, so the first bytes are compared too. */
   async #beginsAnew(file: FileHandle): Promise<boolean> {
     const { size } = await file.stat();
     const head = Buffer.alloc(this.#head.length);

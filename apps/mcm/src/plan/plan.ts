@@ -68,8 +68,8 @@ const MOST_DRAINS = 20;
 
 /**
  * Plans a deployment in two passes. The first pass finds the machines that are deleted. The second pass adds the reasons
- * that block their drains. It runs only if the drains differ from the assumption, because it takes seconds for thousands of
- * machines.
+ * that block their drains. The second pass runs only if the drains differ from the assumption, because it takes seconds for
+ * thousands of machines.
  */
 export async function planDeployment(
   source: PlanSource,

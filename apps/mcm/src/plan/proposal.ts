@@ -4,7 +4,7 @@ import type { KubeObject } from '@mcm/kube';
 import { isRecord, withoutUndefined } from '@mcm/kube';
 import { UserError } from '../command/errors.ts';
 
-/** The annotation of `kubectl apply` with the last applied object. It shows which fields a new file removes. */
+/** The annotation of `kubectl apply` with the last applied object. The annotation shows which fields a new file removes. */
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /** The objects of a file. */
@@ -26,8 +26,8 @@ export function proposalsIn(objects: readonly KubeObject[], from: string): Propo
 }
 
 /**
- * The merge patch of `kubectl apply` for custom resources. It contains the fields of the file, and null for fields that only
- * the last applied object has.
+ * The merge patch of `kubectl apply` for custom resources. The patch contains the fields of the file, and null for fields
+ * that only the last applied object has.
  */
 function threeWayPatch(last: unknown, file: unknown): unknown {
   if (!isRecord(file)) return file;

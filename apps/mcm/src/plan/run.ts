@@ -87,7 +87,7 @@ export function planExit(plans: readonly DeploymentPlan[]): number {
   return plans.some(({ steps }) => steps.length > 0) ? PLAN_EXIT.changes : PLAN_EXIT.nothing;
 }
 
-/** Plans each deployment of a file with the objects of the cluster. It only reads. */
+/** Plans each deployment of a file with the objects of the cluster. The function only reads. */
 export async function planAll(
   cluster: Pick<Cluster, 'client' | 'target' | 'namespace'>,
   { deployments, classes }: Proposals,

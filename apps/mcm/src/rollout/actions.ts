@@ -4,7 +4,10 @@ import { type Clock, isConflict, type KubeClient, withoutUndefined } from '@mcm/
 import { getDeployment, readDeployment } from '../cluster/deployment-reading.ts';
 import { UserError } from '../command/errors.ts';
 
-/** The template annotation of `mcm rollout restart`. It changes the template, so that the rollout replaces every machine. */
+/**
+ * The template annotation of `mcm rollout restart`. The annotation changes the template, so that the rollout replaces every
+ * machine.
+ */
 export const RESTARTED_AT = 'machine.sapcloud.io/restarted-at';
 
 /** A deployment of a cluster, and a clock. */
@@ -103,8 +106,8 @@ export function restart(target: Target): Promise<Done> {
 }
 
 /**
- * Ends the soak time of the canaries, or the pause between batches, of the current rollout. It records the newest set as the
- * last good set, and the manager continues at once. The next change of the template starts with canaries again.
+ * Ends the soak time of the canaries, or the pause between batches, of the current rollout. The command records the newest
+ * set as the last good set, and the manager continues at once. The next change of the template starts with canaries again.
  * @throws UserError if no rollout waits for canaries or batches, and for a paused deployment
  */
 export function promote(target: Target): Promise<Done> {

@@ -12,7 +12,7 @@ export interface DeploymentView {
   readonly ready: number;
   readonly updated: number;
   readonly available: number;
-  /** Number of machines with an older template. It is 0 if no rollout is in progress. */
+  /** Number of machines with an older template. The number is 0 if no rollout is in progress. */
   readonly old: number;
   readonly paused: boolean;
   /** The message of the first condition that reports a problem. */

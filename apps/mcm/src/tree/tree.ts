@@ -101,7 +101,7 @@ interface TreeOptions {
   readonly controllersIn?: (namespace: string) => readonly ControllerHealth[];
   /** Whether the objects are from all namespaces. */
   readonly allNamespaces?: boolean;
-  /** Whether old sets without machines are included. They are only the history of a deployment. */
+  /** Whether old sets without machines are included. Such sets are only the history of a deployment. */
   readonly all?: boolean;
 }
 

@@ -21,7 +21,7 @@ export async function down(dataDir: string): Promise<boolean> {
       `process ${pid} on ${dataDir} cannot be stopped: ${error instanceof Error ? error.message : String(error)}`,
     );
   }
-  // It polls, because the release of a lock causes no event.
+  // The command polls, because the release of a lock causes no event.
   for (let waited = 0; waited < WAIT_MS; waited += LOOK_EVERY_MS) {
     if (!inspectDataDir(dataDir)?.running) return true;
     await sleep(realClock, LOOK_EVERY_MS);

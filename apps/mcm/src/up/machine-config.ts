@@ -21,7 +21,7 @@ import { FIRST_FLEET, firstClass } from './seed.ts';
 
 const roleLabel = (role: string): string => `${NodeLabels.RolePrefix}${role}`;
 
-/** The custom pool. Its nodes are workers with an additional configuration. */
+/** The custom pool. The nodes of this pool are workers with an additional configuration. */
 const CUSTOM = { name: 'infra', machines: 2 } as const;
 
 /** The node labels of a pool, for the template of its machines. */

@@ -26,7 +26,7 @@ const ENVIRONMENT: Readonly<Record<string, string>> = {
   NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache'),
 };
 
-/** The delay before a restart. It has no jitter, so that the screen is predictable. */
+/** The delay before a restart. The delay has no jitter, so that the screen is predictable. */
 const RESTART = { baseMs: 1_000, maxMs: 30_000, jitter: 0 };
 const KILL_AFTER_MS = 8_000;
 /** After this number of consecutive crashes before the first `ready`, a program is not restarted. */
@@ -37,7 +37,7 @@ const TROUBLE_PERIOD_MS = 60_000;
 /** Signals that the runtime sends to itself. Other signals come from other processes. */
 const OWN_SIGNALS: ReadonlySet<string> = new Set(['SIGABRT', 'SIGBUS', 'SIGFPE', 'SIGILL', 'SIGSEGV', 'SIGTRAP']);
 
-/** A supervised program. It is restarted when it ends unexpectedly. */
+/** A supervised program. The program is restarted when it ends unexpectedly. */
 export class Program {
   readonly spec: ProgramSpec;
   state: ProgramState = 'starting';

@@ -43,8 +43,8 @@ export interface UpIo {
 }
 
 /**
- * Starts the control plane, the cloud and both controllers. They run until the signal aborts. With `exitWhenReady`, they run
- * until the fleet has its desired state.
+ * Starts the control plane, the cloud and both controllers. All programs run until the signal aborts. With `exitWhenReady`,
+ * all programs run until the fleet has its desired state.
  * @throws {UserError} if the user can fix the problem. All started programs are stopped first.
  */
 export async function up(given: UpOptions, io: UpIo): Promise<void> {

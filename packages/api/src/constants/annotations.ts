@@ -60,7 +60,7 @@ export const Annotations = {
   ZonesEvacuated: 'zones.machine.sapcloud.io/evacuated',
   /**
    * On a MachineDeployment, entries `<zone>=<RFC 3339>` separated by commas: zones whose machines all became unreachable,
-   * since this time. They get no new machines. The manager writes it. Only in mcm.
+   * since then. These zones get no machines. The manager writes it. Only in mcm.
    */
   ZonesStandby: 'zones.machine.sapcloud.io/standby',
   /**
@@ -228,8 +228,8 @@ export const Annotations = {
    */
   Undrained: 'node.machine.sapcloud.io/undrained',
   /**
-   * On a Machine, `true`, written by the machine controller: its drain has created EvictionRequests for pods. They are
-   * deleted if the drain ends early. Only in mcm.
+   * On a Machine, `true`, written by the machine controller: its drain has created EvictionRequests for pods. The
+   * requests are deleted if the drain ends early. Only in mcm.
    */
   EvictionRequests: 'node.machine.sapcloud.io/eviction-requests',
   /**

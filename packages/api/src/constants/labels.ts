@@ -56,7 +56,7 @@ export const TRUE_LOWER = 'true';
 // The texts that strconv.ParseBool accepts as true.
 const GO_TRUE: ReadonlySet<string> = new Set(['1', 't', 'T', 'TRUE', 'true', 'True']);
 
-// The texts that strconv.ParseBool accepts as false. It refuses all other texts.
+// The texts that strconv.ParseBool accepts as false. The function refuses all other texts.
 const GO_FALSE: ReadonlySet<string> = new Set(['0', 'f', 'F', 'FALSE', 'false', 'False']);
 
 /** Returns true if a text is a boolean for Go's `strconv.ParseBool`. */

@@ -2,7 +2,7 @@
 export const MachinePhases = {
   /** The VM exists, and its Node has not joined yet. */
   Pending: 'Pending',
-  /** The VM exists, and there is no target cluster. This is the final phase of a healthy machine. */
+  /** The VM exists, and there is no target cluster. `Available` is the final phase of a healthy machine. */
   Available: 'Available',
   /** The node is healthy. */
   Running: 'Running',

@@ -40,7 +40,7 @@ export const DescriptionTexts = {
  *
  * If the note contains the text of a step, for example in a message of the cloud, a parser would find that step. So the
  * first letter of this text is changed to lower case.
- * @param note The last result as a sentence. It precedes the text of the step.
+ * @param note The last result as a sentence. The note precedes the text of the step.
  */
 export const printStep = (step: DeletionStep, note = ''): string =>
   `${withoutSteps(note)} ${STEP_TEXTS[step]}`.trimStart();

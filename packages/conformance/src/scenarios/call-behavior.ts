@@ -101,8 +101,8 @@ export const callBehavior: readonly Scenario[] = [
         };
         const call = stage.create(process, stage.machine(`told-${at}`));
         call.then(tell, tell);
-        // A creation that polls the state of its VM may send fewer requests than the first creation. Then this fault has no
-        // request.
+        // A creation that polls the state of its VM may send fewer requests than the first creation. In this case, this
+        // fault has no request.
         if (!(await stage.passUntil(() => process.wire.seen.length > at || over)) || over) continue;
         const { clock } = stage.world;
         const since = clock.monotonic();

@@ -112,8 +112,8 @@ export const creation: readonly Scenario[] = [
         };
         const lost = stage.create(dies, machine).then(tell, tell);
         await stage.passUntil(() => reached || over);
-        // A creation that polls the state of its VM may send fewer requests than the first creation. Then this fault has no
-        // request.
+        // A creation that polls the state of its VM may send fewer requests than the first creation. In this case, this
+        // fault has no request.
         expect(reached || over, `creation does not reach request ${at} within ten minutes`);
         dies.stop.abort(new Error('killed'));
         if (stage.world.runUntil === undefined) await lost;

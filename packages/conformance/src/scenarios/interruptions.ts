@@ -6,7 +6,8 @@ import type { Process, Stage } from '../stage/stage.ts';
 /** Most clouds send the notice this long before the end of a spot VM. */
 const NOTICE_MS = 120_000;
 /**
- * The time limit of a call that waits for notices. It is shorter than the minute after which the controller aborts the call.
+ * The time limit of a call that waits for notices. The limit is shorter than the minute after which the controller aborts
+ * the call.
  */
 const LONGEST_WAIT_MS = 50_000;
 

@@ -13,7 +13,7 @@ import { Failure } from './outcome.ts';
 import type { ConformanceTarget, World } from './target.ts';
 import { type SeenRequest, Wire } from './wire.ts';
 
-/** A simulated process of a machine controller. It has one driver and one connection, and a scenario can kill it. */
+/** A simulated process of a machine controller. A process has one driver and one connection, and a scenario can kill it. */
 export interface Process {
   readonly wire: Wire;
   readonly invoker: DriverInvoker;
@@ -67,7 +67,7 @@ const IN_REAL_TIME: Pace = {
   timeouts: { ...DRIVER_TIMEOUTS, create: 5_000 },
 };
 
-/** The environment of a scenario: a cloud, processes and machines. It deletes all machines at the end. */
+/** The environment of a scenario: a cloud, processes and machines. The stage deletes all machines at the end. */
 export class Stage {
   readonly target: ConformanceTarget;
   readonly world: World;

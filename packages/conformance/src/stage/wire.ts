@@ -23,7 +23,7 @@ export interface SeenRequest {
 /** Chooses the outcome of a request. `index` is the number of the request, from 0. */
 export type Judge = (request: SeenRequest, index: number) => Fate;
 
-/** The connection between the driver of one process and its cloud. It records requests and injects faults. */
+/** The connection between the driver of one process and its cloud. The connection records requests and injects faults. */
 export class Wire {
   readonly seen: SeenRequest[] = [];
   readonly #connect: (origin: string) => Transport;

@@ -7,7 +7,7 @@ import { noAnswer, refusal, tooLate } from './refusal.ts';
 /** One finished exchange, for metrics. `code` is 0 when there was no answer. */
 export interface RequestSample {
   readonly method: string;
-  /** The path with the query. It contains names and namespaces. */
+  /** The path with the query. The path contains names and namespaces. */
   readonly path: string;
   readonly code: number;
   readonly ms: number;

@@ -5,9 +5,9 @@ export interface Timer {
 
 /** The clock, which callers pass in as a dependency. Only `main` uses the system clock and its timers directly. */
 export interface Clock {
-  /** The time of day, for stored times. It may jump in either direction. */
+  /** The time of day, for stored times. The time may jump in either direction. */
   now(): Date;
-  /** Milliseconds since an arbitrary time, for intervals and deadlines of this process. It never jumps. */
+  /** Milliseconds since an arbitrary time, for intervals and deadlines of this process. The value never jumps. */
   monotonic(): number;
   /**
    * Calls `callback` once after `ms` milliseconds. With 0, the call happens as soon as possible, but never synchronously.
@@ -15,7 +15,7 @@ export interface Clock {
   setTimeout(callback: () => void, ms: number): Timer;
 }
 
-/** The system clock. Its timers do not keep the process alive. */
+/** The system clock. The timers of this clock do not keep the process alive. */
 export const realClock: Clock = {
   now: () => new Date(),
   monotonic: () => Math.floor(performance.now()),

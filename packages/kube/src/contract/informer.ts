@@ -48,8 +48,8 @@ export interface Informer<T extends KubeObject> {
   readonly doubted: boolean;
   /**
    * True if it is proven that the server has not returned to a state before the cached one. After a lost connection,
-   * `proven` is false until the server has sent its version again. It is also false while the cache is `doubted`. Actions
-   * that cannot be undone wait until `proven` is true.
+   * `proven` is false until the server has sent its version again. The value is also false while the cache is `doubted`.
+   * Actions that cannot be undone wait until `proven` is true.
    */
   readonly proven: boolean;
   /** Calls `handler` when `doubted` changes. */

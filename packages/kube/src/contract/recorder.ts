@@ -15,8 +15,8 @@ export interface EventOptions {
  * does not compile.
  */
 export interface EventRecorder<Reason extends string = string> {
-  // Records an event. This is a property instead of a method, because TypeScript checks the parameter types of a property
-  // strictly. A recorder of all reasons can then be used as a recorder of some reasons, but not the reverse.
+  // Records an event. `event` is a property instead of a method, because TypeScript checks the parameter types of a
+  // property strictly. A recorder of all reasons can then be used as a recorder of some reasons, but not the reverse.
   readonly event: (
     object: KubeObject,
     type: 'Normal' | 'Warning',

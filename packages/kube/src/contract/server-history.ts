@@ -5,9 +5,9 @@ export interface LeaseVacancy {
 }
 
 /**
- * Detects that an API server returned to an older state, for example because a backup was restored. Its objects and
- * versions are then older than the caches. A cache that finds evidence reports the evidence to this object, and the other
- * caches get the report.
+ * Detects that an API server returned to an older state, for example because a backup was restored. The objects and
+ * versions of the server are then older than the caches. A cache that finds evidence reports the evidence to this object,
+ * and the other caches get the report.
  */
 export class ServerHistory {
   readonly #handlers = new Set<(evidence: string) => void>();

@@ -20,8 +20,8 @@ export interface RecorderOptions {
   readonly clock: Clock;
   readonly log: Logger;
   /**
-   * Makes the names of Events unique. The default has a fixed seed. This is sufficient, because names also contain the
-   * time.
+   * Makes the names of Events unique. The default has a fixed seed. A fixed seed is sufficient, because names also contain
+   * the time.
    */
   readonly random?: Random;
   /** Time in milliseconds for which equal events are collected before they are written. The default is 1000. */

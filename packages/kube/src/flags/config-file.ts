@@ -52,8 +52,8 @@ export interface FileSettings {
 }
 
 /**
- * Reads a YAML mapping of flag names to values. A value is a text, number or boolean. It can be a list if the flag accepts
- * a list.
+ * Reads a YAML mapping of flag names to values. A value is a text, number or boolean. The value can be a list if the flag
+ * accepts a list.
  * @throws ConfigError for an invalid file
  */
 export async function readConfigFile(path: string, flags: Flags): Promise<FileSettings> {

@@ -154,7 +154,7 @@ export const booleanFlag = (options: Common<boolean>): Flag<boolean> => ({
   },
 });
 
-/** Creates a flag with a Go duration. Its value is in milliseconds. */
+/** Creates a flag with a Go duration. The value of the flag is in milliseconds. */
 export const durationFlag = (options: Common<number> & { readonly minMs?: number }): Flag<number> => ({
   ...more(options),
   placeholder: '<duration>',

@@ -144,7 +144,7 @@ class Run<F extends Flags> {
     const why = checkMemory(use, this.#warnings);
     if (why === undefined || this.#stopping) return;
     const sentence = `${this.#definition.name}: ${why}`;
-    this.#log.error(sentence); // This is the first action, because any other action needs memory.
+    this.#log.error(sentence); // The process is marked as failed first, because any other action needs memory.
     this.#fail(sentence);
   }
 

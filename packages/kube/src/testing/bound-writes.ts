@@ -32,10 +32,10 @@ const isBound = (body: Body | readonly Operation[]): boolean =>
  * Observes the writes of a controller under test. Each change, eviction or deletion must contain the UID or the version of
  * the object on which the decision was based. The server then refuses the request for another object of the same name.
  *
- * @param byState Plural names of kinds whose objects are deleted because of their state. Their delete requests must contain
- * the version, so that a changed object is not deleted.
+ * @param byState Plural names of kinds whose objects are deleted because of their state. The delete requests for these
+ *   objects must contain the version, so that a changed object is not deleted.
  * @returns `wrap` forwards requests. `unbound` lists each write without a UID or version, and each deletion without a
- * version, once.
+ *   version, once.
  */
 export function watchBoundWrites(byState: readonly string[]): {
   readonly wrap: (transport: Transport) => Transport;

@@ -134,7 +134,7 @@ class LatestConnections {
   }
 
   of(config: ClusterConfig): Connections {
-    // A configuration that was used before is outdated. Its request was only delayed.
+    // A configuration that was used before is outdated. The request with this configuration was only delayed.
     if (this.#current !== undefined && this.#seen.has(config)) return this.#current;
     this.#seen.add(config);
     const { ca, clientCertificate } = config;

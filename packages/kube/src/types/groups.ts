@@ -50,7 +50,10 @@ export interface EvictionRequest extends KubeObject {
   spec: { intent: 'Eviction' | 'Withdrawn'; requester: string; target: EvictionTarget };
 }
 
-/** The eviction of a pod for which there are EvictionRequests (Kubernetes 1.37, alpha). It has the fields that a drain reads. */
+/**
+ * The eviction of a pod for which there are EvictionRequests (Kubernetes 1.37, alpha). The type has the fields that a drain
+ * reads.
+ */
 export interface PodEviction extends KubeObject {
   spec: { target: EvictionTarget };
   status?: {

@@ -5,7 +5,8 @@ import type { ConfigCondition } from '../kinds/shared.ts';
 type Tables = typeof POOL_CONDITIONS & typeof TEMPLATE_CONDITIONS;
 
 /**
- * A condition to set, with a reason from the table of its type. It has no transition time: {@link withCondition} adds it.
+ * A condition to set, with a reason from the table of its type. The condition has no transition time: {@link withCondition}
+ * adds the time.
  */
 export type WantedCondition = {
   [Type in keyof Tables]: {
@@ -35,7 +36,7 @@ export const isTrue = (conditions: readonly ConfigCondition[] | undefined, type:
 /**
  * Sets a condition and keeps entries of other types.
  * - If status, reason and message are the same, nothing changes.
- * - Otherwise the condition moves to the end. Its time changes only with the status.
+ * - Otherwise the condition moves to the end. The time of the condition changes only with the status.
  * - If there are several entries of the type, the last one is compared, and the result replaces all of them.
  * @param now RFC 3339
  */

@@ -106,8 +106,8 @@ const isDrainedForUpdate = (node: Node): boolean => {
 };
 
 /**
- * Whether a node failed after its drain and needs another target. It is unavailable already, so a new target takes no slot, and only a new target can
- * repair it.
+ * Whether a node failed after its drain and needs another target. Such a node is unavailable already, so a new target takes
+ * no slot, and only a new target can repair it.
  */
 export const isStranded = (node: Node, pool: MachineConfigPool): boolean =>
   isFailing(node) && needsTarget(node, pool) && isDrainedForUpdate(node);

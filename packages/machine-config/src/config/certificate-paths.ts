@@ -9,7 +9,7 @@ export const REGISTRY_PULL_SECRET_PATH = '/etc/mco/internal-registry-pull-secret
 /** One directory for each registry, with its CA in `ca.crt`. */
 export const REGISTRY_CERTIFICATES_DIRECTORY = '/etc/docker/certs.d';
 
-/** Files with certificates, CA bundles and pull secrets. They rotate, so nodes get them outside of a rollout. */
+/** Files with certificates, CA bundles and pull secrets. Such files rotate, so nodes get them outside of a rollout. */
 export const CERTIFICATE_PATHS: readonly string[] = [
   ...[KUBELET_CA_PATH, ROOT_CA_PATH, TRUST_BUNDLE_PATH, CLOUD_CA_PATH, PULL_SECRET_PATH, REGISTRY_PULL_SECRET_PATH],
   REGISTRY_CERTIFICATES_DIRECTORY,

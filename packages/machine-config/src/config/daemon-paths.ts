@@ -1,8 +1,13 @@
 /** The files on a node with the state that the daemon needs after a restart. The names are the original's, except the journal. */
 export const DaemonPaths = {
-  /** The MachineConfig whose files are all on the disk, as JSON. It takes precedence over the annotation of the node. */
+  /**
+   * The MachineConfig whose files are all on the disk, as JSON. The file takes precedence over the annotation of the node.
+   */
   CurrentConfig: '/etc/machine-config-daemon/currentconfig',
-  /** The record of the certificates on the disk. They take precedence over the certificates of a config. Only in mcm. */
+  /**
+   * The record of the certificates on the disk. These certificates take precedence over the certificates of a config. Only
+   * in mcm.
+   */
   Certificates: '/etc/machine-config-daemon/currentcertificates',
   /**
    * The update in progress, with everything that is necessary to continue or undo it. Absent if no update is in progress.

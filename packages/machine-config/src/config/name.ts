@@ -24,7 +24,8 @@ const hashed = (spec: MachineConfigSpec): object => ({
 });
 
 /**
- * The name of a rendered MachineConfig: `rendered-<pool>-<hash of the spec>`. It depends only on the pool's name and the content.
+ * The name of a rendered MachineConfig: `rendered-<pool>-<hash of the spec>`. The name depends only on the pool's name and
+ * the content.
  * @throws YamlError for a spec with control characters
  */
 export function renderedName(pool: string, spec: MachineConfigSpec): string {

@@ -4,7 +4,7 @@ import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 import { checkSelector, isSelecting, SelectorError } from '../kinds/selectors.ts';
 import { RenderError } from './error.ts';
 
-/** Whether a pool's selector is `{}`. It is refused, because it would select rendered MachineConfigs too. */
+/** Whether a pool's selector is `{}`. Such a selector is refused, because it would select rendered MachineConfigs too. */
 export const selectsAll = ({ spec }: MachineConfigPool): boolean =>
   Boolean(spec?.machineConfigSelector) && !isSelecting(spec?.machineConfigSelector);
 

@@ -1,4 +1,4 @@
-/** Values of {@link NodeAnnotations.State}. They are case-sensitive. */
+/** Values of {@link NodeAnnotations.State}. The values are case-sensitive. */
 export const DaemonStates = {
   Done: 'Done',
   Working: 'Working',

@@ -69,8 +69,8 @@ type ReadConfig =
   | { readonly config?: undefined; readonly refusal: Exclude<Verdict, { kind: 'fits' }> };
 
 /**
- * The daemon of one node. It applies the target to the disk and reports the progress. All its state is on the disk and in the Node, so it can
- * continue after a crash at any point.
+ * The daemon of one node. The daemon applies the target to the disk and reports the progress. All its state is on the disk
+ * and in the Node, so the daemon can continue after a crash at any point.
  */
 export class NodeDaemon {
   readonly #options: NodeDaemonOptions;

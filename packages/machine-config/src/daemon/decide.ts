@@ -62,7 +62,10 @@ export type DaemonStep =
   | { readonly kind: 'certificates'; readonly version: string }
   | { readonly kind: 'resume' | 'undo' | 'finish' | 'reboot' | 'force' };
 
-/** The time limit for the drain controller. Then the daemon reports the failure and requests the drain again. Source: drain.go. */
+/**
+ * The time limit for the drain controller. After this time, the daemon reports the failure and requests the drain again.
+ * Source: drain.go.
+ */
 export const DRAIN_TIMEOUT_MS = 3_600_000;
 /** The time limit for an uncordon. */
 export const UNCORDON_TIMEOUT_MS = 600_000;
@@ -71,7 +74,10 @@ const REASON_LIMIT = 2_000;
 /** Interval at which the daemon checks a changed disk again. A repair of the disk may send no event. */
 const DRIFT_LOOK_MS = 60_000;
 
-/** Interval at which the daemon looks for its pool. It gets no event for a new pool, or for the first render of a pool. */
+/**
+ * Interval at which the daemon looks for its pool. The daemon gets no event for a new pool, or for the first render of a
+ * pool.
+ */
 const FIRST_LOOK_MS = 30_000;
 
 const { CurrentConfig, DesiredConfig, State, Reason, DesiredDrain, LastAppliedDrain } = NodeAnnotations;

@@ -1,7 +1,7 @@
 import { backoffMs, type Random } from '@mcm/kube';
 import type { NodeDaemon } from './daemon.ts';
 
-/** Scope for the work and timers of a daemon. They end with the machine or the process. */
+/** Scope for the work and timers of a daemon. Work and timers end with the machine or the process. */
 export interface DaemonLife {
   readonly signal: AbortSignal;
   run(work: () => Promise<void>): void;

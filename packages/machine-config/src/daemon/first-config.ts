@@ -5,8 +5,8 @@ import { bootConfigName } from '../server/boot-config.ts';
 import { referencesOf } from '../server/machines.ts';
 
 /**
- * How long a node waits for the update controller if a pool over machines may contain it. Its Machine refers to the node only after the join, and no
- * label of the node names the pool.
+ * How long a node waits for the update controller if a pool over machines may contain it. The Machine of the node refers to
+ * the node only after the join, and no label of the node names the pool.
  */
 const MACHINE_MS = 120_000;
 

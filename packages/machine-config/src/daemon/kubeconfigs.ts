@@ -12,7 +12,7 @@ const textOf = (content: string | Uint8Array): string => Buffer.from(content).to
 /** A kubeconfig whose CA rotates. The kubelet restarts to read it. */
 export interface RotatedKubeconfig {
   readonly path: string;
-  /** Its new content; absent if it refers to the file of the CA. */
+  /** The new content of the file; absent if the kubeconfig refers to the file of the CA. */
   readonly entry?: WantedFile;
 }
 

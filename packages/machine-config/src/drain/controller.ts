@@ -41,7 +41,7 @@ export interface DrainControllerOptions {
 }
 
 const CONCURRENCY = 5;
-/** When a drain counts as slow, and when as failed. It continues in both cases. Source: drain_controller.go. */
+/** When a drain counts as slow, and when as failed. The drain continues in both cases. Source: drain_controller.go. */
 const SLOW_MS = 600_000;
 const FAILED_MS = 3_600_000;
 /** Usually an event starts the next check. This interval is for the case that no event arrives. */
@@ -57,7 +57,10 @@ interface UnderWay {
   reported: 'nothing' | 'slow' | 'failed';
 }
 
-/** Drains and uncordons nodes when their daemons request it. It does not wait for pods: their deletion events start the next check. */
+/**
+ * Drains and uncordons nodes when their daemons request it. The controller does not wait for pods: their deletion events
+ * start the next check.
+ */
 export function createDrainController(context: ConfigContext, options: DrainControllerOptions): Controller {
   const { caches, clock, random, log, metrics } = context;
   const underWay = new Map<Key, UnderWay>();
@@ -116,8 +119,8 @@ class Drains {
   }
 
   /**
-   * The nodes whose drain a budget blocked, up to the room of the budget. Their evictions are retried immediately. Others keep their interval,
-   * because they would be refused again.
+   * The nodes whose drain a budget blocked, up to the room of the budget. The evictions of these nodes are retried
+   * immediately. Others keep their interval, because they would be refused again.
    */
   budgetChanged(change: Change<PodDisruptionBudget>): readonly Key[] {
     let room = budgetGivesWay(change);

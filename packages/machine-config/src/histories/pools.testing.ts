@@ -50,7 +50,10 @@ export interface PoolsOptions {
   readonly broken?: (transport: Transport, world: () => PoolsWorld) => Transport;
 }
 
-/** A simulated cluster with pools and daemons, whose nodes move between pools. It injects faults and has a verifier. */
+/**
+ * A simulated cluster with pools and daemons, whose nodes move between pools. The cluster injects faults and has a
+ * verifier.
+ */
 export class PoolsWorld {
   readonly world: World;
   readonly wire: FaultyWire;

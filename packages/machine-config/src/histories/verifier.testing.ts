@@ -12,10 +12,11 @@ const { DesiredConfig } = NodeAnnotations;
 const poolOfConfig = (name: string): string => /^rendered-(.+)-[0-9a-f]{32}$/.exec(name)?.[1] ?? '';
 
 /**
- * Watches Nodes and pools, and reports violations of the rules of a rollout. It reads the events in the order of the API server,
- * without the caches of the controllers.
+ * Watches Nodes and pools, and reports violations of the rules of a rollout. The verifier reads the events in the order of
+ * the API server, without the caches of the controllers.
  *
- * - A pool that changes the target of a node is responsible for the node, until it is Done and schedulable or leaves the pool.
+ * - A pool that changes the target of a node is responsible for the node, until it is Done and schedulable or leaves the
+ *   pool.
  * - This holds for nodes that were Done before. A node that was never Done is new, and unavailable already.
  * - Changes by other clients count for no pool.
  */

@@ -47,7 +47,7 @@ export class FaultyWire {
     this.#dead = false;
   }
 
-  /** For this time, the caches of a kind receive no events. Then they receive all of them. */
+  /** For this time, the caches of a kind receive no events. Afterwards, the caches receive all of them. */
   hold(plural: string, clock: Clock, ms: number): void {
     if (this.#held.has(plural)) return;
     const { promise, resolve } = Promise.withResolvers<void>();

@@ -125,7 +125,10 @@ function mergeThrough(
 const isRemovedHeader = (parent: unknown, child: unknown): boolean =>
   typeof parent === 'object' && parent !== null && 'value' in parent && !('value' in (child as object));
 
-/** Keys of the child's other lists in the same group. Their entries replace entries with the same key in this list. */
+/**
+ * Keys of the child's other lists in the same group. The entries of these lists replace entries with the same key in this
+ * list.
+ */
 function keysOfOthers(
   owner: Extract<Plan, { kind: 'object' }>,
   name: string,

@@ -1,4 +1,7 @@
-/** API group of the kinds of this package. It is the original's, so that its objects can be read unchanged. */
+/**
+ * API group of the kinds of this package. The group is that of the original, so that objects of the original can be read
+ * unchanged.
+ */
 export const GROUP = 'machineconfiguration.openshift.io';
 
 /** The only served and stored version. */

@@ -38,6 +38,6 @@ export const conditions = (description: string) =>
 /** The generation of the spec that a status describes. */
 export const observedGeneration = () => optional(int64('Generation of the spec that this status describes.'));
 
-/** An object without a schema. It is stored unchanged. */
+/** An object without a schema. The object is stored unchanged. */
 export const rawObject = (description: string) =>
   crd(z.looseObject({}), { description, 'x-kubernetes-preserve-unknown-fields': true });

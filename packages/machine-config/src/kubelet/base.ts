@@ -32,9 +32,9 @@ export function reportFrequency(profile: string): string {
 }
 
 /**
- * The base for the settings of users. It is the kubelet.conf from the templates for the role of a pool, with the feature
- * gates and TLS settings of the cluster. A rendered config is not used as the base, because it already contains settings of
- * users.
+ * The base for the settings of users. The base is the kubelet.conf from the templates for the role of a pool, with the
+ * feature gates and TLS settings of the cluster. A rendered config is not used as the base, because it already contains
+ * settings of users.
  * @throws KubeletConfigError, TemplateError
  */
 export function baseKubeletConfiguration(

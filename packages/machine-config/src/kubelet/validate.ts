@@ -4,7 +4,7 @@ import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 import { NodeConfigError } from '../node-config/error.ts';
 import { decodeKubelet, type KubeletConfiguration, KubeletConfigurationError } from './configuration.ts';
 
-/** A KubeletConfig is refused. Its condition shows the message. A retry has the same result. */
+/** A KubeletConfig is refused. The condition of the KubeletConfig shows the message. A retry has the same result. */
 export class KubeletConfigError extends NodeConfigError {
   override readonly name: string = 'KubeletConfigError';
 }

@@ -99,7 +99,7 @@ export interface DeploymentWrite {
 
 /**
  * The writes to the deployments of a pool whose machines are replaced: the target in the template, and the pool's pause. A
- * set without a deployment replaces no machine. Its machines get the target when a user deletes them.
+ * set without a deployment replaces no machine. The machines of such a set get the target when a user deletes them.
  * @param closed whether windows or freezes of the pool forbid the start of a rollout
  */
 export function deploymentWrites(

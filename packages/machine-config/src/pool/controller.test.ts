@@ -219,7 +219,8 @@ test('a rotation of certificates replaces no machine, and its node gets the targ
       return target;
     };
     const old = await has();
-    // The second render leaves the first one unused. It stays, because machines were created for it.
+    // The second render leaves the first one unused. The unused render stays, because machines were created for this
+    // render.
     for (const text of ['ca-2', 'ca-3']) {
       await write(text);
       await clock.advance(30_000);

@@ -147,7 +147,7 @@ function watchMachines(
     const above = owner && referring('MachineDeployment', { metadata: { ...object.metadata, name: owner.name } });
     return later([...referring('MachineSet', object), ...(above ?? [])]);
   });
-  // The pool that paused or marked the deployment may be deleted. Then no other controller would end the pause.
+  // The pool that paused or marked the deployment may be deleted. In this case, no other controller would end the pause.
   controller.watch(deployments, ({ object }) =>
     later([
       ...referring('MachineDeployment', object),
@@ -211,7 +211,10 @@ function snapshotOf(
   return snapshot;
 }
 
-/** Gives the target to mcm if machines are replaced. This is the last step, because new machines boot with the config in the status. */
+/**
+ * Gives the target to mcm if machines are replaced. The function is the last step, because new machines boot with the
+ * config in the status.
+ */
 async function replaceMachines(
   { client, caches, clock }: ConfigContext,
   { machines }: UpdateControllerOptions,

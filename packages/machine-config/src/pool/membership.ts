@@ -20,9 +20,9 @@ const isWindows = ({ metadata }: Node): boolean => metadata.labels?.[NodeLabels.
 
 /**
  * The pools of a node, the primary one first. Only the primary pool counts the node and updates it.
- * @param claimsOf pools with a reference to the node's machine. They take precedence over all selectors.
+ * @param claimsOf pools with a reference to the node's machine. These pools take precedence over all selectors.
  * @returns an empty list for an unmanaged node
- * @throws MembershipError for a node of several custom pools. It is also thrown for an invalid selector.
+ * @throws MembershipError for a node of several custom pools. The same error is thrown for an invalid selector.
  */
 export function poolsOfNode(
   node: Node,

@@ -124,7 +124,7 @@ function memberFacts(
   };
 }
 
-/** Deployments with in-place updates. They replace no machine, and their update does not change the config. */
+/** Deployments with in-place updates. Such deployments replace no machine, and their update does not change the config. */
 function keptMachines({
   refs,
   unresolved,
@@ -143,7 +143,7 @@ function keptMachines({
   };
 }
 
-/** Sets without a deployment. They replace no machines, and the pool reports it. */
+/** Sets without a deployment. Such sets replace no machines, and the pool reports this. */
 function bareSets({ refs, unresolved, problems, refused }: PoolMembers): { readonly message: string } | undefined {
   const bare = refs.filter(({ found }) => found && !found.deployment).map(({ ref }) => `${ref.namespace}/${ref.name}`);
   if (bare.length === 0 || unresolved || problems.length > 0 || refused.length > 0) return undefined;

@@ -46,8 +46,8 @@ export function matters(old: Node, node: Node): boolean {
 }
 
 /**
- * The pools to process after a change of a node. A node that moves also wakes its former pools, because their counts change.
- * This is so even if the node then belongs to none or to several pools.
+ * The pools to process after a change of a node. A node that moves also wakes its former pools, because their counts
+ * change. The rule applies even if the node then belongs to none or to several pools.
  */
 export function poolsToWake(
   change: Change<Node>,

@@ -122,7 +122,10 @@ async function carryOut(context: ConfigContext, pool: MachineConfigPool, plan: R
   return newest;
 }
 
-/** Deletes unused renders. It runs after the pool's target has changed, and keeps every render that a node may get. */
+/**
+ * Deletes unused renders. The function runs after the pool's target has changed, and keeps every render that a node may
+ * get.
+ */
 async function prune({ client, caches }: ConfigContext, pool: MachineConfigPool, keep: number): Promise<void> {
   if (keep < 0) return;
   const old = oldRenders({

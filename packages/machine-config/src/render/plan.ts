@@ -40,7 +40,7 @@ export interface RenderSnapshot {
 
 /** The actions for a pool, in this order. */
 export interface RenderPlan {
-  /** The certificates of the pool, to be created or updated. They do not wait for the other writes. */
+  /** The certificates of the pool, to be created or updated. The certificates do not wait for the other writes. */
   readonly certificates?: { readonly write: 'create' | 'update'; readonly machineConfig: MachineConfig };
   /** A MachineConfig that does not exist, to be created. */
   readonly create?: MachineConfig | undefined;

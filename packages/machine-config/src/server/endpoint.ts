@@ -22,7 +22,7 @@ import { versionFor } from './version.ts';
 export interface ConfigEndpointOptions {
   /** The cluster of pools, MachineConfigs and machines. */
   readonly control: KubeClient;
-  /** The cluster of the nodes. It issued the bootstrap tokens. */
+  /** The cluster of the nodes. This cluster issued the bootstrap tokens. */
   readonly target: KubeClient;
   readonly clock: Clock;
   readonly log: Logger;

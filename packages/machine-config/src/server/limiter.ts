@@ -13,7 +13,7 @@ export interface RateLimiter {
   take(address: string): number | undefined;
 }
 
-/** Maximum number of stored addresses. It limits the memory. */
+/** Maximum number of stored addresses. The maximum limits the memory. */
 const REMEMBERED = 10_000;
 const MINUTE_MS = 60_000;
 

@@ -11,7 +11,10 @@ export interface PointerOptions {
   readonly token: string;
 }
 
-/** The Ignition config in a machine's user data. It contains only the URL of its pool's configuration, the CA and the token. */
+/**
+ * The Ignition config in a machine's user data. The config contains only the URL of its pool's configuration, the CA and
+ * the token.
+ */
 export const pointerConfig = ({ server, pool, authority, token }: PointerOptions): object => ({
   ignition: {
     version: IGNITION_VERSION,

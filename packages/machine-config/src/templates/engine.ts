@@ -5,8 +5,8 @@ export class TemplateError extends Error {
   override readonly name = 'TemplateError';
 }
 
-// Templates contain no code: Liquid has variables, filters, conditions and loops. It reads no files and only own properties. An unknown name is an
-// error, not an empty text.
+// Templates contain no code: Liquid has variables, filters, conditions and loops. Liquid reads no files and only own
+// properties. An unknown name is an error, not an empty text.
 const OPTIONS: LiquidOptions = {
   strictVariables: true,
   strictFilters: true,
@@ -44,8 +44,8 @@ const FILTERS: Readonly<Record<string, (value: unknown, given: unknown) => strin
 let engine: Liquid | undefined;
 
 /**
- * The library is loaded for the first template. It loads slower than the rest of the package, and most programs render no
- * template.
+ * The library is loaded for the first template. The library loads slower than the rest of the package, and most programs
+ * render no template.
  */
 function filling(): Liquid {
   if (engine !== undefined) return engine;

@@ -83,8 +83,8 @@ async function rootDeviceOf(ec2: Ec2, ami: string, signal: AbortSignal): Promise
 
 /**
  * Calls RunInstances with a token that is derived from the UID of the Machine. If the request is repeated, EC2 returns the
- * VM of the first request. A token is used up if its VM was terminated. It is also used up if the class changed and its VM
- * no longer exists. In both cases, the driver uses the next token.
+ * VM of the first request. A token is used up if its VM was terminated. A token is also used up if the class changed and
+ * its VM no longer exists. In both cases, the driver uses the next token.
  */
 async function launch(ec2: Ec2, request: Create, rootDevice: string | undefined): Promise<Instance> {
   const { machine, spec, userData, signal } = request;
@@ -110,7 +110,7 @@ async function launch(ec2: Ec2, request: Create, rootDevice: string | undefined)
 }
 
 /**
- * EC2 shows a new VM only after a delay, so the driver reads until the VM appears. It retries all errors, except a
+ * EC2 shows a new VM only after a delay, so the driver reads until the VM appears. The driver retries all errors, except a
  * cancellation by the caller.
  */
 async function untilVisible(

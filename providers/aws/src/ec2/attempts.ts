@@ -56,7 +56,8 @@ export interface AttemptsOptions {
 }
 
 /**
- * Sends the calls of one account at the rate that EC2 accepts. It repeats a call after a lost answer or a temporary error.
+ * Sends the calls of one account at the rate that EC2 accepts. The class repeats a call after a lost answer or a temporary
+ * error.
  */
 export class Attempts {
   readonly #options: AttemptsOptions;

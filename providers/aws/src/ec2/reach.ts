@@ -2,8 +2,8 @@ import { withoutUndefined } from '@mcm/kube';
 import type { AwsSettings } from './settings.ts';
 
 /**
- * Returns the endpoint setting of an SDK client. It is set only if the operator has set an endpoint, because this setting
- * takes precedence over the environment.
+ * Returns the endpoint setting of an SDK client. The setting is used only if the operator has set an endpoint, because this
+ * setting takes precedence over the environment.
  */
 export const reachOf = (
   { ignoreConfiguredEndpoints, useFipsEndpoint, useDualstackEndpoint }: AwsSettings,

@@ -5,8 +5,8 @@ import { withoutUndefined } from '@mcm/kube';
 export class Refusal extends Error {
   override readonly name: string;
   /**
-   * The error code of the cloud, such as `InvalidInstanceID.NotFound`. It is `UnknownError` if the response contains no
-   * code.
+   * The error code of the cloud, such as `InvalidInstanceID.NotFound`. The code is `UnknownError` if the response contains
+   * no code.
    */
   readonly code: string;
   readonly status: number;

@@ -22,7 +22,8 @@ interface SdkResponse {
 export interface RequestHandlerOptions {
   readonly clock: Clock;
   /**
-   * Returns the connection to an origin, such as `https://ec2.eu-north-1.amazonaws.com`. It is called once for each origin.
+   * Returns the connection to an origin, such as `https://ec2.eu-north-1.amazonaws.com`. The function is called once for
+   * each origin.
    */
   readonly connect: (origin: string) => Transport;
   /** Whether plain http is allowed to hosts other than this machine. */

@@ -99,8 +99,8 @@ function endpointsOf({ profile, services }: Pick<SharedConfig, 'profile' | 'serv
 }
 
 /**
- * The SDK derives FIPS and dual-stack endpoints from the name of the region. It refuses every call if another endpoint is
- * set as well.
+ * The SDK derives FIPS and dual-stack endpoints from the name of the region. The SDK refuses every call if another endpoint
+ * is set as well.
  */
 function refuseBoth(kind: GivenSetting<boolean>, endpoint: GivenSetting<URL> | undefined): void {
   if (endpoint)

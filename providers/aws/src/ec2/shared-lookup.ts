@@ -29,7 +29,7 @@ export class SharedLookup<T> {
   #last: readonly string[] = [];
 
   /**
-   * @param ask returns all instances with the values. Its signal aborts when no caller waits any more.
+   * @param ask returns all instances with the values. The signal of `ask` aborts when no caller waits any more.
    * @param most the maximum number of values in one request
    * @param answersTo returns the value of an instance
    */

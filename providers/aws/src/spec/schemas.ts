@@ -73,7 +73,7 @@ const placement = z.object({
   partitionNumber: count('partition of the placement group, 1 or more'),
 });
 
-/** `MachineClass.providerSpec` of provider `AWS`. It contains only types; the rules are in `validate.ts`. */
+/** `MachineClass.providerSpec` of provider `AWS`. The schema contains only types; the rules are in `validate.ts`. */
 export const AwsProviderSpec = z.object({
   apiVersion: text('accepted for compatibility, not used'),
   ami: text('image of the VMs; required'),

@@ -46,9 +46,9 @@ export const isDone = (state: string): boolean => /^succeeded$/i.test(state);
 
 /**
  * Sends the requests of the SDK over the connections of this process. The SDK checks too little:
- * - It follows an operation to any host.
- * - It treats content types other than JSON as an empty success.
- * - It treats an operation without a status as complete.
+ * - The SDK follows an operation to any host.
+ * - The SDK treats content types other than JSON as an empty success.
+ * - The SDK treats an operation without a status as complete.
  *
  * Therefore this class checks each answer first, and passes only valid answers to the SDK.
  */

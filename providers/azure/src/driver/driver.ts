@@ -34,7 +34,7 @@ import { CLUSTER_TAG, isBlank, ROLE_TAG } from './validate.ts';
 
 /** The dependencies of the Azure driver. */
 export interface AzureDriverOptions extends SessionOptions {
-  /** Returns a public key in the format of authorized_keys. Its private key is not stored. */
+  /** Returns a public key in the format of authorized_keys. The private key of this key is not stored. */
   readonly throwAwayKey?: () => Promise<string>;
 }
 
@@ -43,7 +43,7 @@ export type AzureDriver = DriverDefinition<AzureProviderSpec, AzureCredentials>;
 type Request = DriverRequest<AzureProviderSpec, AzureCredentials>;
 type OnMachine = MachineRequest<AzureProviderSpec, AzureCredentials>;
 
-/** The driver of Azure. It uses the SDK of Azure. */
+/** The driver of Azure. The driver uses the SDK of Azure. */
 export function createAzureDriver(options: AzureDriverOptions): AzureDriver {
   const { clock, throwAwayKey = onceGenerated() } = options;
   const open = opener(options);

@@ -139,7 +139,7 @@ const subnetInfo = z.object({
   subnetName: text('subnet of the VMs; required'),
 });
 
-/** `MachineClass.providerSpec` of provider `Azure`. It contains only types; the rules are in `validate.ts`. */
+/** `MachineClass.providerSpec` of provider `Azure`. The schema contains only types; the rules are in `validate.ts`. */
 export const AzureProviderSpec = z.object({
   location: text('region of the VMs, such as northeurope; required'),
   resourceGroup: text('resource group of VMs, NICs and disks; required'),

@@ -175,7 +175,7 @@ export interface Plan {
 const TERMS =
   '/subscriptions/{subscription}/providers/Microsoft.MarketplaceOrdering/offerTypes/virtualmachine/publishers/{publisher}/offers/{offer}/plans/{plan}/agreements/current';
 
-/** A part of messages. It tells the operator why the configured endpoint has no effect. */
+/** A part of messages. The text tells the operator why the configured endpoint has no effect. */
 const OWN_CLOUD =
   'providerSpec.cloudConfiguration.name takes precedence over endpoints in flags and environment; to use those, remove cloudConfiguration';
 

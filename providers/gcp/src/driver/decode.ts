@@ -71,8 +71,8 @@ function fail(input: SpecInput, step: string, inner: string, message: string, pl
 }
 
 /**
- * Returns the errors of the credentials that are the same for every cloud. They have the texts of the original and the key
- * of the Secret.
+ * Returns the errors of the credentials that are the same for every cloud. The errors have the texts of the original and
+ * the key of the Secret.
  * @param secrets the names of the Secrets, such as `Secret n/a`
  */
 export function accountProblems(credentials: GcpCredentials, secrets: string, rules: AccountRules): readonly string[] {

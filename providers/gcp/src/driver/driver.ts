@@ -68,7 +68,7 @@ interface Session {
   readonly zone: string;
 }
 
-/** The driver of Google Compute Engine. It uses the SDK of Google. */
+/** The driver of Google Compute Engine. The driver uses the SDK of Google. */
 export function createGcpDriver(options: GcpDriverOptions): GcpDriver {
   const { clock } = options;
   const open = sessions(options);

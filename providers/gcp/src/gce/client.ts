@@ -92,7 +92,8 @@ const ofPage = (page: object): object => {
 };
 
 /**
- * The operations of Compute Engine that the driver uses. They throw `Refusal`, `SdkFailed`, or the error of the connection.
+ * The operations of Compute Engine that the driver uses. The operations throw `Refusal`, `SdkFailed`, or the error of the
+ * connection.
  */
 export class Gce {
   readonly #options: GceOptions;

@@ -4,8 +4,8 @@ import { isRecord } from '@mcm/kube';
 import { type Description, slimDescriptions } from './descriptions.ts';
 
 /**
- * The options of a call. They disable the timers and retries of the SDK, because the driver has its own with the clock of
- * the process.
+ * The options of a call. The options disable the timers and retries of the SDK, because the driver has its own with the
+ * clock of the process.
  */
 interface CallOptions {
   readonly timeout: number;

@@ -62,7 +62,7 @@ const shieldedInstance = z.object({
   vtpm: flag('whether the VM has true: the VM has a virtual trusted platform module'),
 });
 
-/** `MachineClass.providerSpec` of provider `GCP`. It contains only types; the rules are in `validate.ts`. */
+/** `MachineClass.providerSpec` of provider `GCP`. The schema contains only types; the rules are in `validate.ts`. */
 export const GcpProviderSpec = z.object({
   apiVersion: text('accepted for compatibility, not used'),
   region: text('region of the subnetworks, such as europe-north1; required'),

@@ -5,7 +5,7 @@ import type { Random } from '@mcm/kube';
 const pool = Buffer.alloc(4_096);
 let used = pool.length;
 
-/** Random numbers of the operating system. They are unpredictable. */
+/** Random numbers of the operating system. The numbers are unpredictable. */
 export const systemRandom: Random = {
   next: () => {
     if (used + 6 > pool.length) {

@@ -23,8 +23,8 @@ type Decoded = DecodedInput<LocalProviderSpec, LocalCredentials>;
 const SCHEMAS = { providerSpec: LocalProviderSpec, credentialsSchema: LocalCredentials };
 
 /**
- * Whether the machines of a class are Pods. They are Pods if the Secret has a kubeconfig, or if the process supports only
- * Pods.
+ * Whether the machines of a class are Pods. Machines are Pods if the Secret has a kubeconfig, or if the process supports
+ * only Pods.
  */
 export const isPods = (data: Readonly<Record<string, unknown>>, backend: 'cloud' | 'pod'): boolean =>
   data.kubeconfig !== undefined || backend === 'pod';

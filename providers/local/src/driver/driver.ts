@@ -26,7 +26,7 @@ import { aborted } from './errors.ts';
 /** The environment of the driver of the local cloud. */
 export interface LocalDriverOptions {
   readonly clock: Clock;
-  /** Returns the transport to the cloud at an address. It is called once for each address. */
+  /** Returns the transport to the cloud at an address. The function is called once for each address. */
   readonly connect: (endpoint: string) => Transport;
   /** The defaults for Secrets without an endpoint or a token. */
   readonly defaults?: { readonly endpoint?: string | undefined; readonly token?: string | undefined };
@@ -44,7 +44,7 @@ type OnMachine = MachineRequest<LocalProviderSpec, LocalCredentials>;
 
 /** A tag on every instance with the namespace of its Machine. */
 export const NAMESPACE_TAG = 'machine-namespace';
-/** The tags of cluster and role, as on AWS. They distinguish clusters that share a cloud account. */
+/** The tags of cluster and role, as on AWS. The tags distinguish clusters that share a cloud account. */
 const OWNERSHIP_TAG = /^kubernetes\.io\/(cluster|role)\//;
 
 /** The time limit for the start and the termination of a machine, as in the original local driver. */
@@ -58,7 +58,7 @@ const MISS_PAUSE_MS = 1_000;
 /** The pause between two waits for notices about Pods. Pods never have notices. */
 const POD_PAUSE_MS = 20_000;
 
-/** The driver of the local cloud. It uses only the HTTP API of the cloud. */
+/** The driver of the local cloud. The driver uses only the HTTP API of the cloud. */
 export function createLocalDriver(options: LocalDriverOptions): LocalDriver {
   const clientFor = cloudClients(options);
   const { clock, backend = 'cloud', defaults } = options;

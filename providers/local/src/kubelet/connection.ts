@@ -64,7 +64,7 @@ export class Connection {
     });
   }
 
-  /** The cache of pods by node. Its watch starts at the first use. */
+  /** The cache of pods by node. The watch of the cache starts at the first use. */
   pods(client: KubeClient): Informer<Pod> {
     const { clock, random, log, nodeName } = this.#options;
     this.#pods ??= this.#run(
@@ -80,7 +80,7 @@ export class Connection {
     return this.#pods;
   }
 
-  /** The cache of nodes. It contains the changes that other clients make to the Node of a kubelet. */
+  /** The cache of nodes. The cache contains the changes that other clients make to the Node of a kubelet. */
   nodes(client: KubeClient): Informer<Node> {
     const { clock, random, log, nodeName } = this.#options;
     const own = nodeName === undefined ? {} : { fieldSelector: `metadata.name=${nodeName}` };

@@ -72,7 +72,9 @@ export class KubeletHost implements InstanceHost, KubeletControl {
     return kubelet !== undefined;
   }
 
-  /** Stops all kubelets of this process. Their machines stay powered on, and the next process resumes them. */
+  /**
+   * Stops all kubelets of this process. The machines of these kubelets stay powered on, and the next process resumes them.
+   */
   async close(): Promise<void> {
     await Promise.all([...this.#kubelets.keys()].map((id) => this.halt(id)));
     this.#enrolment.close();

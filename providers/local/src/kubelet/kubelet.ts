@@ -49,8 +49,8 @@ export interface KubeletOptions {
 const JOIN_BACKOFF = { baseMs: 200, maxMs: 7_000, jitter: 0.1 };
 
 /**
- * The simulated kubelet of one machine. It joins the cluster, reports its status and runs pods, until the machine is powered
- * off.
+ * The simulated kubelet of one machine. The kubelet joins the cluster, reports its status and runs pods, until the machine
+ * is powered off.
  */
 export class HollowKubelet {
   readonly #options: KubeletOptions;

@@ -39,8 +39,8 @@ export interface Instance {
   /** The duration of the state `pending`, in milliseconds. */
   readonly bootLatencyMs: number;
   /**
-   * The user data. The API never returns it, because it contains a bootstrap token. It is emptied when the instance is
-   * terminated.
+   * The user data. The API never returns it, because it contains a bootstrap token. The user data is emptied when the
+   * instance is terminated.
    */
   userData: string;
   tags: Record<string, string>;

@@ -37,7 +37,7 @@ import { whyNotRunning } from './why-not-running.ts';
 export interface PodBackendOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** Returns the transport to the cluster of a kubeconfig. It is called once for each kubeconfig. */
+  /** Returns the transport to the cluster of a kubeconfig. The function is called once for each kubeconfig. */
   readonly connectCluster: (config: ClusterConfig) => Transport;
 }
 

@@ -18,7 +18,7 @@ const labels = (machineName: string): Record<string, string> => ({
   machine: machineName,
 });
 
-/** The readiness probe of the Pod. It succeeds when the kubelet has registered the Node. */
+/** The readiness probe of the Pod. The probe succeeds when the kubelet has registered the Node. */
 const NODE_IS_THERE = 'kubectl --kubeconfig /var/lib/kubelet/kubeconfig-real get node "$NODE_NAME"';
 const USER_DATA_MODE = 0o777;
 

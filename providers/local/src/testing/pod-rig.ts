@@ -11,7 +11,7 @@ import {
 } from '@mcm/kube';
 import { createLocalDriver, type LocalDriver } from '../driver/driver.ts';
 
-/** A cluster in the process of the test. Its Pods start without a kubelet. */
+/** A cluster in the process of the test. The Pods of this cluster start without a kubelet. */
 export interface PodRig {
   readonly clock: VirtualClock;
   readonly admin: KubeClient;

@@ -9,7 +9,7 @@ export const isJsonObject = (value: unknown): value is JsonObject =>
 /** Marks a number in a string, if JavaScript cannot represent it exactly. */
 export const raw = (token: string): string => `@raw:${token}@`;
 
-/** The body of a step. It is a value, or a text if it contains marked numbers or a key twice. */
+/** The body of a step. The body is a value, or a text if it contains marked numbers or a key twice. */
 export function bodyOf(value: Json): { readonly body: Json } | { readonly text: string } {
   const text = JSON.stringify(value);
   return /@raw:|@twice@/.test(text)

@@ -11,8 +11,8 @@ export interface Source {
 }
 
 /**
- * Kinds that change the behavior of all other objects, or whose objects the real server writes at any time. Their requests
- * contain `dryRun=All`, so that cases do not affect each other.
+ * Kinds that change the behavior of all other objects, or whose objects the real server writes at any time. Requests for
+ * these kinds contain `dryRun=All`, so that cases do not affect each other.
  */
 const GUARDED = /^(admissionregistration|apiregistration|apiextensions|flowcontrol)\.|\/(ServiceCIDR|IPAddress)$/;
 export const isGuarded = ({ apiVersion, kind }: Kind): boolean => GUARDED.test(`${apiVersion}/${kind}`);

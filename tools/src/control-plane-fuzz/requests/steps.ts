@@ -12,7 +12,7 @@ import { makeValue } from './values.ts';
 /** Whether an object sets a default for the whole cluster, which would affect other cases. */
 const changesDefaults = (text: string): boolean => /is-default-class|globalDefault|default-class/.test(text);
 
-/** A valid object of the kind with this name. It has the label that lists of the case select. */
+/** A valid object of the kind with this name. The object has the label that lists of the case select. */
 function sampleOf(draw: Draw, kind: Kind, name: string): JsonObject {
   const object = structuredClone(draw.pick(kind.samples)) as JsonObject;
   const metadata = object['metadata'] as JsonObject;
@@ -43,7 +43,7 @@ const write = (draw: Draw): string[] => [
   ...(draw.chance(0.15) ? [`fieldManager=${draw.pick(['m1', 'm2', 'a'.repeat(129), ''])}`] : []),
 ];
 
-/** A step with a body. It is a dry run if the kind or the body requires that. */
+/** A step with a body. The step is a dry run if the kind or the body requires that. */
 function send(
   kind: Kind,
   request: string,

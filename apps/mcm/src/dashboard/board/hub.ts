@@ -49,7 +49,7 @@ export class Hub {
     for (const client of this.#clients) this.#write(client, text);
   }
 
-  /** Sends an empty message. It keeps the connections open and shows the pages that the server runs. */
+  /** Sends an empty message. The message keeps the connections open and shows the pages that the server runs. */
   beat(): void {
     for (const client of this.#clients) this.#write(client, ': beat\n\n');
   }

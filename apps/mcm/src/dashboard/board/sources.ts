@@ -33,7 +33,7 @@ export interface Sources {
   readonly classes: Informer<MachineClass>;
   readonly events: Informer<EventObject>;
   readonly nodes: Informer<Node>;
-  /** Without the CRD, the list stays empty. This is not reported as missing data. */
+  /** Without the CRD, the list stays empty. An empty list is not reported as missing data. */
   readonly pools: Informer<MachineConfigPool>;
   /** Machines of a set, by the UID of the set. The cost depends on their number. */
   machinesOf(setUid: string): readonly Machine[];
@@ -67,7 +67,7 @@ const INDEXES = {
   going: ({ metadata }: Machine): readonly string[] => (metadata.deletionTimestamp === undefined ? [] : ['yes']),
 };
 
-/** Removes images and volumes. They are most of the data of a Node, and the page does not show them. */
+/** Removes images and volumes. Images and volumes are most of the data of a Node, and the page does not show them. */
 const lean = ({ status, ...node }: Node): Node => ({
   ...node,
   status: status?.conditions ? { conditions: status.conditions } : {},
@@ -97,7 +97,7 @@ export function watchSources({ client, target, namespace, runtime, signal, onGap
   for (const informer of [...needed, pools as Informer<KubeObject>]) {
     informer.onRefused(onGap);
     // An empty kind causes no change event, but the page must show that it was read.
-    informer.whenSynced(signal).then(onGap, () => undefined); // It rejects when the signal aborts. Then nothing is shown.
+    informer.whenSynced(signal).then(onGap, () => undefined); // After an abort, nothing is shown.
   }
   return {
     ...kinds,

@@ -1,4 +1,7 @@
-/** Invisible characters, and characters that change the reading direction. They could make one name look like another. */
+/**
+ * Invisible characters, and characters that change the reading direction. Such characters could make one name look like
+ * another.
+ */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 /** Maximum length of a text in a row. The page of an object shows longer texts. */
 const LONGEST = 300;

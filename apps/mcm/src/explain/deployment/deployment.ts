@@ -54,7 +54,7 @@ export interface DeploymentExplanation {
   readonly disruption: readonly string[];
   /** Flags of the manager that affect the result, or a note that they are not known. */
   readonly remarks: readonly string[];
-  /** VMs of its classes without a Machine. They exist until a user decides. */
+  /** VMs of its classes without a Machine. These VMs exist until a user decides. */
   readonly quarantinedVms: readonly QuarantinedVm[];
   /** The reasons that block the deployment, as messages of its conditions. */
   readonly blockers: readonly string[];
@@ -74,7 +74,7 @@ export interface Watched {
   readonly controllers?: readonly ControllerHealth[];
 }
 
-/** Explains a deployment from its API objects and the settings of the manager. It has no side effects. */
+/** Explains a deployment from its API objects and the settings of the manager. The function has no side effects. */
 export const explainDeployment = (
   reading: DeploymentReading & Partial<FullReading> & Watched,
   now: Date,

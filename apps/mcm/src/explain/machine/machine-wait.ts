@@ -81,7 +81,10 @@ function warmWait(machine: Machine, phase: string): MachineWait | undefined {
   return waiting(`it is warm: its VM is ${power === 'Stopped' ? 'stopped until a scale-up' : 'being stopped'}`);
 }
 
-/** The activity of a machine. It is the text of the controller, except when this text only reports a completed step. */
+/**
+ * The activity of a machine. The activity is the text of the controller, except when this text only reports a completed
+ * step.
+ */
 function doingOf(machine: Machine, phase: string, defaults: MachineDefaults): string {
   const { spec, status } = machine;
   const { description = '', state } = status?.lastOperation ?? {};
@@ -141,8 +144,8 @@ const AFTER_DRAIN: Readonly<Record<UndrainablePolicy, string>> = {
 };
 
 /**
- * The result of a failure. It may change: while an API server is unreachable, the machine controller does not check health.
- * The reasons that prevent a replacement may also end.
+ * The result of a failure. The result may change: while an API server is unreachable, the machine controller does not check
+ * health. The reasons that prevent a replacement may also end.
  */
 function replacementOf({ metadata }: Machine, holds: readonly string[]): string {
   // No set owns the machine, so no controller replaces it.

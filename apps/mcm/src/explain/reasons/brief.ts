@@ -12,8 +12,8 @@ const ENDINGS = [
 ];
 
 /**
- * Shortens the text of a status or an event for users. It removes the parts that only concern controllers, and the list of
- * node conditions at the end, which `kubectl describe node` prints.
+ * Shortens the text of a status or an event for users. The function removes the parts that only concern controllers, and
+ * the list of node conditions at the end, which `kubectl describe node` prints.
  */
 export function brief(description: string): string {
   const text = description

@@ -3,8 +3,8 @@ import { type MachineDeployment, MachineDeploymentConditions } from '@mcm/api';
 type Condition = NonNullable<NonNullable<MachineDeployment['status']>['conditions']>[number];
 
 /**
- * Every healthy deployment has these conditions. They report a problem only if they are False. All other conditions always
- * report a problem.
+ * Every healthy deployment has these conditions. Such conditions report a problem only if they are False. All other
+ * conditions always report a problem.
  */
 const USUAL: readonly string[] = [MachineDeploymentConditions.Progressing, MachineDeploymentConditions.Available];
 

@@ -86,7 +86,7 @@ function blockerLines(blockers: DrainExplanation['blockers']): string[] {
   });
 }
 
-/** A placeholder for the name of a pod. It occurs in no text. */
+/** A placeholder for the name of a pod. The placeholder occurs in no text. */
 const POD = '\u0000';
 
 function inTime(at: Date, now: Date): string {

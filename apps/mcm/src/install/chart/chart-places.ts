@@ -32,7 +32,8 @@ const itemIf = (condition: string, item: object): object => ({ __if__: condition
 
 const IS_SEPARATE = '.Values.separateController.enabled';
 /**
- * The last item of the list is for the machine controller. It is left out if the machine controller runs in separate pods.
+ * The last item of the list is for the machine controller. The item is left out if the machine controller runs in separate
+ * pods.
  */
 const lastIfShared = (list: readonly object[]): readonly object[] =>
   list.map((item, index) => (index > 0 && index === list.length - 1 ? itemIf(`not ${IS_SEPARATE}`, item) : item));
@@ -164,7 +165,7 @@ const podWithPlaces = ({ metadata, spec }: PodTemplate): object => ({
   },
 });
 
-/** Adds marks to the pods of a DaemonSet. They have no marks for scheduling, because they run on every node. */
+/** Adds marks to the pods of a DaemonSet. These pods have no marks for scheduling, because they run on every node. */
 const daemonWithPlaces = ({ metadata, spec }: PodTemplate): object => ({
   metadata: { labels: { ...metadata.labels, ...entries('pod.labels') }, ...field('annotations', 'pod.annotations') },
   spec: {

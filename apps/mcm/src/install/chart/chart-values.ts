@@ -362,7 +362,7 @@ function textOf(fields: Fields, indent = ''): string {
     .join('');
 }
 
-/** The file values.yaml. It has the same defaults as an installation without Helm, and a comment for each value. */
+/** The file values.yaml. The file has the same defaults as an installation without Helm, and a comment for each value. */
 export const valuesText = (): string => textOf(values());
 
 const schemaOf = (fields: Fields): object =>

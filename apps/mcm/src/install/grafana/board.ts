@@ -24,7 +24,7 @@ interface RowSpec {
 }
 
 export interface BoardSpec {
-  /** The ID of the dashboard. It must not change, because links and later imports use it. */
+  /** The ID of the dashboard. The ID must not change, because links and later imports use it. */
   readonly uid: string;
   readonly title: string;
   readonly description: string;

@@ -48,7 +48,7 @@ const ACCESS_RULES: readonly Rule[] = [
 ];
 
 /**
- * Roles of daemons in the cluster of the MachineConfigs. They are bound to three subjects:
+ * Roles of daemons in the cluster of the MachineConfigs. The roles are bound to three subjects:
  * - kubelets, because systemd starts daemons with the credentials of the kubelet
  * - pods of this cluster
  * - pods of another cluster, which use a ServiceAccount of this cluster
@@ -74,7 +74,7 @@ const ROOT_MOUNT = '/rootfs';
 
 /**
  * Runs the daemon as a pod on each node, if systemd does not start it. The pod is root and privileged, because the daemon
- * writes the disk of the machine, runs its programs and reboots it. It uses the network of the host, because it may
+ * writes the disk of the machine, runs its programs and reboots it. The pod uses the network of the host, because it may
  * configure the pod network.
  */
 export const daemonSet = ({ namespace, configDaemon }: InstallSettings): readonly object[] => [

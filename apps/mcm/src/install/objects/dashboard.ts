@@ -12,7 +12,7 @@ const PORT = 8443;
 const CERTIFICATE = { name: `${DASHBOARD_APP}-tls`, path: '/etc/mcm/dashboard' } as const;
 const READ = ['get', 'list', 'watch'];
 
-/** Permissions in the namespace of the machine objects. They do not include Secrets. */
+/** Permissions in the namespace of the machine objects. The permissions do not include Secrets. */
 const RULES: readonly Rule[] = [
   {
     apiGroups: ['machine.sapcloud.io'],

@@ -42,9 +42,9 @@ function policy(
 }
 
 /**
- * Policies for fields of a machine that only the controller may change. A manual change of a provider ID or of the finalizer
- * makes the VM an orphan. They are optional, because they would also refuse the original if its ServiceAccount has another
- * name.
+ * Policies for fields of a machine that only the controller may change. A manual change of a provider ID or of the
+ * finalizer makes the VM an orphan. The policies are optional, because they would also refuse the original if its
+ * ServiceAccount has another name.
  */
 export function policies(settings: InstallSettings): readonly object[] {
   const { namespace, accounts } = settings;

@@ -54,8 +54,8 @@ export interface Resources {
 export const APP = 'machine-controller-manager';
 
 /**
- * The name of the machine controller of every provider. It is the name of its container, its Lease, its roles and its
- * separate pods.
+ * The name of the machine controller of every provider. The same name is the name of its container, its Lease, its roles
+ * and its separate pods.
  */
 export const CONTROLLER_APP = 'machine-controller';
 

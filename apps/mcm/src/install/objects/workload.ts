@@ -70,7 +70,7 @@ interface Pods {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** The pods of the manager. They also contain the machine controller, unless it runs separately. */
+/** The pods of the manager. The pods also contain the machine controller, unless it runs separately. */
 const sharedPods = (settings: InstallSettings): Pods => ({
   name: settings.name,
   account: settings.accounts.manager,
@@ -79,8 +79,8 @@ const sharedPods = (settings: InstallSettings): Pods => ({
 });
 
 /**
- * The pods of a separate machine controller. Their label differs from the label of the manager's pods, so that no selector
- * matches both.
+ * The pods of a separate machine controller. The label of these pods differs from the label of the manager's pods, so that
+ * no selector matches both.
  */
 const separatePods = (settings: InstallSettings): Pods => ({
   name: CONTROLLER_APP,
@@ -166,7 +166,7 @@ const deploymentOf = (
   },
 });
 
-/** The Deployment of the manager. It also contains the machine controller, unless it runs separately. */
+/** The Deployment of the manager. The Deployment also contains the machine controller, unless it runs separately. */
 export const deployment = (settings: InstallSettings): object =>
   deploymentOf(settings, sharedPods(settings), [
     managerContainer(settings),

@@ -6,7 +6,7 @@ import type { ProgramOf, ProviderFor } from './provider.ts';
 
 const fresh = (): string => randomBytes(24).toString('base64url');
 
-/** The emulator of a cloud. Its environment contains the accounts that may call it. */
+/** The emulator of a cloud. The environment of the emulator contains the accounts that may call it. */
 const emulator = (data: DataDir, provider: string, account: object): ProgramOf => ({
   name: `${provider}-emulator`,
   module: '@mcm/cloud-emulators/main',
@@ -21,7 +21,7 @@ const nodeTemplate = (instanceType: string, region: string, zone: string) => ({
   zone,
 });
 
-/** EC2 on the loopback address. It does not use the AWS keys, files and roles of this host. */
+/** EC2 on the loopback address. The emulator does not use the AWS keys, files and roles of this host. */
 export const awsProvider: ProviderFor = (data) => {
   const keys = { accessKeyId: 'AKIAEMULATED00000001', secretAccessKey: keptSecret(data, 'cloud-token', fresh) };
   const logins = (address: string) => awsLogins(data, address);
@@ -80,8 +80,8 @@ export const azureProvider: ProviderFor = (data) => {
         AZURE_RESOURCE_MANAGER_ENDPOINT: address,
         AZURE_AUTHORITY_HOST: address,
         NODE_EXTRA_CA_CERTS: data.file('cloud', 'ca.crt'),
-        // The emulator is also the proxy to the hosts of the sovereign clouds, which it emulates. It connects to no other
-        // host.
+        // The emulator is also the proxy to the hosts of the sovereign clouds, which it emulates. The proxy connects to no
+        // other host.
         HTTPS_PROXY: address.replace('127.0.0.1', 'localhost'),
         NO_PROXY: '',
         no_proxy: '',

@@ -14,8 +14,8 @@ const ALL: Readonly<Record<ProviderName, ProviderFor>> = {
 };
 
 /**
- * The provider of `mcm up`, by its name or by the module of its driver. It contains the cloud, the machine controller, the
- * class and the credentials.
+ * The provider of `mcm up`, by its name or by the module of its driver. The provider contains the cloud, the machine
+ * controller, the class and the credentials.
  */
 export function providerFor(name: string, data: DataDir): Provider {
   const known = PROVIDERS.find((each) => each === name);

@@ -22,13 +22,13 @@ export interface Provider {
   readonly name: string;
   /** The program of the cloud. */
   readonly cloud: ProgramOf;
-  /** The program of the machine controller. It is called when the cloud runs. */
+  /** The program of the machine controller. The function is called when the cloud runs. */
   readonly machineController: (cloud: CloudSide) => ProgramOf;
   /** The data of the Secret of the first class, without `userData`. */
   readonly credentials: (cloud: CloudSide) => Readonly<Record<string, string>>;
   /**
-   * The data of additional Secrets by name, without `userData`. They contain other credentials for the same cloud. If
-   * absent, there are none.
+   * The data of additional Secrets by name, without `userData`. These Secrets contain other credentials for the same cloud.
+   * If absent, there are none.
    */
   readonly otherLogins?: (cloud: CloudSide) => SecretsByName;
   /** Whether the credentials already contain user data. */

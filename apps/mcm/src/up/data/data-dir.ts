@@ -28,7 +28,7 @@ export interface InstanceState {
   /** RFC 3339. */
   readonly startedAt: string;
   readonly apiPort?: number;
-  /** Whether the first fleet was created. It is created only once, even if the user deleted it. */
+  /** Whether the first fleet was created. The fleet is created only once, even if the user deleted it. */
   readonly seeded?: boolean;
   /** The name of the provider, or the path of its driver module. If absent, local. */
   readonly provider?: string;

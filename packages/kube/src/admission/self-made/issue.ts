@@ -13,8 +13,8 @@ export interface Validity {
 }
 
 /**
- * Loads the library for certificates. The library needs a polyfill for decorators. It is loaded on demand, so that only
- * processes that create certificates load it.
+ * Loads the library for certificates. The library needs a polyfill for decorators. The library is loaded on demand, so that
+ * only processes that create certificates load it.
  */
 async function library(): Promise<typeof import('@peculiar/x509')> {
   await import('reflect-metadata');

@@ -44,7 +44,7 @@ const CONFIGURATIONS = [mutatingWebhookConfigurations, validatingWebhookConfigur
 
 /**
  * Maintains a certificate authority and a serving certificate in a Secret that all replicas share.
- * - It renews the authority and the certificate in time, and writes the bundle of authorities to the webhook
+ * - The keeper renews the authority and the certificate in time, and writes the bundle of authorities to the webhook
  *   configurations.
  * - Every replica may execute each step. A write depends on the state that was read: the first write succeeds, and the
  *   other replicas use its result.

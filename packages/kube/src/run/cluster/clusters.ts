@@ -26,7 +26,7 @@ export interface Cluster {
   urgentClient(component: string): KubeClient;
 }
 
-/** The clusters of the machine objects and of the nodes. They may be the same cluster. */
+/** The clusters of the machine objects and of the nodes. Both may be the same cluster. */
 export interface Clusters {
   readonly control: Cluster;
   /** Undefined for `--target-kubeconfig=none`. */

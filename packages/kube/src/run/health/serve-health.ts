@@ -20,7 +20,7 @@ interface HealthEnvironment {
   readonly served: ServedCertificate;
 }
 
-/** Validity of a self-signed certificate. It is longer than the lifetime of a pod. */
+/** Validity of a self-signed certificate. The validity is longer than the lifetime of a pod. */
 const OWN_CERTIFICATE_MS = 10 * 365 * 24 * 3_600_000;
 
 /** Creates a certificate for encryption only, because a scraper cannot verify it. */

@@ -8,7 +8,7 @@ export interface Case {
   /** The refused config. */
   readonly rendered: MachineConfig;
   readonly refusal: Irreconcilable;
-  /** Its sources, in merge order. */
+  /** The sources of the config, in merge order. */
   readonly sources: readonly MachineConfig[];
   /** Names of the sources of `current`. */
   readonly formerSources: readonly string[];

@@ -41,7 +41,7 @@ export interface RenderInput {
 /** A rendered MachineConfig, not yet stored. */
 export interface Rendered {
   readonly machineConfig: MachineConfig & { readonly spec: Merged['spec'] };
-  /** Its sources, in merge order. */
+  /** The sources of the config, in merge order. */
   readonly sources: readonly MachineConfig[];
   /** A MachineConfig of a user overrides the OS image of the cluster. */
   readonly imageOverridden: boolean;

@@ -1,4 +1,5 @@
-// The original knows the letters and digits of Unicode 15, and Node.js those of its own version. These are the later ones.
+// The original knows the letters and digits of Unicode 15, and Node.js those of its own version. The list contains the
+// letters and digits of later versions.
 const LATER_LETTERS = [
   '\\u{88f}\\u{c5c}\\u{cdc}\\u{1c89}-\\u{1c8a}\\u{a7cb}-\\u{a7cf}',
   '\\u{a7d2}\\u{a7d4}\\u{a7da}-\\u{a7dc}\\u{a7f1}\\u{105c0}-\\u{105f3}',
@@ -16,8 +17,8 @@ const LETTER = new RegExp(`^(?![${LATER_LETTERS.join('')}])\\p{L}$`, 'u');
 const DIGIT = new RegExp(`^(?![${LATER_DIGITS}])\\p{Nd}$`, 'u');
 
 /**
- * Compares keys as yaml.v2 sorts them: digits by their value, other characters before letters. This is not a total order for keys that mix digits and
- * letters at one position, but Ignition has no such keys. Source: go-yaml v2, sorter.go.
+ * Compares keys as yaml.v2 sorts them: digits by their value, other characters before letters. The result is not a total
+ * order for keys that mix digits and letters at one position, but Ignition has no such keys. Source: go-yaml v2, sorter.go.
  */
 export function compareKeys(a: string, b: string): number {
   if (a === b) return 0;

@@ -147,7 +147,8 @@ function escaped(character: string): string {
 
 function doubleQuoted(text: string, indent: number, start: number, key: boolean): string {
   const characters = [...text];
-  // For each character, the original checks whether the text starts with a byte-order mark. It escapes such a text completely.
+  // For each character, the original checks whether the text starts with a byte-order mark. The original escapes such a
+  // text completely.
   const marked = text.startsWith('\ufeff');
   let column = start + 1;
   let result = '';

@@ -9,7 +9,7 @@ type StoredEntry =
 /** The content of a disk in memory, as JSON. */
 export type DiskImage = Readonly<Record<string, StoredEntry>>;
 
-/** A disk in memory, for simulated machines and tests. It refuses the same operations as a real disk. */
+/** A disk in memory, for simulated machines and tests. The disk refuses the same operations as a real disk. */
 export class MemoryDisk implements NodeDisk {
   readonly #entries = new Map<string, Entry>();
   readonly #onChange: (() => void) | undefined;

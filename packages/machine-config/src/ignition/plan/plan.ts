@@ -29,7 +29,7 @@ export function list<T extends z.ZodType>(
 export interface FieldPlan {
   readonly name: string;
   readonly plan: Plan;
-  /** Go writes the field even if it has the zero value. This is so for names, paths and devices. */
+  /** Go writes the field even if it has the zero value. Examples are names, paths and devices. */
   readonly required: boolean;
 }
 

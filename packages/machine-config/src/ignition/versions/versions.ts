@@ -13,7 +13,7 @@ export interface ReadableVersion {
   readonly minor: number;
 }
 
-// Versions 2.0 and 2.1 are subsets of 2.2. They are supported although the error texts do not name them.
+// Versions 2.0 and 2.1 are subsets of 2.2. Both are supported although the error texts do not name them.
 const READABLE = /^(?:2\.[012]|3\.[0-5])\.0$/;
 
 /**

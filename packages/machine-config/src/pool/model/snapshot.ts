@@ -43,7 +43,9 @@ export interface PoolSnapshot extends MemberFacts {
    * with.
    */
   readonly targetsNew?: boolean;
-  /** Names of nodes whose machine was created for a configuration and has applied none. They count as new at any age. */
+  /**
+   * Names of nodes whose machine was created for a configuration and has applied none. Such nodes count as new at any age.
+   */
   readonly unconfigured?: ReadonlySet<string>;
   /** New machines replace the nodes, so the nodes get no target. */
   readonly replaces?: boolean;

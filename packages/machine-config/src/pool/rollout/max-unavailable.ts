@@ -36,8 +36,8 @@ export function checkMaxUnavailable({ metadata, spec }: MachineConfigPool): MaxU
 }
 
 /**
- * Maximum number of unavailable nodes of a pool. It is 1 if the value is absent or rounds to 0, so that every pool makes progress. It is always 1 for
- * the arbiter's pool.
+ * Maximum number of unavailable nodes of a pool. The number is 1 if the value is absent or rounds to 0, so that every pool
+ * makes progress. The number is always 1 for the arbiter's pool.
  * @throws MaxUnavailableError
  */
 export function maxUnavailableOf({ metadata, spec }: MachineConfigPool, nodeCount: number): number {

@@ -85,7 +85,7 @@ export interface FaultDecision {
 
 const DEFAULT_TIMEOUT_MS = 300_000;
 
-/** The active fault rules. They are not stored, so a restart of the cloud removes them. */
+/** The active fault rules. The rules are not stored, so a restart of the cloud removes them. */
 export class Faults {
   readonly #random: Random;
   readonly #rules = new Map<string, OrderedFault>();

@@ -40,8 +40,8 @@ export type RunOperation = (
 ) => Promise<Response>;
 
 /**
- * Returns a function that runs each operation in the same steps. It reads the input, applies faults and latency, runs the
- * handler, converts errors, and logs the request.
+ * Returns a function that runs each operation in the same steps. The function reads the input, applies faults and latency,
+ * runs the handler, converts errors, and logs the request.
  */
 export function operationRunner(options: OperationOptions): RunOperation {
   return async (context, operation, prepare) => {

@@ -4,7 +4,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { makeFolder } from '@mcm/kube';
 import { type CloudStore, type StoredRow, StoreError } from './store.ts';
 
-/** "MCLC" at byte 68 of the file. It distinguishes this store from other SQLite files. */
+/** "MCLC" at byte 68 of the file. The text distinguishes this store from other SQLite files. */
 const APPLICATION_ID = 0x4d434c43;
 /** Version of the table layout. A store with another version is refused. */
 const LAYOUT = 1;

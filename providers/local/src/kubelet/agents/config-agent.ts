@@ -50,8 +50,8 @@ export const NEW_MACHINE: StoredMachine = {
 };
 
 /**
- * Simulates the machine-config daemon of a node. It uses the decisions and writes of the real daemon, with a disk in memory.
- * A reboot is only a delay.
+ * Simulates the machine-config daemon of a node. The agent uses the decisions and writes of the real daemon, with a disk in
+ * memory. A reboot is only a delay.
  */
 export class ConfigAgent {
   readonly #options: ConfigAgentOptions;
@@ -111,7 +111,10 @@ export class ConfigAgent {
     };
   }
 
-  /** Simulates the preparation of an update, which takes time. It fails or never ends if a user has set this behavior. */
+  /**
+   * Simulates the preparation of an update, which takes time. The preparation fails or never ends if a user has set this
+   * behavior.
+   */
   async #prepare({ metadata }: MachineConfig): Promise<void> {
     const { behaviour, console } = this.#options;
     console(`config daemon: applying ${metadata.name}`);

@@ -20,8 +20,8 @@ export interface StatusReporterOptions {
 }
 
 /**
- * Writes the conditions of a Node when they change, and periodically as a heartbeat. It sends strategic merge patches, so
- * conditions of other writers stay unchanged.
+ * Writes the conditions of a Node when they change, and periodically as a heartbeat. The reporter sends strategic merge
+ * patches, so conditions of other writers stay unchanged.
  */
 export class StatusReporter {
   readonly #options: StatusReporterOptions;

@@ -1,9 +1,9 @@
 import { type Clock, sleep } from '@mcm/kube';
 
-/** After a power-off, requests in progress may continue for this time. Then the node aborts them. */
+/** After a power-off, requests in progress may continue for this time. Afterwards, the node aborts these requests. */
 const ANSWER_GRACE_MS = 5_000;
 
-/** Thrown by a wait when the machine is powered off. It ends the waiting function. */
+/** Thrown by a wait when the machine is powered off. The error ends the waiting function. */
 class LifeEnded extends Error {
   override readonly name = 'LifeEnded';
 }
@@ -34,7 +34,7 @@ export class Life {
     return this.#requests.signal;
   }
 
-  /** The signal for waits. It aborts at the power-off. */
+  /** The signal for waits. The signal aborts at the power-off. */
   get ending(): AbortSignal {
     return this.#waits.signal;
   }

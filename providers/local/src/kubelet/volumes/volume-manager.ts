@@ -14,7 +14,7 @@ export interface VolumeManagerOptions {
   readonly client: KubeClient;
   readonly life: Life;
   readonly nodeName: string;
-  /** The shared cache of all nodes. It starts when the first pod uses a claim. */
+  /** The shared cache of all nodes. The cache starts when the first pod uses a claim. */
   readonly nodes: () => Informer<Node>;
   readonly outage: { failed(error: unknown): void; worked(): void };
   /** Called when the used or the attached volumes change. */
@@ -34,8 +34,8 @@ interface Claim {
 }
 
 /**
- * Reports the volumes that the pods of the node use (`status.volumesInUse`), which delays a detach. It also checks whether
- * the volumes of a pod are attached (`status.volumesAttached`), because the containers of the pod start only then.
+ * Reports the volumes that the pods of the node use (`status.volumesInUse`), which delays a detach. The manager also checks
+ * whether the volumes of a pod are attached (`status.volumesAttached`), because the containers of the pod start only then.
  */
 export class VolumeManager {
   readonly #options: VolumeManagerOptions;

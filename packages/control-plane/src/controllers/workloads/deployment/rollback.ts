@@ -27,8 +27,8 @@ function lastRevision(sets: readonly ApiObject[]): bigint {
 }
 
 /**
- * Returns the annotations after a rollback. They are the annotations of the set, and the own annotations of the deployment,
- * which it keeps (`SetDeploymentAnnotationsTo`).
+ * Returns the annotations after a rollback. The result contains the annotations of the set, and the own annotations of the
+ * deployment, which it keeps (`SetDeploymentAnnotationsTo`).
  */
 function annotationsFrom(own: Readonly<Record<string, string>>, set: ApiObject): Record<string, string> {
   const isOwn = (name: string): boolean => OWN_ANNOTATIONS.has(name);
