@@ -50,6 +50,16 @@ test('the node is cordoned with a reason before any pod is evicted [S-D4]', () =
   expect(planDeletion(see(healthy, { node: node() }), NOON).actions).toMatchObject([{ reason: 'ScaleDown' }]);
 });
 
+test.each<[what: string, observation: Partial<MachineObservation>, reason: string]>([
+  ['a Failed machine whose Node is Ready again', { deletedForHealth: true }, 'Unhealthy'],
+  ['a machine that a user deletes', { deletedForHealth: false }, 'ScaleDown'],
+  ['a machine that a scale-down deletes', {}, 'ScaleDown'],
+])('the reason of a deletion with a Ready Node: %s', (_what, observation, reason) => {
+  const ready = dying({ ...terminating(T1), conditions: mirrored(hc('True')) });
+  const { actions } = planDeletion(see(ready, { node: node(), ...observation }), NOON);
+  expect(actions).toMatchObject([{ do: 'cordon', reason }]);
+});
+
 test.each<[what: string, observation: Partial<MachineObservation>, release: boolean]>([
   ['an empty node', {}, true],
   ['a DaemonSet pod, which stays anyway', { drain: { ...emptyDrain, pods: [pod({ ownerKind: 'DaemonSet' })] } }, true],

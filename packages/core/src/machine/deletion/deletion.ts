@@ -293,8 +293,12 @@ const becauseOf = ({ blockers, leaving, awaitsWatch }: DrainPlan): string =>
     ? 'the cache shows no pods, but the watch of pods is interrupted'
     : (blockers[0]?.text ?? `${leaving.length} pods are terminating`);
 
-/** Returns why the machine is deleted, from its last conditions. A scale-down deletes healthy machines. (O-5) */
+/**
+ * Returns why the machine is deleted (O-5). A machine that had failed is unhealthy, also if its Node is Ready: its
+ * configuration or its in-place update may have failed. Otherwise the last conditions decide.
+ */
 function terminationReason(o: MachineObservation): 'ScaleDown' | 'Unhealthy' {
+  if (o.deletedForHealth) return 'Unhealthy';
   return isHealthy(o.machine.status?.conditions ?? [], o.settings.unhealthyConditionTypes) ? 'ScaleDown' : 'Unhealthy';
 }
 
