@@ -109,7 +109,7 @@ export class TwoClasses {
     await this.#client.resource<MachineClass>(machineClasses, NAMESPACE).create(draft as Draft<MachineClass>);
   }
 
-  /** Creates `count` machines of a class. Their numbers start at `from`. */
+  /** Creates `count` machines of a class. The numbers of the machines start at `from`. */
   async make(name: string, count: number, from = 0): Promise<void> {
     const resource = this.#client.resource<Machine>(machines, NAMESPACE);
     for (let i = from; i < from + count; i++)

@@ -7,8 +7,8 @@ import { NAMESPACE, type Stack, startStack } from '../harness/stack.ts';
 export interface DeploymentCost {
   readonly deployments: number;
   /**
-   * CPU time of the manager's process for each changed deployment: its watch event, its reconcile and its status write. It
-   * is the median of several rounds, because a garbage collection or other load can distort one round.
+   * CPU time of the manager's process for each changed deployment: its watch event, its reconcile and its status write. The
+   * value is the median of several rounds, because a garbage collection or other load can distort one round.
    */
   readonly cpuMsEach: number;
   /** Median time from the write of the user until the status contains it. */

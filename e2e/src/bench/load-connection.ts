@@ -18,8 +18,8 @@ const HEAD_END = Buffer.from('\r\n\r\n');
 const LENGTH = /\r\ncontent-length: (\d+)\r\n/i;
 
 /**
- * A keep-alive connection that sends one request after the other. A complete HTTP client would use more CPU per request than
- * the server. It only reads answers with a Content-Length.
+ * A keep-alive connection that sends one request after the other. A complete HTTP client would use more CPU per request
+ * than the server. The connection only reads answers with a Content-Length.
  */
 export class LoadConnection {
   readonly #socket: TLSSocket;

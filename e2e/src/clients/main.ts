@@ -5,8 +5,8 @@ import { missingPrograms, runSuite } from './run-suite.ts';
 import { SUITES } from './suites.ts';
 
 /**
- * `pnpm clients [SUITE...]` runs the test suites of other projects. Their programs are in the folder `MCM_CLIENTS`. The exit
- * status is 1 if a result differs from `e2e/clients/known-failures.yaml`.
+ * `pnpm clients [SUITE...]` runs the test suites of other projects. The programs of these projects are in the folder
+ * `MCM_CLIENTS`. The exit status is 1 if a result differs from `e2e/clients/known-failures.yaml`.
  */
 const KNOWN = join(import.meta.dirname, '../../clients/known-failures.yaml');
 

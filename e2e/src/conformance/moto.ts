@@ -25,7 +25,7 @@ const first = (text: string, pattern: RegExp): string => {
 
 /** The conformance target for a moto server, with its predefined images, subnets and groups. @param server Its origin */
 export async function targetOnMoto(server: string): Promise<Omit<ConformanceTarget, 'createDriver'>> {
-  // If the profile already exists, the request is refused. This is ignored.
+  // If the profile already exists, the request is refused. The test ignores this answer.
   await ask(server, 'CreateInstanceProfile&InstanceProfileName=nodes', 'iam', '2010-05-08');
   const ami = first(await ask(server, 'DescribeImages'), /<imageId>(ami-\w+)</);
   const subnetID = first(await ask(server, 'DescribeSubnets'), /<subnetId>(subnet-\w+)</);

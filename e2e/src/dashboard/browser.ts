@@ -18,7 +18,7 @@ export const chromiumPath: string | undefined = [
   }
 });
 
-/** Starts a browser with a new profile. It connects only to the requested address. */
+/** Starts a browser with a new profile. The browser connects only to the requested address. */
 export async function startBrowser(
   executablePath: string,
 ): Promise<{ readonly context: BrowserContext; close(): Promise<void> }> {

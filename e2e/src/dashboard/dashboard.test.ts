@@ -10,13 +10,13 @@ import { type DashboardStage, HOSTILE, NAMESPACE, startStage } from './stage.ts'
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
-/** This script runs in the page. It returns the violations that axe finds, with the first elements of each. */
+/** This script runs in the page. The script returns the violations that axe finds, with the first elements of each. */
 const VIOLATIONS = `axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice'] })
   .then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.slice(0, 3).map((n) => n.html).join(' ')))`;
 
 /**
- * This script runs in the page. It returns elements that are wider than the window, and texts that are cut without an
- * ellipsis.
+ * This script runs in the page. The script returns elements that are wider than the window, and texts that are cut without
+ * an ellipsis.
  */
 const TOO_WIDE = 'document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth';
 

@@ -16,7 +16,7 @@ const Layers = z.array(
 /** A layer of the architecture with its packages, and the purpose of each folder. */
 export type Layer = z.infer<typeof Layers>[number];
 
-/** Folders that every package may have. They contain no source code of the product. */
+/** Folders that every package may have. Such folders contain no source code of the product. */
 const UNLISTED: ReadonlySet<string> = new Set(['testing', 'testdata', 'histories', 'generated']);
 
 export const readLayers = (): readonly Layer[] => Layers.parse(parse(readFileSync(join(ROOT, SOURCE), 'utf8')));

@@ -45,8 +45,8 @@ export interface FleetProvider<Spec, Credentials, Cloud extends FleetCloud = Emu
 }
 
 /**
- * The real machine controller with the real driver of a provider, on an emulated cloud. It runs in this process with a
- * virtual clock. When a VM is powered on, its Node joins.
+ * The real machine controller with the real driver of a provider, on an emulated cloud. The controller runs in this process
+ * with a virtual clock. When a VM is powered on, its Node joins.
  */
 export class Fleet<Cloud extends FleetCloud = Emulator> {
   readonly clock: VirtualClock;

@@ -10,7 +10,8 @@ import { sharedCluster } from './shared-cluster.ts';
  * The API server for a test that runs programs:
  * - by default, the embedded control plane.
  * - with `KUBEBUILDER_ASSETS`, a real kube-apiserver from this folder. Each test starts its own.
- * - with `MCM_E2E_KUBECONFIG`, a running API server. Only these tests may use it. They run one after the other and clean up.
+ * - with `MCM_E2E_KUBECONFIG`, a running API server. Only these tests may use it. Such tests run one after the other and
+ *   clean up.
  */
 export interface ApiServer {
   readonly kind: 'embedded' | 'real';
@@ -104,8 +105,8 @@ const decoded = (name: 'ca' | 'cert' | 'key', data: string | undefined): Record<
   data === undefined ? {} : { [name]: Buffer.from(data, 'base64') };
 
 /**
- * Sends requests as the first user of a kubeconfig. It must contain all data, as after `kubectl config view --raw --flatten
- * --minify`.
+ * Sends requests as the first user of a kubeconfig. The kubeconfig must contain all data, as after `kubectl config view
+ * --raw --flatten --minify`.
  */
 function administrator(text: string): { readonly url: string; readonly fetch: ApiServer['fetch'] } {
   const { clusters, users } = parse(text) as Kubeconfig;

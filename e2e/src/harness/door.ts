@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** An additional address of a control plane in this process. Its requests have a separate identity. */
+/** An additional address of a control plane in this process. Requests to this address have a separate identity. */
 export interface Door {
   readonly kubeconfig: string;
   /** The writing requests to this address in their order, such as `POST /api/v1/…`. */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** Clock ticks per second in `/proc/PID/stat`. It is 100 on every Linux that Node.js supports. */
+/** Clock ticks per second in `/proc/PID/stat`. The number is 100 on every Linux that Node.js supports. */
 const TICKS_PER_SECOND = 100;
 
 /** The CPU time of a process (user and system) in milliseconds. Linux only. */

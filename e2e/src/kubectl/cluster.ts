@@ -23,7 +23,7 @@ interface Outcome {
 /** A control plane over HTTPS with simulated kubelets for the two nodes `n1` and `n2`, and the real kubectl. */
 export interface Cluster {
   readonly plane: ApiServer;
-  /** The folder of the kubeconfig and of files for the test. It is removed at the end. */
+  /** The folder of the kubeconfig and of files for the test. The folder is removed at the end. */
   readonly dir: string;
   /** Runs kubectl. Returns its result, also after a failure. `env` is added to the environment. */
   kubectl(args: readonly string[], options?: { input?: string; env?: Record<string, string> }): Promise<Outcome>;

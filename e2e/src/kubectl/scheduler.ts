@@ -68,8 +68,8 @@ const fits = (pod: Pod, { metadata, spec = {} }: Node): boolean => {
 };
 
 /**
- * A minimal scheduler for a real API server. It binds a pod to the next node whose taints the pod tolerates. It ends with
- * the signal.
+ * A minimal scheduler for a real API server. The scheduler binds a pod to the next node whose taints the pod tolerates. The
+ * scheduler ends with the signal.
  */
 export async function playScheduler(server: Pick<ApiServer, 'fetch'>, signal: AbortSignal): Promise<void> {
   const list = async <T>(path: string): Promise<readonly T[]> => {

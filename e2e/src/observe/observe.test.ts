@@ -16,8 +16,8 @@ import { expect, test } from 'vitest';
 import { NAMESPACE, World } from '../simulation/world/world.ts';
 
 /**
- * Runs both controllers with --observe-only in addition to two active ones. They send nothing, and find that the active ones
- * make the same decisions.
+ * Runs both controllers with --observe-only in addition to two active ones. The observing controllers send nothing, and
+ * find that the active ones make the same decisions.
  */
 
 const MINUTE = 60_000;

@@ -270,7 +270,7 @@ test('a zone without capacity gets few requests [#23]', async () => {
     await world.createDeployment(5);
     await world.clock.advance(60 * MINUTE);
     const asked = world.cloud.requests.recent().filter(({ operation }) => operation === 'instances.create');
-    // All five machines request a VM at once. Then one of them tries again after 10 and after 30 minutes.
+    // All five machines request a VM at once. Afterwards, one of the machines tries again after 10 and after 30 minutes.
     expect(asked.length).toBe(7);
     world.cloud.faults.clear();
     await world.untilSettled(5, 'blue');
@@ -288,7 +288,7 @@ test('VM and Node of a machine whose finalizer was removed manually are deleted 
     const body = { metadata: { finalizers: null } };
     await world.admin.resource<Machine>(machines, NAMESPACE).patch(name, { type: 'merge', body });
     world.network.mend();
-    // The orphan collection deletes the VM after two passes. Its Node is deleted too, so that the name is free.
+    // The orphan collection deletes the VM after two passes. The Node of the VM is deleted too, so that the name is free.
     await world.untilSettled(2, 'blue', 180 * MINUTE);
   });
 });

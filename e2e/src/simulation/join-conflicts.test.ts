@@ -186,7 +186,7 @@ test('a preserved Failed machine uses a slot, gets no target, and is not replace
     await world.clock.advance(MINUTE);
     await story.change();
     await world.clock.advance(3 * MINUTE);
-    // Its node stays Ready.
+    // The node of the machine stays Ready.
     expect([await story.phase(kept), verifier.reported]).toEqual(['Failed', []]);
     await story.allow(2);
     await world.clock.advance(3 * MINUTE);
@@ -257,7 +257,8 @@ test('MCM’s taint PreferNoSchedule and the pool’s taint UpdateInProgress coe
       );
     }
     await story.allow(2);
-    // The pool removes its taint when it sets the target. It keeps the taints of the machine controller and of others.
+    // The pool removes its taint when it sets the target. The pool keeps the taints of the machine controller and of
+    // others.
     await story.untilNode(({ metadata }) => metadata.annotations?.[DesiredConfig] !== first);
     const reported = (await config.nodes()).find(({ metadata }) => metadata.annotations?.[DesiredConfig] !== first);
     expect([ofMcm, CONFIGS_TAINT, foreign.key].filter((key) => hasTaint(reported, key)).toSorted()).toEqual(
@@ -281,7 +282,7 @@ test('both drain the same node: a machine that must be deleted gets no target, e
     await world.clock.advance(2_000);
     await story.change();
     await world.clock.advance(MINUTE);
-    // Its node is ready and schedulable.
+    // The node of the machine is ready and schedulable.
     expect([(await story.node(victim))?.spec?.unschedulable ?? false, verifier.reported]).toEqual([false, [other]]);
     await config.untilUpdated(2, (name) => name !== first);
   }));

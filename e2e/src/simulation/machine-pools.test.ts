@@ -235,7 +235,7 @@ test('a node whose machine is being deleted gets no target, and stays unschedula
     await world.deleteMachine(name);
     let uncordoned = false;
     let cordoned = false;
-    // Its replacement may have the same name.
+    // The replacement of the machine may have the same name.
     await world.until(async () => {
       const node = (await config.nodes()).find(({ metadata }) => metadata.uid === uid);
       cordoned ||= node?.spec?.unschedulable === true;
@@ -329,7 +329,7 @@ test('a pool that is deleted during an update removes its marks from machines an
       );
       return Object.fromEntries(found);
     };
-    // The first reconcile writes the annotation for the autoscaler. It is valid for an hour.
+    // The first reconcile writes the annotation for the autoscaler. The annotation is valid for an hour.
     await world.until(async () => (await marks())[UNTIL] !== undefined);
     expect(await marks()).toMatchObject({ [Annotations.ScaleDownDisabled]: 'true', [CONFIG_STATE]: 'Working' });
     const [machine] = await world.machines();

@@ -27,7 +27,7 @@ async function inWorld(story: (world: World, verifier: RestoreVerifier) => Promi
 
 type Backup = ReturnType<World['backup']>;
 
-/** Restores the cluster. Then restarts the kubelets without a Node, as in the how-to. */
+/** Restores the cluster. Afterwards, restarts the kubelets without a Node, as in the how-to. */
 async function restore(world: World, verifier: RestoreVerifier, backup: Backup, bump = 0): Promise<void> {
   await world.restore(backup, bump);
   const known = new Set((await world.machines()).map(({ metadata }) => metadata.name));

@@ -4,7 +4,7 @@ import { createAuthority } from '@mcm/control-plane';
 import { realClock as clock, handlerTransport, silentLogger as log, seededRandom, type Transport } from '@mcm/kube';
 import { createCloud } from '@mcm/provider-local';
 
-/** A cloud on a port of the loopback address. It verifies credentials. */
+/** A cloud on a port of the loopback address. The cloud verifies credentials. */
 export interface Loopback {
   readonly origin: string;
   /** The certificate authority as PEM. If absent, the server uses plain http. */

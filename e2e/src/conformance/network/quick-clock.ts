@@ -2,7 +2,7 @@ import { type Clock, realClock, type Timer, type Transport } from '@mcm/kube';
 
 /** The maximum time that passes in one turn of the event loop while no request is pending. */
 const STEP_MS = 500;
-/** The real time of a turn. It is long enough for work outside of the event loop, such as signing a token. */
+/** The real time of a turn. The time is long enough for work outside of the event loop, such as signing a token. */
 const TURN_MS = 1;
 
 /** A clock that runs in real time while a request to the cloud is pending. At other times it runs faster. */

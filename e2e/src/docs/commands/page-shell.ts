@@ -28,9 +28,9 @@ export async function bundledPrograms(): Promise<Readonly<Record<string, string>
 }
 
 /**
- * Installs the programs of a user in a folder for the search path: `mcm`, `kubectl-mcm`, and `pnpm` and `npx -y pnpm@12` for
- * the scripts of the workspace. They work in any folder, and use the bundle of a program if there is one. Returns the
- * folder.
+ * Installs the programs of a user in a folder for the search path: `mcm`, `kubectl-mcm`, and `pnpm` and `npx -y pnpm@12`
+ * for the scripts of the workspace. The programs work in any folder, and use the bundle of a program if there is one.
+ * Returns the folder.
  */
 export function installPrograms(dir: string, bundles: Readonly<Record<string, string>>): string {
   const bin = join(dir, 'bin');
@@ -54,8 +54,8 @@ export function installPrograms(dir: string, bundles: Readonly<Record<string, st
 }
 
 /**
- * Stops a command when it has printed a line with a pattern. The command must then exit without an error. It is stopped by
- * another process, like with Ctrl-C.
+ * Stops a command when it has printed a line with a pattern. The command must then exit without an error. The command is
+ * stopped by another process, like with Ctrl-C.
  */
 const UNTIL = `
 until_said() {

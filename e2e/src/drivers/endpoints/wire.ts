@@ -59,7 +59,7 @@ export const reply = (
 export const broken = (code: string): Promise<never> =>
   Promise.reject(Object.assign(new Error(`connection broke: ${code}`), { code }));
 
-/** Simulates a server that never answers. It ends with the signal of the request. */
+/** Simulates a server that never answers. The wait ends with the signal of the request. */
 export const silence = ({ signal }: Sent): Promise<never> =>
   new Promise((_, reject) => {
     signal?.addEventListener('abort', () => reject(signal.reason), { once: true });

@@ -10,7 +10,7 @@ export interface Outcome {
 
 /** A set of recordings, and a function that checks our code with them. */
 export interface GoldenSet {
-  /** The name on the command line. It is also the name of its folder, unless `folder` is set. */
+  /** The name on the command line. The folder also has this name, unless `folder` is set. */
   readonly name: string;
   /**
    * Checks all recordings in `dir`, which has the folders of the recordings: `takeover/`, `golden/…`. Yields one result for

@@ -7,11 +7,11 @@ export type ExpectedRequest = RecordedRequest & { readonly optional?: boolean };
 
 /** The expected end of a call. */
 export type ExpectedResult = RecordedResult & {
-  /** The whole error text. It replaces `errorText`. */
+  /** The whole error text. The pattern replaces `errorText`. */
   readonly textMatches?: RegExp;
   /** The answer is in no recording, so it is not compared. */
   readonly unknownResponse?: boolean | undefined;
-  /** The allowed error codes, with null for success. They replace `errorCode`. */
+  /** The allowed error codes, with null for success. The list replaces `errorCode`. */
   readonly codes?: readonly (string | null)[];
 };
 
@@ -26,8 +26,8 @@ export interface Expected {
 }
 
 /**
- * The inputs of a rule: the inputs of the call, and the answers of the cloud. They do not contain the requests of this
- * driver.
+ * The inputs of a rule: the inputs of the call, and the answers of the cloud. The inputs do not contain the requests of
+ * this driver.
  */
 export interface Situation {
   readonly recorded: RecordedCase;
@@ -37,7 +37,7 @@ export interface Situation {
   readonly provider: string;
 }
 
-/** An intended difference from the original. It replaces the expectation of the recording. */
+/** An intended difference from the original. The rule replaces the expectation of the recording. */
 export interface Rule {
   /** The first cell of the row in docs/compatibility/differences.md. */
   readonly row: string;

@@ -118,7 +118,7 @@ export const tokenHostIsDown = (
 });
 
 /**
- * The original crashed. Until then, this driver does the same. Then it continues or returns an error.
+ * The original crashed. Until then, this driver does the same. Afterwards, the driver continues or returns an error.
  * @param codes The machine codes of these errors.
  */
 export const endsOriginal = (row: string, codes: readonly string[]): Rule => ({
@@ -134,7 +134,7 @@ export const endsOriginal = (row: string, codes: readonly string[]): Rule => ({
         },
 });
 
-/** A JSON text without blanks. It also differs from the original text if keys are repeated. */
+/** A JSON text without blanks. The text also differs from the original text if keys are repeated. */
 const canonical = (raw: string): string => JSON.stringify(JSON.parse(raw));
 const withoutBlanks = (raw: string): string => raw.replaceAll(/("(?:\\.|[^"\\])*")|\s+/g, '$1');
 

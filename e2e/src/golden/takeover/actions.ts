@@ -76,8 +76,8 @@ export function stepsAfter(states: readonly State[], from: number | undefined): 
 }
 
 /**
- * The reason why a recording cannot be replayed after a given state. It contains an unknown kind, or a section has no action
- * with its name. Without this action, the later states would not match.
+ * The reason why a recording cannot be replayed after a given state. The recording contains an unknown kind, or a section
+ * has no action with its name. Without this action, the later states would not match.
  */
 export function unplayable(states: readonly State[], from = -1): string | undefined {
   const kinds = new Set(states.flatMap(({ objects }) => [...objects.values()].map(({ kind }) => kind)));

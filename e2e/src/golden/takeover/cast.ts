@@ -19,7 +19,7 @@ export class Cast {
   readonly #stage: Stage;
   readonly #recorded: ReadonlyMap<string, Recorded>;
   readonly #names: Names;
-  /** Machines that were loaded from the recording. They have the same names in the replay. */
+  /** Machines that were loaded from the recording. These machines have the same names in the replay. */
   readonly #loaded: ReadonlySet<string>;
   readonly #parts = new Map<string, string>();
   readonly #mentioned: RegExp;

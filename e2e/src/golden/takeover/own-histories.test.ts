@@ -12,7 +12,7 @@ import { takeOver } from './take-over.ts';
 
 /**
  * The recordings of the original do not contain all actions of users. These tests record our own controllers during such
- * actions, and then replay the recording like one of the original. They prove nothing about the original, but they verify
+ * actions, and then replay the recording like one of the original. Such tests prove nothing about the original, but verify
  * that the replay reads every user action correctly.
  */
 const [birth] = (await readHistories(fileURLToPath(new URL('../../../testdata/takeover', import.meta.url)))).filter(

@@ -50,8 +50,8 @@ const LEAST_PAUSE_MS = 200;
 /** Maximum number of kills during one rollout or scaling, so that it completes. */
 const KILLS_AN_ACT = 8;
 /**
- * Maximum duration of a rollout or scaling after the last kill. It includes a drain of 2 pods on each machine, one machine
- * after the other.
+ * Maximum duration of a rollout or scaling after the last kill. The duration includes a drain of 2 pods on each machine,
+ * one machine after the other.
  */
 const REST_MS = 600_000;
 const LOOK_MS = 500;

@@ -35,8 +35,8 @@ const ROUNDING_MS = 1_000;
 const millis = (text: string | undefined): number => (text === undefined ? Number.NaN : Date.parse(text));
 
 /**
- * Records the states of the cloud and of the pods. It finds VMs that were duplicated, lost, or deleted while pods ran on
- * them. It only reads from the servers, so it does not need the killed programs.
+ * Records the states of the cloud and of the pods. The record finds VMs that were duplicated, lost, or deleted while pods
+ * ran on them. The record only reads from the servers, so it does not need the killed programs.
  */
 export class FleetRecord {
   readonly violations: string[] = [];
@@ -83,7 +83,10 @@ export class FleetRecord {
     this.#machines.set(machine.uid, machine);
   }
 
-  /** Records the end of a Machine. Its finalizer stays until its VM is deleted, so the deletion of the VM was requested. */
+  /**
+   * Records the end of a Machine. The finalizer of a Machine stays until its VM is deleted, so the deletion of the VM was
+   * requested.
+   */
   machineGone(uid: string): void {
     const known = this.#machines.get(uid);
     if (known) this.#machines.set(uid, { ...known, isGoing: true });

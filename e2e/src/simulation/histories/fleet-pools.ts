@@ -71,12 +71,12 @@ export class FleetPools {
     await this.#patch(name, spec);
   }
 
-  /** Kills the machine-config-controller. It is started again. */
+  /** Kills the machine-config-controller. The controller is started again. */
   kill(): void {
     this.#config.controllers.kill();
   }
 
-  /** Removes the faults and the pauses. Then all nodes must get their last configuration. */
+  /** Removes the faults and the pauses. Afterwards, all nodes must get their last configuration. */
   async mend(): Promise<void> {
     this.#config.network.calm();
     for (const { name } of this.#pools) await this.#patch(name, { paused: false });

@@ -31,9 +31,9 @@ const isDone = (node: Node): boolean =>
 const isBusy = (node: Node): boolean => !isDone(node) || node.spec?.unschedulable === true;
 
 /**
- * Verifies that pools respect their limit of nodes that are updated at the same time. It counts the nodes that get a new
- * configuration while others still apply one. While a pool is paused, the limit is zero. It ignores nodes that were never
- * Done, whose machine is deleted, or that change pools.
+ * Verifies that pools respect their limit of nodes that are updated at the same time. The verifier counts the nodes that
+ * get a new configuration while others still apply one. While a pool is paused, the limit is zero. The verifier ignores
+ * nodes that were never Done, whose machine is deleted, or that change pools.
  */
 export class TargetVerifier {
   readonly #charged = new Map<string, string>();
@@ -47,7 +47,8 @@ export class TargetVerifier {
   readonly #lagMs: () => number;
 
   /**
-   * @param allowed Returns the limit of nodes with a new target. It considers limits that a cache may still contain.
+   * @param allowed Returns the limit of nodes with a new target. The function considers limits that a cache may still
+   *   contain.
    * @param lagMs Returns the maximum age of the cached state on which a write is based.
    */
   constructor(world: ConfigWorld['world'], allowed: () => number, lagMs: () => number) {
@@ -127,7 +128,7 @@ const ACTS_OF = { pools: ACTS, join: JOIN_ACTS, 'config-leases': LEASE_ACTS } as
 /** Maximum difference between the clocks of two processes. */
 const SKEW_MS = 2 * MINUTE;
 
-/** A random history from a seed. It has a pool for a MachineDeployment, and a pool for all other nodes. */
+/** A random history from a seed. The history has a pool for a MachineDeployment, and a pool for all other nodes. */
 class PoolHistory {
   readonly #dice: Dice;
   readonly #config: ConfigWorld;

@@ -247,7 +247,7 @@ export class RandomHistory {
     }, ms);
   }
 
-  /** The cloud announces an interruption of a VM. It can be real, harmless or false. */
+  /** The cloud announces an interruption of a VM. The interruption can be real, harmless or false. */
   async #interrupt(): Promise<void> {
     const vm = this.#anyVm();
     if (!vm || !this.#world.cloudRuns) return;
@@ -345,7 +345,7 @@ export class RandomHistory {
     await exchangeVersion(this.#world.admin, name);
   }
 
-  /** A user deletes the CRD of the deployments, which also deletes the fleet. Then he creates both again. */
+  /** A user deletes the CRD of the deployments, which also deletes the fleet. Afterwards, the user creates both again. */
   async #deleteCrd(): Promise<void> {
     const { admin } = this.#world;
     this.#note(`${DEPLOYMENTS_CRD} is deleted`);
@@ -491,8 +491,8 @@ export class RandomHistory {
   }
 
   #lostVm(): void {
-    // The circuit breaker opens if a small fleet loses most of its machines at the same time. Then no machine is replaced
-    // until an operator acts.
+    // The circuit breaker opens if a small fleet loses most of its machines at the same time. In this case, no machine is
+    // replaced until an operator acts.
     if (this.#pauses && this.#lost > 0) return;
     this.#lost++;
     if (this.#world.cloudRuns) lostVm(this.#draw);

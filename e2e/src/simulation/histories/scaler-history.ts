@@ -36,7 +36,10 @@ class ScalerHistory {
   readonly #verifier: ScalerVerifier;
   readonly #scaler: Autoscaler;
   readonly #script: Script;
-  /** Whether the autoscaler writes the names together with the lower count. Then each named machine must be deleted. */
+  /**
+   * Whether the autoscaler writes the names together with the lower count. In this case, each named machine must be
+   * deleted.
+   */
   readonly #atOnce: boolean;
   #replicas = FIRST_REPLICAS;
   #silenced = false;

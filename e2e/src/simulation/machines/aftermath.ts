@@ -36,7 +36,8 @@ export class Aftermath {
   }
 
   /**
-   * Removes all faults. Then every machine must be Running or Failed, or its status must contain the reason for its wait.
+   * Removes all faults. Afterwards, every machine must be Running or Failed, or its status must contain the reason for its
+   * wait.
    */
   async #calm(silenced: boolean): Promise<void> {
     const world = this.#world;
@@ -68,7 +69,7 @@ export class Aftermath {
    * Whether a machine needs no further change.
    * - If many machines are unreachable at the same time, they are not replaced, and each has an event.
    * - An unreachable machine waits while another machine is Failed and not yet replaced (`--max-unhealthy-replacements`).
-   *   Its status contains this reason. In this test there is no set that replaces the other machine.
+   *   The status of such a machine contains this reason. In this test there is no set that replaces the other machine.
    */
   #isAtRest(machine: Machine): boolean {
     const phase = phaseOf(machine);
@@ -77,8 +78,8 @@ export class Aftermath {
   }
 
   /**
-   * A Node that no machine owns. Its VM was created by a failed call, and was deleted before the controller found it. Only
-   * the node controller of the cloud deletes such a Node, and this test does not run it.
+   * A Node that no machine owns. The VM of such a Node was created by a failed call, and was deleted before the controller
+   * found it. Only the node controller of the cloud deletes such a Node, and this test does not run it.
    */
   #isCloudsOwn({ metadata, spec }: Node): boolean {
     const id = spec.providerID?.split('/').at(-1);
@@ -167,7 +168,7 @@ export class Aftermath {
   /** Rule (i): without a change, nothing is written. */
   async #quiet(): Promise<void> {
     const world = this.#world;
-    // This is longer than the timeouts of drains and of calls without an answer.
+    // The time is longer than the timeouts of drains and of calls without an answer.
     await world.clock.advance(DRAIN_TIMEOUT_MS + 10 * MINUTE);
     const written = world.writes.length;
     await world.clock.advance(BOUNDS.quiet.ms);

@@ -27,12 +27,12 @@ export const volumeOfClaim = (claim: string): string => `pv-${claim}`;
 /** The complete current state of the API server. The test and the verifiers read it. */
 export class Eyes {
   readonly machines: Informer<Machine>;
-  /** It has no indexes. */
+  /** The cache has no indexes. */
   readonly nodes: Informer<Node>;
-  /** It has the index `node`. */
+  /** The cache has the index `node`. */
   readonly pods: Informer<Pod>;
   readonly budgets: Informer<PodDisruptionBudget>;
-  /** It has the indexes `node` and `volume`. */
+  /** The cache has the indexes `node` and `volume`. */
   readonly attachments: Informer<VolumeAttachment>;
   readonly tokens: Informer<Secret>;
 

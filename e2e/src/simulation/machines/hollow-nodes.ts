@@ -32,8 +32,8 @@ interface HollowNode {
 }
 
 /**
- * Simulated kubelets without Leases, so that an idle hour causes no requests. They join, start pods when their volumes are
- * attached only to this node, and end them after their grace period.
+ * Simulated kubelets without Leases, so that an idle hour causes no requests. These kubelets join, start pods when their
+ * volumes are attached only to this node, and end them after their grace period.
  */
 export class HollowNodes implements InstanceHost {
   readonly #clock: Clock;

@@ -263,7 +263,7 @@ class MachineHistory {
     clock.setTimeout(() => hollow.silence(name, false), ms);
   }
 
-  /** A machine that is not being deleted. It has pods if possible. */
+  /** A machine that is not being deleted. The machine has pods if possible. */
   #busiest(): Machine | undefined {
     const { pods } = this.#world.eyes;
     const all = this.#world.machines().filter((machine) => !isGoing(machine));
@@ -291,8 +291,8 @@ class MachineHistory {
   }
 
   /**
-   * A controller starts while its role forbids reads of Nodes or pods. Then a user deletes a machine, if possible one with
-   * pods.
+   * A controller starts while its role forbids reads of Nodes or pods. Afterwards, a user deletes a machine, if possible
+   * one with pods.
    */
   async #forbid(): Promise<void> {
     const { network, clock } = this.#world;

@@ -362,7 +362,7 @@ export class MachineWorld {
     await this.admin.resource(nodes).delete(name);
   }
 
-  /** Adds the finalizer of another controller to a machine. It stays until `removeOtherFinalizers` is called. */
+  /** Adds the finalizer of another controller to a machine. The finalizer stays until `removeOtherFinalizers` is called. */
   async addFinalizer(name: string): Promise<void> {
     this.reporter.note('act', `${name} gets another finalizer`);
     await this.#changeFinalizers(name, (all) => [...all.filter((one) => one !== OTHER_FINALIZER), OTHER_FINALIZER]);

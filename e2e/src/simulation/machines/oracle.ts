@@ -28,7 +28,7 @@ export interface OracleOptions {
   readonly apps: ReadonlyMap<string, App>;
   readonly drainTimeoutMs: number;
   readonly instances: () => Iterable<Instance>;
-  /** The nodes whose kubelet has mounted a volume. It does not read the API server. */
+  /** The nodes whose kubelet has mounted a volume. The function does not read the API server. */
   readonly usersOf: (volume: string) => readonly string[];
   /** The maximum age of the controller's cached state of these kinds (plural names), in milliseconds. */
   readonly lagMs: (...kinds: readonly string[]) => number;
@@ -38,8 +38,8 @@ export interface OracleOptions {
 }
 
 /**
- * Reports violations. It reads the state of the API server and of the cloud, and the requests of the controllers. It
- * implements the rules separately, so it shares no code with the controllers.
+ * Reports violations. The class reads the state of the API server and of the cloud, and the requests of the controllers.
+ * The class implements the rules separately, so it shares no code with the controllers.
  */
 export class Oracle {
   readonly #o: OracleOptions;
@@ -174,8 +174,8 @@ export class Oracle {
   }
 
   /**
-   * Records since when a machine can be drained. This does not include the time while its VM is being created, or while the
-   * circuit breaker delays its replacement.
+   * Records since when a machine can be drained. The time does not include the time while its VM is being created, or while
+   * the circuit breaker delays its replacement.
    */
   #noteDrainable({ metadata: { uid, deletionTimestamp }, spec, status }: Machine): void {
     const held = status?.lastOperation?.description?.includes('too many machines') ?? false;
@@ -243,8 +243,8 @@ export class Oracle {
   }
 
   /**
-   * Rule (a): no machine has two VMs. Called after every answer of the cloud. It compares names, which are unique in a
-   * history, because the controller itself sets the idempotency token.
+   * Rule (a): no machine has two VMs. Called after every answer of the cloud. The rule compares names, which are unique in
+   * a history, because the controller itself sets the idempotency token.
    */
   countVms(): void {
     const living = new Map<string, string>();

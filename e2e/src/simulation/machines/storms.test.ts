@@ -52,11 +52,11 @@ const STORMS: Readonly<Record<string, Storm>> = {
   'a Machine is lost while its VM continues': { act: 'lost machine' },
 };
 
-/** The first seed of storms. It differs from the seeds of random histories. */
+/** The first seed of storms. The seed differs from the seeds of random histories. */
 const FIRST = 50_000;
-/** A seed with a lost machine. Its VM has pods that can be evicted. */
+/** A seed with a lost machine. The VM of this machine has pods that can be evicted. */
 const LOST_MACHINE = 50_029;
-/** Seeds with lost machines. Their VMs have pods that a budget blocks until the drain timeout. */
+/** Seeds with lost machines. The VMs of these machines have pods that a budget blocks until the drain timeout. */
 const LOST_AND_HELD = [50_031, 50_030];
 
 test('each fault starts a history', async () => {

@@ -2,7 +2,9 @@ import type { TransportResponse } from '@mcm/kube';
 
 const encoder = new TextEncoder();
 
-/** A complete JSON answer. It is much cheaper than a `Response` of Node.js, and histories need very many answers. */
+/**
+ * A complete JSON answer. The answer is much cheaper than a `Response` of Node.js, and histories need very many answers.
+ */
 export function answerOf(
   status: number,
   text: string,

@@ -80,7 +80,7 @@ class Pipe {
   }
 }
 
-/** A body whose pieces have separate latencies. It ends with an error when its connection breaks. */
+/** A body whose pieces have separate latencies. The body ends with an error when its connection breaks. */
 export async function* lateBody(
   body: AsyncIterable<Uint8Array>,
   options: LateBodyOptions,

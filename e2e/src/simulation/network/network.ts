@@ -36,8 +36,8 @@ const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
 const REFUSED = 'connect ECONNREFUSED';
 const RESET = 'read ECONNRESET';
 /**
- * Methods that can cause a conflict with the write of another client. These are writes with a version, and changes of an
- * existing object.
+ * Methods that can cause a conflict with the write of another client. Such writes are writes with a version, and changes of
+ * an existing object.
  */
 const CAN_CONFLICT: ReadonlySet<string> = new Set(['PUT', 'PATCH', 'GET']);
 const WRITES: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
@@ -46,7 +46,7 @@ export const FAULT_HEADER = 'x-simulated-fault';
 const RETRY_AFTER_SECONDS = 2;
 /** After an answer with 429, a client tries the request up to ten times, each after the Retry-After. */
 const THROTTLED_MS = 30_000;
-/** The duration of a controller's pass without its requests. It includes the time in the queue. */
+/** The duration of a controller's pass without its requests. The duration includes the time in the queue. */
 const PASS_MS = 1_000;
 /** If the latency of kubelets is larger, the renewals of their Leases are not skipped. */
 const MAX_SPARED_KUBELET_MS = 1_000;
@@ -68,7 +68,7 @@ interface End {
 }
 
 /**
- * The connections between the processes and the API server. They can be cut, watches can stop delivering, and single
+ * The connections between the processes and the API server. Connections can be cut, watches can stop delivering, and single
  * requests can fail. All have the latencies of the network profile.
  */
 export class Network {
@@ -108,7 +108,7 @@ export class Network {
     return this.#watchesOpened;
   }
 
-  /** Whether the network profile can stop the delivery of watches. This can then happen without an act. */
+  /** Whether the network profile can stop the delivery of watches. With such a profile, this can happen without an act. */
   get silencesWatches(): boolean {
     return this.#worst.silentWatch > 0;
   }
@@ -126,8 +126,9 @@ export class Network {
   }
 
   /**
-   * The maximum age of the cached state on which a write of a caller is based, in milliseconds. It includes pending events of its watches of these
-   * resources (plural names), the requests and answers of one pass, and the waits after a 429.
+   * The maximum age of the cached state on which a write of a caller is based, in milliseconds. The age includes pending
+   * events of the caller's watches of these resources (plural names). The age also includes the requests and answers of one
+   * pass, and the waits after a 429.
    */
   lagMs(caller: Caller, ...resources: readonly string[]): number {
     return this.#passMs() + this.behindMs(caller, ...resources);
@@ -177,7 +178,7 @@ export class Network {
 
   /**
    * The server refuses the reads of a caller at these paths with 403 until `mend`, as after a change of the caller's role.
-   * Its open watches end.
+   * The open watches of the caller end.
    */
   forbid(caller: Caller, paths: RegExp): void {
     this.#forbidden.set(caller, paths);
@@ -240,7 +241,10 @@ export class Network {
     };
   }
 
-  /** The connection of a caller to the cloud. It has only kills and latencies, because the cloud has its own faults. */
+  /**
+   * The connection of a caller to the cloud. The connection has only kills and latencies, because the cloud has its own
+   * faults.
+   */
   cloudWire(caller: Caller, transport: Transport, peer?: Peer): Transport {
     return async (request) => {
       await this.#travel(caller, request, 'to the cloud');

@@ -24,8 +24,8 @@ export interface FleetVerifierOptions {
   /** The largest size of a set since a time, by the UID of the set. */
   readonly largestSince: (setUid: string, since: number) => number;
   /**
-   * The time at which the size of a set was last reduced, by the UID of the set. It is in virtual milliseconds since 1970.
-   * Undefined: never.
+   * The time at which the size of a set was last reduced, by the UID of the set. The time is in virtual milliseconds since
+   * 1970. Undefined: never.
    */
   readonly reducedAt: (setUid: string) => number | undefined;
   /** The value of `--max-unhealthy-replacements`. */
@@ -65,7 +65,7 @@ export class FleetVerifier {
   }
 
   /**
-   * Records that a node was selected for an update, or is no longer selected. It has the name of its machine.
+   * Records that a node was selected for an update, or is no longer selected. The node has the name of its machine.
    * @param byHand Whether the user selected it. Users have no limit.
    * @returns Whether it was not selected before.
    */
@@ -123,8 +123,8 @@ export class FleetVerifier {
   }
 
   /**
-   * Whether a set may create its missing machines, as a ReplicaSet does. It may do so even if the user scaled in and the
-   * deployment has not yet reduced the size of the set.
+   * Whether a set may create its missing machines, as a ReplicaSet does. The set may do so even if the user scaled in and
+   * the deployment has not yet reduced the size of the set.
    */
   #isOfSet(machine: Machine, alive: readonly Machine[]): boolean {
     const set = controllerOf(machine)?.uid;
@@ -172,7 +172,7 @@ export class FleetVerifier {
   /**
    * Verifies that enough other machines are available when mcm makes an available machine unavailable. mcm may not yet know
    * that a machine was just lost. A set with too many machines deletes them as a ReplicaSet does, even if a user deletes
-   * another machine in the meantime. Then the decision was the reduction of its size.
+   * another machine in the meantime. In this case, the decision was the reduction of its size.
    */
   #decided(name: string, how: string): void {
     const since = Math.min(this.#now, this.#reducedAt(name)) - this.#o.lagMs();

@@ -8,8 +8,8 @@ interface Repair {
   readonly failed: string;
   readonly uid: string;
   /**
-   * Whether the machine failed before it joined, without a rollout. Then the replacement ends when the machine is deleted
-   * and another machine is created.
+   * Whether the machine failed before it joined, without a rollout. In this case, the replacement ends when the machine is
+   * deleted and another machine is created.
    */
   readonly idle: boolean;
   /** The UID of the replacement. */
@@ -34,7 +34,9 @@ const isGoing = ({ metadata }: Machine): boolean => metadata.deletionTimestamp !
 const isAvailable = (machine: Machine): boolean => !isGoing(machine) && isReadyPhase(phaseOf(machine));
 const patienceOf = ({ spec }: Machine): number => parseDurationMs(spec.creationTimeout ?? '') ?? BOUNDS.patience.ms;
 
-/** The time until which a creation may wait for the machine. It includes the rounding of its creation time to seconds. */
+/**
+ * The time until which a creation may wait for the machine. The time includes the rounding of its creation time to seconds.
+ */
 const lateAt = (machine: Machine): number => Date.parse(machine.metadata.creationTimestamp) + patienceOf(machine);
 
 /** Whether the machine joined before it failed. */
@@ -90,7 +92,8 @@ export class RepairVerifier {
     const set = setOf(machine);
     const decided = !isGoing(before) && isGoing(machine) && !byHand;
     const refills = this.#alive(set) < replicasOf(set);
-    // If a set already has the whole size of the deployment, it does not make room for another set. It only becomes smaller.
+    // If a set already has the whole size of the deployment, it does not make room for another set. Such a set only becomes
+    // smaller.
     const carries = replicasOf(set) >= Math.min(...allowance.replicas);
     // A machine that has not joined yet was not available before, so its deletion does not count.
     if (decided && !refills && !carries && !this.#isJoining(before)) this.#given++;

@@ -99,7 +99,7 @@ export class Reporter {
   }
 
   /**
-   * Records that a node was selected for an update, or is no longer selected. It has the name of its machine.
+   * Records that a node was selected for an update, or is no longer selected. The node has the name of its machine.
    * @param byHand Whether the user selected it. Users have no limit.
    */
   selects(name: string, on: boolean, byHand: boolean): void {

@@ -10,8 +10,8 @@ export const MAX_CALLS = 1_000_000;
 const MINUTE = 60_000;
 
 /**
- * Ends a history in which the controllers do not become idle, and reports the object that they write. It counts the answered
- * requests. After the limit, no request is answered, so that the virtual time can continue.
+ * Ends a history in which the controllers do not become idle, and reports the object that they write. The limit counts the
+ * answered requests. After the limit, no request is answered, so that the virtual time can continue.
  */
 export class StepLimit {
   readonly #clock: Clock;

@@ -30,7 +30,7 @@ const OPTIONS = {
   help: { type: 'boolean', short: 'h', default: false },
 } as const;
 
-/** The time limit of a case. It is long, because shrinking runs a history many times. */
+/** The time limit of a case. The limit is long, because shrinking runs a history many times. */
 const CASE_MS = 900_000;
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 };
 

@@ -35,7 +35,7 @@ const PROGRESS_MS = 60_000;
 /** If a worker is idle for this time, it waits for an event that never occurs. Histories do not wait for real time. */
 const IDLE_MS = 10_000;
 const IDLE_UTILIZATION = 0.001;
-/** The number of cases of a worker. Then a new worker with an empty heap replaces it. */
+/** The number of cases of a worker. Afterwards, a new worker with an empty heap replaces it. */
 const CASES_A_WORKER = 500;
 
 const add = (counts: Map<string, number>, { suite, profile = 'none' }: Case): void => {

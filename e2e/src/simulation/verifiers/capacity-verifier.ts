@@ -21,7 +21,7 @@ const OFFERINGS: Readonly<Record<string, string>> = {
 
 /** The data that one process has about an offering. */
 interface Known {
-  /** Until then, requests are accepted. Their calls may have started before the first refusal. */
+  /** Until then, requests are accepted. The calls of these requests may have started before the first refusal. */
   acceptedUntil: number;
   /** The time of the last refusal in virtual milliseconds, or undefined after a success. */
   refusedAt: number | undefined;
@@ -33,7 +33,7 @@ interface Known {
  * Reports wrong calls to the cloud:
  * - A VM is requested only for an offering of its class, and only for the offering that is recorded on its Machine.
  * - The cloud returns a VM with this offering.
- * - After a refusal, no call requests the offering until the wait is over. Then only one call at a time requests it.
+ * - After a refusal, no call requests the offering until the wait is over. Afterwards, only one call at a time requests it.
  */
 export class CapacityVerifier {
   readonly #offerings = new Set(Object.values(OFFERINGS));
@@ -45,7 +45,7 @@ export class CapacityVerifier {
     return this.#verified;
   }
 
-  /** Sets the world. It is created after its options, which contain this verifier. */
+  /** Sets the world. The world is created after its options, which contain this verifier. */
   attach(world: World): void {
     this.#world = world;
   }

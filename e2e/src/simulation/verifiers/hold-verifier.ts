@@ -30,7 +30,7 @@ export class HoldVerifier {
   readonly #hold: Hold;
   #deployment: MachineDeployment | undefined;
   #replicas: number | undefined;
-  /** The times at which nodes got the label that postpones, by name. They are in virtual milliseconds since 1970. */
+  /** The times at which nodes got the label that postpones, by name. The times are in virtual milliseconds since 1970. */
   readonly #postponed = new Map<string, number>();
   /** The start of the last hold that was counted. */
   #counted: number | undefined;
@@ -63,7 +63,7 @@ export class HoldVerifier {
     return verifier;
   }
 
-  /** The number of verified holds. They started while sets of several templates had machines. */
+  /** The number of verified holds. The holds started while sets of several templates had machines. */
   get verified(): number {
     return this.#verified;
   }

@@ -3,8 +3,8 @@ import { createInformer, seededRandom } from '@mcm/kube';
 import type { World } from '../world/world.ts';
 
 /**
- * Reports wrong effects of a scale-in by the autoscaler, from the stored objects. These are deleted machines that were not
- * named, and created machines without an increase of the count.
+ * Reports wrong effects of a scale-in by the autoscaler, from the stored objects. Wrong effects are deleted machines that
+ * were not named, and created machines without an increase of the count.
  */
 export class ScalerVerifier {
   readonly #world: World;

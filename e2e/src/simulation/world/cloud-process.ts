@@ -43,8 +43,8 @@ export class CloudProcess {
   }
 
   /**
-   * Whether the process runs. It is false between the end of a process and the start of the next one, and then the store is
-   * closed.
+   * Whether the process runs. The value is false between the end of a process and the start of the next one, and then the
+   * store is closed.
    */
   get runs(): boolean {
     return !this.#life.signal.aborted;

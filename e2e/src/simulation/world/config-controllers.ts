@@ -75,7 +75,7 @@ export class ConfigControllers {
     return living.find(({ life }) => this.#fences.holds(life)) ?? living[0];
   }
 
-  /** Kills the active process with SIGKILL. It is started again. */
+  /** Kills the active process with SIGKILL. The process is started again. */
   kill(): void {
     const worker = this.#worker;
     if (!worker) return;

@@ -118,7 +118,7 @@ export class Controllers {
     for (const slot of this.#options.elections ? SLOTS : [0]) this.#start(name, slot);
   }
 
-  /** Starts a process. It reads its state from the API server and from the cloud. */
+  /** Starts a process. The process reads its state from the API server and from the cloud. */
   #start(name: ProcessName, slot: number): void {
     const { clock, reporter, network } = this.#parts;
     const { elections } = this.#options;

@@ -16,7 +16,7 @@ const definitions: ResourceDefinition<Definition> = {
   namespaced: false,
 };
 
-/** The names of CRDs that can get and lose a version. Their objects stay. */
+/** The names of CRDs that can get and lose a version. The objects of these CRDs stay. */
 export const EXCHANGED = crds
   .map(({ metadata }) => metadata.name)
   .filter((name) => name.endsWith('.machine.sapcloud.io'));

@@ -37,8 +37,8 @@ export class Disk {
   }
 
   /**
-   * The local cloud crashes. Its next process opens a copy of the files from this time, because the crashed process may
-   * still write.
+   * The local cloud crashes. The next process of the cloud opens a copy of the files from this time, because the crashed
+   * process may still write.
    */
   crashCloud(): void {
     this.#cloud = this.#torn(this.#cloud, CLOUD_FILES);

@@ -13,7 +13,7 @@ export interface Hold {
   readonly completes: boolean;
 }
 
-/** A pause by the user. It applies when the manager has observed it. */
+/** A pause by the user. The pause applies when the manager has observed it. */
 export function pauseHold(): Hold {
   let seenAt: number | undefined;
   const since: Hold['since'] = (deployment, now) => {

@@ -80,7 +80,7 @@ export class WorldEyes {
     const setInformer = createInformer<MachineSet>(admin, machineSets, options);
     setInformer.onChange((change) => this.#setChanged(change, clock.now().getTime(), reporter, setInformer.doubted));
     const machineInformer = createInformer<Machine>(admin, machines, options);
-    // A restored server shows older objects again. These are not new actions.
+    // A restored server shows older objects again. Older objects are not new actions.
     machineInformer.onChange((change) =>
       machineInformer.doubted ? reporter.relearns(change) : reporter.onChange(change),
     );

@@ -24,7 +24,7 @@ export interface WorldOptions {
   readonly seed?: number;
   /** The latencies and faults of requests, answers and events. Default `none`. */
   readonly profile?: ProfileName | undefined;
-  /** The time at which each process is killed. It is started again after `restartAfterMs`. */
+  /** The time at which each process is killed. The process is started again after `restartAfterMs`. */
   readonly deaths?: Partial<Record<ProcessName, Death>>;
   readonly restartAfterMs?: number;
   /** The behavior of all simulated kubelets. */

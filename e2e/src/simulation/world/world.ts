@@ -255,8 +255,8 @@ export class World extends Fleet {
   }
 
   /**
-   * Restarts the process of the cloud. Its connections end, and it starts again with its stored state. A stopped process
-   * stays stopped.
+   * Restarts the process of the cloud. The connections of the process end, and the process starts again with its stored
+   * state. A stopped process stays stopped.
    */
   restartCloud(downMs: number): void {
     this.#cloud.restart(downMs);
@@ -269,7 +269,7 @@ export class World extends Fleet {
     for (const loss of this.#disk.planeLosses(this.#plane.snapshot())) this.reporter.violate(loss);
   }
 
-  /** Kills a process with SIGKILL. It is started again. */
+  /** Kills a process with SIGKILL. The process is started again. */
   kill(name: ProcessName): void {
     this.#controllers.kill(name);
   }

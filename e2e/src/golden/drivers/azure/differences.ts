@@ -123,7 +123,10 @@ const vmAnswer = z.looseObject({
 const isOfVm = ({ path }: ExpectedRequest): boolean => /\/virtualMachines\/[^/]+$/.test(path);
 const UPDATE = 'virtual_machine_update';
 
-/** The original compares the ARM ID of the NIC with its name. They are never equal, so it treats its own NIC as foreign. */
+/**
+ * The original compares the ARM ID of the NIC with its name. The two are never equal, so the original treats its own NIC as
+ * foreign.
+ */
 const ownNic: Rule = {
   row: 'the driver deletes a NIC that would remain after its VM',
   expect: (expected, situation) => {

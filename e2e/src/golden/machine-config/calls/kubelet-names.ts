@@ -40,7 +40,7 @@ interface SyncInput {
   readonly steps: readonly Step[];
 }
 
-/** The objects of an API server in memory. It applies the actions of the KubeletConfigController to them. */
+/** The objects of an API server in memory. The class applies the actions of the KubeletConfigController to them. */
 class World {
   readonly #input: SyncInput;
   readonly #configs: Map<string, KubeletConfig>;

@@ -51,15 +51,15 @@ function withoutTexts(value: unknown): unknown {
   if (!isRecord(value)) return value;
   if (value.type === 'NodeDegraded' || value.type === 'Degraded') {
     const { message: _message, reason: _reason, ...rest } = value;
-    // The time of the condition is not compared. It depends on whether the status or only the text has changed.
+    // The time of the condition is not compared. The time depends on whether the status or only the text has changed.
     return rest;
   }
   return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, withoutTexts(field)]));
 }
 
 /**
- * After a change of a node, mcm enqueues each affected pool once. It enqueues the pools that select the node before or after
- * the change. The original enqueues no pool if the node is then in no pool or in two custom pools.
+ * After a change of a node, mcm enqueues each affected pool once. mcm enqueues the pools that select the node before or
+ * after the change. The original enqueues no pool if the node is then in no pool or in two custom pools.
  */
 const wakeups: Correction = ({ fn, input }, { expected, actual }) => {
   if (fn !== 'node-event' || !isRecord(expected) || !isRecord(actual)) return { expected, actual };

@@ -16,7 +16,7 @@ interface Ends {
   readonly openEnd: boolean;
 }
 
-/** Compares two courses for each lane. They must have the same values in the same order. */
+/** Compares two courses for each lane. Both courses must have the same values in the same order. */
 export function align(ours: Course, theirs: Course, rules: readonly Rule[], ends: Ends): Pairing {
   const relevant = rules.filter((rule) => rule.kinds.includes(ours.kind));
   const lanes = [...new Set([...theirs.lanes.keys(), ...ours.lanes.keys()])];
@@ -78,7 +78,8 @@ class LaneAlignment {
 
   #ourStep(have: Visit, row: number, rest: Pairing): Pairing {
     const isAfterTheEnd = this.#task.openEnd && this.#wanted[row] === undefined;
-    // Whether a value returns after a brief change. This is allowed for counts, but not for the state of an object.
+    // Whether a value returns after a brief change. A brief change is allowed for counts, but not for the state of an
+    // object.
     const isBack =
       (have.value === ABSENT || this.#isCounted) && have.value === (this.#wanted[row - 1]?.value ?? ABSENT);
     if (isAfterTheEnd || isBack || this.#isBrief(have)) return { ...rest, cost: rest.cost + WEIGHT.free };
@@ -91,7 +92,7 @@ class LaneAlignment {
   }
 
   /**
-   * Whether a state was so short that the recording may have missed it. This does not apply if the recording contains the
+   * Whether a state was so short that the recording may have missed it. The result is false if the recording contains the
    * same state elsewhere.
    */
   #isBrief({ value, from, to }: Visit): boolean {

@@ -24,7 +24,7 @@ const SCALED = /Scaled (up|down) machine set (\S+) to (\d+)/;
 /** An event of mcm may contain the names of several machines. */
 const SEVERAL = /^(?:Created|Deleted) (\d+) [Mm]achines:/;
 
-/** Rules for events. They use no case, name or number. */
+/** Rules for events. The rules use no case, name or number. */
 export const EVENT_RULES: readonly EventRule[] = [
   {
     row: 'Events of a Machine',

@@ -22,7 +22,9 @@ export const changing =
     return JSON.stringify(raw);
   };
 
-/** Doubles all machines and counts. It is only for histories in which all machines of a set have the same states. */
+/**
+ * Doubles all machines and counts. The change is only for histories in which all machines of a set have the same states.
+ */
 export const widened: Change = (text) => {
   const wide = text
     .replaceAll(

@@ -42,7 +42,7 @@ interface Environment {
   readonly onFailure: (error: unknown) => void;
 }
 
-/** The cloud of the recordings. The class of a machine determines its errors. It also creates the nodes. */
+/** The cloud of the recordings. The class of a machine determines its errors. The cloud also creates the nodes. */
 export class ScriptedCloud {
   /** The names of machines with a VM. */
   readonly vms = new Set<string>();

@@ -15,7 +15,7 @@ export type Uids = Map<string, string>;
 const ownersHere = (owners: readonly OwnerReference[], uids: Uids): OwnerReference[] =>
   owners.map((owner) => ({ ...owner, uid: uids.get(owner.uid) ?? owner.uid }));
 
-/** Creates an object of the recording. Its owner references get the UIDs of this run. */
+/** Creates an object of the recording. The owner references of the object get the UIDs of this run. */
 export async function put(stage: Stage, object: Recorded, uids: Uids, withStatus: boolean): Promise<void> {
   const { namespace } = object.metadata;
   if (namespace) await stage.needNamespace(namespace);

@@ -22,8 +22,8 @@ const QUIET_S = 20;
 const ARRIVED = new Set(['NewMachineSetAvailable', 'DeploymentPaused']);
 
 /**
- * Whether everything waited for the next action of the user. It was idle, it waited for an agent, or it had not changed for
- * a long time.
+ * Whether everything waited for the next action of the user. The system was idle, it waited for an agent, or it had not
+ * changed for a long time.
  */
 export function isSettled(end: State, nextAt: number): boolean {
   if (nextAt - end.at >= QUIET_S) return true;

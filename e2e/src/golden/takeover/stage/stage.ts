@@ -70,7 +70,7 @@ export class Stage {
     this.observer = new Observer(() => (clock.now().getTime() - zero) / 1_000, lens);
   }
 
-  /** Creates an empty stage. Its clock starts at the time of the recording. */
+  /** Creates an empty stage. The clock of the stage starts at the time of the recording. */
   static async open({ states, namespace }: History, options: StageOptions = {}): Promise<Stage> {
     const zero = beginningOf(states[0]);
     const clock = new VirtualClock({ start: new Date(zero - 1_000) });
@@ -120,7 +120,7 @@ export class Stage {
     return definition.namespaced ? this.admin.resource(definition, namespace) : this.admin.resource(definition);
   }
 
-  /** Converts a second of the recording to a time in milliseconds. It includes the delay of the replay. */
+  /** Converts a second of the recording to a time in milliseconds. The result includes the delay of the replay. */
   instantOf(at: number): number {
     return this.#zero + at * 1_000 + this.#lateMs;
   }
