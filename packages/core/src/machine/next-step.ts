@@ -4,6 +4,7 @@ import { isNodeOf } from '../node/instance.ts';
 import { planNodeSync } from '../node/sync.ts';
 import { joinDeadline } from '../values/timestamps.ts';
 import { powerOf } from '../warm/warm-machine.ts';
+import { planAdoptedNode } from './creation/adopted-node.ts';
 import { isBeingCreated, planCreation, planLateInitialization } from './creation/creation.ts';
 import { planDeletion } from './deletion/deletion.ts';
 import { keepEvidenceFirst } from './health/evidence-first.ts';
@@ -67,6 +68,7 @@ const CONCERNS: readonly Concern[] = [
   decides(nodesUnseen),
   decides(({ o }) => planWithdrawal(o)),
   decides(nodeDeletion),
+  decides(({ o }) => planAdoptedNode(o)),
   acts(({ o, now }) => planNameConflict(o, now)),
   decides(bootstrapToken),
   acts(({ o, now }) => planReadyHooks(o, now)),

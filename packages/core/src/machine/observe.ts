@@ -12,7 +12,7 @@ import { hooksOf } from '../hooks/definitions.ts';
 import { timesOf } from '../interruption/deadlines.ts';
 import { interruptionOf } from '../interruption/notice.ts';
 import { successorOf } from '../interruption/successor.ts';
-import { isInstance, isNodeOf, pointsTo } from '../node/instance.ts';
+import { instanceKey, isInstance, isNodeOf, pointsTo } from '../node/instance.ts';
 import { type MachineDefaults, settingsOf } from '../settings/settings.ts';
 import { FORCED, type PolicyChoice, undrainablePolicyOf } from '../settings/undrainable.ts';
 import { validationWarningsOf } from '../settings/validation-warnings.ts';
@@ -225,14 +225,16 @@ function replacements(
 }
 
 /**
- * Finds the machine's Node by the machine's label. Without this label, it finds the Node whose label contains the machine. A
- * Node that belongs to another machine is excluded.
+ * Finds the machine's Node by the machine's label. Without this label, it finds the Node whose label contains the machine, or
+ * the Node with the provider ID of the machine. A Node that belongs to another machine is excluded.
  */
 function nodeOf(machine: Machine, memory: MachineMemory, caches: Caches): Node | undefined {
   if (!caches.target) return undefined;
   const { store } = caches.target.nodes;
   const name = machine.metadata.labels?.[Labels.Node];
-  const candidates = name ? [store.get(name)] : store.byIndex('machine', machine.metadata.name);
+  const id = machine.spec.providerID;
+  const ofVm = id ? store.byIndex('instance', instanceKey(id)) : [];
+  const candidates = name ? [store.get(name)] : [...store.byIndex('machine', machine.metadata.name), ...ofVm];
   return candidates.find(
     (node) => node && node.metadata.uid !== memory.releasedNode && isMine(machine, node, Boolean(name), caches),
   );
@@ -275,10 +277,18 @@ function nodeOfOther(machine: Machine, caches: Caches): Pick<MachineObservation,
 
 function isMine(machine: Machine, node: Node, named: boolean, caches: Caches): boolean {
   if (!isNodeOf(machine, node)) return false;
-  if (!named) return pointsTo(node, machine);
+  if (!named) return pointsTo(node, machine) || isOnly(machine, node, caches);
   const claims = caches.machines.store.byIndex('node', node.metadata.name);
   if (claims.length <= 1) return true;
   return bestClaim(claims, node).metadata.uid === machine.metadata.uid;
+}
+
+/** Returns true if the Node has the provider ID of this machine, and no other machine claims the Node. */
+function isOnly({ metadata: { uid }, spec }: Machine, node: Node, { machines: { store } }: Caches): boolean {
+  const id = node.spec.providerID;
+  if (!id || !isInstance(spec.providerID, id)) return false;
+  const recorders = store.byIndex('instance', instanceKey(id)).filter((one) => isInstance(one.spec.providerID, id));
+  return [...recorders, ...store.byIndex('node', node.metadata.name)].every((one) => one.metadata.uid === uid);
 }
 
 /**

@@ -12,7 +12,7 @@ import {
 import type { Caches } from '../cluster/caches.ts';
 import { replacementGroup } from '../disruption/replacements.ts';
 import { WaitingLists } from '../flow/waiting-lists.ts';
-import { isNodeOf } from '../node/instance.ts';
+import { instanceKey, isNodeOf } from '../node/instance.ts';
 import { isUndrained } from '../objects/machines.ts';
 import { conditionsDiffer, mirrored } from '../settings/conditions.ts';
 import { jsonEquals } from '../values/merge-diff.ts';
@@ -60,9 +60,15 @@ export class Wakes {
     const isLost = this.#caches.target?.nodes.doubted ?? false;
     if (change.type === 'deleted' && !isLost) this.#noteVanished(named, change.object);
     const back = labels?.[Labels.MachineName];
-    const keys = named.map(keyOf);
+    const keys = [...named, ...this.#withoutNode(change.object)].map(keyOf);
     return back ? [...keys, makeKey(this.#namespace, back)] : keys;
   };
+
+  /** Machines that name the VM of the Node, but have no label with its name yet. A user created them. */
+  #withoutNode({ spec: { providerID } }: Node): readonly Machine[] {
+    const ofVm = providerID ? this.#caches.machines.store.byIndex('instance', instanceKey(providerID)) : [];
+    return ofVm.filter(({ metadata }) => metadata.labels?.[Labels.Node] === undefined);
+  }
 
   #noteVanished(machines: readonly Machine[], node: Node): void {
     for (const machine of machines) {

@@ -1,4 +1,4 @@
-import { crds, type Machine, machines } from '@mcm/api';
+import { crds, Labels, type Machine, machines } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
 import { expect, test } from 'vitest';
 import { ORPHAN_DEFAULTS } from '../safety/orphans/orphan-options.ts';
@@ -43,6 +43,34 @@ test('a machine that is created again under its name adopts the VM of the former
   rig.start();
   await rig.until(async () => (await rig.phase('m-0')) === 'Running');
   expect([await recorded(rig), rig.cloud.made.length]).toEqual([vm?.providerId, 1]);
+});
+
+test.each<[title: string, early: boolean]>([
+  ['a machine that names a VM gets the Node with this provider ID', false],
+  ['a machine that names a VM gets its Node when the Node joins', true],
+])('%s', async (_title, early) => {
+  const rig = await started({ cloud: { nodeName: (name) => `ip-${name}` }, joinAfterMs: undefined });
+  const vm = rig.cloud.plant('m-0', rig.clock.now().toISOString());
+  if (!early) await rig.join(vm);
+  await rig.createMachine('m-0', { providerID: vm.providerId });
+  if (early) {
+    await rig.until(async () => (await rig.phase('m-0')) === 'Pending');
+    await rig.clock.advance(MINUTE);
+    await rig.join(vm);
+  }
+  await rig.until(async () => (await rig.phase('m-0')) === 'Running', MINUTE);
+  expect((await rig.machine('m-0'))?.metadata.labels).toMatchObject({ node: vm.nodeName });
+  expect([rig.cloud.made.length, rig.cloud.calls.create]).toEqual([1, 0]);
+});
+
+test('of two machines that name the same VM, none gets its Node', async () => {
+  const rig = await started({ joinAfterMs: undefined });
+  const vm = rig.cloud.plant('m-0', rig.clock.now().toISOString());
+  for (const name of ['m-1', 'm-2']) await rig.createMachine(name, { providerID: vm.providerId });
+  await rig.until(async () => (await rig.phase('m-2')) === 'Pending');
+  await rig.join(vm);
+  await rig.clock.advance(MINUTE);
+  expect((await rig.machines()).map(({ metadata }) => metadata.labels?.[Labels.Node])).toEqual([undefined, undefined]);
 });
 
 test('the lookup costs one call in the life of a machine', async () => {

@@ -52,6 +52,32 @@ test('a VM whose machine was removed while its Node is Ready is drained before i
   ]);
 });
 
+test.each([false, true])(
+  'a machine that takes back a VM during its drain makes the Node schedulable again (with its provider ID: %s)',
+  async (named) => {
+    const rig = await abandoned();
+    rig.start();
+    await rig.until(() => isLeaving(rig), 2 * HOUR);
+    const [vm] = rig.cloud.vms;
+    await rig.createMachine('m-0', named ? { providerID: vm?.providerId ?? '' } : {});
+    await rig.until(async () => (await rig.phase('m-0')) === 'Running', 5 * MINUTE);
+    const node = await rig.admin.resource(nodes).get('m-0');
+    expect([node.spec.unschedulable, node.status?.conditions?.map(({ type }) => type)]).toEqual([undefined, ['Ready']]);
+    await rig.clock.advance(3 * HOUR);
+    expect([rig.cloud.vms, (await rig.admin.resource(nodes).get('m-0')).spec.unschedulable]).toEqual([[vm], undefined]);
+  },
+);
+
+test('a machine that takes back a VM keeps the cordon of a user', async () => {
+  const rig = await abandoned();
+  await rig.admin.resource(nodes).patch('m-0', { type: 'merge', body: { spec: { unschedulable: true } } });
+  await rig.createMachine('m-0');
+  rig.start();
+  await rig.until(async () => (await rig.phase('m-0')) === 'Running', 5 * MINUTE);
+  await rig.clock.advance(HOUR);
+  expect((await rig.admin.resource(nodes).get('m-0')).spec.unschedulable).toBe(true);
+});
+
 test('a budget delays the drain of an orphan VM until the drain timeout, and a restart does not restart that time', async () => {
   const rig = await abandoned();
   await rig.admin.resource(podDisruptionBudgets, NAMESPACE).create({

@@ -1,4 +1,4 @@
-import { Finalizers, formatTime, isForceDeletion, Labels } from '@mcm/api';
+import { Finalizers, formatTime, isForceDeletion, Labels, NodeConditions } from '@mcm/api';
 import {
   type Condition,
   errorText,
@@ -125,6 +125,17 @@ export class NodeActions {
       node: name,
       error: errorText(refused.reason),
     });
+  }
+
+  /**
+   * Reverts {@link cordon}. The condition is removed last, so that after a crash another process still finds the cordon.
+   */
+  async uncordon({ o: { node }, signal }: Scope): Promise<void> {
+    if (!node) return;
+    const change = { spec: { unschedulable: false } } as const;
+    if (node.spec.unschedulable) this.#record(await patchNode(this.#nodes(), node, change, { signal }));
+    const conditions = [{ type: NodeConditions.Terminating, $patch: 'delete' }];
+    this.#record(await patchNodeStatus(this.#nodes(), node, 'strategic', { conditions }, { signal }));
   }
 
   async markOutOfService({ o: { node }, signal }: Scope): Promise<void> {

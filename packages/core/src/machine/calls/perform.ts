@@ -123,6 +123,8 @@ export class Performer {
         return this.#say(machine, action.event);
       case 'cordon':
         return this.#nodes.cordon(scope, action);
+      case 'uncordon':
+        return this.#nodes.uncordon(scope);
       case 'evict':
         return this.#evictPods(scope, action.pods);
       case 'deletePods':

@@ -77,6 +77,8 @@ export type Action =
       readonly tolerant: boolean;
       readonly release: boolean;
     }
+  /** Makes a Node schedulable again that mcm cordoned for a drain, and removes the condition of the drain. */
+  | { readonly do: 'uncordon' }
   /** Reads the machine's Node from the API server, because the cache may be outdated. */
   | { readonly do: 'readNode' }
   | { readonly do: 'evict'; readonly pods: readonly PodRef[] }

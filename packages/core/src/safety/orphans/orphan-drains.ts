@@ -10,6 +10,7 @@ import type { DriverInvoker } from '../../driver/invoker/api/invoker-api.ts';
 import { type Journal, subjectOf } from '../../journal/journal.ts';
 import { NodeActions } from '../../machine/calls/node-actions.ts';
 import type { MachineMemory } from '../../machine/model/memory.ts';
+import { instanceKey, isInstance } from '../../node/instance.ts';
 import { type MachineDefaults, settingsOf } from '../../settings/settings.ts';
 import { FORCED, undrainablePolicyOf } from '../../settings/undrainable.ts';
 import { standIn } from './orphan-vms.ts';
@@ -88,6 +89,7 @@ export class OrphanDrains {
       const now = clock.now();
       const node = target?.nodes.store.get(seen.metadata.name);
       if (!target || node?.metadata.uid !== seen.metadata.uid) return waitsFor;
+      if (this.#isAdopted(vm)) return 'a Machine has the VM again';
       const cordonedAt = terminatingSince(node);
       if (!node.spec.unschedulable || !cordonedAt) {
         const cordon = { reason: 'ScaleDown', tolerant: false, release: false } as const;
@@ -116,6 +118,12 @@ export class OrphanDrains {
       entry?.ended();
     }
     return waitsFor;
+  }
+
+  /** A Machine was created for the VM after the pass began. It makes the Node schedulable again. */
+  #isAdopted({ providerId }: ListedInstance): boolean {
+    const recorders = this.#o.caches.machines.store.byIndex('instance', instanceKey(providerId));
+    return recorders.some(({ spec }) => isInstance(spec.providerID, providerId));
   }
 
   #observe(
