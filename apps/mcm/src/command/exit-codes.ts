@@ -40,7 +40,7 @@ export const EXIT_CODES: readonly ExitCode[] = [
     code: 1,
     means: 'error, with a message on standard error',
     of: {
-      'rollout status': 'the rollout failed, the deployment was deleted, or error',
+      'rollout status': 'the rollout failed or needs a user, the timeout expired, the deployment was deleted, or error',
       plan: 'the plan has steps, and the rollout completes',
       replay: 'this version makes a different decision, or does not support a recorded kind of decision',
       'config diff': 'the objects would change the cluster',

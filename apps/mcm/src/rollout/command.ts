@@ -26,6 +26,7 @@ export function addRollout(program: Command, environment: CommandEnvironment): v
   withOutput(action('status', 'print the progress of the rollout until it is complete (exit code 0) or has failed (1)'))
     .option('-w, --watch', 'follow the rollout (default)')
     .option('--no-watch', 'print the current state only')
+    .option('--timeout <duration>', 'longest time to follow the rollout; 0s means no limit', '0s')
     .action(async (words: string[], flags: StatusFlags) => {
       const { reportStatus } = await import('./run.ts');
       await reportStatus(deploymentName(words), flags, environment);

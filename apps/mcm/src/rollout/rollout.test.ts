@@ -276,9 +276,55 @@ test('a blocked rollout shows its blocker instead of counts', async () => {
     conditions: [{ type: 'InvalidSpec', status: 'True', reason: 'ClassNotFound', message }],
   });
   expect(rolloutState(blocked)).toEqual({
-    kind: 'under way',
-    text: 'Waiting for machinedeployment workers rollout to finish: spec.template.spec.class.name: there is no MachineClass "typo"...',
+    kind: 'failed',
+    text: 'machinedeployment workers cannot continue its rollout: spec.template.spec.class.name: there is no MachineClass "typo".',
   });
+});
+
+test.each([
+  ['InvalidSpec', 'ValidationFailed', 'failed'],
+  ['InvalidSpec', 'SelectingAll', 'failed'],
+  ['InvalidSpec', 'SelectorOverlaps', 'under way'],
+  ['RolloutBlocked', 'PausedOnFailure', 'failed'],
+  ['RolloutBlocked', 'NodesNotReadable', 'under way'],
+])('a rollout with %s and reason %s is %s', async (type, reason, kind) => {
+  const conditions = [{ type, status: 'True', reason, message: 'text' }];
+  expect(rolloutState(withStatus(await get(), { replicas: 3, conditions })).kind).toBe(kind);
+  // The condition is about the former spec.
+  expect(rolloutState(withStatus(await get(), { observedGeneration: 0, conditions })).kind).toBe('under way');
+});
+
+test('status ends when the deployment reports a missing class', async () => {
+  const said: string[] = [];
+  const following = followStatus(target, ({ text }) => said.push(text), {
+    follow: true,
+    signal: AbortSignal.timeout(30_000),
+  });
+  const conditions = [{ type: 'InvalidSpec', status: 'True', reason: 'ClassNotFound', message: 'no class' }];
+  await client
+    .resource<MachineDeployment>(machineDeployments, 'default')
+    .patch(
+      'workers',
+      { type: 'merge', body: { status: { observedGeneration: 1, conditions } } },
+      { subresource: 'status' },
+    );
+  expect(await following).toBe(false);
+  expect(said.at(-1)).toBe('machinedeployment workers cannot continue its rollout: no class');
+});
+
+test('status ends after its timeout', async () => {
+  const clock = new VirtualClock();
+  const said: string[] = [];
+  const following = followStatus({ ...target, clock }, ({ kind, text }) => said.push(`${kind}: ${text}`), {
+    follow: true,
+    signal: AbortSignal.timeout(30_000),
+    timeoutMs: 5_000,
+  });
+  await clock.advance(4_000);
+  expect(said.filter((text) => text.includes('--timeout'))).toEqual([]);
+  await clock.advance(2_000);
+  expect(await following).toBe(false);
+  expect(said.at(-1)).toBe('failed: machinedeployment workers did not complete its rollout before --timeout');
 });
 
 test('a rollout outside of its window shows when it may continue', async () => {

@@ -20,6 +20,15 @@ const BLOCKING: readonly string[] = [
   MachineDeploymentConditions.RolloutWaiting,
 ];
 
+/** Reasons of these conditions that end only when a user acts. Every other blocked rollout can continue by itself. */
+const PERMANENT: ReadonlySet<string> = new Set([
+  'ValidationFailed',
+  'SelectingAll',
+  'ClassNotFound',
+  'PausedOnFailure',
+  'InPlaceUpdateFailed',
+]);
+
 /** The first machine whose last operation failed, with its error. */
 function failing({ failedMachines = [] }: NonNullable<MachineDeployment['status']>): string {
   const [first] = failedMachines.toSorted((a, b) => (a.name ?? '').localeCompare(b.name ?? ''));
@@ -47,6 +56,8 @@ export function rolloutState(deployment: MachineDeployment): RolloutState {
   const { replicas: wanted = 0 } = spec;
   const { observedGeneration = 0, replicas = 0, updatedReplicas = 0, availableReplicas = 0 } = status;
   if (observedGeneration < (metadata.generation ?? 0)) return wait('the controller has not seen the change yet', '');
+  if (blocked && PERMANENT.has(blocked.reason ?? ''))
+    return { kind: 'failed', text: `${name} cannot continue its rollout: ${blocked.message ?? blocked.type}` };
   if (blocked) return wait(`${blocked.message ?? blocked.type}`.replace(/\.$/, ''), '');
   if (updatedReplicas < wanted) {
     const done = inPlace ? 'machines have been updated or created' : 'new machines have been created';
@@ -87,22 +98,41 @@ async function followHealth(target: Target, say: (state: RolloutState) => void, 
 }
 
 /**
- * Prints the state of the rollout. With `follow`, it prints every change until the rollout is complete or has failed.
+ * Prints the state of the rollout. With `follow`, it prints every change until the rollout is complete or has failed, or
+ * until the timeout.
  * @returns true if it is complete, or, without `follow`, if it has not failed.
  */
 export async function followStatus(
   target: Target,
   say: (state: RolloutState) => void,
-  { follow, signal }: { readonly follow: boolean; readonly signal: AbortSignal },
+  { follow, signal, timeoutMs = 0 }: FollowOptions,
 ): Promise<boolean> {
   const ended = new AbortController();
+  const late = new AbortController();
+  const timer = timeoutMs > 0 && follow ? target.clock.setTimeout(() => late.abort(), timeoutMs) : undefined;
+  const either = AbortSignal.any([signal, late.signal]);
+  const isLate = (): boolean => late.signal.aborted && !signal.aborted;
   // Errors of this watch are ignored, because the watch below reports a lost server.
-  if (follow) void followHealth(target, say, AbortSignal.any([signal, ended.signal])).catch(() => undefined);
+  if (follow) void followHealth(target, say, AbortSignal.any([either, ended.signal])).catch(() => undefined);
   try {
-    return await followDeployment(target, say, { follow, signal });
+    const well = await followDeployment(target, say, { follow, signal: either });
+    if (!isLate()) return well;
+  } catch (error) {
+    if (!isLate()) throw error;
   } finally {
+    timer?.cancel();
     ended.abort();
   }
+  say({ kind: 'failed', text: `machinedeployment ${target.name} did not complete its rollout before --timeout` });
+  return false;
+}
+
+/** Options of {@link followStatus}. */
+interface FollowOptions {
+  readonly follow: boolean;
+  readonly signal: AbortSignal;
+  /** The longest time to follow, in milliseconds. 0 means no limit. */
+  readonly timeoutMs?: number;
 }
 
 async function followDeployment(
