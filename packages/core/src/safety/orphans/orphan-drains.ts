@@ -120,7 +120,7 @@ export class OrphanDrains {
     return waitsFor;
   }
 
-  /** A Machine was created for the VM after the pass began. It makes the Node schedulable again. */
+  /** Returns true if a Machine was created for the VM after the pass began. This machine makes the Node schedulable again. */
   #isAdopted({ providerId }: ListedInstance): boolean {
     const recorders = this.#o.caches.machines.store.byIndex('instance', instanceKey(providerId));
     return recorders.some(({ spec }) => isInstance(spec.providerID, providerId));
