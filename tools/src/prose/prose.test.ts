@@ -77,7 +77,7 @@ describe('check', () => {
     ['The cache is empty, so it is read again. This controller waits.', []],
   ])('a sentence of a comment has its own subject: %s', (text, rules) => {
     expect(rulesOf({ kind: 'comment', line: 1, text })).toEqual(rules);
-    expect(rulesOf({ kind: 'doc', line: 1, text })).toEqual([]);
+    expect(rulesOf({ kind: 'message', line: 1, text })).toEqual([]);
   });
 
   test('limits a table cell to 200 characters', () => {

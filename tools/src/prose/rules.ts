@@ -32,8 +32,12 @@ const PERSONS = new Set(
  */
 const POINTS_BACK =
   /^(?:It|Its|They|Their|Them|Then|(?:This|These|Those|That) (?:is|are|was|were|has|have|can|cannot|may|must|does|do|means?|would|will))\b/;
-/** The kinds of texts whose sentences start with a noun or a verb. */
-const STARTS_WITH_NOUN: ReadonlySet<Kind> = new Set(['comment']);
+/** The kinds of texts whose sentences have their own subject. A page may start a step with "Then". */
+const OWN_SUBJECT: Partial<Record<Kind, RegExp>> = {
+  comment: POINTS_BACK,
+  doc: /^(?:It|Its|They|Their|Them)\b/,
+  cell: /^(?:It|Its|They|Their|Them)\b/,
+};
 
 const english = new ParseEnglish();
 
@@ -43,7 +47,7 @@ export function check({ kind, line, text, shown = text.length }: Text, phrases: 
   const most = /^usage:/im.test(text) ? Number.POSITIVE_INFINITY : (MAX_WORDS[kind] ?? Number.POSITIVE_INFINITY);
   const searched = mayContain(phrases, text);
   // Parsing takes most of the time. A short text without phrases is not parsed.
-  const start = STARTS_WITH_NOUN.has(kind) ? POINTS_BACK : undefined;
+  const start = OWN_SUBJECT[kind];
   const short = text.split(/[\s/–—-]+/).length <= most;
   if (!searched && !/\bwho\b/i.test(text) && short && kind !== 'cell' && !mayPointBack(start, text)) return [];
   const tree = parsed(text);

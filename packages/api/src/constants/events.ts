@@ -95,13 +95,14 @@ export const EVENTS = {
   NoTargetCluster: {
     on: DEPLOYMENT,
     type: 'Warning',
-    means: 'The strategy is InPlaceUpdate, but the manager has no target cluster. It does nothing.',
+    means: 'The strategy is InPlaceUpdate, but the manager has no target cluster. The manager does nothing.',
     help: 'Start the manager with `--target-kubeconfig`, or use another strategy.',
   },
   NodesNotReadable: {
     on: DEPLOYMENT,
     type: 'Warning',
-    means: 'The strategy is InPlaceUpdate, but the manager has no permission to list or watch nodes. It does nothing.',
+    means:
+      'The strategy is InPlaceUpdate, but the manager has no permission to list or watch nodes. The manager does nothing.',
     help: 'Apply the roles of this version. The manager then continues.',
   },
   SelectionTakenOff: {
