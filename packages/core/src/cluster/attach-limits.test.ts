@@ -58,7 +58,7 @@ function cluster() {
 }
 
 describe('the room for volumes outside of a node', () => {
-  test('is the limit of the drivers on the other nodes of its zone, minus the attached volumes', () => {
+  test('the room for other volumes is the limit of the drivers on the other nodes of the zone, minus the attached volumes', () => {
     const c = cluster();
     const leaving = c.add('n-0', 25);
     c.add('n-1', 3);
@@ -74,7 +74,7 @@ describe('the room for volumes outside of a node', () => {
     expect(c.limits.roomOnOtherNodes(leaving, 'other.csi')).toBeUndefined();
   });
 
-  test('does not include nodes that accept no pods', () => {
+  test('the room for volumes does not include nodes that accept no pods', () => {
     const c = cluster();
     const leaving = c.add('n-0', 25);
     c.add('n-1', 3, 'a', { spec: { unschedulable: true } });
@@ -87,7 +87,7 @@ describe('the room for volumes outside of a node', () => {
     expect(c.limits.roomOnOtherNodes(leaving, DRIVER)).toBe(0);
   });
 
-  test('is unlimited if one driver has no limit, or if no CSINode can be read', () => {
+  test('the room for volumes is unlimited if one driver has no limit, or if no CSINode can be read', () => {
     const c = cluster();
     const leaving = c.add('n-0', 25);
     c.add('n-1', 3);
@@ -99,7 +99,7 @@ describe('the room for volumes outside of a node', () => {
     expect(cluster().limits.roomOnOtherNodes(leaving, DRIVER)).toBeUndefined();
   });
 
-  test(`never includes the node's own limit`, () => {
+  test(`the room for volumes never includes the node's own limit`, () => {
     const c = cluster();
     const leaving = c.add('n-0', undefined);
     c.add('n-1', 3);
@@ -109,7 +109,7 @@ describe('the room for volumes outside of a node', () => {
   });
 });
 
-test('does not shrink by volumes in another zone', () => {
+test('the room for volumes does not shrink by volumes in another zone', () => {
   const c = cluster();
   const leaving = c.add('n-0', 25);
   c.add('n-1', 3);
@@ -139,11 +139,11 @@ describe('pods with volumes are evicted together as far as other nodes can attac
     expect(tight.order).toEqual(free.order);
   });
 
-  test('without room it is as fast as a serial drain', () => {
+  test('without room for volumes, a drain is as fast as a serial drain', () => {
     expect(playDrain(PODS, { ...FAST, slots: 0 }, 5)).toEqual(playDrain(PODS, { ...FAST, slots: 0 }, 1));
   });
 
-  test('with any times and room it is never slower than a serial drain', () => {
+  test('with any times and any room for volumes, a drain is never slower than a serial drain', () => {
     const seconds = (max: number) => fc.integer({ min: 0, max }).map((n) => n * 1_000);
     fc.assert(
       fc.property(

@@ -77,7 +77,7 @@ describe('a rollout whose canary failed', () => {
     expect(await world.sizes()).toBe('large:1 small:16');
   });
 
-  test('not paused and scaled up: the last good set grows', async () => {
+  test('when a rollout with a failed canary is not paused and scales up, the last good set grows', async () => {
     await using world = await start();
     await failed(world, 4, rolling(1, 0), UNPAUSED);
     await world.change({ spec: { replicas: 8 } });
@@ -345,19 +345,19 @@ describe('the reason for which a rollout waits', () => {
   };
   const young = (count: number) => machinesOf(count, 'Running', 'n', { age: 1 });
 
-  test('is the soak time, if machines would follow without it', () => {
+  test('a rollout waits for the soak time, if machines would follow without it', () => {
     const { because, measureProgress, lookAgainAt } = planned(young(1), machinesOf(3, 'Running', 'o'), 3);
     expect([because, measureProgress]).toEqual(['waiting: canaries are observed for 1740 s more', false]);
     expect(lookAgainAt).toEqual(new Date(NOW.getTime() + 29 * 60_000));
   });
 
-  test('is the deletion of former machines, even if the canaries are young', () => {
+  test('a rollout waits for the deletion of former machines, even if the canaries are young', () => {
     const going = machine('o0', { phase: 'Terminating', deleting: true });
     const { because, measureProgress } = planned(young(4), [going], 0);
     expect([because, measureProgress]).toEqual([expect.stringMatching(/or old machines still exist$/), true]);
   });
 
-  test('is the failed canaries, by name', () => {
+  test('a rollout waits for the failed canaries, and reports their names', () => {
     const { because } = planned(
       [machine('n0', { phase: 'CrashLoopBackOff', age: 1 })],
       machinesOf(4, 'Running', 'o'),
@@ -382,7 +382,7 @@ describe('an undo', () => {
   const slow = { ...CANARY, [Annotations.RolloutBatchPause]: '20m' };
   const undone = { spec: { rollbackTo: { revision: 1 }, paused: null } };
 
-  test('is not delayed by the soak time or the pause between batches', async () => {
+  test('an undo is not delayed by the soak time or the pause between batches', async () => {
     await using world = await World.start(startControlPlane);
     await half(world, slow);
     await world.change(undone);
@@ -395,14 +395,14 @@ describe('an undo', () => {
     expect(status?.conditions?.map(({ type }) => type as string)).not.toContain('RolloutBlocked');
   });
 
-  test('also works by writing the former template to the spec, as GitOps does', async () => {
+  test('an undo also works by writing the former template to the spec, as GitOps does', async () => {
     await using world = await World.start(startControlPlane);
     await half(world, slow);
     await world.change({ spec: { paused: false, template: { spec: { class: { name: 'small' } } } } });
     expect(await world.until(() => world.complete(), 600)).toBeLessThan(60_000);
   });
 
-  test('is not paused by a failed machine of the good template', async () => {
+  test('an undo is not paused by a failed machine of the good template', async () => {
     await using world = await World.start(startControlPlane);
     await half(world, slow);
     const [good] = (await world.machines()).filter(({ spec }) => spec.class.name === 'small');
@@ -412,7 +412,7 @@ describe('an undo', () => {
     expect([await isPaused(world), await world.sizes()]).toEqual([false, 'huge:0 small:4']);
   });
 
-  test('to a template without machines is not delayed', async () => {
+  test('an undo to a template without machines is not delayed', async () => {
     await using world = await World.start(startControlPlane);
     const { [Annotations.RolloutCanarySoak]: _soak, ...annotations } = UNPAUSED;
     await world.deploy(4, { revisionHistoryLimit: 10, ...rolling(1, 0) }, { annotations });
@@ -437,7 +437,7 @@ describe('an undo', () => {
     expect([annotations(false), annotations(true)]).toEqual([{}, { [Annotations.RolloutLastGood]: 'old' }]);
   });
 
-  test('is recognized if the rollout annotations came with the new template', async () => {
+  test('an undo is recognized if the rollout annotations came with the new template', async () => {
     await using world = await start();
     await world.deploy(4, rolling(1, 0));
     await world.until(() => world.complete(), 60);

@@ -58,7 +58,7 @@ describe('names of machines never repeat', () => {
 describe('a rollback of spec.rollbackTo', () => {
   const numbers = (value: string) => ({ metadata: { annotations: { [Annotations.NextMachineNumbers]: value } } });
 
-  test('by mcm copies no count to the deployment', async () => {
+  test('a rollback by mcm copies no count to the deployment', async () => {
     await using world = await World.start(startControlPlane);
     await world.deploy(2);
     await world.until(() => world.complete(), 60);
@@ -72,7 +72,7 @@ describe('a rollback of spec.rollbackTo', () => {
     expect((await world.sets()).map(recorded).sort()).toEqual(['20002', '20004']);
   });
 
-  test('by the original copies a lower count to the current set, and no machine gets the name of another', async () => {
+  test('a rollback by the original copies a lower count to the current set, and no machine gets the name of another', async () => {
     await using world = await World.start(startControlPlane);
     await world.deploy(3);
     await world.until(() => world.complete(), 60);

@@ -296,7 +296,7 @@ describe('pause, rollback, scaling', () => {
     expect(reasons).toContain('DeploymentRollbackTemplateUnchanged');
   });
 
-  test('to 0 and back', async () => {
+  test('a deployment scales to 0 and back', async () => {
     await using world = await start();
     await world.deploy(5);
     await world.until(() => world.complete(), 60);

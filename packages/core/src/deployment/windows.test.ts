@@ -49,7 +49,7 @@ describe('a rolling update', () => {
     expect(await waiting(world)).toBeUndefined();
   });
 
-  test('that is closed midway replaces what it deleted, and deletes no more until the next window', async () => {
+  test('a rollout whose window closes midway replaces the machines that it deleted, and deletes no more until the next window', async () => {
     const deathMs = () => 5 * MINUTE * 1000;
     await using world = await start(rolling(0, 1), windows('0 14 * * * UTC 3m'), { deathMs });
     await world.changeClass('large');
@@ -64,7 +64,7 @@ describe('a rolling update', () => {
     expect(await world.sizes()).toBe('large:4 small:0');
   });
 
-  test('follows the user outside of its window: the former template grows and shrinks', async () => {
+  test('a rollout follows the user outside of its window: the former template grows and shrinks', async () => {
     await using world = await start(rolling(1, 0), windows());
     await world.changeClass('large');
     await world.pass(MINUTE);
@@ -76,7 +76,7 @@ describe('a rolling update', () => {
     expect(await world.sizes()).toBe('small:3');
   });
 
-  test('does not delay the replacement of a failed machine', async () => {
+  test('a maintenance window does not delay the replacement of a failed machine', async () => {
     await using world = await start(rolling(1, 0), windows());
     await world.changeClass('large');
     await world.pass(MINUTE);
@@ -88,7 +88,7 @@ describe('a rolling update', () => {
     expect(world.available()).toBe(4);
   });
 
-  test('ignores windows and freezes until the time of an override', async () => {
+  test('a rollout ignores windows and freezes until the time of an override', async () => {
     const freeze = { [Annotations.RolloutFreezes]: '2026-01-01T00:00:00Z/2026-02-01T00:00:00Z stock-taking' };
     await using world = await start(rolling(1, 0), { ...windows(), ...freeze });
     await world.changeClass('large');

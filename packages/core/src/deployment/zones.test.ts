@@ -135,7 +135,7 @@ describe('an evacuation', () => {
     expect(await counts(world)).toEqual([2, 2, 2]);
   });
 
-  test('of a zone whose machines are unreachable replaces them', async () => {
+  test('an evacuation of a zone whose machines are unreachable replaces them', async () => {
     await using world = await start(9, {}, { birthMs: () => 5_000 });
     for (const { metadata } of await inZone(world, 'a')) await world.setPhase(metadata.name, 'Unknown');
     await world.pass(600);
@@ -161,7 +161,7 @@ describe('an evacuation', () => {
     expect(world.totalWrites() - written).toBeLessThan(10);
   });
 
-  test('does not delete a machine before a new one in another zone is available', async () => {
+  test('an evacuation does not delete a machine before a new one in another zone is available', async () => {
     await using world = await start(3, {}, { birthMs: (_machine, index) => (index < 3 ? 100 : undefined) });
     await annotate(world, { [ZonesEvacuated]: 'a' });
     await world.pass(600);
@@ -190,7 +190,7 @@ describe('a zone whose machines are all unreachable', () => {
     await world.pass(5);
   };
 
-  test('is on standby: new machines go to the other zones, and it returns when a machine is Ready again', async () => {
+  test('a zone without reachable machines is on standby until a machine is Ready again: new machines go to the other zones', async () => {
     await using world = await start(9, {}, { birthMs: () => 5_000 });
     await lose(world, 'b');
     expect((await world.deployment()).metadata.annotations?.[ZonesStandby]).toMatch(/^b=2026-/);

@@ -35,7 +35,7 @@ test('a machine with an alternative counts in the zone of its Node', () => {
   expect(counted.zoneOf(machine({ subnet: 'subnet-b' }))).toBe('real');
 });
 
-test('it stays in the zone of its Node after the Node was deleted', () => {
+test('a machine stays in the zone of its Node after the Node was deleted', () => {
   const { machines, nodes, census: counted } = fixedCensus();
   const dark = ['a', 'b', 'c'].map((name): Machine => {
     const one = machine({ zone: '2' });
@@ -51,6 +51,6 @@ test('it stays in the zone of its Node after the Node was deleted', () => {
   expect(counted.breakerOf(mine, BREAKER_DEFAULTS, NOON)?.scope).toBe('zone real');
 });
 
-test('without a Node it counts in the zone of the alternative', () => {
+test('a machine without a Node counts in the zone of the alternative', () => {
   expect(census({}).zoneOf(machine({ zone: '2' }))).toBe('2');
 });

@@ -39,7 +39,7 @@ test('one unreachable machine among many is replaced', () => {
   expect(decide(given(unreachable), many(9, { phase: 'Running' }))).toBeUndefined();
 });
 
-test('two of two are replaced, because they are fewer than the minimum count', () => {
+test('two unreachable machines of two are replaced, because they are fewer than the minimum count', () => {
   expect(decide(given(unreachable), many(1, unreachable))).toBeUndefined();
 });
 
@@ -302,7 +302,7 @@ describe('a cluster with fewer machines than a breaker needs', () => {
     expect(small(given({ phase: 'Running' }), many(1, unreachable))).toBeUndefined();
   });
 
-  test('two of three are not all of them', () => {
+  test('in a small cluster, two unreachable machines of three are not all machines', () => {
     const others = [...many(1, unreachable), ...many(1, { phase: 'Running' })];
     expect(small(given(unreachable), others, { minimumCount: 4 })).toEqual({});
   });

@@ -72,7 +72,7 @@ describe('a notice', () => {
     expect(verdict.do === 'drop' ? verdict.because : verdict.do).toBe(expected);
   });
 
-  test('without a deadline ends the VM 30 s after it was sent', () => {
+  test('a notice without a deadline ends the VM 30 s after it was sent', () => {
     expect(decideNotice(notice({ deadline: undefined }), machine(), NOON)).toMatchObject({
       do: 'record',
       interruption: { deadline: minutes(0.5) },
@@ -81,7 +81,7 @@ describe('a notice', () => {
 });
 
 describe('the stored form', () => {
-  test('is parsed as it was formatted', () => {
+  test('the stored form of a notice is parsed as it was formatted', () => {
     const told = { kind: 'Maintenance', id: 'x', noticedAt: NOON, deadline: minutes(5), detail: 'reboot' } as const;
     const stored = machine({ metadata: { annotations: { [Annotations.Interruption]: printInterruption(told) } } });
     expect(interruptionOf(stored)).toEqual(told);

@@ -61,7 +61,7 @@ test('a journal without room keeps nothing', () => {
 });
 
 describe('the outcome', () => {
-  test('is running until the actions end, and then done or the error', () => {
+  test('the outcome of a decision is running until the actions end, and then done or the error', () => {
     const journal = new Journal({ perObject: 5, total: 5 });
     const open = journal.record(decided(1, 'acts', { actions: ['a'] }));
     expect(texts(journal)).toEqual(['acts ×1 running']);
@@ -69,7 +69,7 @@ describe('the outcome', () => {
     expect(journal.entries()[0]?.outcome).toBe(`failed: ${'x'.repeat(500)}`);
   });
 
-  test('of an earlier decision does not replace the one of a later decision', () => {
+  test('the outcome of an earlier decision does not replace the one of a later decision', () => {
     const journal = new Journal({ perObject: 5, total: 5 });
     const first = journal.record(decided(1, 'acts', { actions: ['a'] }));
     const second = journal.record(decided(2, 'acts', { actions: ['a'] }));

@@ -43,17 +43,17 @@ const verbs = (of: Machine, change: Partial<MachineObservation> = {}) => plan(of
 const DRAINING = status('Terminating', 'Initiate node drain');
 
 describe('the note that the machine was Failed', () => {
-  test('is stored on the Machine before the phase changes', () => {
+  test('the note that the machine was Failed is stored on the Machine before the phase changes', () => {
     const [first] = plan(dying(status('Failed', 'health checks failing'))).actions;
     expect(first).toEqual({ do: 'annotate', annotations: NOTED });
   });
 
-  test('is stored once', () => {
+  test('the note that the machine was Failed is stored once', () => {
     const [first] = plan(dying(status('Failed', 'health checks failing'), { annotations: NOTED })).actions;
     expect(first).toMatchObject({ do: 'writeStatus', status: { currentStatus: { phase: 'Terminating' } } });
   });
 
-  test('is not stored for a healthy machine', () => {
+  test('the note that the machine was Failed is not stored for a healthy machine', () => {
     expect(verbs(dying(status('Failed', '')), { deletedForHealth: false })).toEqual(['writeStatus']);
   });
 });

@@ -83,7 +83,7 @@ describe('the in-place update of a node', () => {
     expect(plan(foreign, { machine: other })).toBeUndefined();
   });
 
-  test('nor do labels, taints and records of a node of another VM', () => {
+  test('labels, taints and records of a node of another VM do not change', () => {
     const spec = { providerID: 'local:///a/mine' };
     const see = (providerID: string) =>
       nextStep(

@@ -138,7 +138,7 @@ describe('new machines', () => {
       'node.machine.sapcloud.io/effective-creation-timeout': '30m',
     });
   });
-  test('are created complete', () => {
+  test('new machines are created complete', () => {
     expect(newMachine(owner, 'ms-x').metadata).toMatchObject({
       labels: owner.spec.template.metadata?.labels,
       annotations: { 'machinepriority.machine.sapcloud.io': '3' },
@@ -157,7 +157,7 @@ describe('template sync', () => {
     nodeTemplate: { metadata: { labels: { gen: '2' } } },
   };
   const patch = (m: ReturnType<typeof machine>) => machineSpecPatch(template, m, { ownCreationTimeout: false });
-  test('contains exactly the differences', () => {
+  test('a patch contains exactly the differences', () => {
     const given = machine('m', { phase: 'Running' });
     given.spec = { ...given.spec, healthTimeout: '5m', nodeTemplate: { metadata: { labels: { gen: '1', old: 'x' } } } };
     expect(patch(given)).toEqual({

@@ -128,7 +128,7 @@ describe('a version that decides otherwise', () => {
     (kind, input, now) =>
       change(repeatDecision(kind, input, now) as { readonly [key: string]: Json });
 
-  test('is reported with the first object, time and field that differ', async () => {
+  test('a different decision is reported with the first object, time and field that differ', async () => {
     const journal = await machineLife();
     const other = changed((decision) =>
       JSON.stringify(decision).includes('"do":"cordon"') ? { ...decision, actions: [{ do: 'releaseNode' }] } : decision,
@@ -142,7 +142,7 @@ describe('a version that decides otherwise', () => {
     });
   });
 
-  test('is reported for a drain that is part of the decision about a machine', async () => {
+  test('a different decision is reported for a drain that is part of the decision about a machine', async () => {
     const journal = await machineLife();
     const other = changed((decision) => {
       const { drain } = decision;
@@ -153,7 +153,7 @@ describe('a version that decides otherwise', () => {
     });
   });
 
-  test('is not reported for fields that are empty in one version and missing in the other', async () => {
+  test('a version with empty fields and a version without these fields decide the same', async () => {
     const journal = await machineLife();
     const other = changed((decision) => ({ ...decision, ofAnotherVersion: [], alsoNew: { inside: null }, off: false }));
     expect(replayed(journal, other).differences).toEqual([]);

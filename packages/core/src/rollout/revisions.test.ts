@@ -210,7 +210,7 @@ describe('trigger deletion', () => {
       [TIME]: '2026-01-01T12:00:00Z',
     });
   });
-  test('both machines are marked [T-01]', () => {
+  test('trigger deletion marks both machines [T-01]', () => {
     const plan = planTriggers(given(`a~${T},b~${T}`, T), cache(machine('a'), machine('b')), NOW);
     expect(plan.annotations).toEqual({});
     expect(plan.marks.map((mark) => [mark.machine.metadata.name, mark.annotations])).toEqual(

@@ -146,7 +146,7 @@ describe('gate', () => {
     expect(gateOf(rolloutSettings, 2, running(50, 10), NOW)).toBeUndefined();
   });
 
-  test('its reasons name what it waits for', () => {
+  test('the reasons of a closed gate name the conditions that it waits for', () => {
     const reason = (...[replicas, machines]: [number, Machine[]]) =>
       gateOf(rolloutSettings, replicas, machines, NOW)?.because;
     expect(reason(1, running(50))).toBe('the canaries come first');
@@ -220,7 +220,7 @@ describe('the gate of a deployment', () => {
   const NOTE = { [Annotations.RolloutPausedBy]: 'new-a~uid-a,new-b~uid-b' };
   const LAST_GOOD = (name: string) => ({ [Annotations.RolloutLastGood]: name });
 
-  test('is closed while the canaries are observed', () => {
+  test('the gate of a deployment is closed while the canaries are observed', () => {
     expect(gate()).toMatchObject({ ceiling: 2, opensAt: OPENS });
     const grown = set('new', 3);
     expect(

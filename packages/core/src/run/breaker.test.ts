@@ -89,7 +89,7 @@ describe('a cluster with fewer machines than the breaker needs', () => {
     await rig.until(async () => (await phases(rig)).includes('Failed'), 2 * MINUTE);
   });
 
-  test('an operator overrides it', async () => {
+  test('an operator overrides the breaker of a small cluster', async () => {
     const rig = await allUnreachable(2);
     await rig.clock.advance(HOUR);
     const expiry = new Date(rig.clock.now().getTime() + HOUR).toISOString().replace(/\.\d+/, '');
@@ -130,7 +130,7 @@ describe('a cluster with fewer machines than the breaker needs', () => {
     ]);
   });
 
-  test('one of two is unreachable: it is replaced after one lookup of its VM', async () => {
+  test('one unreachable machine of two is replaced after one lookup of its VM', async () => {
     const rig = await allUnreachable(2);
     await rig.conditions('m-1', ready('True', rig));
     await rig.until(async () => (await rig.phase('m-0')) === 'Failed', 20 * MINUTE);

@@ -59,7 +59,7 @@ const provider = (env: Readonly<Record<string, string>> = {}): Parts => ({
   },
 });
 
-test('they are in --help, which does not evaluate them', async () => {
+test('the flags are in --help, which does not evaluate them', async () => {
   const { code, printed } = await run(provider(), ['--help']);
   expect(code).toBe(0);
   expect(printed).toMatch(/^Cloud:\n\s+--toy-endpoint <url>\s+address of the toy cloud/m);

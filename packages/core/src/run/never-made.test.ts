@@ -127,7 +127,7 @@ describe('the cloud never accepted the credentials of the class', () => {
     await rig.until(async () => (await rig.phase('m-0')) === 'CrashLoopBackOff', MINUTE);
   };
 
-  test('its machine is deleted at once, also after a restart: the VM was looked up, and no call for one was sent', async () => {
+  test('a machine without a VM is deleted at once, also after a restart: the VM was looked up, and no call for one was sent', async () => {
     for (const restarts of [false, true]) {
       const rig = await strangers();
       await refusedOnce(rig);

@@ -39,7 +39,7 @@ test('a marked machine precedes an unmarked one, and an earlier mark precedes a 
   expect(order([of('a'), of('b', 2), of('c', 1)])).toEqual(['c', 'b', 'a']);
 });
 
-test('if all are deleted, the list is not sorted [7.7]', () => {
+test('if all machines are deleted, the list is not sorted [7.7]', () => {
   const all = [machine('b', { phase: 'Running' }), machine('a', { phase: 'Failed' })];
   expect(chooseForDeletion(all, 2, NOW).map(({ metadata }) => metadata.name)).toEqual(['b', 'a']);
 });

@@ -78,7 +78,7 @@ const reported = ({ steps }: Simulation): string[] =>
 const LARGE = { template: templateOf('large') };
 
 describe('a simulated rollout', () => {
-  test('does nothing if the state is as requested', () => {
+  test('a simulated rollout does nothing if the state is as requested', () => {
     const input = standing(3, deployment(3));
     expect(simulateRollout(input)).toMatchObject({ steps: [], complete: true, lastsMs: 0, leastAvailable: 3, most: 3 });
   });
@@ -168,7 +168,7 @@ describe('a simulated rollout', () => {
     expect(stuck.because).toMatch(/^waiting: .*old machines still exist/);
   });
 
-  test('is blocked without the class, and replaces failed machines', () => {
+  test('a simulated rollout is blocked without the class, and replaces failed machines', () => {
     const missing = simulateRollout(standing(2, deployment(2, { template: templateOf('huge') })));
     expect(missing).toMatchObject({
       complete: false,
@@ -180,7 +180,7 @@ describe('a simulated rollout', () => {
     expect(failed.complete).toBe(true);
   });
 
-  test('does not change its input', () => {
+  test('a simulated rollout does not change its input', () => {
     const input = standing(2, deployment(2, LARGE));
     const before = JSON.stringify([input.deployment, input.sets, input.fleet, input.nodes]);
     simulateRollout(input);

@@ -93,7 +93,7 @@ describe('a machine that was updated', () => {
     expect(plan([1, [state]], [2, [READY, READY]]).moved).toEqual([]);
   });
 
-  test('does not move from a set that replaces its machines', () => {
+  test('an updated machine does not move from a set that replaces its machines', () => {
     expect(plan([1, [UPDATED]], [2, [READY, READY]]).moved).toEqual(['old-0']);
     expect(plan([1, [UPDATED]], [2, [READY, READY]], { refills: true }).moved).toEqual([]);
   });
@@ -220,7 +220,7 @@ describe('nodes that were drained for another template are selected first', () =
     expect(plan([old.length, old], [0, []], change).selected).toEqual(selected);
   });
 
-  test('they are also selected if the current set is complete, unless machines are selected by hand', () => {
+  test('drained nodes are also selected if the current set is complete, unless machines are selected by hand', () => {
     const full: SetStates = [3, [{ phase: 'Pending' }, { phase: 'Pending' }, { phase: 'Pending' }]];
     expect(plan([1, [EMPTIED]], full, { surge: 1 }).selected).toEqual(['old-0']);
     expect(plan([1, [EMPTIED]], full, { surge: 1, manual: true }).selected).toEqual([]);

@@ -73,7 +73,7 @@ describe('failed updates', () => {
     expect(step(pool(states.length, [said('another')]), states).events).toEqual(events);
   });
 
-  test('are listed in the order of their names, with the reason of the agent', () => {
+  test('failed updates are listed in the order of their names, with the reason of the agent', () => {
     const failed = nodeIn(FAILED, 'm0');
     const annotations = { [Annotations.UpdateFailedReason]: 'disk full' };
     const nodes = new Map([['m0', { ...failed, metadata: { ...failed.metadata, annotations } }]]);
@@ -124,15 +124,18 @@ describe('the set for a new template', () => {
     return step(pool(3, [], orchestration), states, { sets, machines }).create?.spec.replicas;
   };
 
-  test.each(['Auto', 'Manual'])('has all replicas when there are no older machines: %s', (orchestration) => {
-    expect(created(orchestration, [])).toBe(3);
-  });
+  test.each(['Auto', 'Manual'])(
+    'the set for a new template has all replicas when there are no older machines: %s',
+    (orchestration) => {
+      expect(created(orchestration, [])).toBe(3);
+    },
+  );
 
   test.each([
     ['Auto', 1],
     ['Manual', 0],
   ] as const)(
-    'has no machines of its own next to older ones, except for the missing ones of Auto: %s',
+    'the set for a new template has no own machines next to older ones, except for the missing ones of Auto: %s',
     (type, size) => {
       expect(created(type, [{}, {}])).toBe(size);
     },
@@ -146,7 +149,7 @@ describe('nodes of older machines', () => {
       ({ change }) => change.metadata?.labels?.[Labels.SelectedForUpdate] === 'true',
     ).length;
 
-  test('are selected by the controller with Auto, and by a user with Manual', () => {
+  test('nodes of older machines are selected by the controller with Auto, and by a user with Manual', () => {
     expect([selected('Auto'), selected('Manual')]).toEqual([1, 0]);
     expect(step(pool(2, [], 'Manual'), [CANDIDATE, CANDIDATE]).because).toBe('waiting: a user must select nodes');
   });
@@ -172,7 +175,7 @@ describe('a machine that was moved before a pause', () => {
     return Object.fromEntries(write.map(({ metadata, spec }) => [metadata.name, spec.replicas]));
   };
 
-  test('also moves its replica during the pause', () => {
+  test('a machine that was moved before a pause also moves its replica during the pause', () => {
     expect(paused('InPlaceUpdate', [{ moved: true }])).toMatchObject({ new: 1, old: 1 });
   });
 

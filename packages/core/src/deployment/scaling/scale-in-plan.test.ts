@@ -102,7 +102,7 @@ const outcome = (annotations: Readonly<Record<string, string | null>> | undefine
 describe('an accepted request', () => {
   const message = 'Accepted scale-in r1 from 3 to 2: a';
 
-  test('is removed from the annotation, recorded, and added to the list of the scaler with its time', () => {
+  test('an accepted request is removed from the annotation, recorded, and added to the list of the scaler with its time', () => {
     expect(plan()).toEqual({
       annotations: {
         [Annotations.ScaleIn]: null,
@@ -114,7 +114,7 @@ describe('an accepted request', () => {
     });
   });
 
-  test('is added to the existing names and outcomes, of which sixteen are kept', () => {
+  test('an accepted request is added to the existing names and outcomes, of which sixteen are kept', () => {
     const before = Array.from({ length: 16 }, (_, i) => ({ ...RESULT, requestID: `q${i}` }));
     const annotations = {
       [Annotations.TriggerDeletion]: `b~${minutes(-1)}`,
@@ -185,7 +185,7 @@ describe('a refused request', () => {
     });
   });
 
-  test('without an ID it is not recorded', () => {
+  test('a refused request without an ID is not recorded', () => {
     expect(plan({ written: '{' })).toEqual({
       annotations: { [Annotations.ScaleIn]: null },
       replicas: 3,
@@ -197,7 +197,7 @@ describe('a refused request', () => {
     });
   });
 
-  test('with an ID and another problem it is recorded', () => {
+  test('a refused request with an ID and another problem is recorded', () => {
     const refused = plan({ written: text({ machines: [] }) });
     expect(outcome(refused?.annotations)).toMatchObject([{ requestID: 'r1', outcome: 'Refused' }]);
     expect(refused?.replicas).toBe(3);
@@ -222,6 +222,6 @@ test('a repeated request is undone without an event, also if it was accepted', (
   });
 });
 
-test('without a request there is nothing to write', () => {
+test('without a request, a scale-in writes nothing', () => {
   expect(planScaleIn({ deployment: deployment(2), sets: [], machinesOf: () => [], now: NOW })).toBeUndefined();
 });

@@ -92,7 +92,7 @@ describe('one write that names machines and the new count', () => {
     expect(await names(world)).toEqual(expect.arrayContaining(before));
   });
 
-  test('refused during a rollout', async () => {
+  test('a named scale-in is refused during a rollout', async () => {
     await using world = await start(3, { birthMs: () => 20_000 });
     const [a = ''] = await names(world);
     await world.changeClass('large');

@@ -110,7 +110,7 @@ describe('overlapping selectors', () => {
     }
   });
 
-  test('neither adopts a set that both select', async () => {
+  test('two deployments with overlapping selectors adopt no set that both select', async () => {
     await using world = await start();
     await world.deploy(0);
     await another(world, { app: 'pool', tier: 'x' }, 0);
@@ -140,7 +140,7 @@ describe('overlapping selectors', () => {
 });
 
 describe('a class that does not exist', () => {
-  test('no machine is created until it exists; then the deployment continues by itself', async () => {
+  test('no machine is created until the class exists; then the deployment continues by itself', async () => {
     await using world = await start({ classes: [] });
     await world.deploy(2);
     await world.pass(120);
@@ -266,7 +266,7 @@ describe('a class that is created together with its users', () => {
     expect(await types(world)).toEqual(WELL);
   });
 
-  test('nor for a set without a deployment', async () => {
+  test('a set without a deployment reports no warning about a class that the cache does not have yet', async () => {
     await using world = await start(lateClasses());
     await world.pass(5);
     await world.createClass('small');

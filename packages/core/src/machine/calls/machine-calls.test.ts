@@ -130,7 +130,7 @@ describe('a lookup', () => {
     expect(end instanceof MachineError).toBe(isFault);
   });
 
-  test('of an unrecorded VM returns it', async () => {
+  test('a lookup of an unrecorded VM returns it', async () => {
     expect((await run('status', { status: () => VM })).end).toEqual({ ok: true, instance: VM });
   });
 });

@@ -109,7 +109,7 @@ describe('a cordon', () => {
     expect(asked).toEqual([]);
   });
 
-  test('of an empty Node removes the finalizer of mcm in the same write', async () => {
+  test('a cordon of an empty Node removes the finalizer of mcm in the same write', async () => {
     const { actions, admin, scope } = await startNodeActions();
     const node = await makeNode(admin, { finalizers: [Finalizers.Node, FOREIGN] });
     await actions.cordon(scope({ node }), { ...CORDON, release: true });
@@ -125,7 +125,7 @@ describe('a cordon', () => {
     expect(asked).toEqual(['PATCH /api/v1/nodes/n/status']);
   });
 
-  test('of a Node that is gone, or of none, is done', async () => {
+  test('a cordon without a Node, or of a Node that is gone, is done', async () => {
     const { actions, admin, asked, recorded, scope } = await startNodeActions();
     await actions.cordon(scope(), CORDON);
     expect(asked).toEqual([]);
@@ -133,7 +133,7 @@ describe('a cordon', () => {
     expect(recorded).toEqual([]);
   });
 
-  test('that the server refuses ends the pass, unless the drain is forced', async () => {
+  test('a cordon that the server refuses ends the pass, unless the drain is forced', async () => {
     const forbidden = (method: string) => (method === 'PATCH' ? refusal(403, 'Forbidden') : undefined);
     const { actions, admin, log, memory, scope } = await startNodeActions(forbidden);
     const node = await makeNode(admin);
@@ -207,7 +207,7 @@ describe('attachments', () => {
 });
 
 describe('the release of a Node', () => {
-  test('removes the finalizer of mcm, then deletes it', async () => {
+  test('the release of a Node removes the finalizer of mcm, then deletes the Node', async () => {
     const { actions, admin, asked, memory, scope } = await startNodeActions();
     const node = await makeNode(admin, { finalizers: [Finalizers.Node, FOREIGN] });
     await actions.release(node, scope());
@@ -222,7 +222,7 @@ describe('the release of a Node', () => {
     expect(asked).toEqual([]);
   });
 
-  test('of another Node of its name is refused, and of a Node that is gone is done', async () => {
+  test('the release of another Node of the same name is refused, and the release of a Node that is gone is done', async () => {
     const { actions, admin, memory, recorded, scope } = await startNodeActions();
     const [before, after] = await replaced(admin);
     await expect(actions.release(before, scope())).rejects.toThrow();
@@ -234,7 +234,7 @@ describe('the release of a Node', () => {
 });
 
 describe('the Node of another VM', () => {
-  test('that changed is not deleted, and the next pass decides on its present version', async () => {
+  test('a changed Node of another VM is not deleted, and the next pass decides on its present version', async () => {
     const { actions, admin, memory, recorded, scope } = await startNodeActions();
     const conflictingNode = await makeNode(admin);
     const changed = await relabel(admin);
@@ -247,7 +247,7 @@ describe('the Node of another VM', () => {
     expect(memory.releasedNode).toBe(changed.metadata.uid);
   });
 
-  test('loses the finalizer of mcm first, and only that, and is decided on again', async () => {
+  test('the Node of another VM loses the finalizer of mcm first, and only that, and is decided on again', async () => {
     const { actions, admin, memory, recorded, scope } = await startNodeActions();
     const conflictingNode = await makeNode(admin, { finalizers: [Finalizers.Node, FOREIGN] });
     await actions.releaseStale(scope({ conflictingNode }));
@@ -257,7 +257,7 @@ describe('the Node of another VM', () => {
     expect([recorded, memory.releasedNode]).toEqual([[after], undefined]);
   });
 
-  test('that is gone counts as released, and none needs no request', async () => {
+  test('the Node of another VM counts as released when it is gone, and no request is sent without such a Node', async () => {
     const { actions, admin, asked, memory, scope } = await startNodeActions();
     await actions.releaseStale(scope());
     expect(asked).toEqual([]);
@@ -266,7 +266,7 @@ describe('the Node of another VM', () => {
     expect(memory.releasedNode).toBe(conflictingNode.metadata.uid);
   });
 
-  test('that was replaced is read again, and after another refusal or its end nothing is cached', async () => {
+  test('a replaced Node of another VM is read again, and after another refusal or its end nothing is cached', async () => {
     const answers = [refusal(403, 'Forbidden'), refusal(409, 'Conflict')];
     const { actions, admin, asked, recorded, scope } = await startNodeActions((method) =>
       method === 'DELETE' ? answers.shift() : undefined,

@@ -63,7 +63,7 @@ test('a stopped process sends nothing to the machine', async () => {
   expect(asked).toEqual([]);
 });
 
-test('finalizers stay, in order', async () => {
+test('the finalizers of other programs stay, in order', async () => {
   const { admin, made, performer, scope } = await startPerformer();
   const machine = await made({ finalizers: ['a.example.com/z', 'z.example.com/a'] });
   await performer.perform({ do: 'addFinalizer' }, scope({ machine }));
@@ -100,7 +100,7 @@ describe('the record of a VM', () => {
 describe('a status', () => {
   const PENDING = { currentStatus: { phase: 'Pending' } } as const;
 
-  test('that is there already is not written', async () => {
+  test('a status that is stored already is not written again', async () => {
     const { asked, called, made, performer, scope } = await startPerformer();
     const event = { type: 'Normal', reason: 'NodeDeleted', message: 'x' } as const;
     const machine = await made({}, PENDING);
@@ -108,7 +108,7 @@ describe('a status', () => {
     expect([asked, called]).toEqual([[], []]);
   });
 
-  test('is counted, reported and remembered as its plan says', async () => {
+  test('a written status is counted, reported and remembered as its plan says', async () => {
     const { admin, called, clock, made, memory, performer, scope } = await startPerformer();
     await performer.perform({ do: 'writeStatus', status: PENDING }, scope({ machine: await made() }));
     expect([called, memory.healthWrites, memory.drain.reportedAt]).toEqual([[], undefined, undefined]);
@@ -154,10 +154,10 @@ describe('the end of a machine', () => {
   const JOINED = { conditions: [{ type: 'Ready', status: 'True' }] } as const;
   test.each<[what: string, asksForToken: boolean, joined: boolean, issued: boolean, removes: boolean]>([
     ['a machine that never joined may have one', true, false, false, true],
-    ['one that joined has none', true, true, false, false],
-    ['one without a placeholder has none', false, false, false, false],
-    ['one of this process is removed in any case', false, true, true, true],
-  ])('and its bootstrap token: %s', async (_what, asksForToken, joined, issued, removes) => {
+    ['a machine that joined has none', true, true, false, false],
+    ['a machine without a placeholder has none', false, false, false, false],
+    ['a token of this process is removed in any case', false, true, true, true],
+  ])('the end of a machine and its bootstrap token: %s', async (_what, asksForToken, joined, issued, removes) => {
     const { called, made, performer, scope, tokens } = await startPerformer();
     tokens.issued = () => issued;
     const machine = await made({ finalizers: ours }, joined ? { conditions: [...JOINED.conditions] } : undefined);
@@ -165,7 +165,7 @@ describe('the end of a machine', () => {
     expect(called).toEqual(removes ? [['remove', machine]] : []);
   });
 
-  test('needs no tokens', async () => {
+  test('a machine can end without a store of bootstrap tokens', async () => {
     const { made, memory, options, scope } = await startPerformer();
     const performer = new Performer({ ...options, tokens: undefined } as never);
     const machine = await made({ finalizers: ours });
@@ -180,7 +180,7 @@ describe('a machine whose Node is deleted', () => {
   const DELETED = ['event', 'Warning', 'NodeDeleted', 'Its Node n was deleted, so mcm deletes the machine'];
   const labels = { [Labels.Node]: 'n' };
 
-  test('is deleted, and an event says why', async () => {
+  test('a machine whose Node is deleted is deleted too, and an event says why', async () => {
     const { admin, called, log, made, performer, scope, writes } = await startPerformer();
     await performer.perform({ do: 'deleteMachine' }, scope({ machine: await made({ finalizers: [FOREIGN], labels }) }));
     const after = await stored(admin);
@@ -191,7 +191,7 @@ describe('a machine whose Node is deleted', () => {
     ]);
   });
 
-  test('is gone at once without finalizers, which is no reason to cache it, and may be gone already', async () => {
+  test('a deleted machine without finalizers is gone at once, is not cached, and may be gone already', async () => {
     const { called, made, performer, scope, writes } = await startPerformer();
     const machine = await made({ labels });
     await performer.perform({ do: 'deleteMachine' }, scope({ machine }));
@@ -304,7 +304,7 @@ describe('pods', () => {
   const pod = (name: string) => ({ namespace: 'default', name, uid: `uid-${name}` });
   const accepted = (): Response => Response.json({ kind: 'Status', status: 'Success' }, { status: 201 });
 
-  test('that were deleted without an eviction API are named in an event', async () => {
+  test('pods that were deleted without an eviction API are named in an event', async () => {
     const missing = {
       kind: 'Status',
       apiVersion: 'v1',
@@ -332,7 +332,7 @@ describe('pods', () => {
     ]);
   });
 
-  test('that are forced off are named once', async () => {
+  test('pods that are forced off a Node are named once', async () => {
     const { called, made, performer, scope } = await startPerformer(() => refusal(403, 'Forbidden'));
     const scopeOf = scope({ machine: await made() });
     const action: Action = { do: 'deletePods', pods: [pod('a'), pod('b')], because: 'because of x' };

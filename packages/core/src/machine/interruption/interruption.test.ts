@@ -43,23 +43,23 @@ describe('times of an interruption', () => {
 });
 
 describe('an interrupted machine', () => {
-  test('is deleted, and its evidence is stored at the same time', () => {
+  test('an interrupted machine is deleted, and its evidence is stored at the same time', () => {
     const o = see(running(stored(at(2))), { interruptions: true, keepsEvidence: true, node: node() });
     expect(verbs(nextStep(o, NOON).actions)).toEqual(['keepEvidence', 'deleteInterrupted']);
   });
 
-  test('gets its finalizer before it is deleted, so that its VM is not left behind', () => {
+  test('an interrupted machine gets its finalizer before it is deleted, so that its VM is not left behind', () => {
     const bare = running(stored(at(2)));
     const o = see({ ...bare, metadata: { ...bare.metadata, finalizers: [] } }, { interruptions: true, node: node() });
     expect(verbs(nextStep(o, NOON).actions)).toEqual(['addFinalizer']);
   });
 
-  test('is left alone without --interruptions', () => {
+  test('an interrupted machine does not change without --interruptions', () => {
     const o = see(running(stored(at(2))), { node: node() });
     expect(verbs(nextStep(o, NOON).actions)).not.toContain('deleteInterrupted');
   });
 
-  test('is left alone if its VM has survived the deadline', () => {
+  test('an interrupted machine does not change if its VM has survived the deadline', () => {
     const o = see(running(stored(at(2))), { interruptions: true, node: node() });
     expect(verbs(nextStep(o, minutes(13)).actions)).toEqual(['annotate', 'say']);
   });
@@ -121,7 +121,7 @@ describe('the drain of an interrupted machine', () => {
     expect(verbs(planDeletion(o, NOON).actions)).toEqual(['evict']);
   });
 
-  test('of a short notice evicts all pods at once, the highest priority first', () => {
+  test('the drain of a machine with a short notice evicts all pods at once, the highest priority first', () => {
     const pods = [pod('low'), withVolume('v-low', { priority: 1 }), withVolume('v-high', { priority: 9 })];
     const names = (urgent: true | undefined) => planDrain(look(pods, { urgent }), NOON).evict.map(({ name }) => name);
     expect(names(true)).toEqual(['v-high', 'v-low', 'low']);
@@ -140,20 +140,20 @@ describe('the successor', () => {
     member(name, { deletionTimestamp: at(minute), annotations: stored(at(60)) }, 'Terminating');
   const fresh = (name: string, minute: number) => member(name, { creationTimestamp: at(minute) }, 'Running');
 
-  test('is awaited until a machine of the set that was created later runs', () => {
+  test('the drain waits until a machine of the set that was created later runs', () => {
     const old = leaving('old', 1);
     const pending = member('new', { creationTimestamp: at(2) }, 'Pending');
     expect(successorOf(old, [old, fresh('sibling', 0), pending])).toBe('awaited');
     expect(successorOf(old, [old, fresh('new', 2)])).toBe('running');
   });
 
-  test('of two interrupted machines, one new machine replaces the first only', () => {
+  test('one new machine is the successor of the first of two interrupted machines only', () => {
     const [a, b] = [leaving('a', 1), leaving('b', 1)];
     const group = [a, b, fresh('new', 2)];
     expect([successorOf(a, group), successorOf(b, group)]).toEqual(['running', 'awaited']);
   });
 
-  test('does not exist for a machine without a set', () => {
+  test('a machine without a set has no successor', () => {
     const alone = machine({ metadata: { deletionTimestamp: at(1), annotations: stored(at(60)) } });
     expect(interruptionOf(alone)).toBeDefined();
     expect(successorOf(alone, [alone])).toBeUndefined();

@@ -80,12 +80,12 @@ describe('freezes', () => {
     );
   });
 
-  test('that follow each other count as one', () => {
+  test('freezes that follow each other count as one', () => {
     const rules = rulesOf(undefined, `${holidays}; 2027-01-04T06:00:00Z/2027-01-05T00:00:00Z audit`);
     expect(stateAt('2026-12-31T00:00:00Z', rules)).toBe('InFreeze 2027-01-05T00:00');
   });
 
-  test('and windows are overridden until the time that a user sets', () => {
+  test('freezes and windows are overridden until the time that a user sets', () => {
     const rules = rulesOf('0 22 * * * UTC 1h', holidays, '2026-12-24T12:00:00Z');
     expect(stateAt('2026-12-24T11:59:59Z', rules)).toBe('open');
     expect(stateAt('2026-12-24T12:00:00Z', rules)).toBe('InFreeze 2027-01-04T22:00');

@@ -279,7 +279,7 @@ describe('deletion order', () => {
     expect(chooseForDeletion(given, 1, NOW).map((m) => m.metadata.name)).toEqual(['running']);
     expect(chooseForDeletion(given, 2, NOW)).toEqual(given);
   });
-  test('priority before phase [M-22]', () => {
+  test('machines are deleted by priority before phase [M-22]', () => {
     expect(
       order(
         machine('c', { phase: 'Terminating', priority: '5' }),
@@ -288,7 +288,7 @@ describe('deletion order', () => {
       ),
     ).toEqual(['a', 'b', 'c']);
   });
-  test('by phase [M-22]', () => {
+  test('machines are deleted by phase [M-22]', () => {
     const phases = [
       'Running',
       'Available',
