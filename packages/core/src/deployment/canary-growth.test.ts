@@ -431,7 +431,8 @@ describe('an undo', () => {
 
   test('removes the note of the pause at once, so a later pause by hand is not reported as automatic', () => {
     const pool = deployment(1, { annotations: { [Annotations.RolloutPausedBy]: 'new-0~uid-new-0' } });
-    const old = set('old', 1, { className: 'former', annotations: { [Annotations.Revision]: '1' } });
+    const hadMachines = { [Annotations.NextMachineNumbers]: '1' };
+    const old = set('old', 1, { className: 'former', annotations: { ...hadMachines, [Annotations.Revision]: '1' } });
     const sets = { current: set('new', 1, { annotations: { [Annotations.Revision]: '2' } }), old: [old] };
     const annotations = (vouches: boolean) => planRollback(pool, sets, 1, { vouches }).deployment.metadata.annotations;
     expect([annotations(false), annotations(true)]).toEqual([{}, { [Annotations.RolloutLastGood]: 'old' }]);

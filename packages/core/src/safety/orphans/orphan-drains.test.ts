@@ -93,7 +93,7 @@ function setUp({
   const volumes = { store: { get: (name: string) => ({ spec: { csi: { volumeHandle: name } } }) } };
   const empty = { claims, volumes, attachments: some(attachments), budgets: some(budgets) };
   const drains = new OrphanDrains({
-    caches: { target: { ...target, ...empty } },
+    caches: { machines: some([]), target: { ...target, ...empty } },
     target: createClient({ transport, userAgent: 'test', clock }),
     invoker: { volumeIdOf: ({ csi }: { csi: { volumeHandle: string } }) => csi.volumeHandle },
     defaults: { ...MACHINE_DEFAULTS, undrainablePolicy: policies },
