@@ -39,6 +39,8 @@ interface PlaneOptions {
 /** The name of the Lease of the demo binary. */
 export const LEASE = 'demo';
 const SEED = 'seed';
+/** A write that was decided before the end of a unit is sent this time after the end. */
+const LATE_MS = 20_000;
 /** Interval between two writes of a unit. */
 const BEAT_MS = 1_000;
 
@@ -57,21 +59,21 @@ const demo: BinaryDefinition<Record<never, never>> = {
       needs: [],
       informers: [],
       run: async (signal) => {
+        const write = async (client: KubeClient | undefined, place: string, beats: string): Promise<void> => {
+          const metadata = { name: 'beat' };
+          const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { beats } };
+          const patch = { type: 'apply', body, fieldManager: 'demo', force: true } as const;
+          await client?.resource(configMaps, place).patch('beat', patch);
+        };
+        const both = (beats: string) =>
+          Promise.allSettled([write(control, namespace, beats), write(target, 'default', beats)]);
         for (let beats = 1; !signal.aborted; beats++) {
-          const write = async (client: KubeClient | undefined, place: string): Promise<void> => {
-            const body = {
-              apiVersion: 'v1',
-              kind: 'ConfigMap',
-              metadata: { name: 'beat' },
-              data: { beats: String(beats) },
-            };
-            const patch = { type: 'apply', body, fieldManager: 'demo', force: true } as const;
-            await client?.resource(configMaps, place).patch('beat', patch, { signal });
-          };
           // A failed write is repeated by the next one.
-          await Promise.allSettled([write(control, namespace), write(target, 'default')]);
+          await both(String(beats));
           await pause(clock, BEAT_MS, signal);
         }
+        // A reconcile can last longer than the unit.
+        clock.setTimeout(() => void both('late'), LATE_MS);
       },
     },
   ],

@@ -162,6 +162,17 @@ describe('two replicas', () => {
     }
   });
 
+  test('send no write of a former run after the Lease has moved', async () => {
+    await setUp();
+    await rig.replica('a');
+    await rig.clock.advance(10_000);
+    await rig.replica('b');
+    await rig.clock.advance(40_000);
+    expect(new Set(await holders())).toEqual(new Set(['a', 'b']));
+    expect(rig.unfenced).toEqual([]);
+    for (const cluster of CLUSTERS) expect(await rig.beats(cluster)).toBeGreaterThan(0);
+  });
+
   test('with a weight of 0 serves nothing', async () => {
     await setUp();
     await rig.replica('a', ['--fleet-weight=0']);
