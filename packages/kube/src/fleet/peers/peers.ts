@@ -81,13 +81,12 @@ export class Peers {
 
   async #keepOwn(signal: AbortSignal): Promise<void> {
     const { client, namespace, self, identity, timings, clock, random, log } = this.#o;
-    let terms = 0;
     while (!signal.aborted) {
-      terms += 1;
       const options = {
         client,
         lease: { namespace, name: this.#prefix + self.name },
-        identity: `${identity}.${terms}`,
+        // The same identity in each term: after an outage, the replica takes its own Lease again without a wait.
+        identity,
         timings,
         clock,
         random,
