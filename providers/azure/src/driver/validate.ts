@@ -141,19 +141,44 @@ function checkReservation({ capacityReservation }: Properties, errors: FieldErro
     errors.invalid(path, id, `provided resource ID must be of type '${RESERVATION_TYPE}', got '${type.type}'`);
 }
 
+/** The type of a part of an ARM resource ID, without the namespace of its provider. */
+interface ArmType {
+  readonly kind: 'tenant' | 'subscription' | 'group' | 'other';
+  readonly type: string;
+}
+
+function childOf({ kind, type }: ArmType, name: string): ArmType {
+  const lower = name.toLowerCase();
+  if (lower === 'resourcegroups') return { kind: 'group', type: 'resourceGroups' };
+  if (lower === 'subscriptions' && kind === 'tenant') return { kind: 'subscription', type: 'subscriptions' };
+  return { kind: 'other', type: `${type}/${name}` };
+}
+
 /**
- * Returns the type of an ARM resource without the namespace of its provider:
- * `capacityReservationGroups/capacityReservations`.
+ * Returns the type of an ARM resource as the original does: `capacityReservationGroups/capacityReservations`. Source:
+ * azure-sdk-for-go, `ParseResourceID`.
  */
 function resourceTypeOf(id: string): { readonly type: string } | { readonly problem: string } {
   if (id === '') return { problem: 'id cannot be empty' };
   if (!id.startsWith('/')) return { problem: `resource id '${id}' must start with '/'` };
   const parts = id.split('/').filter((part) => part !== '');
-  const at = parts.findLastIndex((part) => part.toLowerCase() === 'providers');
-  if (parts.length % 2 !== 0) return { problem: id };
-  const pairs = at < 0 ? parts : parts.slice(at + 2);
-  const types = pairs.filter((_, i) => i % 2 === 0);
-  return { type: (at < 0 ? types.slice(-1) : types).join('/') };
+  if (parts.length < 2 || !/^(subscriptions|providers)$/i.test(parts[0] ?? '')) return { problem: id };
+  const found = walk({ kind: 'tenant', type: 'tenants' }, parts);
+  return found ? { type: found.type } : { problem: id };
+}
+
+/** Returns the type of the last part; undefined if the ID is invalid. */
+function walk(at: ArmType, parts: readonly string[]): ArmType | undefined {
+  const [first = '', , third = ''] = parts;
+  if (parts.length === 0) return at;
+  if (parts.length === 1)
+    return /^(subscriptions|resourcegroups)$/i.test(first) || at.kind === 'group' ? undefined : childOf(at, first);
+  if (first.toLowerCase() !== 'providers') return walk(childOf(at, first), parts.slice(2));
+  if (parts.length === 2 || third.toLowerCase() === 'providers') {
+    const isAllowed = at.kind === 'subscription' || at.kind === 'tenant';
+    return isAllowed ? walk({ kind: 'other', type: 'providers' }, parts.slice(2)) : undefined;
+  }
+  return parts.length > 3 ? walk({ kind: 'other', type: third }, parts.slice(4)) : undefined;
 }
 
 function checkTags(tags: AzureProviderSpec['tags'], errors: FieldErrors): void {

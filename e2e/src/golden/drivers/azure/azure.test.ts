@@ -8,6 +8,7 @@ const ELSEWHERE = [
   'the provider spec is read in the form that the API server stores',
   'a failure of the token host gets the code Unavailable',
   'a 404 without an error code of the cloud does not mean NotFound',
+  'the priority of a class is sent',
 ];
 
 let all: Played;

@@ -17,10 +17,17 @@ import { firstReply, scriptedRules } from '../scripted.ts';
 import { readOnlyFields } from './read-only.ts';
 
 interface RecordedSpec {
-  readonly resourceGroup?: string;
-  readonly tags?: Readonly<Record<string, string>>;
+  readonly resourceGroup: string;
+  readonly tags: object;
 }
-const specOf = ({ providerSpec }: RecordedCase): RecordedSpec => (providerSpec ?? {}) as RecordedSpec;
+/** The fields of a recorded provider spec. Values of a wrong type count as absent, because no rule needs them. */
+function specOf({ providerSpec }: RecordedCase): RecordedSpec {
+  const { resourceGroup, tags } = (providerSpec ?? {}) as { readonly resourceGroup?: unknown; readonly tags?: unknown };
+  return {
+    resourceGroup: typeof resourceGroup === 'string' ? resourceGroup : '',
+    tags: typeof tags === 'object' && tags !== null ? tags : {},
+  };
+}
 
 const isThrottling = ({ http }: NonNullable<Expected['result']['cloudError']>): boolean => http === 429;
 
@@ -198,7 +205,7 @@ const dataDiskAlone: Rule = {
 
 /** Values of the provider spec that are texts in the query. */
 const quotable = (recorded: RecordedCase): readonly string[] => {
-  const { resourceGroup = '', tags = {} } = specOf(recorded);
+  const { resourceGroup, tags } = specOf(recorded);
   return [resourceGroup, ...Object.keys(tags)].filter((text) => /['\\]/.test(text));
 };
 
@@ -336,6 +343,27 @@ const nobodysNotFound: Rule = {
   },
 };
 
+/** The original ignores `properties.priority`. */
+const priority: Rule = {
+  row: 'the priority of a class is sent',
+  expect: (expected, situation) => {
+    const { properties } = (situation.recorded.providerSpec ?? {}) as { readonly properties?: unknown };
+    const given = (properties as { readonly priority?: unknown } | null | undefined)?.priority;
+    if (given !== 'Spot' && given !== 'Regular') return undefined;
+    const spot = given === 'Spot' ? { evictionPolicy: 'Delete', billingProfile: { maxPrice: -1 } } : {};
+    const own = (body: unknown) => {
+      const { properties: sent } = (body ?? {}) as { readonly properties?: object };
+      return { ...Object(body), properties: { ...sent, priority: given, ...spot } };
+    };
+    const isVm = (each: ExpectedRequest): boolean => each.method === 'PUT' && isOfVm(each);
+    if (!expected.requests.some(isVm)) return undefined;
+    return {
+      ...expected,
+      requests: expected.requests.map((each) => (isVm(each) ? { ...each, body: own(each.body) } : each)),
+    };
+  },
+};
+
 /** Intended differences of calls. Each is a row of docs/compatibility/differences.md. */
 export const RULES: readonly Rule[] = [
   methodIsAbsent('a driver without initialize sends no call for it', 'InitializeMachine'),
@@ -361,4 +389,5 @@ export const RULES: readonly Rule[] = [
   token,
   readOnlyFields,
   tokenHostIsDown('a failure of the token host gets the code Unavailable', isLogin, isDown),
+  priority,
 ];
