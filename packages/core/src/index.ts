@@ -192,6 +192,7 @@ export {
   unpackedText,
   type VolumeSource,
   withoutSent,
+  zoneOfferingOf,
 } from './driver/index.ts';
 export {
   type Failure,

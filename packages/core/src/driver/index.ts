@@ -55,6 +55,7 @@ export {
   alternativeText,
   type Market,
   offeringOf,
+  zoneOfferingOf,
 } from './offerings/alternative.ts';
 export { type AlternativeRules, alternativeProblems, type Offering } from './offerings/rules.ts';
 export { decodeInput, decodeSpec, pathText } from './schemas/decode.ts';

@@ -21,9 +21,12 @@ import { nextMachineNames, unrecordedNames } from '../objects/machine-names.ts';
 import { isFailed, isTerminating, type Loss, lossOf } from '../objects/machines.ts';
 import { scalerRequest } from '../objects/scaler.ts';
 import { isComplete } from '../rollout/rollout-completion.ts';
+import { deletionOrder } from '../set/replicas/deletion-order.ts';
 import { newMachine } from '../set/replicas/new-machine.ts';
 import { roomOfSet } from '../set/replicas/repair-group.ts';
 import { planReplicas } from '../set/replicas/replicas.ts';
+import { zoneSettingOf } from '../zones/setting.ts';
+import { placesFor, type ZoneInput, zoneRanks, zoneStates } from '../zones/spread.ts';
 import { withOwnNodes } from './own-nodes.ts';
 import { type SimulatedDurations, SimulatedWorld } from './world.ts';
 
@@ -214,6 +217,7 @@ class Run {
       return true;
     }
     if (plan.lastGood !== undefined) world.annotate({ [Annotations.RolloutLastGood]: plan.lastGood });
+    if (plan.standby !== undefined) world.annotate({ [Annotations.ZonesStandby]: plan.standby ?? '' });
     for (const set of plan.write)
       world.sets = world.sets.map((one) => (one.metadata.uid === set.metadata.uid ? set : one));
     if (plan.rollback) {
@@ -285,6 +289,7 @@ class Run {
         room: room ? this.#roomOf(set) : undefined,
         lacksClass: !classes.has(set.spec.template.spec.class.name ?? ''),
         scaler: scalerRequest(set, world.deployment),
+        zoneRanks: this.#zoneRanks(set),
         now: world.now,
       });
       if (create > 0) this.#make(set, create, because);
@@ -292,6 +297,26 @@ class Run {
       changed ||= create > 0 || toDelete.length > 0;
     }
     return changed;
+  }
+
+  /** The zones of the simulated machines. Undefined without zones. */
+  #zones(): ZoneInput | undefined {
+    const { deployment, machines, nodeOf } = this.#world;
+    const setting = zoneSettingOf(deployment);
+    return setting && { setting, machines: machines.all(), nodeOf };
+  }
+
+  #zoneRanks(set: MachineSet): ReturnType<typeof zoneRanks> | undefined {
+    const input = this.#zones();
+    const alive = this.#world.machinesOf(set).filter((machine) => !isTerminating(machine));
+    const ordered = alive.toSorted(deletionOrder(this.#world.now));
+    return (
+      input &&
+      zoneRanks(input, zoneStates(input), ordered, {
+        replicas: set.spec.replicas ?? 0,
+        wanted: this.#world.deployment.spec.replicas ?? 0,
+      })
+    );
   }
 
   #roomOf(set: MachineSet): number {
@@ -312,10 +337,12 @@ class Run {
       ? Array.from({ length: count }, (_, index) => `${name}-<${made + index + 1}>`)
       : this.#nextNames(set, count);
     this.#made.set(uid, made + count);
-    for (const machine of names) {
+    const zones = this.#zones();
+    const places = zones ? placesFor(zoneStates(zones), count) : [];
+    for (const [index, machine] of names.entries()) {
       const [loss, ...others] = this.#lost.get(uid) ?? [];
       this.#lost.set(uid, others);
-      this.#world.create(newMachine(set, machine, loss));
+      this.#world.create(newMachine(set, machine, loss, places[index]));
       this.#step('make', machine, because, name);
     }
   }

@@ -1,10 +1,10 @@
 import { Annotations, type Machine, type MachinePhase } from '@mcm/api';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { chooseForDeletion } from '../set/replicas/deletion-order.ts';
+import { chooseForDeletion, deletionOrder } from '../set/replicas/deletion-order.ts';
 import { machine, NOW } from '../set/test-objects.ts';
 import { parseZones } from './setting.ts';
-import { placesFor, zoneRanks, zoneStates } from './spread.ts';
+import { placesFor, zoneOfMachine, zoneRanks, zoneStates } from './spread.ts';
 
 const LIST = JSON.stringify([{ zone: 'a' }, { zone: 'b' }, { zone: 'c' }]);
 const settingOf = (annotations: Record<string, string> = {}) => {
@@ -43,7 +43,10 @@ test('deletions never increase an imbalance of more than one', () => {
       const machines = names.map((zone) => inZone(zone));
       const input = { setting: settingOf(), machines };
       const ordered = chooseForDeletion(machines, machines.length, NOW);
-      const ranks = zoneRanks(input, zoneStates(input), ordered);
+      const ranks = zoneRanks(input, zoneStates(input), ordered, {
+        replicas: names.length - count,
+        wanted: names.length - count,
+      });
       const gone = chooseForDeletion(machines, count, NOW, undefined, ranks);
       const left = names.filter((_name, i) => !gone.some((one) => one === machines[i]));
       expect(spreadOf(left)).toBeLessThanOrEqual(Math.max(spreadOf(names), 1));
@@ -70,6 +73,21 @@ test.each<[what: string, annotations: Record<string, string>, machines: readonly
   ],
 ])('%s', (_what, annotations, machines, places) => {
   expect(placed(annotations, machines, 3)).toEqual(places);
+});
+
+test.each<[what: string, phase: MachinePhase, gone: string]>([
+  ['before a new machine that has not joined', 'Pending', 'a'],
+  ['before others when enough machines stay', 'Running', 'a'],
+  ['after an unreachable machine if too few machines would be available', 'Unknown', 'c'],
+])('a machine of an evacuated zone is deleted %s', (_what, phase, gone) => {
+  const setting = settingOf({ [Annotations.ZonesEvacuated]: 'a' });
+  const extra = phase === 'Unknown' ? [inZone('c', phase)] : [inZone('b'), inZone('c', phase)];
+  const machines = [inZone('a'), inZone('b'), inZone('c'), ...extra];
+  const input = { setting, machines };
+  const ordered = machines.toSorted(deletionOrder(NOW));
+  const ranks = zoneRanks(input, zoneStates(input), ordered, { replicas: machines.length - 1, wanted: 3 });
+  const [first] = chooseForDeletion(machines, 1, NOW, undefined, ranks);
+  expect(zoneOfMachine(input, first ?? machine('none'))?.name).toBe(gone);
 });
 
 test('a machine without a zone does not count', () => {

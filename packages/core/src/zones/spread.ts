@@ -113,25 +113,53 @@ export interface ZoneRank {
   readonly level: number;
 }
 
+/** How many machines a set has after the deletions, and how many its deployment wants. */
+export interface SetNeed {
+  readonly replicas: number;
+  readonly wanted: number;
+}
+
 /**
  * Ranks the machines of a set for deletion. If the set deletes machines in the order of their levels, the zones stay balanced.
  * @param ordered The machines of the set, in the order in which it would delete them without zones.
+ * @param size The size of the set, and the replicas of its deployment. A set may be larger during a move.
  * @returns Ranks by UID. Machines outside of all zones have none.
  */
 export function zoneRanks(
   input: ZoneInput,
   states: readonly ZoneState[],
   ordered: readonly Machine[],
+  size: SetNeed,
 ): ReadonlyMap<string, ZoneRank> {
   const left = new Map(states.map(({ zone, staying }) => [zone, staying.length]));
   const evacuated = new Set(states.filter((state) => state.evacuated).map(({ zone }) => zone));
+  const isMoving = (machine: Machine): boolean => {
+    const zone = zoneOfMachine(input, machine);
+    return zone !== undefined && evacuated.has(zone);
+  };
+  const moves = evacuated.size > 0 && maySpare(ordered, size, isMoving);
   const ranks = new Map<string, ZoneRank>();
   for (const machine of ordered) {
     const zone = zoneOfMachine(input, machine);
     if (!zone) continue;
     const level = left.get(zone) ?? 0;
     left.set(zone, level - 1);
-    ranks.set(machine.metadata.uid, { moves: evacuated.has(zone), level });
+    ranks.set(machine.metadata.uid, { moves: moves && evacuated.has(zone), level });
   }
   return ranks;
+}
+
+/**
+ * Returns true if the set may delete machines of evacuated zones before machines that are down. Otherwise a scale-down would
+ * delete available machines although others are down.
+ */
+function maySpare(
+  machines: readonly Machine[],
+  { replicas, wanted }: SetNeed,
+  isMoving: (machine: Machine) => boolean,
+): boolean {
+  const moving = machines.filter(isMoving).length;
+  const kept = machines.filter((machine) => !isMoving(machine) && isAvailable(machine)).length;
+  const surplus = machines.length - replicas;
+  return kept >= Math.min(replicas, wanted) - Math.max(moving - surplus, 0);
 }

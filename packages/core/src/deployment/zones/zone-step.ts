@@ -47,12 +47,15 @@ export function zoneStep(view: View): Step | undefined {
   const wanted = standing.movers.length + (standing.surplus ? 1 : 0);
   if (wanted === 0 && over === 0) return undefined;
   const size = limits.surge > 0 ? withSurge(view, standing, wanted) : withoutSurge(view, standing, wanted);
-  const zones =
-    input.setting.evacuated.size > 0 ? `evacuating ${[...input.setting.evacuated].join(', ')}` : 'balancing';
+  const { evacuated } = input.setting;
+  const why =
+    standing.movers.length > 0 ? `zone ${[...evacuated].join(', ')} is evacuated` : 'zones are out of balance';
   const because =
-    size === current.replicas
-      ? `waiting: ${zones}, until machines in the other zones are available`
-      : `${zones}: ${wanted} machines still move to other zones`;
+    size > current.replicas
+      ? `${why}: creating machines in other zones first`
+      : size < current.replicas
+        ? `${why}: deleting machines that move to other zones`
+        : `waiting: ${why}, and the new machines in other zones are not available yet`;
   return { resize: new Map([[current.name, size]]), measureProgress: false, because };
 }
 
@@ -75,7 +78,7 @@ function standingOf(view: View, input: ZoneInput, current: SetSize): Standing {
     current.replicas === view.replicas && staying.length === view.replicas && mine.length === staying.length;
   const rests = movers.length === 0 && whole && staying.every(isAvailable);
   const ordered = staying.toSorted(deletionOrder(now, isPostponed));
-  const ranks = zoneRanks(input, states, ordered);
+  const ranks = zoneRanks(input, states, ordered, { replicas: view.replicas - 1, wanted: view.replicas });
   const [first] = rests ? chooseForDeletion(staying, 1, now, isPostponed, ranks) : [];
   const moves = first && mayMove(first) && !hasFailures(view.repairs) && isOverfull(input, states, first);
   return { current, staying, movers, surplus: moves ? first : undefined };
@@ -109,6 +112,8 @@ function withoutSurge(
   const kept = staying.filter((machine) => !movers.includes(machine)).filter(isAvailable).length;
   const missing = replicas - movers.length - kept;
   if (footprint(current) > replicas || staying.length < replicas) return current.replicas;
-  const most = Math.min(wanted, limits.unavailable - missing, repairs.budget.free, Math.max(replicas - 1, 1));
+  // The set would delete a missing machine instead.
+  if (missing > 0) return current.replicas;
+  const most = Math.min(wanted, limits.unavailable, repairs.budget.free, Math.max(replicas - 1, 1));
   return current.replicas - Math.max(most, 0);
 }

@@ -15,13 +15,14 @@ export class ZonePlaces {
     this.#context = context;
   }
 
-  #inputOf(set: MachineSet): ZoneInput | undefined {
+  #inputOf(set: MachineSet): (ZoneInput & { readonly wanted: number }) | undefined {
     const { sets, machines, disruptions, nodes } = this.#context;
     const deployment = deploymentOf(set, this.#context);
     const setting = zoneSettingOf(deployment);
     if (deployment === undefined || setting === undefined) return undefined;
     const siblings = sets.store.byIndex(BY_CONTROLLER, deployment.metadata.uid);
     return {
+      wanted: deployment.spec.replicas ?? 0,
       setting,
       machines: siblings.flatMap(({ metadata: { uid } }) => machines.store.byIndex(BY_CONTROLLER, uid)),
       isLeaving: disruptions.isLeaving,
@@ -43,8 +44,10 @@ export class ZonePlaces {
     isPostponed: (machine: Machine) => boolean,
   ): ReadonlyMap<string, ZoneRank> | undefined {
     // Only a set with too many machines needs an order.
-    if (alive.length <= (set.spec.replicas ?? 0)) return undefined;
+    const { replicas = 0 } = set.spec;
+    if (alive.length <= replicas) return undefined;
     const input = this.#inputOf(set);
-    return input && zoneRanks(input, zoneStates(input), alive.toSorted(deletionOrder(now, isPostponed)));
+    const ordered = alive.toSorted(deletionOrder(now, isPostponed));
+    return input && zoneRanks(input, zoneStates(input), ordered, { replicas, wanted: input.wanted });
   }
 }
