@@ -1,6 +1,6 @@
 import { Labels, type Machine, type MachineDeployment, type MachineSet } from '@mcm/api';
-import { powerOf, revisionOf } from '@mcm/core';
-import { controllerOf, type Node } from '@mcm/kube';
+import { offeringOf, powerOf, revisionOf } from '@mcm/core';
+import { controllerOf, type Node, withoutUndefined } from '@mcm/kube';
 import type { ControllerHealth } from '../controllers/health.ts';
 import { machineWait, sinceOf } from '../explain/machine/machine-wait.ts';
 import { configOf } from '../explain/machine/node-config.ts';
@@ -180,7 +180,11 @@ function branchOfMachine(
     preservedUntil: kept || undefined,
     since: since || undefined,
     ...without(wait?.doing),
-    more: { class: spec.class.name ?? '', providerID: spec.providerID ?? 'no VM yet' },
+    more: {
+      class: spec.class.name ?? '',
+      providerID: spec.providerID ?? 'no VM yet',
+      ...withoutUndefined({ zone: offeringOf(machine)?.zone }),
+    },
     // The Node of a stopped VM is deleted on purpose.
     children:
       nodeName === '' || (!node && powerOf(machine)?.is === 'Stopped')

@@ -1,6 +1,7 @@
 import { Annotations, type Machine, type MachineDeployment, machineDeployments } from '@mcm/api';
 import { parseZones, zoneSettingOf, zoneStates } from '@mcm/core';
 import { isConflict, type KubeClient } from '@mcm/kube';
+import { readNodes } from '../cluster/allowed.ts';
 import { ownedBy, readNamespace } from '../cluster/deployment-reading.ts';
 import { UserError } from '../command/errors.ts';
 
@@ -8,6 +9,8 @@ import { UserError } from '../command/errors.ts';
 export interface ZoneTarget {
   readonly client: KubeClient;
   readonly namespace: string;
+  /** The cluster of the nodes. Undefined if it is not known. */
+  readonly target?: KubeClient | undefined;
   /** Name of the only deployment to change. Undefined for all deployments with the zone. */
   readonly deployment?: string | undefined;
 }
@@ -120,17 +123,22 @@ const isAvailable = ({ status }: Machine): boolean =>
 export async function zoneRows(target: ZoneTarget): Promise<readonly ZoneRow[]> {
   const deployments = await listed(target);
   const reading = await readNamespace(target.client, target.namespace);
+  // Machines from before the list of zones have the zone of their Node.
+  const nodes = target.target && (await readNodes(target.target));
+  const byName = new Map(nodes?.map((node) => [node.metadata.name, node]));
   return deployments.flatMap((deployment) => {
     const setting = zoneSettingOf(deployment);
     if (!setting) return [];
     const machines = [...ownedBy(deployment, reading).machines.values()].flat();
-    return zoneStates({ setting, machines }).map(({ zone, staying, evacuated, standby }) => ({
-      namespace: target.namespace,
-      deployment: deployment.metadata.name,
-      zone: zone.name,
-      machines: staying.length,
-      available: staying.filter(isAvailable).length,
-      state: evacuated ? ('evacuated' as const) : standby ? ('standby' as const) : ('open' as const),
-    }));
+    return zoneStates({ setting, machines, nodeOf: (name) => byName.get(name) }).map(
+      ({ zone, staying, evacuated, standby }) => ({
+        namespace: target.namespace,
+        deployment: deployment.metadata.name,
+        zone: zone.name,
+        machines: staying.length,
+        available: staying.filter(isAvailable).length,
+        state: evacuated ? ('evacuated' as const) : standby ? ('standby' as const) : ('open' as const),
+      }),
+    );
   });
 }

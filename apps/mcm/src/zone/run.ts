@@ -30,8 +30,8 @@ const lineOf = ({ deployment, zone, action, problem }: ZoneChange): string =>
 
 /** `mcm zone list`. */
 export const listZones = (flags: ZoneFlags, { say }: Pick<CommandEnvironment, 'say'>): Promise<void> =>
-  inCluster(flags, 'zone', async ({ client, namespace }) => {
-    const items = await zoneRows({ client, namespace, deployment: flags.deployment });
+  inCluster(flags, 'zone', async ({ client, namespace, target }) => {
+    const items = await zoneRows({ client, namespace, target, deployment: flags.deployment });
     for (const line of formatted(flags.output, { items }, zoneLines)) say(line);
   });
 

@@ -38,6 +38,7 @@ import { ASSUMED, type MachineSettings } from '../settings/machine-settings.ts';
 import type { ManagerSettings } from '../settings/manager-settings.ts';
 import { hintsOf, inPlaceHints } from './deployment-hints.ts';
 import { disruptionHints, disruptionLines } from './disruption.ts';
+import { zoneLines } from './zones.ts';
 
 /** Explains the state of a deployment. */
 export interface DeploymentExplanation {
@@ -136,7 +137,10 @@ function explainActing(
   try {
     const plan = planRollout(snapshot);
     const changes = changesOf(plan, sets);
-    const disruption = disruptionLines(plan.repairs, countsTerminating(deployment, safeguards));
+    const disruption = [
+      ...disruptionLines(plan.repairs, countsTerminating(deployment, safeguards)),
+      ...zoneLines(deployment, all, nodeOf),
+    ];
     const hints = [
       ...hintsOf(deployment, all, sets.length),
       ...(nodeOf ? inPlaceHints(deployment, all, nodeOf) : []),

@@ -15,6 +15,8 @@ export interface LivingMachine {
   readonly node: { readonly name: string | null; readonly state: string };
   /** The alternative of the class that the VM has or will have. If absent, it is the first choice. */
   readonly alternative?: string | undefined;
+  /** The zone for which the machine was created. Absent if its deployment has no zones. */
+  readonly zone?: string | undefined;
   readonly class: { readonly name: string; readonly missing: boolean };
   /** The cause of its deletion; absent if it is not being deleted. */
   readonly deletionCause?: string | undefined;

@@ -35,6 +35,7 @@ function livingLines(name: string, reported: LivingMachine, now: Date): string[]
     `  VM     ${reported.providerID ?? 'none yet'}`,
     `  node   ${node.name ? `${node.name}, ` : ''}${node.state}`,
     `  class  ${reported.class.name}${reported.class.missing ? ' (MachineClass does not exist; without it, no VM is created or deleted)' : ''}`,
+    ...(reported.zone ? [`  zone   ${reported.zone}`] : []),
     ...(reported.alternative ? [`  from   ${reported.alternative}, because its first choice had no capacity`] : []),
     ...spaced(controllerLines(reported.controllers, now)),
     ...(reported.interruption ? ['', `${reported.interruption}.`] : []),

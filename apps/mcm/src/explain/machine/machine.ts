@@ -28,6 +28,7 @@ import {
   settingsOf,
   undrainablePolicyOf,
   validationWarningsOf,
+  zoneOfferingOf,
 } from '@mcm/core';
 import {
   type Clock,
@@ -165,6 +166,7 @@ async function explainLiving(target: MachineTarget, machine: Machine, unread: Se
     providerID: machine.spec.providerID ?? null,
     node: { name: nodeName ?? null, state: nodeState(machine, node, settings.defaults) },
     alternative: alternativeOf(machine),
+    zone: zoneOfferingOf(machine)?.zone,
     class: { name: machine.spec.class.name ?? '?', missing: ownClass === undefined },
     deletionCause: deletionCause || undefined,
     controllers: notActing(controllers),
@@ -204,7 +206,10 @@ async function holdsOf(
 /** The alternative that is recorded on a machine. */
 function alternativeOf(machine: Machine): string | undefined {
   const alternative = offeringOf(machine);
-  return alternative && alternativeText(alternative);
+  const zone = zoneOfferingOf(machine);
+  // The offering of its zone is the first choice of the machine.
+  if (alternative === undefined || (zone && alternativeText(zone) === alternativeText(alternative))) return undefined;
+  return alternativeText(alternative);
 }
 
 /** The progress of a machine that has not joined. */
