@@ -9,6 +9,7 @@ import type { WorldOptions } from '../world/world.ts';
  * - `interruptions`: the cloud announces the end of VMs, in any order, repeated and late, and also harmless and false notices.
  * - `capacity`: zones of the cloud have no capacity for a while, and the classes have alternatives.
  * - `warm`: the deployment keeps warm machines, whose number changes, and the cloud refuses to start them for a while.
+ * - `zones`: the deployment has three zones. Users evacuate and return them, and all machines of a zone become unreachable for hours.
  * - `leases`: two processes of each controller compete for a Lease, and the leaders are frozen and continue later.
  * - `large`: five deployments of three classes, with up to 50 machines. In two of five histories each has a machine config pool.
  * - `crds`: CRDs get and lose a version, and the CRD of the deployments is deleted and created again.
@@ -23,6 +24,7 @@ export const FLEET_MODES = [
   'interruptions',
   'capacity',
   'warm',
+  'zones',
   'leases',
   'large',
   'crds',
@@ -37,7 +39,7 @@ const hasInPlace = (mode: FleetMode | 'scaler', seed: number): boolean =>
 
 /** Whether users neither mark machines as Failed nor pause rollouts in histories of this mode. */
 export const isPlainMode = (mode: FleetMode): boolean =>
-  ['rolls', 'leases', 'crds', 'disks', 'interruptions', 'capacity', 'warm'].includes(mode);
+  ['rolls', 'leases', 'crds', 'disks', 'interruptions', 'capacity', 'warm', 'zones'].includes(mode);
 
 /** Whether each deployment has a machine config pool. Such histories take four times as long as others. */
 export const hasPools = (mode: FleetMode, seed: number): boolean => mode === 'large' && seed % 5 < 2;

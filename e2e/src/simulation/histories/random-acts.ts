@@ -7,6 +7,7 @@ import { BOUNDS } from '../record/bounds.ts';
 import { Dice } from '../script/dice.ts';
 import { type Plan, Script } from '../script/script.ts';
 import type { InterruptionVerifier } from '../verifiers/interruption-verifier.ts';
+import { ZONES, type ZoneVerifier } from '../verifiers/zone-verifier.ts';
 import { createCrd, deleteCrd, EXCHANGED, exchangeVersion, isGone } from '../world/crd-exchange.ts';
 import { DEPLOYMENT } from '../world/fleet.ts';
 import { NAMESPACE, type ProcessName, type Wanted, type World } from '../world/world.ts';
@@ -20,6 +21,7 @@ const MAX_ACTS = 10;
 const MAX_REPLICAS = 4;
 const MAX_SICK_REPLICAS = 7;
 const MAX_LARGE_REPLICAS = 10;
+const MAX_ZONE_REPLICAS = 7;
 const MAX_PAUSE_MS = 60_000;
 
 const MAX_ROLL_MS = 30_000;
@@ -49,6 +51,10 @@ const CRD_ACTS = [...OFTEN, ...MISFORTUNES, ...Array<'exchange'>(6).fill('exchan
 const DISK_ACTS = [...OFTEN, ...OFTEN, ...MISFORTUNES, ...Array<'restart cloud'>(6).fill('restart cloud')] as const;
 const INTERRUPTION_ACTS = [...OFTEN, ...OFTEN, ...MISFORTUNES, ...Array<'interrupt'>(14).fill('interrupt')] as const;
 const CAPACITY_ACTS = [...OFTEN, ...OFTEN, ...MISFORTUNES, ...Array<'empty'>(14).fill('empty')] as const;
+const ZONE_ACTS = [
+  ...([...OFTEN, ...OFTEN, ...MISFORTUNES, 'scale', 'scale'] as const),
+  ...(['evacuate', 'evacuate', 'evacuate', 'evacuate', 'lose zone', 'lose zone', 'lose zone'] as const),
+] as const;
 const WARM = ['warm', 'warm', 'refuse starts', 'refuse starts', 'refuse starts'] as const;
 const WARM_ACTS = [...OFTEN, ...OFTEN, ...OFTEN, ...MISFORTUNES, ...WARM] as const;
 const POOL_ACTS = ['configure', 'configure', 'direct', 'kill config'] as const;
@@ -59,7 +65,18 @@ type ActName =
   | (typeof LEASE_ACTS)[number]
   | (typeof CRD_ACTS)[number]
   | (typeof LARGE_ACTS)[number]
-  | ('agents' | 'select' | 'pause again' | 'postpone' | 'interrupt' | 'empty' | 'warm' | 'refuse starts');
+  | (
+      | 'agents'
+      | 'select'
+      | 'pause again'
+      | 'postpone'
+      | 'interrupt'
+      | 'empty'
+      | 'warm'
+      | 'refuse starts'
+      | 'evacuate'
+      | 'lose zone'
+    );
 
 /** The acts of modes that have their own lists. */
 const ACTS_OF: Readonly<Partial<Record<FleetMode, readonly ActName[]>>> = {
@@ -70,6 +87,7 @@ const ACTS_OF: Readonly<Partial<Record<FleetMode, readonly ActName[]>>> = {
   interruptions: INTERRUPTION_ACTS,
   capacity: CAPACITY_ACTS,
   warm: WARM_ACTS,
+  zones: ZONE_ACTS,
 };
 
 /** The desired state of a deployment. */
@@ -104,6 +122,7 @@ export class RandomHistory {
   /** The machine config pools of a large world. */
   readonly #pools: FleetPools | undefined;
   readonly #interruptions: InterruptionVerifier | undefined;
+  readonly #zones: ZoneVerifier | undefined;
 
   constructor(
     world: World,
@@ -112,11 +131,17 @@ export class RandomHistory {
     {
       pools,
       interruptions,
-    }: { readonly pools?: FleetPools | undefined; readonly interruptions?: InterruptionVerifier | undefined },
+      zones,
+    }: {
+      readonly pools?: FleetPools | undefined;
+      readonly interruptions?: InterruptionVerifier | undefined;
+      readonly zones?: ZoneVerifier | undefined;
+    },
   ) {
     this.#world = world;
     this.#pools = pools;
     this.#interruptions = interruptions;
+    this.#zones = zones;
     this.#dice = new Dice(seed + 1_000_000);
     const inPlace = strategyOf(mode, seed).inPlace;
     this.#inPlace = inPlace !== undefined;
@@ -127,7 +152,9 @@ export class RandomHistory {
     if (this.#pauses || this.#windows) this.#first.replicas = MAX_REPLICAS;
     const isLarge = mode === 'large';
     this.#classes = isLarge ? ['blue', 'green', 'red'] : ['blue', 'green'];
-    this.#maxReplicas = isLarge ? MAX_LARGE_REPLICAS : this.#sick ? MAX_SICK_REPLICAS : MAX_REPLICAS;
+    const small = zones ? MAX_ZONE_REPLICAS : MAX_REPLICAS;
+    this.#maxReplicas = isLarge ? MAX_LARGE_REPLICAS : this.#sick ? MAX_SICK_REPLICAS : small;
+    if (zones) this.#first.replicas = MAX_ZONE_REPLICAS;
     if (isLarge)
       for (const [name, replicas] of MORE_FLEETS) this.#wanted.push({ name, replicas, machineClass: 'blue' });
     this.#script = new Script({
@@ -189,6 +216,8 @@ export class RandomHistory {
       empty: () => this.#empty(),
       warm: () => this.#warm(),
       'refuse starts': () => this.#refuseStarts(),
+      evacuate: () => this.#evacuate(),
+      'lose zone': () => this.#loseZone(),
       exchange: () => this.#exchange(),
       'delete CRD': () => this.#deleteCrd(),
       configure: () => this.#pools?.change(),
@@ -294,6 +323,31 @@ export class RandomHistory {
     await this.#scale();
   }
 
+  /** The user evacuates a zone, or returns it. */
+  async #evacuate(): Promise<void> {
+    const zone = this.#dice.one([...ZONES, undefined]);
+    this.#note(zone === undefined ? 'the user returns all zones' : `the user evacuates ${zone}`);
+    await this.#zones?.evacuate(zone);
+  }
+
+  /** All kubelets of a zone stop reporting for up to three hours, and the cloud creates no VM there. */
+  async #loseZone(): Promise<void> {
+    const zone = this.#dice.one(ZONES) ?? '';
+    const ms = this.#dice.pause(10_800_000);
+    this.#note(`zone ${zone} is lost for ${ms} ms`);
+    if (!this.#world.cloudRuns) return;
+    const { faults, instances } = this.#world.cloud;
+    const { id } = faults.order({ operation: 'instances.create', zone, error: { code: 'InternalError' } });
+    const lost = [...instances.list()].filter((vm) => vm.zone === zone);
+    for (const vm of lost) this.#order(vm.id, { silent: true });
+    this.#later(ms, () => {
+      faults.cancel(id);
+      for (const vm of lost) this.#order(vm.id, { silent: false });
+    });
+    if (this.#dice.number(2) === 0) await this.#scale();
+    await this.#world.clock.advance(this.#dice.pause(ms));
+  }
+
   /** The user resumes the rollout for a while, and pauses it again. */
   async #pauseAgain(): Promise<void> {
     await this.#world.change({ paused: false });
@@ -323,10 +377,12 @@ export class RandomHistory {
       const deployments = world.admin.resource<MachineDeployment>(machineDeployments, NAMESPACE);
       for (const { name } of this.#wanted) await deployments.patch(name, { type: 'merge', body });
     }
+    await this.#zones?.evacuate(undefined);
     if (this.#byHand) this.#selectAgainAndAgain();
     if (this.#silenced || world.network.silencesWatches) await world.clock.advance(BOUNDS.reopened.ms);
     await world.untilAllSettled(this.#wanted, BOUNDS.settled.ms);
     await this.#interruptions?.verifyTimely();
+    await this.#zones?.untilBalanced();
     await world.untilAllSettled(this.#wanted, BOUNDS.settled.ms);
     await this.#pools?.untilUpdated();
     await world.clock.advance(BOUNDS.lastWrites.ms);
@@ -335,6 +391,7 @@ export class RandomHistory {
     for (const write of world.writes.slice(written))
       world.reporter.violate(`written although everything was complete: ${write}`);
     await world.untilAllSettled(this.#wanted, 1);
+    await this.#zones?.verifyBalance();
     await world.verifyDisk();
   }
 

@@ -4,6 +4,7 @@ import { ALTERNATIVES, CapacityVerifier } from '../verifiers/capacity-verifier.t
 import { HoldVerifier } from '../verifiers/hold-verifier.ts';
 import { InterruptionVerifier } from '../verifiers/interruption-verifier.ts';
 import { WarmVerifier } from '../verifiers/warm-verifier.ts';
+import { ZONE_LIST, ZoneVerifier } from '../verifiers/zone-verifier.ts';
 import { ConfigWorld } from '../world/config-world.ts';
 import { pauseHold, windowHold } from '../world/holds.ts';
 import { World, type WorldOptions } from '../world/world.ts';
@@ -23,6 +24,8 @@ export interface RandomOutcome extends Outcome {
   readonly refusals: number;
   /** The number of warm machines that a set used. */
   readonly used: number;
+  /** The number of machines that were created while a zone was evacuated. */
+  readonly placed: number;
 }
 
 /** Options of a history of a fleet. */
@@ -58,7 +61,12 @@ export async function play(mode: FleetMode, options: FleetHistoryOptions): Promi
     machine,
     kubelets: { joinDelay: hold ? (hold === windows ? 10_000 : 2_000) * (2 + (seed % 7)) : 500 * (seed % 7) },
     ...strategyOf(mode, seed),
-    annotations: hold === windows ? { [Annotations.RolloutWindows]: windows.annotation } : warmAnnotations(mode, seed),
+    annotations:
+      hold === windows
+        ? { [Annotations.RolloutWindows]: windows.annotation }
+        : mode === 'zones'
+          ? { [Annotations.Zones]: ZONE_LIST }
+          : warmAnnotations(mode, seed),
     moreClasses: mode === 'large' ? ['red'] : undefined,
     disks: mode === 'disks',
     interruptions: mode === 'interruptions',
@@ -78,9 +86,10 @@ export async function play(mode: FleetMode, options: FleetHistoryOptions): Promi
   const pools = config && new FleetPools(config, new Dice(seed + 2_000_000), LARGE_FLEETS);
   const interruptions = mode === 'interruptions' ? InterruptionVerifier.watch(world, end.signal) : undefined;
   const warm = mode === 'warm' ? WarmVerifier.watch(world, end.signal) : undefined;
+  const zones = mode === 'zones' ? ZoneVerifier.watch(world, end.signal) : undefined;
   const verifier = hold && HoldVerifier.watch(world, hold, end.signal);
   const violations: string[] = [];
-  const played = new RandomHistory(world, mode, options, { pools, interruptions });
+  const played = new RandomHistory(world, mode, options, { pools, interruptions, zones });
   try {
     await pools?.create(end.signal);
     await world.reporter.until(played.run(), options);
@@ -101,5 +110,6 @@ export async function play(mode: FleetMode, options: FleetHistoryOptions): Promi
     interruptions: interruptions?.verified ?? 0,
     refusals: capacity?.verified ?? 0,
     used: warm?.used ?? 0,
+    placed: zones?.placed ?? 0,
   };
 }

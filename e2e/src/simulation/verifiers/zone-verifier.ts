@@ -1,0 +1,106 @@
+import { Annotations, type Machine, machines } from '@mcm/api';
+import { type Change, createInformer, seededRandom } from '@mcm/kube';
+import { BOUNDS } from '../record/bounds.ts';
+import type { World } from '../world/world.ts';
+
+/** The zones of the deployment in the histories `zones`. */
+export const ZONES = ['local-a', 'local-b', 'local-c'] as const;
+
+/** The zones as the text of the annotation. */
+export const ZONE_LIST = JSON.stringify(ZONES.map((zone) => ({ zone })));
+
+/** Returns the zone in an annotation of a machine. */
+function zoneIn({ metadata }: Machine, key: string): string | undefined {
+  const { zone }: { readonly zone?: string } = JSON.parse(metadata.annotations?.[key] ?? '{}');
+  return zone;
+}
+
+/**
+ * Reports wrong decisions about zones:
+ * - A machine has a zone from the start, and the zone and the record of its offering never differ.
+ * - The VM of a machine is in the zone of the machine.
+ * - No machine is created in an evacuated zone.
+ * - When all is quiet, the numbers of machines differ by one at most.
+ */
+export class ZoneVerifier {
+  readonly #world: World;
+  readonly #machines = new Map<string, Machine>();
+  #evacuated: { readonly zone: string; readonly since: number } | undefined;
+  #placed = 0;
+
+  private constructor(world: World) {
+    this.#world = world;
+  }
+
+  /** Verifies a world until `signal` aborts. */
+  static watch(world: World, signal: AbortSignal): ZoneVerifier {
+    const verifier = new ZoneVerifier(world);
+    const { admin, clock, log } = world;
+    const all = createInformer<Machine>(admin, machines, { clock, log, random: seededRandom(0) });
+    all.onChange((change) => verifier.#changed(change));
+    void all.run(signal).catch((error: unknown) => world.reporter.violate(String(error)));
+    return verifier;
+  }
+
+  /** The number of machines that were created while a zone was evacuated. */
+  get placed(): number {
+    return this.#placed;
+  }
+
+  get #now(): number {
+    return this.#world.clock.now().getTime();
+  }
+
+  /** Evacuates one zone. The other zones return. */
+  async evacuate(zone: string | undefined): Promise<void> {
+    this.#evacuated = undefined;
+    await this.#world.annotate({ [Annotations.ZonesEvacuated]: zone ?? null });
+    if (zone !== undefined) this.#evacuated = { zone, since: this.#now };
+  }
+
+  #changed({ type, object }: Change<Machine>): void {
+    const { uid, name } = object.metadata;
+    if (type === 'deleted') this.#machines.delete(uid);
+    else this.#machines.set(uid, object);
+    const { reporter, cloud } = this.#world;
+    const zone = zoneIn(object, Annotations.ZoneOffering);
+    if (zone === undefined) {
+      reporter.violate(`${name} has no zone`);
+      return;
+    }
+    const record = zoneIn(object, Annotations.CapacityOffering);
+    if (record !== undefined && record !== zone)
+      reporter.violate(`${name} is of zone ${zone} and has the record ${record}`);
+    const vms = [...cloud.instances.list()].filter((vm) => vm.name === name && vm.state !== 'terminated');
+    for (const vm of vms)
+      if (vm.zone !== zone) reporter.violate(`${name} is of zone ${zone}, and its VM is in ${vm.zone}`);
+    if (type === 'added') this.#verifyPlace(name, zone);
+  }
+
+  /** A decision may use a state of the deployment that is as old as the caches. */
+  #verifyPlace(name: string, zone: string): void {
+    if (!this.#evacuated) return;
+    this.#placed++;
+    const lagMs = this.#world.lagMs() + BOUNDS.offeringPrepared.ms;
+    if (zone === this.#evacuated.zone && this.#now > this.#evacuated.since + lagMs)
+      this.#world.reporter.violate(`${name} was created in zone ${zone}, which is evacuated`);
+  }
+
+  /** Waits until the zones are balanced. */
+  async untilBalanced(): Promise<void> {
+    await this.#world.until(async () => this.#imbalance() === undefined, BOUNDS.settled.ms);
+  }
+
+  /** Verifies that the zones are balanced. */
+  async verifyBalance(): Promise<void> {
+    await this.#world.clock.settle();
+    const text = this.#imbalance();
+    if (text !== undefined) this.#world.reporter.violate(text);
+  }
+
+  #imbalance(): string | undefined {
+    const all = [...this.#machines.values()];
+    const counts = ZONES.map((zone) => all.filter((one) => zoneIn(one, Annotations.ZoneOffering) === zone).length);
+    return Math.max(...counts) - Math.min(...counts) > 1 ? `zones have ${counts.join(', ')} machines` : undefined;
+  }
+}
