@@ -114,6 +114,7 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
     keeping: memory.keeping,
     held: memory.held ? true : undefined,
     healthWrites: memory.healthWrites,
+    reported: memory.reported,
     machineClass,
     node,
     nodeOfCreated,

@@ -18,7 +18,7 @@ import type { EvidenceKeeper } from '../../evidence/keeper.ts';
 import type { KeptVms } from '../../evidence/kept-vms.ts';
 import { mergeDiff } from '../../values/merge-diff.ts';
 import { listed } from '../../values/texts.ts';
-import { counted } from '../model/damping.ts';
+import { counted, reportedAgain } from '../model/damping.ts';
 import type { Action, PlannedEvent } from '../model/plan.ts';
 import type { Scope } from '../model/scope.ts';
 import { MachineCalls, type MachineCallsOptions } from './machine-calls.ts';
@@ -201,6 +201,8 @@ export class Performer {
     const answer = await this.#machines(scope).patch(name, { type: 'merge', body }, options);
     this.#options.caches.machines.recordWrite(answer);
     if (action.writes) scope.memory.healthWrites = counted(scope.memory.healthWrites, action.writes, scope.now);
+    if (action.reports !== undefined)
+      scope.memory.reported = reportedAgain(scope.memory.reported, action.reports, scope.now);
     if (action.reportsDrain) scope.memory.drain = { ...scope.memory.drain, reportedAt: scope.now };
     if (action.event) {
       const { type, reason, message } = action.event;

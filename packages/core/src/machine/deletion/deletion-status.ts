@@ -27,5 +27,6 @@ export function say(
   const reported = wanted.state === 'Failed' && alike(old?.description ?? '', wanted.description);
   if (same || (reported && isSimilarStatus(o.machine.status, status))) return [];
   const event = { type: 'Warning', reason: 'DeletionBlocked', message: wanted.description } as const;
-  return [defined({ do: 'writeStatus', status, event: wanted.state === 'Failed' ? event : undefined })];
+  const reports = `${wanted.state}: ${wanted.description}`;
+  return [defined({ do: 'writeStatus', status, reports, event: wanted.state === 'Failed' ? event : undefined })];
 }

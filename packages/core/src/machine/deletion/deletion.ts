@@ -12,6 +12,7 @@ import { lastCallWasNotSent, lastCallWasRefused, wasNeverCreated } from '../crea
 import { planHooks, withEvent } from '../hooks/hooks.ts';
 import { planSuccessor } from '../interruption/interruption.ts';
 import { heldBecause, isHeld } from '../model/breaker.ts';
+import { repeatAfter } from '../model/damping.ts';
 import type { FailedCall, MachineObservation, RunningCall, SettledCall } from '../model/observation.ts';
 import { act, nextAt, type Plan, wait } from '../model/plan.ts';
 import { planPods } from '../model/pod-actions.ts';
@@ -38,6 +39,16 @@ const GO_ON: ReadonlySet<string> = new Set(['NotFound', 'Unimplemented', 'Uninit
  * triggerDeletionFlow.
  */
 export function planDeletion(o: MachineObservation, now: Date): Plan {
+  const plan = planNext(o, now);
+  const [report] = plan.actions;
+  if (report?.do !== 'writeStatus' || report.reports === undefined) return plan;
+  const until = repeatAfter(o.reported, report.reports, now);
+  return until === undefined
+    ? plan
+    : { actions: [], next: nextAt(until), because: `another process replaces this report: ${plan.because}` };
+}
+
+function planNext(o: MachineObservation, now: Date): Plan {
   const { machine, calls } = o;
   if (!machine.metadata.finalizers?.includes(Finalizers.MachineControllerManager))
     return wait('the finalizer of mcm is missing');

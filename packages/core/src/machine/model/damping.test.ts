@@ -1,6 +1,15 @@
 import { expect, test } from 'vitest';
 import { NOON } from '../testing.ts';
-import { counted, dampingOf, FLAPPING_WINDOW_MS, type HealthWrite, type HealthWrites } from './damping.ts';
+import {
+  counted,
+  dampingOf,
+  FLAPPING_WINDOW_MS,
+  type HealthWrite,
+  type HealthWrites,
+  type Reported,
+  repeatAfter,
+  reportedAgain,
+} from './damping.ts';
 
 const later = (ms: number): Date => new Date(NOON.getTime() + ms);
 
@@ -32,4 +41,18 @@ test('a live read allows one write', () => {
   expect(dampingOf(read, 'unknown', later(3_000))).toBeUndefined();
   expect(dampingOf(read, 'unknown', later(70_000))).toBe('read');
   expect(dampingOf(counted(read, 'unknown', later(3_000)), 'unknown', later(10_000))).toBe('read');
+});
+
+test.each<[title: string, texts: string, afterMs: number, until: Date | undefined]>([
+  ['a report that was written four times', 'AAAA', 0, later(1_000)],
+  ['a report that was written four times, after the delay', 'AAAA', 1_000, undefined],
+  ['a report that was written six times: the delay has doubled twice', 'AAAAAA', 0, later(4_000)],
+  ['a report that was written many times: no more than a minute', 'A'.repeat(30), 0, later(60_000)],
+  ['a report that was written three times', 'AAA', 0, undefined],
+  ['a report of this process between the others', 'AAAABA', 0, undefined],
+  ['a report that was written many times, long ago', 'A'.repeat(30), FLAPPING_WINDOW_MS, undefined],
+])('the delay of %s', (_title, texts, afterMs, until) => {
+  const reported = [...texts].reduce<Reported | undefined>((seen, text) => reportedAgain(seen, text, NOON), undefined);
+  expect(repeatAfter(reported, 'A', later(afterMs))).toEqual(until);
+  expect(repeatAfter(reported, 'another', later(afterMs))).toBeUndefined();
 });

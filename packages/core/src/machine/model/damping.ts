@@ -52,4 +52,37 @@ export function counted(writes: HealthWrites | undefined, kind: HealthWrite, now
   };
 }
 
-const isOver = ({ at }: HealthWrites, now: Date): boolean => now.getTime() - at.getTime() >= FLAPPING_WINDOW_MS;
+/** The last report about a deletion that this process wrote. */
+export interface Reported {
+  readonly text: string;
+  /** How often this process wrote the same text again, because another process had replaced the text. */
+  readonly repeats: number;
+  /** Time of the last write. */
+  readonly at: Date;
+}
+
+/** Number of repeated reports that are not delayed. */
+const FREE_REPEATS = 3;
+
+/**
+ * Returns the time until which the same report must not be written again. Returns undefined if the report may be written
+ * now.
+ *
+ * For a moment, two processes can work on one machine, and each of them sees another reason for its wait. Without a delay,
+ * the two processes overwrite each other's report without end. The delay doubles up to one minute.
+ */
+export function repeatAfter(reported: Reported | undefined, text: string, now: Date): Date | undefined {
+  if (reported?.text !== text || isOver(reported, now) || reported.repeats < FREE_REPEATS) return undefined;
+  const pause = Math.min(FIRST_PAUSE_MS * 2 ** (reported.repeats - FREE_REPEATS), LONGEST_PAUSE_MS);
+  const until = new Date(reported.at.getTime() + pause);
+  return now < until ? until : undefined;
+}
+
+/** Returns the record after another report. */
+export function reportedAgain(reported: Reported | undefined, text: string, now: Date): Reported {
+  const isRepeat = reported?.text === text && !isOver(reported, now);
+  return { text, repeats: isRepeat ? reported.repeats + 1 : 0, at: now };
+}
+
+const isOver = ({ at }: { readonly at: Date }, now: Date): boolean =>
+  now.getTime() - at.getTime() >= FLAPPING_WINDOW_MS;

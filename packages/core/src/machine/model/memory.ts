@@ -1,6 +1,6 @@
 import { type DrainMemory, NO_DRAIN_MEMORY } from '../../drain/model/observation.ts';
 import type { KeptVm } from '../../evidence/kept-vms.ts';
-import type { HealthWrites } from './damping.ts';
+import type { HealthWrites, Reported } from './damping.ts';
 
 /** The progress of storing the evidence of a machine's failure. */
 export interface EvidenceState {
@@ -30,6 +30,8 @@ export interface MachineMemory {
   nodeVanished?: boolean;
   /** Recent status writes about the machine's health. */
   healthWrites?: HealthWrites;
+  /** The last report about the deletion of the machine. */
+  reported?: Reported;
   /** The progress of storing the evidence of its failure. */
   evidence?: EvidenceState;
   /** The progress of keeping its VM. */

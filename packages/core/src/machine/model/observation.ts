@@ -5,7 +5,7 @@ import type { DrainObservation } from '../../drain/model/observation.ts';
 import type { Instance } from '../../driver/contract/driver.ts';
 import type { MachineError } from '../../driver/contract/errors.ts';
 import type { MachineSettings } from '../../settings/settings.ts';
-import type { HealthWrites } from './damping.ts';
+import type { HealthWrites, Reported } from './damping.ts';
 import type { EvidenceState, KeepingState } from './memory.ts';
 
 /** A capacity shortage that the cloud has reported. */
@@ -137,6 +137,8 @@ export interface MachineObservation {
   readonly doubt?: Doubt | undefined;
   /** Recent status writes of this process about the machine's health. */
   readonly healthWrites?: HealthWrites | undefined;
+  /** The last report of this process about the deletion of the machine. */
+  readonly reported?: Reported | undefined;
   readonly calls: CallMemory;
   /** Set if the cloud lacks capacity for machines of this class and zone. */
   readonly shortage?: Shortage | undefined;

@@ -33,6 +33,8 @@ export type Action =
       /** The kind of a health write that is delayed if the machine is flapping. */
       readonly writes?: HealthWrite | undefined;
       readonly reportsDrain?: true;
+      /** The text of a report about a deletion. The text is delayed if another process replaces it again and again. */
+      readonly reports?: string | undefined;
     }
   /** Records and reports whether the circuit breaker prevents the replacement of the machine. */
   | { readonly do: 'reportHeld'; readonly held: boolean; readonly event: PlannedEvent }
