@@ -125,6 +125,15 @@ test.each(['Regular', 'Spot'])('Azure: the VM of a class gets its priority: %s',
   expect(rows).toContain('the priority of a class is sent');
 });
 
+test.each(['spot', 'Low'])('Azure: an unknown priority creates no VM: %s', async (priority) => {
+  const recorded = await caseOf('azure', 'create-fields/001');
+  const spec = recorded.providerSpec as { readonly properties: object };
+  const wanted = { ...recorded, providerSpec: { ...spec, properties: { ...spec.properties, priority } } };
+  const { failure, rows } = await rowsOf(playAzure, wanted);
+  expect(failure).toBeUndefined();
+  expect(rows).toContain('the priority of a class is sent');
+});
+
 test('GCP: a conflict of a polled operation does not start a search for an existing VM', async () => {
   const recorded = await caseOf('gcp', 'create-flow/001');
   const errorText = 'Create machine "golden-m-1" failed: googleapi: Error 409: no';

@@ -1,7 +1,14 @@
 import { DRIVER_TIMEOUTS } from '@mcm/core';
 import { withoutUndefined } from '@mcm/kube';
 import { z } from 'zod';
-import { type Expected, type ExpectedRequest, failsWith, type Rule, type Situation } from '../expected.ts';
+import {
+  type Expected,
+  type ExpectedRequest,
+  failsWith,
+  type Rule,
+  type Situation,
+  withoutServices,
+} from '../expected.ts';
 import type { RecordedCase } from '../recording.ts';
 import {
   endsOriginal,
@@ -343,12 +350,21 @@ const nobodysNotFound: Rule = {
   },
 };
 
-/** The original ignores `properties.priority`. */
+const priorityOf = ({ providerSpec }: RecordedCase): unknown => {
+  const { properties } = (providerSpec ?? {}) as { readonly properties?: { readonly priority?: unknown } | null };
+  return properties?.priority;
+};
+
+/** The original ignores `properties.priority`. An unknown value is refused, after the original's own checks. */
 const priority: Rule = {
   row: 'the priority of a class is sent',
   expect: (expected, situation) => {
-    const { properties } = (situation.recorded.providerSpec ?? {}) as { readonly properties?: unknown };
-    const given = (properties as { readonly priority?: unknown } | null | undefined)?.priority;
+    const given = priorityOf(situation.recorded);
+    const isRefused = expected.result.errorCode === 'InvalidArgument' || situation.step.method === 'InitializeMachine';
+    if (typeof given === 'string' && given.trim() !== '' && given !== 'Spot' && given !== 'Regular' && !isRefused) {
+      const failed = failsWith(expected, situation, 'InvalidArgument', { textMatches: /properties\.priority: / });
+      return { ...failed, requests: [], metrics: withoutServices(failed.metrics) };
+    }
     if (given !== 'Spot' && given !== 'Regular') return undefined;
     const spot = given === 'Spot' ? { evictionPolicy: 'Delete', billingProfile: { maxPrice: -1 } } : {};
     const own = (body: unknown) => {
