@@ -37,11 +37,11 @@ describe('check', () => {
     'Orphaned VMs and Nodes',
     'Users who install mcm need access to both clusters.',
     'While the circuit breaker is open, no machine is marked Failed, so none is replaced or deleted.',
-  ])('accepts the new message "%s"', (text) => {
+  ])('the prose check accepts the new message "%s"', (text) => {
     expect(check(message(text), phrases)).toEqual([]);
   });
 
-  test('names the line of a phrase in a text of several lines', () => {
+  test('the prose check names the line of a phrase in a text of several lines', () => {
     const text: Text = { kind: 'comment', line: 40, text: 'First line.\nThe set is read anew.' };
     expect(check(text, phrases)).toEqual([{ rule: 'phrase', line: 41, message: '"anew" → again' }]);
   });
@@ -61,7 +61,7 @@ describe('check', () => {
     expect(rulesOf(message(words(21)))).toEqual(['sentence']);
   });
 
-  test('reads the items of a list as sentences, and ignores the options of a command', () => {
+  test('the prose check reads the items of a list as sentences, and ignores the options of a command', () => {
     const items = `Both hold:\n- ${'word '.repeat(20)}\n- ${'word '.repeat(20)}anew`;
     expect(check({ kind: 'comment', line: 1, text: items }, phrases)).toEqual([
       { rule: 'phrase', line: 3, message: '"anew" → again' },
@@ -89,7 +89,7 @@ describe('check', () => {
 });
 
 describe('texts', () => {
-  test('of TypeScript are comments, messages and titles, without code', () => {
+  test('the texts of TypeScript are comments, messages and titles, without code', () => {
     const text = [
       '// The first line',
       '// and the second one of `nobody`.',
@@ -109,14 +109,14 @@ describe('texts', () => {
     ]);
   });
 
-  test('of a list of names are none', () => {
+  test('a list of names has no texts', () => {
     const split = "const verbs = new Set('get list watch create update patch delete'.split(' '));";
     const fields = "const fields = all('text', 'maxPods podsPerCore clusterDomain');";
     expect(textsOf(parseSource('a.ts', `${split}\n${fields}`))).toEqual([]);
     expect(textsOf(parseSource('a.ts', "fail('get list watch create');"))).toHaveLength(1);
   });
 
-  test('of a generated file in a string are its comments and the text of its elements', () => {
+  test('the texts of a generated file in a string are its comments and the text of its elements', () => {
     const script = ['// The server escaped all texts.', 'const a = found;', '.find { color: red; }', 'if (a) {', '}'];
     const page = ['<p id="a">Reload the page.</p>', '<b>Or wait for it</b>', '| a | long table |'];
     const messages = [script, page].flatMap((lines) =>
@@ -129,12 +129,12 @@ describe('texts', () => {
     expect(JSON.stringify(messages)).not.toMatch(/find|found|table/);
   });
 
-  test('of a test are its titles and comments, not its data', () => {
+  test('the texts of a test are its titles and comments, not its data', () => {
     const text = "test.each(['data of this test'])('reads the whole file', () => expect('data of this test').toBe(x));";
     expect(textsOf(parseSource('a.test.ts', text))).toEqual([{ kind: 'title', line: 1, text: 'reads the whole file' }]);
   });
 
-  test('of a page are headings, paragraphs and table cells, without code', () => {
+  test('the texts of a page are headings, paragraphs and table cells, without code', () => {
     const page = [
       '---',
       'mcm: minor',
@@ -156,12 +156,12 @@ describe('texts', () => {
     ]);
   });
 
-  test('of a table with bad examples are not these examples', () => {
+  test('the bad examples of a table are not texts', () => {
     const page = '| Instead of | Write |\n| - | - |\n| It is read anew. | It is read again. |';
     expect(textsOfPage(page).map(({ text }) => text)).toEqual(['Instead of', 'Write', 'It is read again.']);
   });
 
-  test('of a manifest are its comments and the summaries of its alerts', () => {
+  test('the texts of a manifest are its comments and the summaries of its alerts', () => {
     const yaml = [
       '# Flags by name,',
       '# without dashes.',
@@ -174,12 +174,12 @@ describe('texts', () => {
     ]);
   });
 
-  test('end a sentence after code', () => {
+  test('a sentence can end after code', () => {
     const [text] = textsOfPage('It reads `spec`. `spec` is an object.');
     expect(sentencesOf(text?.text ?? '')).toEqual(['It reads CODE.', 'CODE is an object.']);
   });
 
-  test('are split into sentences, and an abbreviation ends none', () => {
+  test('texts are split into sentences, and an abbreviation ends none', () => {
     expect(sentencesOf('Use a port, e.g. 8080. The default\nis 443.')).toEqual([
       'Use a port, e.g. 8080.',
       'The default is 443.',
@@ -191,7 +191,7 @@ describe('baseline', () => {
   const violations = (count: number): Violation[] =>
     Array.from({ length: count }, (_, index) => ({ rule: 'phrase', line: index, message: '' }));
 
-  test('reports a file that got worse, and a new file with one violation', () => {
+  test('the baseline reports a file that got worse, and a new file with one violation', () => {
     const found = new Map([
       ['same.ts', violations(2)],
       ['worse.ts', violations(3)],
@@ -212,7 +212,7 @@ describe('baseline', () => {
     });
   });
 
-  test('never grows: a new violation is still reported after an update', () => {
+  test('the baseline never grows: a new violation is still reported after an update', () => {
     const old: Counts = { 'a.ts': { phrase: 1 }, 'b.ts': { phrase: 2 } };
     expect(shrink({ 'a.ts': { phrase: 3 }, 'b.ts': { phrase: 1 } }, old)).toEqual({
       'a.ts': { phrase: 1 },
@@ -221,7 +221,7 @@ describe('baseline', () => {
     expect(shrink({ 'a.ts': { person: 1 } }, old)).toEqual({});
   });
 
-  test('has one line for each file, in the order of their paths', () => {
+  test('the baseline has one line for each file, in the order of their paths', () => {
     expect(printed({ 'b.ts': { sentence: 1, phrase: 2 }, 'a.ts': { cell: 1 } })).toBe(
       '{\n  "a.ts": {"cell":1},\n  "b.ts": {"phrase":2,"sentence":1}\n}\n',
     );
@@ -261,7 +261,7 @@ describe('sample', () => {
     ]);
   });
 
-  test('counts removed phrases for 10,000 words', () => {
+  test('the sample counts removed phrases for 10,000 words', () => {
     const comments = new Map([['a.ts', [{ kind: 'comment', line: 1, text: 'It is read anew here.' } as const]]]);
     expect(figuresOf(comments, phrases).find(({ name }) => name === 'comments')).toEqual({
       name: 'comments',

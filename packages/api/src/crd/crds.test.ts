@@ -108,7 +108,7 @@ describe('names and columns', () => {
     ).toEqual(columns);
   });
 
-  test('subresources', () => {
+  test('machines have a status subresource, and sets and deployments also have a scale', () => {
     const scale = { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas' };
     expect(crds.map((crd) => crd.spec.versions[0].subresources)).toEqual([
       { status: {} },

@@ -4,7 +4,7 @@ import { isMachineCode, type MachineCode, MachineCodes, machineCodeName } from '
 import { parseMachineError, printMachineError } from './machine-error.ts';
 
 describe('codes', () => {
-  test('numbers and names agree', () => {
+  test('the numbers and names of error codes agree', () => {
     const names = Object.keys(MachineCodes);
     expect(names).toHaveLength(18);
     for (const [name, number] of Object.entries(MachineCodes)) expect(machineCodeName(number)).toBe(name);
@@ -18,7 +18,7 @@ describe('codes', () => {
 });
 
 describe('text form', () => {
-  test('is the text in stored objects', () => {
+  test('the text form of a machine error is the text in stored objects', () => {
     expect(printMachineError({ code: 'Unavailable', message: 'the cloud says: Unavailable' })).toBe(
       'machine codes error: code = [Unavailable] message = [the cloud says: Unavailable]',
     );
@@ -45,7 +45,7 @@ describe('text form', () => {
     expect(parseMachineError('x')).toEqual({ code: 'Unknown', message: 'x', recognised: false });
   });
 
-  test('is equal after formatting and parsing, except unpaired brackets', () => {
+  test('a machine error is equal after formatting and parsing, except unpaired brackets', () => {
     const messages = fc.oneof(fc.string(), fc.stringMatching(/^[[\]()a]{0,12}$/));
     const codes = fc.constantFrom(...Object.keys(MachineCodes).filter(isMachineCode));
     fc.assert(

@@ -322,7 +322,7 @@ describe('in-cluster', () => {
     return followFiles((readText) => inClusterConfig(env, { clock, readText, folder }), { clock });
   };
 
-  test('reads the files of the service account', async () => {
+  test('an in-cluster client reads the files of the service account', async () => {
     await Promise.all([
       writeFile(join(folder, 'token'), 'sa'),
       writeFile(join(folder, 'ca.crt'), one.cert),
@@ -333,13 +333,13 @@ describe('in-cluster', () => {
     expect(await loaded.authorization?.()).toBe('Bearer sa');
   });
 
-  test('fails outside of a pod', async () => {
+  test('an in-cluster client fails outside of a pod', async () => {
     await expect(loadKubeconfig('inClusterConfig', { env: {} })).rejects.toThrow(
       'the process does not run in a pod: KUBERNETES_SERVICE_HOST',
     );
   });
 
-  test('fails in a pod without a mounted token', async () => {
+  test('an in-cluster client fails in a pod without a mounted token', async () => {
     await expect(inCluster()).rejects.toThrow('check that the volume is mounted');
   });
 });

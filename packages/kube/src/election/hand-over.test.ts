@@ -68,7 +68,7 @@ async function setUp() {
 }
 
 describe('a hand-over', () => {
-  test('happens as soon as the leader releases the lease, without polling', async () => {
+  test('a hand-over happens as soon as the leader releases the lease, without polling', async () => {
     const t = await setUp();
     const a = t.candidate('a');
     await t.clock.settle();
@@ -86,7 +86,7 @@ describe('a hand-over', () => {
     expect(t.clock.pending).toBe(0);
   });
 
-  test('from a killed leader happens when its lease has expired after its last renewal', async () => {
+  test('a hand-over from a killed leader happens when its lease has expired after its last renewal', async () => {
     const t = await setUp();
     const a = t.candidate('a');
     await t.clock.settle();
@@ -101,7 +101,7 @@ describe('a hand-over', () => {
     await Promise.all([a.end, b.end]);
   });
 
-  test('is to one of the waiting candidates, and the others continue to wait', async () => {
+  test('a hand-over is to one of the waiting candidates, and the others continue to wait', async () => {
     const t = await setUp();
     const a = t.candidate('a');
     await t.clock.settle();
@@ -114,7 +114,7 @@ describe('a hand-over', () => {
     await Promise.all(others.map(({ end }) => end));
   });
 
-  test('happens with a watch that delivers no events, but not while the leader renews', async () => {
+  test('a hand-over happens with a watch that delivers no events, but not while the leader renews', async () => {
     const t = await setUp();
     const a = t.candidate('a');
     await t.clock.settle();
@@ -131,7 +131,7 @@ describe('a hand-over', () => {
     await b.end;
   });
 
-  test('to a candidate without permission to watch happens at its next read', async () => {
+  test('a hand-over to a candidate without permission to watch happens at its next read', async () => {
     const t = await setUp();
     const a = t.candidate('a');
     await t.clock.settle();
@@ -147,7 +147,7 @@ describe('a hand-over', () => {
     await b.end;
   });
 
-  test('does not happen when a user deletes the lease: its leader creates it again', async () => {
+  test('a hand-over does not happen when a user deletes the lease: its leader creates it again', async () => {
     const t = await setUp();
     const a = t.candidate('a');
     await t.clock.settle();
@@ -177,7 +177,7 @@ describe('a fenced client', () => {
     return { t, a, fence, client, maps: client.resource(configMaps, 'default') };
   }
 
-  test('writes without extra requests while its process leads', async () => {
+  test('a fenced client writes without extra requests while its process leads', async () => {
     const { t, a, maps } = await leader();
     await maps.create(named('one'));
     await maps.patch('one', { type: 'merge', body: { data: { a: '1' } } });
@@ -188,7 +188,7 @@ describe('a fenced client', () => {
     await a.end;
   });
 
-  test('sends no late write after its process slept and another took the lease', async () => {
+  test('a fenced client sends no late write after its process slept and another took the lease', async () => {
     const { t, a, client, maps } = await leader();
     const kept = await maps.create(named('kept'));
     const usurped = { holderIdentity: 'b', leaseDurationSeconds: 15, renewTime: '2026-01-01T00:01:00.000000Z' };
@@ -216,7 +216,7 @@ describe('a fenced client', () => {
     expect(await a.end).toBe('lost');
   });
 
-  test('does not repeat a write after a Retry-After when another process has taken the lease in the meantime', async () => {
+  test('a fenced client does not repeat a write after a Retry-After when another process has taken the lease in the meantime', async () => {
     const { t, a, fence } = await leader();
     let refused = 0;
     const transport: Transport = async (request) => {
@@ -241,7 +241,7 @@ describe('a fenced client', () => {
     expect(await a.end).toBe('lost');
   });
 
-  test('reads and sends reviews even if its process does not lead', async () => {
+  test('a fenced client reads and sends reviews even if its process does not lead', async () => {
     const t = await setUp();
     let asked = 0;
     const shut: Fence = {
@@ -271,7 +271,7 @@ describe('a fenced client', () => {
     expect(asked).toBe(0);
   });
 
-  test('allows the last steps of a leader that has to end, and holds the lease until they are done', async () => {
+  test('a fenced client allows the last steps of a leader that has to end, and holds the lease until they are done', async () => {
     const t = await setUp();
     const stop = new AbortController();
     const { client, clock, random, log } = t;

@@ -415,7 +415,7 @@ describe('election', () => {
     const version = async (t: Awaited<ReturnType<typeof setUp>>) =>
       (await t.resource.get('lock')).metadata.resourceVersion;
 
-    test('needs no request after a recent renewal', async () => {
+    test('the fence of an election needs no request after a recent renewal', async () => {
       const t = await setUp();
       const a = t.candidate('a');
       await t.clock.advance(5_000);
@@ -452,7 +452,7 @@ describe('election', () => {
       await expect(a.confirm()).rejects.toThrow('the lease was lost');
     });
 
-    test('counts the age of a renewal from its request, not from its answer', async () => {
+    test('the fence of an election counts the age of a renewal from its request, not from its answer', async () => {
       const t = await setUp();
       const a = t.candidate('a');
       await t.clock.advance(3_000);

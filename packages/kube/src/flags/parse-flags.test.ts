@@ -93,7 +93,7 @@ describe('flags', () => {
     await expect(run(...argv)).rejects.toThrow(words);
   });
 
-  test('prints help and version', async () => {
+  test('a program prints help and version', async () => {
     expect(await parseFlags(program, flags, ['--version'])).toEqual({ kind: 'print', text: '1.2.3\n' });
     const help = await parseFlags(program, flags, ['--help']);
     expect(help).toMatchObject({ kind: 'print', text: expect.stringContaining('--machine-drain-timeout <duration>') });

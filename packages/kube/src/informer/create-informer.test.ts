@@ -48,7 +48,7 @@ function setUp(lists: Answer[], watches: Answer[], options: Partial<Parameters<t
 }
 
 describe('informer', () => {
-  test('lists page by page, then watches and applies events', async () => {
+  test('an informer lists page by page, then watches and applies events', async () => {
     const stream = new ScriptedStream();
     const t = setUp([list(10, [node('a', 1)], 'more'), list(10, [node('b', 2)])], [{ stream }], { pageSize: 1 });
     await t.informer.whenSynced();
@@ -100,7 +100,7 @@ describe('failures', () => {
     await t.end();
   });
 
-  test('after a 410 it lists again and reports the difference', async () => {
+  test('after a 410 an informer lists again and reports the difference', async () => {
     const first = new ScriptedStream();
     const t = setUp(
       [list(10, [node('stays', 1), node('goes', 2)]), list(30, [node('stays', 1), node('comes', 25)])],
@@ -298,7 +298,7 @@ describe('failures', () => {
 });
 
 describe('stored objects', () => {
-  test('are projected and have no managed fields, also after writes of this process', async () => {
+  test('stored objects are projected and have no managed fields, also after writes of this process', async () => {
     const t = setUp(
       [list(10, [{ ...node('a', 1), metadata: { ...node('a', 1).metadata, managedFields: [{}] } }])],
       ['never'],

@@ -139,7 +139,7 @@ describe('a controller with malformed objects', () => {
   const fine = objectOf(core.nodes, 'good', { spec: {} });
   const statusOnly = objectOf(core.nodes, 'told', { spec: {}, status: { conditions: 'none' } });
 
-  test('ignores a malformed object until it is corrected, and reconciles all others', async () => {
+  test('a controller ignores a malformed object until it is corrected, and reconciles all others', async () => {
     const t = watching(core.nodes, [malformed, fine, statusOnly]);
     const worked: string[] = [];
     const controller = createController({

@@ -34,7 +34,7 @@ function setUp() {
 }
 
 describe('own writes', () => {
-  test('are stored immediately, and their watch event changes nothing', () => {
+  test('own writes are stored immediately, and their watch event changes nothing', () => {
     const { replica, changes, versions } = setUp();
     replica.changed(thing('a', 1));
     replica.written(thing('a', 5));
@@ -43,7 +43,7 @@ describe('own writes', () => {
     expect(changes).toEqual(['added a@1', 'updated a@5']);
   });
 
-  test('are not undone by older events', () => {
+  test('own writes are not undone by older events', () => {
     const { replica, versions } = setUp();
     replica.changed(thing('a', 1));
     replica.written(thing('a', 5));
@@ -51,7 +51,7 @@ describe('own writes', () => {
     expect(versions()).toEqual(['a@5']);
   });
 
-  test('are ignored when the watch is already at a later version', () => {
+  test('own writes are ignored when the watch is already at a later version', () => {
     const { replica, changes, versions } = setUp();
     replica.changed(thing('a', 1));
     replica.changed(thing('b', 9));
@@ -83,7 +83,7 @@ describe('own writes', () => {
 });
 
 describe('deletions', () => {
-  test('of an earlier object do not remove a new object of the same name', () => {
+  test('the deletion of an earlier object does not remove a new object of the same name', () => {
     const { replica, versions, changes } = setUp();
     replica.changed(thing('a', 1, { uid: 'old' }));
     replica.written(thing('a', 5, { uid: 'new' }));
@@ -92,7 +92,7 @@ describe('deletions', () => {
     expect(changes).toEqual(['added a@1', 'deleted a@1', 'added a@5']);
   });
 
-  test('of an object outside of the cache are ignored', () => {
+  test('the deletion of an object outside of the cache is ignored', () => {
     const { replica, changes } = setUp();
     replica.deleted(thing('a', 4));
     expect(changes).toEqual([]);
@@ -100,7 +100,7 @@ describe('deletions', () => {
 });
 
 describe('relist', () => {
-  test('reports only changed, new and removed objects', () => {
+  test('a relist reports only changed, new and removed objects', () => {
     const { replica, changes, versions } = setUp();
     for (const each of [thing('same', 1), thing('changed', 2), thing('gone', 3), thing('reborn', 4)])
       replica.changed(each);
@@ -119,7 +119,7 @@ describe('relist', () => {
     expect(versions()).toEqual(['same@1', 'changed@8', 'reborn@9', 'fresh@10']);
   });
 
-  test('keeps own writes that are newer than the list', () => {
+  test('a relist keeps own writes that are newer than the list', () => {
     const { replica, versions } = setUp();
     replica.changed(thing('a', 1));
     const relist = replica.relist();
@@ -130,7 +130,7 @@ describe('relist', () => {
     expect(versions()).toEqual(['a@13', 'mine@12']);
   });
 
-  test('accepts the older state of a server that was restored', () => {
+  test('a relist accepts the older state of a server that was restored', () => {
     const { replica, changes, versions } = setUp();
     replica.changed(thing('a', 500));
     replica.changed(thing('lost', 501));

@@ -108,7 +108,7 @@ test('the metrics contain the number of waiting keys and the duration of the run
 });
 
 describe('keys', () => {
-  test('wait once each, in order', async () => {
+  test('keys wait once each, in order', async () => {
     const t = setUp();
     for (const key of ['a', 'b', 'a', 'c', 'b']) t.controller.enqueue(key);
     await t.clock.settle();
@@ -116,7 +116,7 @@ describe('keys', () => {
     await t.end();
   });
 
-  test('with several delays have the earliest one, and an earlier reconcile cancels a later one [E-19]', async () => {
+  test('keys with several delays have the earliest one, and an earlier reconcile cancels a later one [E-19]', async () => {
     const t = setUp();
     t.controller.enqueue('a', 500);
     t.controller.enqueue('a', 100);
@@ -192,7 +192,7 @@ describe('urgent keys', () => {
   const urgent = (key: string): boolean => key.startsWith('u');
   const slow: Reconcile = async () => done;
 
-  test('are reconciled before the others, but do not block them', async () => {
+  test('urgent keys are reconciled before the others, but do not block them', async () => {
     const { clock, calls, controller, end } = setUp(slow, { urgent });
     for (let i = 1; i <= 3; i++) controller.enqueue(`a${i}`);
     for (let i = 1; i <= 8; i++) controller.enqueue(`u${i}`);
@@ -203,7 +203,7 @@ describe('urgent keys', () => {
     ]);
   });
 
-  test('are not delayed by thousands of other keys', async () => {
+  test('urgent keys are not delayed by thousands of other keys', async () => {
     const { clock, calls, controller, end } = setUp(() => sleep(clock, 100).then(() => done), { urgent });
     for (let i = 0; i < 3_000; i++) controller.enqueue(`a${i}`);
     await clock.advance(50);
@@ -243,7 +243,7 @@ describe('failures', () => {
     await t.end();
   });
 
-  test('are forgotten after a success', async () => {
+  test('failures of a key are forgotten after a success', async () => {
     const t = setUp(failing(1, new Error('once')));
     t.controller.enqueue('a');
     await t.clock.advance(100);
@@ -253,7 +253,7 @@ describe('failures', () => {
     await t.end();
   });
 
-  test('of a conflict are retried soon and are not logged as errors', async () => {
+  test('conflicts are retried soon and are not logged as errors', async () => {
     const t = setUp(failing(3, new KubeError('modified', { code: 409, reason: 'Conflict' })));
     t.controller.enqueue('a');
     await t.clock.advance(100);
@@ -262,7 +262,7 @@ describe('failures', () => {
     await t.end();
   });
 
-  test('with Retry-After are retried after that time', async () => {
+  test('failures with Retry-After are retried after that time', async () => {
     const t = setUp(failing(1, new KubeError('busy', { code: 429, retryAfterMs: 7000 })));
     t.controller.enqueue('a');
     await t.clock.advance(20_000);
@@ -270,7 +270,7 @@ describe('failures', () => {
     await t.end();
   });
 
-  test('that are no errors are retried too', async () => {
+  test('thrown values that are no errors are retried too', async () => {
     const t = setUp(failing(1, undefined));
     t.controller.enqueue('a');
     await t.clock.advance(1_000);
@@ -361,7 +361,7 @@ describe('life', () => {
     await running;
   });
 
-  test('it stops while a required informer is refused, and continues without an optional one', async () => {
+  test('a controller stops while a required informer is refused, and continues without an optional one', async () => {
     const needed = refusable(Promise.resolve());
     const spared = refusable(new Promise(() => undefined));
     const t = setUp(undefined, {}, (controller) => {
@@ -389,7 +389,7 @@ describe('life', () => {
     await t.end();
   });
 
-  test('it starts without an optional informer that is already refused', async () => {
+  test('a controller starts without an optional informer that is already refused', async () => {
     const spared = refusable(new Promise(() => undefined));
     spared.refuse(true);
     const nobody = () => [];

@@ -64,7 +64,7 @@ describe('a cluster without a usable kubeconfig', () => {
     ['is not YAML', '{', /is not YAML/],
     ['reads a file', 'tokenFile', /user\.tokenFile is not allowed here; use token/],
     ['starts a program', 'exec', /user\.exec is not allowed here; use token/],
-  ])('that %s stops only this cluster, with an event and a metric', async (_what, change, says) => {
+  ])('a kubeconfig that %s stops only this cluster, with an event and a metric', async (_what, change, says) => {
     await setUp();
     const wrong = change === '{' ? '{' : rig.kubeconfig('c2').replace('"token"', JSON.stringify(change));
     await rig.changeKubeconfig('c2', wrong);
@@ -82,7 +82,7 @@ describe('a cluster without a usable kubeconfig', () => {
     expect(await states(a)).toContain('c2 serving');
   });
 
-  test('is refused if the Secret is absent, and served when it exists', async () => {
+  test('a cluster is refused if its Secret is absent, and served when the Secret exists', async () => {
     await setUp(['c1']);
     await rig.addPlane('c9');
     const seed = rig.admin('seed');
@@ -99,7 +99,7 @@ describe('a cluster without a usable kubeconfig', () => {
 });
 
 describe('a kubeconfig that leads to another cluster', () => {
-  test('stops only this cluster, and nothing is written to the other cluster', async () => {
+  test('a kubeconfig of another cluster stops only this cluster, and nothing is written to the other cluster', async () => {
     await setUp();
     await rig.addPlane('stranger');
     const a = await rig.replica('a');
@@ -113,7 +113,7 @@ describe('a kubeconfig that leads to another cluster', () => {
     expect(await a.scrape()).toMatch(/failures_total\{cluster="c3",reason="other-cluster"\} [1-9]/);
   });
 
-  test('stops the cluster in a new process too, until the annotation is deleted', async () => {
+  test('a kubeconfig of another cluster stops the cluster in a new process too, until the annotation is deleted', async () => {
     await setUp(['c1']);
     await rig.addPlane('stranger');
     const a = await rig.replica('a');
@@ -130,7 +130,7 @@ describe('a kubeconfig that leads to another cluster', () => {
     expect(await rig.beats('stranger')).toBeGreaterThan(0);
   });
 
-  test('without a change of the Secret is detected before the next write of the minute', async () => {
+  test('another cluster behind an unchanged Secret is detected before the next write of the minute', async () => {
     await setUp(['c1', 'c2']);
     await rig.addPlane('stranger');
     const a = await rig.replica('a');
@@ -173,7 +173,7 @@ describe('two replicas', () => {
     for (const cluster of CLUSTERS) expect(await rig.beats(cluster)).toBeGreaterThan(0);
   });
 
-  test('with a weight of 0 serves nothing', async () => {
+  test('a replica with a weight of 0 serves no cluster', async () => {
     await setUp();
     await rig.replica('a', ['--fleet-weight=0']);
     await rig.replica('b');
@@ -181,7 +181,7 @@ describe('two replicas', () => {
     expect(await holders()).toEqual(CLUSTERS.map(() => 'b'));
   });
 
-  test('after a kill, the other one serves all clusters when the Leases have expired', async () => {
+  test('after one of two replicas is killed, the other one serves all clusters when the Leases have expired', async () => {
     await setUp();
     const a = await rig.replica('a');
     await rig.replica('b');
@@ -197,7 +197,7 @@ describe('two replicas', () => {
     }
   });
 
-  test('after an orderly end, the other one serves all clusters within a second', async () => {
+  test('after an orderly end of one replica, the other one serves all clusters within a second', async () => {
     await setUp();
     const a = await rig.replica('a');
     await rig.replica('b');
@@ -209,7 +209,7 @@ describe('two replicas', () => {
 });
 
 describe('the Lease of a cluster', () => {
-  test('moves one cluster from a single process to the fleet and back', async () => {
+  test('one cluster moves from a single process to the fleet and back with its Lease', async () => {
     await setUp(['c1', 'c2']);
     const single = await rig.single('single', 'c1');
     await rig.clock.advance(5_000);
@@ -232,7 +232,7 @@ describe('the Lease of a cluster', () => {
     await back.stop();
   });
 
-  test('is renewed less often than by a single process, with the same duration', async () => {
+  test('a fleet renews the Lease of a cluster less often than a single process, with the same duration', async () => {
     await setUp(['c1', 'c2']);
     await rig.single('single', 'c1');
     await rig.replica('a');

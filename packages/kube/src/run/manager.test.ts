@@ -25,7 +25,7 @@ function setUp(make: (phase: (name: string, change?: Partial<Phase>) => Phase, c
 }
 
 describe('manager', () => {
-  test('starts in order and stops in reverse order', async () => {
+  test('the manager starts in order and stops in reverse order', async () => {
     const t = setUp((phase) => [phase('a'), phase('b'), phase('c')]);
     await t.manager.start();
     expect(t.states()).toEqual(['a started', 'b started', 'c started']);

@@ -133,7 +133,7 @@ function demo(change: Partial<Demo> = {}) {
 }
 
 describe('a binary', () => {
-  test('with --observe-only it works without a lease, starts no services, and sends no write', async () => {
+  test('with --observe-only a binary works without a lease, starts no services, and sends no write', async () => {
     let served = 0;
     const { definition, began } = demo({
       serve: () => {
@@ -259,7 +259,7 @@ describe('a binary', () => {
     expect(await reported()).toHaveLength(1);
   });
 
-  test('without election it works immediately, and a second stop request exits immediately', async () => {
+  test('without election a binary works immediately, and a second stop request exits immediately', async () => {
     const hang = Promise.withResolvers<void>();
     const { definition } = demo({
       units: () => [{ name: 'hangs', needs: [], informers: [], run: () => hang.promise }],
@@ -327,7 +327,7 @@ describe('a binary', () => {
     await client().resource(leases, 'default').delete('demo');
   });
 
-  test('waits for an API server, reports that in /readyz and a metric, and ends on request', async () => {
+  test('a binary waits for an API server, reports that in /readyz and a metric, and ends on request', async () => {
     const away = join(folder, 'away');
     await writeFile(away, plane.kubeconfig().replace(plane.url ?? '', 'https://127.0.0.1:1'));
     const port = await freePort();

@@ -41,7 +41,7 @@ function collector(answer: (request: TransportRequest) => Promise<number> | numb
 }
 
 describe('ids', () => {
-  test('have the length of W3C Trace Context, and are the same in every process', () => {
+  test('trace ids have the length of W3C Trace Context, and are the same in every process', () => {
     expect(traceIdOf('machine', 'uid-1')).toMatch(/^[0-9a-f]{32}$/);
     expect(spanIdOf('machine', 'uid-1')).toMatch(/^[0-9a-f]{16}$/);
     expect(traceIdOf('machine', 'uid-1')).toBe(traceIdOf('machine', 'uid-1'));
@@ -50,7 +50,7 @@ describe('ids', () => {
 });
 
 describe('export', () => {
-  test('is one OTLP request for all spans of five seconds', async () => {
+  test('an export is one OTLP request for all spans of five seconds', async () => {
     const { clock, requests, exporter } = collector();
     exporter.export(
       span('create', { parentId: spanIdOf('root'), attributes: { text: 'x', whole: 3, part: 0.5, yes: true } }),
@@ -178,7 +178,7 @@ test('the end waits at most a second for a collector that does not answer', asyn
 });
 
 describe('settings', () => {
-  test('nothing is sent without an endpoint', () => {
+  test('no trace is sent without an endpoint', () => {
     expect(tracingSettings({})).toEqual({ off: true });
     const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318' };
     expect(tracingSettings({ ...endpoint, OTEL_SDK_DISABLED: 'true' })).toEqual({ off: true });

@@ -54,7 +54,7 @@ test('the annotation that delays a rollout is in the same write as the template 
   expect(again?.metadata).toBeUndefined();
 });
 
-test('no rollout waits until the machines that have applied a configuration are marked, because it would treat them as idle', () => {
+test('no rollout waits for the marks of machines that have applied a configuration, because it would treat them as idle', () => {
   const unmarked = machineWith({ [TemplateConfig]: 'one' });
   expect(writesFor(unmarked, nodeIn('Done'))[0]?.metadata).toBeUndefined();
   expect(writesFor(unmarked, nodeIn('Degraded', 'zero'))[0]?.metadata).toBeDefined();

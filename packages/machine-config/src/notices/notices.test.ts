@@ -110,7 +110,7 @@ describe('the annotation of the Node', () => {
   const later = new Date(NOON.getTime() + 10_000);
   const written = planNotice(node(), [notice()], NOON) ?? '';
 
-  test('is written once, and keeps its times', () => {
+  test('the annotation of a Node is written once, and keeps its times', () => {
     expect(JSON.parse(written)).toEqual({
       kind: 'Terminate',
       id: 'azure-e-1',
@@ -128,7 +128,7 @@ describe('the annotation of the Node', () => {
     ['an invalid time of the notice', { noticedAt: 'now' }, '2026-01-01T12:00:30.000Z'],
     ['another kind', { kind: 'Rebalance' }, '2026-01-01T12:00:30.000Z'],
     ['another text', { detail: 'none' }, '2026-01-01T12:00:30.000Z'],
-  ])('is restored after an edit: %s', (_, edit, deadline) => {
+  ])('the annotation of a Node is restored after an edit: %s', (_, edit, deadline) => {
     const edited = JSON.stringify({ ...JSON.parse(written), ...edit });
     const restored = planNotice(node(edited), [notice()], later);
     expect(JSON.parse(restored ?? '{}')).toMatchObject({
@@ -141,7 +141,7 @@ describe('the annotation of the Node', () => {
     expect(planNotice(node(restored ?? ''), [notice()], later)).toBeUndefined();
   });
 
-  test('keeps the deadline that the cloud reports', () => {
+  test('the annotation of a Node keeps the deadline that the cloud reports', () => {
     const fixed = notice({ deadline: '2026-01-01T12:10:00.000Z' });
     const value = planNotice(node(), [fixed], NOON) ?? '';
     expect(planNotice(node(value.replace('12:10', '12:50')), [fixed], later)).toBe(value);
@@ -149,12 +149,12 @@ describe('the annotation of the Node', () => {
     expect(planNotice(node(value), [notice()], new Date('2026-01-01T12:10:01Z'))).toBeUndefined();
   });
 
-  test('contains the earliest notice', () => {
+  test('the annotation of a Node contains the earliest notice', () => {
     const early = notice({ id: 'azure-e-2', deadline: '2026-01-01T12:00:20Z' });
     expect(planNotice(node(written), [notice(), early], later)).toContain('azure-e-2');
   });
 
-  test('is removed after the event, unless another agent wrote it', () => {
+  test('the annotation of a Node is removed after the event, unless another agent wrote it', () => {
     expect(planNotice(node(written), [], later)).toBeNull();
     expect(planNotice(node('{"id":"mine"}'), [], later)).toBeUndefined();
     expect(planNotice(node('text'), [], later)).toBeUndefined();

@@ -5,7 +5,7 @@ const tooLong = 'x'.repeat(65_537);
 const base = { name: 'vm', image: 'linux' };
 
 describe('the API', () => {
-  test('requires the bearer token, except for the health check', async () => {
+  test('the API requires the bearer token, except for the health check', async () => {
     const { call } = cloudRig({ token: 'secret' });
     expect((await call('GET', '/v1/instances', undefined, { token: 'wrong' })).body.error.code).toBe('Unauthenticated');
     expect((await call('GET', '/faults', undefined, { token: '' })).status).toBe(401);
@@ -40,21 +40,21 @@ describe('the API', () => {
     expect([...cloud.instances.list()]).toEqual([]);
   });
 
-  test('refuses a body that is not JSON, and unknown paths', async () => {
+  test('the API refuses a body that is not JSON, and unknown paths', async () => {
     const { call, cloud } = cloudRig();
     const broken = await cloud.fetch(new Request('http://cloud/v1/instances', { method: 'POST', body: '{' }));
     expect([broken.status, await broken.json()]).toMatchObject([400, { error: { code: 'MalformedRequest' } }]);
     expect((await call('GET', '/v1/nothing')).body.error.code).toBe('NotFound');
   });
 
-  test('never returns user data', async () => {
+  test('the API never returns user data', async () => {
     const { call, launch } = cloudRig();
     const { id } = await launch({ userData: 'token: 123456.0123456789abcdef' });
     for (const path of [`/v1/instances/${id}`, '/v1/instances', '/requests'])
       expect(JSON.stringify((await call('GET', path)).body)).not.toContain('0123456789abcdef');
   });
 
-  test('lists in pages by tags, without gaps and repetitions', async () => {
+  test('the API lists in pages by tags, without gaps and repetitions', async () => {
     const { call, launch } = cloudRig();
     for (let n = 0; n < 7; n++) await launch({ name: `vm-${n}`, tags: { pool: n % 2 ? 'odd' : 'even', all: 'yes' } });
     const names: string[] = [];
@@ -82,14 +82,14 @@ describe('the API', () => {
     expect((await call('GET', `/v1/instances/${other.id}?wait=asleep`)).body.error.message).toMatch(/^wait: /);
   });
 
-  test('changes tags; null removes one', async () => {
+  test('the API changes tags; null removes one', async () => {
     const { call, launch } = cloudRig();
     const { id } = await launch({ tags: { a: '1', b: '2' } });
     const { body } = await call('PUT', `/v1/instances/${id}/tags`, { tags: { b: null, c: '3' } });
     expect(body.tags).toEqual({ a: '1', c: '3' });
   });
 
-  test('counts requests by operation', async () => {
+  test('the API counts requests by operation', async () => {
     const { call, launch } = cloudRig();
     await launch();
     await call('GET', '/v1/instances/i-0');
@@ -159,7 +159,7 @@ describe('volumes', () => {
     expect((await call('GET', path)).status).toBe(404);
   });
 
-  test('are deleted with the instance that they were created with, and are kept otherwise', async () => {
+  test('volumes are deleted with the instance that they were created with, and are kept otherwise', async () => {
     const { call, clock, launch } = cloudRig();
     const { id, volumes } = await launch({ volumes: [{ sizeGi: 10 }], zone: 'local-a' });
     const kept = (await call('POST', '/v1/volumes', { sizeGi: 5, zone: 'local-a' })).body;

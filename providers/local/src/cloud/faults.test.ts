@@ -76,7 +76,7 @@ describe('ordered faults', () => {
     expect(await names()).toEqual([]);
   });
 
-  test('latency and probability', async () => {
+  test('a fault can have a latency and a probability', async () => {
     const { call, callAndWait, clock } = cloudRig();
     await call('POST', '/faults', { operation: 'volumes.list', latency: { min: '1s', max: '2s' } });
     const started = clock.now().getTime();
@@ -96,14 +96,14 @@ describe('ordered faults', () => {
     [{ operation: '*', error: { code: 'X', status: 200 } }, /^error\.status: /],
     [{ operation: '*', error: { code: 'X' }, probability: 2 }, /^probability: /],
     [{ operation: 'instances.boot', kubelet: { join: 'maybe' } }, /^kubelet\.join: /],
-  ])('refuses the rule %j', async (rule, message) => {
+  ])('the cloud refuses the fault rule %j', async (rule, message) => {
     const { call } = cloudRig();
     const answer = await call('POST', '/faults', rule);
     expect(answer.status).toBe(400);
     expect(answer.body.error.message).toMatch(message);
   });
 
-  test('one rule or all rules can be deleted', async () => {
+  test('one fault rule or all fault rules can be deleted', async () => {
     const { call } = cloudRig();
     const { body } = await call('POST', '/faults', { operation: '*', error: { code: 'InternalError' } });
     expect((await call('GET', '/v1/zones')).status).toBe(500);

@@ -56,7 +56,7 @@ const launch = async (url: string): Promise<{ id: string; state: string }> => {
 };
 
 describe('local-cloud', () => {
-  test('keeps its instances after SIGKILL and SIGTERM', async () => {
+  test('local-cloud keeps its instances after SIGKILL and SIGTERM', async () => {
     const args = ['--data-dir', join(dir, 'a folder')];
     const first = start(args);
     const { id, state } = await launch(await first.url);
@@ -71,21 +71,21 @@ describe('local-cloud', () => {
     expect((await launch(await third.url)).id).toBe(id);
   });
 
-  test('ends when its parent process ends', async () => {
+  test('local-cloud ends when its parent process ends', async () => {
     const { child, url, end } = start(['--memory']);
     await url;
     child.disconnect();
     expect(await end).toMatchObject({ code: 0 });
   });
 
-  test('requires the token of its environment', async () => {
+  test('local-cloud requires the token of its environment', async () => {
     const url = await start([], { MCM_LOCAL_CLOUD_TOKEN: 'secret' }).url;
     expect((await fetch(`${url}/v1/instances`)).status).toBe(401);
     const headers = { authorization: 'Bearer secret' };
     expect((await fetch(`${url}/v1/instances`, { headers })).status).toBe(200);
   });
 
-  test('refuses requests from a page of another origin', async () => {
+  test('local-cloud refuses requests from a page of another origin', async () => {
     const { url } = start(['--memory']);
     const order = { method: 'POST', body: '{}', headers: { origin: 'http://evil.example' } };
     expect((await fetch(`${await url}/v1/instances`, order)).status).toBe(403);
@@ -123,7 +123,7 @@ describe('local-cloud', () => {
     [['--kubelet-pod-shutdown=never'], /--kubelet-pod-shutdown.*grace, immediate/],
     [['--node-kubeconfig=/nowhere/kubeconfig'], /\/nowhere\/kubeconfig cannot be read/],
     [['surplus'], /^local-cloud: surplus: only flags are accepted/],
-  ])('refuses %j', async (args, message) => {
+  ])('local-cloud refuses %j', async (args, message) => {
     const { code, stderr } = await start(args).end;
     expect(code).toBe(1);
     expect(stderr).toMatch(message);

@@ -68,7 +68,7 @@ const instances = ({ cloud }: Rig) => [...cloud.instances.list()];
 const code = (result: unknown) => (result instanceof MachineError ? result.code : result);
 
 describe('create', () => {
-  test('creates an instance of the class, and answers when it runs', async () => {
+  test('create starts an instance of the class, and answers when it runs', async () => {
     const r = rig({ latencies: { bootMs: 40_000 } });
     const started = r.clock.now().getTime();
     const spec = { machineType: 'small', zone: 'local-b', tags: { team: 'a' }, volumes: [{ sizeGi: 3 }] };
@@ -164,7 +164,7 @@ describe('create', () => {
     expect(thrown).toMatchObject({ code: 'InvalidArgument', message: expect.stringContaining('zone: "moon"') });
   });
 
-  test('stops at once with its signal', async () => {
+  test('create stops at once with its signal', async () => {
     const r = rig({ latencies: { bootMs: 60_000 } });
     const abort = new AbortController();
     const call = r.driver.create(r.request({ signal: abort.signal }));
@@ -263,7 +263,7 @@ describe('delete', () => {
 });
 
 describe('list', () => {
-  test('lists the instances of the class over all pages', async () => {
+  test('list returns the instances of the class over all pages', async () => {
     const r = rig();
     const spec = { tags: { 'kubernetes.io/cluster/a': '1', 'kubernetes.io/role/node': '1', unrelated: 'x' } };
     for (const name of ['m-1', 'm-2', 'm-3']) await r.ending(r.driver.create(r.request({ name, spec })));
@@ -277,7 +277,7 @@ describe('list', () => {
     }
   });
 
-  test('without ownership tags, it lists the instances of its namespace only', async () => {
+  test('without ownership tags, list returns the instances of its namespace only', async () => {
     const r = rig();
     await r.ending(r.driver.create(r.request()));
     await r.launch({ name: 'stranger', tags: { 'machine-namespace': 'elsewhere' } });
@@ -355,7 +355,7 @@ describe('watchInterruptions', () => {
     return heard;
   };
 
-  test('reports a notice until it is answered with done, and the VM ends at the deadline', async () => {
+  test('watchInterruptions reports a notice until it is answered with done, and the VM ends at the deadline', async () => {
     const r = rig();
     await r.ending(r.driver.create(r.request()));
     const [vm] = instances(r);

@@ -45,12 +45,12 @@ test('with existing credentials, the bootstrap token is verified once and the sh
   ]);
 });
 
-test('with existing credentials, a wrong token does not join', async () => {
+test('with existing credentials, a kubelet with a wrong token does not join', async () => {
   const { enrolment } = rig(() => json({ kind: 'Status', code: 401, reason: 'Unauthorized' }, 401), true);
   await expect(enrolment.enrol('n-1', boot, { enrolled: false, signal })).rejects.toMatchObject({ code: 401 });
 });
 
-test('without them, the kubelet requests a certificate for its node’s name and stores it', async () => {
+test('without credentials, the kubelet requests a certificate for its node’s name and stores it', async () => {
   const metadata = { name: 'node-csr-1', uid: 'u', resourceVersion: '1' };
   const issued = { metadata, status: { certificate: Buffer.from('PEM').toString('base64') } };
   let csr: { spec: { request: string; signerName: string; usages: string[] } } | undefined;

@@ -32,7 +32,7 @@ describe('a booting kubelet', () => {
     expect(writes.map(({ verb, resource }) => `${verb} ${resource}`)).toEqual(['create nodes', 'create leases']);
   });
 
-  test('writes only its Lease while nothing changes', async () => {
+  test('a booting kubelet writes only its Lease while nothing changes', async () => {
     await using rig = await joinRig(startControlPlane);
     await rig.launch({ name: 'n-1' });
     await rig.clock.advance(10);
@@ -47,7 +47,7 @@ describe('a booting kubelet', () => {
     expect(beats).toHaveLength(1);
   });
 
-  test('can join and become ready slowly', async () => {
+  test('a booting kubelet can join and become ready slowly', async () => {
     await using rig = await joinRig(startControlPlane);
     await rig.launch({ name: 'n-1', userData: 'behaviour: {joinDelay: 30s, readyDelay: 20s}' });
     await rig.clock.advance(29_000);
@@ -58,7 +58,7 @@ describe('a booting kubelet', () => {
     expect(condition(await rig.node('n-1'), 'Ready')).toBe('True');
   });
 
-  test('never joins if requested, until another request', async () => {
+  test('a booting kubelet never joins if requested, until another request', async () => {
     await using rig = await joinRig(startControlPlane);
     await rig.call('POST', '/faults', { operation: 'instances.boot', instance: 'bad-*', kubelet: { join: 'never' } });
     const { id } = await rig.launch({ name: 'bad-1' });
@@ -72,7 +72,7 @@ describe('a booting kubelet', () => {
     expect(await rig.node('bad-1')).toBeDefined();
   });
 
-  test('reports on its console why the user data is invalid', async () => {
+  test('a booting kubelet reports on its console why the user data is invalid', async () => {
     await using rig = await joinRig(startControlPlane);
     const { id } = await rig.launch({ name: 'n-1', userData: 'taints: [{effect: NoSchedule}]' });
     await rig.clock.advance(60_000);
@@ -93,7 +93,7 @@ describe('a booting kubelet', () => {
     expect(node?.spec.taints).toContainEqual({ key: 'dedicated', value: 'x', effect: 'NoSchedule' });
   });
 
-  test('joins when the API server becomes available', async () => {
+  test('a booting kubelet joins when the API server becomes available', async () => {
     let down = true;
     await using rig = await joinRig(startControlPlane, {
       between: (fetch) => async (request) => {
@@ -110,7 +110,7 @@ describe('a booting kubelet', () => {
     expect(condition(await rig.node('n-1'), 'Ready')).toBe('True');
   });
 
-  test('takes over an existing Node with its name', async () => {
+  test('a booting kubelet takes over an existing Node with its name', async () => {
     await using rig = await joinRig(startControlPlane);
     await rig.client.resource(nodes).create({ metadata: { name: 'n-1', labels: { old: 'yes' } }, spec: {} });
     const { id } = await rig.launch({ name: 'n-1', zone: 'local-a' });
@@ -125,7 +125,7 @@ describe('a booting kubelet', () => {
 });
 
 describe('a running kubelet', () => {
-  test('reports the requested conditions, and keeps conditions of other writers', async () => {
+  test('a running kubelet reports the requested conditions, and keeps conditions of other writers', async () => {
     await using rig = await joinRig(startControlPlane);
     const { id } = await rig.launch({ name: 'n-1' });
     await rig.clock.advance(10);
@@ -146,7 +146,7 @@ describe('a running kubelet', () => {
     expect(condition(await rig.node('n-1'), 'Ready')).toBe('True');
   });
 
-  test('becomes unreachable, and recovers with its Lease and status', async () => {
+  test('a running kubelet becomes unreachable, and recovers with its Lease and status', async () => {
     await using rig = await joinRig(startControlPlane);
     const { id } = await rig.launch({ name: 'n-1' });
     await rig.clock.advance(10);
@@ -170,7 +170,7 @@ describe('a running kubelet', () => {
     );
   });
 
-  test('reports its status again after it could not reach the server for longer than its Lease', async () => {
+  test('a running kubelet reports its status again after it could not reach the server for longer than its Lease', async () => {
     let down = false;
     await using rig = await joinRig(startControlPlane, {
       between: (fetch) => async (request) => {
@@ -190,7 +190,7 @@ describe('a running kubelet', () => {
     );
   });
 
-  test('does not register again when its Node is deleted while it runs', async () => {
+  test('a running kubelet does not register again when its Node is deleted while it runs', async () => {
     await using rig = await joinRig(startControlPlane);
     await rig.launch({ name: 'n-1' });
     await rig.clock.advance(10);
@@ -201,7 +201,7 @@ describe('a running kubelet', () => {
     expect([await rig.node('n-1'), await rig.lease('n-1')]).toEqual([undefined, undefined]);
   });
 
-  test('ends with its instance, and leaves its Node to the controllers', async () => {
+  test('a running kubelet ends with its instance, and leaves its Node to the controllers', async () => {
     await using rig = await joinRig(startControlPlane);
     const { id } = await rig.launch({ name: 'n-1' });
     await rig.clock.advance(10);
@@ -268,7 +268,7 @@ describe('a restart of the cloud’s process', () => {
     expect(condition(await second.node('n-1'), 'Ready')).toBe('True');
   });
 
-  test('joins although its bootstrap token was deleted, if the token was accepted before', async () => {
+  test('a kubelet joins after a restart although its bootstrap token was deleted, if the token was accepted before', async () => {
     const store = new MemoryStore();
     const noLeases: JoinRigOptions['between'] = (fetch) => async (request) =>
       request.url.includes('/leases') ? new Response(null, { status: 503 }) : fetch(request);

@@ -39,19 +39,19 @@ describe.runIf(canBuild && isThorough)('the single executable file of this platf
   const mcm = (...args: readonly string[]) =>
     run(file, args, { cwd: folder, env: { HOME: folder, XDG_CACHE_HOME: cache }, maxBuffer: 1 << 24 });
 
-  test('prints the version, and writes its programs once, also when two start at the same time', async () => {
+  test('the single executable prints the version, and writes its programs once, also when two start at the same time', async () => {
     const started = await Promise.all([mcm('--version'), mcm('--version')]);
     for (const { stdout } of started) expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
     expect(await readdir(join(cache, 'mcm'))).toHaveLength(1);
   });
 
-  test('starts the other programs: mcm up brings up a fleet', LONG, async () => {
+  test('the single executable starts the other programs: mcm up brings up a fleet', LONG, async () => {
     const data = join(folder, 'data');
     const { stdout } = await mcm('up', '--exit-when-ready', '--no-tty', '--machines=1', `--data-dir=${data}`);
     expect(stdout).toContain('ready: 1 machine Running');
   });
 
-  test('names the cause when it cannot write its programs', async () => {
+  test('the single executable names the cause when it cannot write its programs', async () => {
     await writeFile(join(folder, 'no-folder'), '');
     const env = { HOME: folder, XDG_CACHE_HOME: join(folder, 'no-folder') };
     const { status, stderr } = spawnSync(file, ['version'], { env, encoding: 'utf8' });
@@ -59,14 +59,18 @@ describe.runIf(canBuild && isThorough)('the single executable file of this platf
     expect(stderr).toMatch(/^mcm: cannot start from .*no-folder.*; set XDG_CACHE_HOME to a writable directory\n$/);
   });
 
-  test('is in an archive with the license, and the krew manifest has its checksum', LONG, async () => {
-    const platform = platformOf(process.platform, process.arch);
-    const archive = await writeArchive(file, join(folder, 'release'), platform);
-    const { stdout } = await run('tar', ['-tzf', archive]);
-    expect(stdout.trim().split('\n')).toEqual(['kubectl-mcm', 'LICENSE']);
-    const manifest: unknown = parse(await readFile(await krewManifest(join(folder, 'release'), 'URL'), 'utf8'));
-    expect(manifest).toMatchObject({ spec: { platforms: [{ selector: { matchLabels: platform } }] } });
-  });
+  test(
+    'the single executable is in an archive with the license, and the krew manifest has its checksum',
+    LONG,
+    async () => {
+      const platform = platformOf(process.platform, process.arch);
+      const archive = await writeArchive(file, join(folder, 'release'), platform);
+      const { stdout } = await run('tar', ['-tzf', archive]);
+      expect(stdout.trim().split('\n')).toEqual(['kubectl-mcm', 'LICENSE']);
+      const manifest: unknown = parse(await readFile(await krewManifest(join(folder, 'release'), 'URL'), 'utf8'));
+      expect(manifest).toMatchObject({ spec: { platforms: [{ selector: { matchLabels: platform } }] } });
+    },
+  );
 });
 
 test('a pack has all files with their bytes', () => {

@@ -68,7 +68,7 @@ test('a page of the program is served, listed, and for the audience of debugging
   expect(audienceOf(path)).toBe('debug');
 });
 
-test('other paths are not found', async () => {
+test('unknown paths are not found', async () => {
   expect(await ask('/', sources)).toBeUndefined();
 });
 
@@ -114,7 +114,7 @@ test.each(['profile', 'heap'])('a %s ends when its client disconnects, and the n
   expect(await request('/debug/pprof/heap?seconds=1', AbortSignal.abort())).toMatchObject({ status: 200 });
 });
 
-test('other methods change nothing', async () => {
+test('unsupported methods change nothing', async () => {
   expect(await ask('/metrics', sources, 'POST')).toMatchObject({ status: 405 });
 });
 

@@ -148,7 +148,7 @@ describe('permissions', () => {
     expect(permission && permissionText(permission)).toBe(text);
   });
 
-  test('is reported in the form of a role', () => {
+  test('a missing permission is reported in the form of a role', () => {
     expect(grantText({ verb: 'create', resource: 'leases', group: 'coordination.k8s.io' })).toBe(
       '{apiGroups: [coordination.k8s.io], resources: [leases], verbs: [create]}',
     );

@@ -183,7 +183,7 @@ describe('text after the name of a section', () => {
     expect(() => parseIgnition(config)).toThrow('found garbage after section name : "x"\n');
   });
 
-  test('is space as Go counts it: U+0085 is space, the byte order mark is not', () => {
+  test('white space after the name of a section is space as Go counts it: U+0085 is space, the byte order mark is not', () => {
     const space = { systemd: { units: [{ name: 'a.service', contents: '[Unit]\u0085\u00a0\n\u0085\nA=b' }] } };
     const mark = { systemd: { units: [{ name: 'a.service', contents: '[Unit]\ufeff\nA=b' }] } };
     expect(problems(space)).toBe('');

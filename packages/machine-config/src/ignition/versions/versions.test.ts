@@ -106,7 +106,7 @@ describe('URLs are parsed as in Go', () => {
     expect(parseGoUrl(url)?.scheme).toBe(scheme);
   });
 
-  test('returns the values of a query without the invalid ones', () => {
+  test('a URL returns the values of its query without the invalid ones, as in Go', () => {
     expect(queryValues('v=1&v&w=2&v=%zz&v=3;4&v=5', 'v')).toEqual(['1', '', '5']);
   });
 });

@@ -4,7 +4,7 @@ import { cloudRig } from '../../testing/cloud-rig.ts';
 import { MemoryStore } from '../store/memory-store.ts';
 
 describe('the life of an instance', () => {
-  test('goes from pending to running after its boot latency', async () => {
+  test('an instance goes from pending to running after its boot latency', async () => {
     const { call, clock, launch } = cloudRig({ latencies: { bootMs: 5_000 } });
     const { id, state } = await launch();
     expect(state).toBe('pending');
@@ -14,7 +14,7 @@ describe('the life of an instance', () => {
     expect((await call('GET', `/v1/instances/${id}`)).body.state).toBe('running');
   });
 
-  test('is terminated although the time of day is set back in the meantime', async () => {
+  test('an instance is terminated although the time of day is set back in the meantime', async () => {
     const { call, clock, launch } = cloudRig({ latencies: { bootMs: 5_000, shutdownMs: 5_000 } });
     const { id } = await launch();
     clock.jump(-1_000);
@@ -28,7 +28,7 @@ describe('the life of an instance', () => {
     expect((await call('GET', `/v1/instances/${id}`)).body.state).toBe('terminated');
   });
 
-  test('can have its own boot latency', async () => {
+  test('an instance can have its own boot latency', async () => {
     const { call, clock, launch } = cloudRig();
     const { id } = await launch({ bootLatency: '2s' });
     await clock.advance(1_999);
@@ -37,7 +37,7 @@ describe('the life of an instance', () => {
     expect((await call('GET', `/v1/instances/${id}`)).body.state).toBe('running');
   });
 
-  test('is terminated asynchronously, stays visible for a while, and is then removed', async () => {
+  test('an instance is terminated asynchronously, stays visible for a while, and is then removed', async () => {
     const { call, clock, launch } = cloudRig({ latencies: { shutdownMs: 3_000 } });
     const { id } = await launch();
     const deleted = await call('DELETE', `/v1/instances/${id}`);
@@ -96,7 +96,7 @@ describe('the life of an instance', () => {
 });
 
 describe('the client token', () => {
-  test('returns the same instance for every repetition', async () => {
+  test('the client token returns the same instance for every repetition', async () => {
     const { call, launch } = cloudRig();
     const first = await launch({ clientToken: 'uid-1' });
     const again = await call('POST', '/v1/instances', { name: 'other', image: 'other', clientToken: 'uid-1' });
@@ -104,7 +104,7 @@ describe('the client token', () => {
     expect((await launch({ clientToken: 'uid-2' })).id).not.toBe(first.id);
   });
 
-  test('can be used again after its instance is terminated', async () => {
+  test('a client token can be used again after its instance is terminated', async () => {
     const { call, clock, launch } = cloudRig();
     const first = await launch({ clientToken: 'uid-1' });
     await call('DELETE', `/v1/instances/${first.id}`);
@@ -114,7 +114,7 @@ describe('the client token', () => {
 });
 
 describe('a restart of the process', () => {
-  test('continues all transitions', async () => {
+  test('the cloud continues all transitions after a restart of its process', async () => {
     const store = new MemoryStore();
     const before = cloudRig({ store, latencies: { bootMs: 10_000, shutdownMs: 10_000 } });
     const running = await before.launch({ name: 'running', bootLatency: 0, clientToken: 'a', tags: { pool: 'x' } });
@@ -149,7 +149,7 @@ describe('a restart of the process', () => {
 });
 
 describe('the console', () => {
-  test('returns the lines that the machine wrote, with their times', async () => {
+  test('the console returns the lines that the machine wrote, with their times', async () => {
     const { call, cloud, clock, launch } = cloudRig();
     const { id } = await launch();
     await clock.advance(1_000);

@@ -53,7 +53,7 @@ test('a machine simulates its daemon: drain, files, a reboot during which the no
   expect(await said(rig)).toMatchObject({ [CurrentConfig]: 'b', [State]: 'Done', [DesiredDrain]: 'uncordon-b' });
 });
 
-test('with a requested failure it reports the reason, with a requested success it continues', async () => {
+test('the configuration agent reports the reason of a requested failure, and continues after a requested success', async () => {
   const { rig, id } = await rigWithDaemon();
   await using _ = rig;
   await rig.call('PUT', `/v1/instances/${id}/kubelet`, { config: 'fail', configFailure: 'disk full' });

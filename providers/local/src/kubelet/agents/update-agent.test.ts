@@ -18,7 +18,7 @@ async function reportToUpdate(rig: JoinRig, name: string): Promise<void> {
 const result = async (rig: JoinRig, name: string) => (await rig.node(name))?.metadata.labels?.[Labels.UpdateResult];
 
 describe('the agent that updates a machine in place', () => {
-  test('reports nothing before the request to start, and then its success, once', async () => {
+  test('the update agent reports nothing before the request to start, and then its success, once', async () => {
     await using rig = await joinRig(startControlPlane);
     await rig.launch({ name: 'n-1' });
     await rig.launch({ name: 'n-2' });
@@ -35,7 +35,7 @@ describe('the agent that updates a machine in place', () => {
     expect(writes).toHaveLength(1);
   });
 
-  test('fails with a reason, and succeeds after a new request', async () => {
+  test('the update agent fails with a reason, and succeeds after a new request', async () => {
     await using rig = await joinRig(startControlPlane, { defaults: { update: 'fail', updateFailure: 'disk full' } });
     const { id } = await rig.launch({ name: 'n-1' });
     await rig.clock.advance(5_000);

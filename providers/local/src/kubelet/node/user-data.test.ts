@@ -28,9 +28,12 @@ test('contains the other settings of a kubelet', () => {
   expect(parseUserData(text)).toEqual({ nodeName: 'n', nodeLabels: { a: 'b' }, behaviour: { joinDelay: 3_000 } });
 });
 
-test.each(['', '  \n', '#!/bin/sh\necho hello\n', 'just words'])('%j tells nothing', (text) => {
-  expect(parseUserData(text)).toEqual({ behaviour: {} });
-});
+test.each(['', '  \n', '#!/bin/sh\necho hello\n', 'just words'])(
+  'the user data %j has no settings for a Node',
+  (text) => {
+    expect(parseUserData(text)).toEqual({ behaviour: {} });
+  },
+);
 
 test.each([
   ['server: 12', /server: /],
