@@ -75,7 +75,7 @@ test('machine kinds are served, and a wrong object is refused with its field', a
   });
 });
 
-test('its informer reports created, changed and deleted objects', async () => {
+test('the informer of client-node reports created, changed and deleted objects', async () => {
   const core = config.makeApiClient(CoreV1Api);
   const informer = makeInformer<V1ConfigMap>(config, `/api/v1/namespaces/${namespace}/configmaps`, () =>
     core.listNamespacedConfigMap({ namespace }),
@@ -159,7 +159,7 @@ test('a watch starts after a list, contains only selected objects, and ends on r
   expect(seen).toEqual(['ADDED picked', 'DELETED picked']);
 });
 
-test('its informer lists again when its version is too old to continue (410)', async () => {
+test('the informer of client-node lists again when its version is too old to continue (410)', async () => {
   let ahead = 0;
   const clock = {
     now: () => new Date(Date.now() + ahead),

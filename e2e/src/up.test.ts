@@ -61,7 +61,7 @@ describe('mcm up', () => {
   afterAll(() => rmSync(used, { recursive: true, force: true }));
   let fleet: Record<string, string> = {};
 
-  test('starts three machines and ends, and continues with the same fleet at every later start', {
+  test('mcm up starts three machines and ends, and continues with the same fleet at every later start', {
     timeout: PATIENCE_MS,
   }, async () => {
     // This start uses the source files, like `pnpm start`. All other starts use bundles, which start three times as fast.

@@ -33,7 +33,7 @@ function rig(cloud: 'azure' | 'gcp') {
 }
 
 describe.each(['azure', 'gcp'] as const)('an interruption on %s', (cloud) => {
-  test('is reported by the metadata service, and ends the VM at its deadline', async () => {
+  test('an interruption is reported by the metadata service, and ends the VM at its deadline', async () => {
     const { clock, told, off, emulator, state } = rig(cloud);
     await clock.advance(5_000);
     expect(emulator.interrupt?.('m-1', { kind: 'Terminate', noticeMs: 30_000 })).toBe(true);
@@ -50,7 +50,7 @@ describe.each(['azure', 'gcp'] as const)('an interruption on %s', (cloud) => {
     expect([undefined, 'TERMINATED']).toContain(state());
   });
 
-  test('of a VM that does not exist is refused, and maintenance ends no VM', async () => {
+  test('an interruption of a VM that does not exist is refused, and maintenance ends no VM', async () => {
     const { clock, told, off, emulator } = rig(cloud);
     await clock.advance(5_000);
     expect(emulator.interrupt?.('other', { kind: 'Terminate', noticeMs: 0 })).toBe(false);

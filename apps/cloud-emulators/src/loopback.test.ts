@@ -43,7 +43,7 @@ const INSTANCES = '/compute/v1/projects/p/zones/z/instances';
 const VM = '/subscriptions/s/resourceGroups/rg/providers/Microsoft.Compute/virtualMachines/vm-1?api-version=2023-07-01';
 
 describe('an emulator on a socket', () => {
-  test('answers in XML, and lists its resources [EC2]', async () => {
+  test('an emulator answers in XML, and lists its resources [EC2]', async () => {
     const { ask } = await serve('aws');
     const launch = 'Action=RunInstances&ImageId=ami-1&InstanceType=m5.large&MinCount=1&MaxCount=1';
     const launched = await ask('POST', '/', `${launch}&BlockDeviceMapping.1.DeviceName=/dev/xvda&Version=2016-11-15`);
@@ -58,7 +58,7 @@ describe('an emulator on a socket', () => {
     expect((await ask('GET', '/_emulator/resources')).json()).toEqual({ resources: [] });
   });
 
-  test('keeps the volumes that are not deleted with their instance, and lists them [EC2]', async () => {
+  test('an emulator keeps the volumes that are not deleted with their instance, and lists them [EC2]', async () => {
     const { ask } = await serve('aws');
     const launch = 'Action=RunInstances&ImageId=ami-1&InstanceType=m5.large&MinCount=1&MaxCount=1';
     const parts =
@@ -81,7 +81,7 @@ describe('an emulator on a socket', () => {
     expect(await states()).toEqual(['networkInterface available', 'volume available']);
   });
 
-  test('refuses a request with the signature of another account [EC2]', async () => {
+  test('an emulator refuses a request with the signature of another account [EC2]', async () => {
     const { ask } = await serve('aws', { accessKeyId: 'AKIA', secretAccessKey: 's' });
     const answer = await ask('POST', '/', 'Action=DescribeInstances');
     expect([answer.status, answer.text]).toEqual([401, expect.stringContaining('<Code>AuthFailure</Code>')]);

@@ -103,7 +103,7 @@ describe.runIf(hasHelm)('the chart', () => {
     },
   );
 
-  test('has no default provider, and needs an image for an unknown provider', () => {
+  test('the chart has no default provider, and needs an image for an unknown provider', () => {
     expect(refusal()).toContain('provider must be set: aws, azure, gcp, local');
     expect(refusal('provider=mine')).toContain('images.controller.repository must be set for the provider mine');
   });

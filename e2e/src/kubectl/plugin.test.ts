@@ -32,7 +32,7 @@ describe.skipIf(!hasKubectl)('kubectl mcm', () => {
   });
   afterAll(() => cluster.stop());
 
-  test('is found, and lists its commands', async () => {
+  test('kubectl finds the plugin mcm, and lists its commands', async () => {
     expect((await cluster.kubectl(['plugin', 'list'], { env })).stdout).toContain('kubectl-mcm');
     const { code, stdout } = await cluster.kubectl(['mcm', '--help'], { env });
     expect(code).toBe(0);
@@ -50,7 +50,7 @@ describe.skipIf(!hasKubectl)('kubectl mcm', () => {
     expect(other.stdout).not.toContain('workers');
   });
 
-  test('is completed by kubectl itself, which runs the executable that mcm prints', async () => {
+  test('kubectl itself completes the commands of mcm with the executable that mcm prints', async () => {
     const { stdout: script } = await cluster.kubectl(['mcm', 'completion', 'kubectl'], { env });
     const path = join(cluster.dir, 'bin/kubectl_complete-mcm');
     writeFileSync(path, `${script}\n`);
@@ -61,7 +61,7 @@ describe.skipIf(!hasKubectl)('kubectl mcm', () => {
     expect(await completed('rollout', 'status', 'workers', '--no')).toEqual(['--no-watch', ':4']);
   });
 
-  test('returns its exit status: 1 with one sentence for a missing object', async () => {
+  test('kubectl mcm returns the exit status of mcm: 1 with one sentence for a missing object', async () => {
     const { code, stderr } = await cluster.kubectl(['mcm', 'rollout', 'pause', 'nothing', '-n', 'default'], { env });
     expect(code).toBe(1);
     expect(stderr.split('\n')[0]).toMatch(

@@ -8,7 +8,7 @@ describe.skipIf(!hasKubectl)('kubectl reads', () => {
   });
   afterAll(() => cluster.stop());
 
-  test('get works in every format', async () => {
+  test('kubectl get works in every format', async () => {
     await cluster.run('create configmap one --from-literal=a=1');
     await cluster.run('label configmap one tier=front');
     expect(await cluster.run('get nodes')).toMatch(
@@ -28,7 +28,7 @@ describe.skipIf(!hasKubectl)('kubectl reads', () => {
     expect(await cluster.refused('get pods --field-selector=x=1')).toContain('field label not supported: x');
   });
 
-  test('get -w shows existing and new objects', async () => {
+  test('kubectl get -w shows existing and new objects', async () => {
     const watch = cluster.follow(['get', 'cm', '-w', '--output-watch-events']);
     await watch.until(/^EVENT +NAME +DATA +AGE\nADDED +kube-root-ca.crt +1/);
     await cluster.run('create cm followed');
@@ -66,7 +66,7 @@ describe.skipIf(!hasKubectl)('kubectl reads', () => {
     expect(await cluster.refused('explain pods.spec.nix')).toContain('field "nix" does not exist');
   });
 
-  test('discovery', async () => {
+  test('kubectl reads the discovery documents', async () => {
     expect(await cluster.run('api-versions')).toContain('machine.sapcloud.io/v1alpha1');
     expect(await cluster.run('api-resources')).toMatch(/^deployments +deploy +apps\/v1 +true +Deployment$/m);
     expect(await cluster.run('api-resources --api-group=machine.sapcloud.io -o name')).toBe(

@@ -50,7 +50,7 @@ describe.skipIf(!hasKubectl)('kubectl writes', () => {
     expect(await cluster.refused('get cm dry')).toContain('NotFound');
   });
 
-  test('edit', async () => {
+  test('kubectl edit changes an object', async () => {
     await cluster.run('create cm edited --from-literal=a=before');
     const editor = cluster.file('edit.sh', 'sed -i s/before/after/ "$1"\n');
     const { stdout } = await cluster.kubectl(['edit', 'cm', 'edited'], { env: { KUBE_EDITOR: `sh ${editor}` } });

@@ -62,7 +62,7 @@ const ask = (path: string, { host, method = 'GET' }: { host?: string; method?: s
 const port = (): string => new URL(dashboard.url).port;
 
 describe('access', () => {
-  test('it listens on 127.0.0.1 only', () => {
+  test('the dashboard listens on 127.0.0.1 only', () => {
     expect(dashboard.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/$/);
   });
 

@@ -159,14 +159,14 @@ describe('help', () => {
 });
 
 describe('commands in the documentation', () => {
-  test('are found', () => {
+  test('commands in the documentation are found', () => {
     expect(documented.length).toBeGreaterThan(100);
     expect(documented.filter(({ words }) => wordsOfMcm(started(words)) ?? wordsOfMcm(words)).length).toBeGreaterThan(
       40,
     );
   });
 
-  test('are accepted by the programs', async () => {
+  test('commands in the documentation are accepted by the programs', async () => {
     const faults: string[] = [];
     for (const command of documented) {
       const wrong = await fault(command);

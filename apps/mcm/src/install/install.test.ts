@@ -27,7 +27,7 @@ const installable = () =>
 const options = { force: false, signal: new AbortController().signal };
 
 describe('an installation', () => {
-  test('is accepted by the API server, and a second run changes nothing', async () => {
+  test('an installation is accepted by the API server, and a second run changes nothing', async () => {
     await applyObjects(client(), installable(), options);
     await clock.advance(1_000); // CRDs are established.
     const first = await applyObjects(client(), installable(), options);
@@ -35,7 +35,7 @@ describe('an installation', () => {
     expect(await applyObjects(client(), installable(), options)).toEqual(first);
   });
 
-  test('stops at a kind that the cluster does not have, with a hint and the objects applied so far', async () => {
+  test('an installation stops at a kind that the cluster does not have, with a hint and the objects applied so far', async () => {
     const monitored = [
       ...installable(),
       ...sections().flatMap(({ name, objects }) => (name === 'monitoring' ? objects : [])),
@@ -48,7 +48,7 @@ describe('an installation', () => {
     expect(done.length).toBe(installable().length);
   });
 
-  test('reports a conflict with other field managers and how to overwrite their fields', async () => {
+  test('an installation reports a conflict with other field managers and how to overwrite their fields', async () => {
     const [deployment] = installable().filter((object) => 'kind' in object && object.kind === 'Deployment');
     const other = structuredClone(JSON.parse(JSON.stringify(deployment))) as { spec: { replicas: number } };
     other.spec.replicas = 7;
@@ -292,7 +292,7 @@ describe('the provider', () => {
     return lines.join('\n');
   };
 
-  test('has no default, and a provider without an image by convention needs its image', async () => {
+  test('the provider has no default, and a provider without an image by convention needs its image', async () => {
     await expect(printed({})).rejects.toThrow(
       /^--provider must be set: aws, azure, gcp, local, or the name of another/,
     );
@@ -335,7 +335,7 @@ describe('the provider', () => {
       await expect(printed({ provider: 'aws', controllerFlag: [flag] })).rejects.toThrow(new RegExp(problem));
   });
 
-  test('is not needed for the roles of the target cluster', async () => {
+  test('the provider is not needed for the roles of the target cluster', async () => {
     expect(await printed({ part: 'target' })).not.toContain('kind: Deployment');
   });
 

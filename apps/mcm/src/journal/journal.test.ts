@@ -77,13 +77,13 @@ test('names with escape sequences are printed in a visible form', async () => {
 });
 
 describe('controllers that do not answer', () => {
-  test('one is reported on standard error, and the other is listed', async () => {
+  test('one controller that does not answer is reported on standard error, and the other is listed', async () => {
     const { said, warned } = await journal(undefined, answering({ 10258: MANAGER }));
     expect(said).toHaveLength(4);
     expect(warned).toEqual(['mcm: no controller answers at http://127.0.0.1:10259: connect ECONNREFUSED']);
   });
 
-  test('all are an error that says how to reach them', async () => {
+  test('if no controller answers, the error says how to reach the controllers', async () => {
     await expect(journal(undefined, answering({}))).rejects.toThrow(
       /no controller answers at http:\/\/127.0.0.1:10258: connect ECONNREFUSED; .* forward the ports: kubectl port-forward/,
     );

@@ -36,7 +36,7 @@ describe('existing logs', () => {
     await writeFile(file('cloud'), `${line(2, 'two', { key: 'default/m-1', error: { message: 'no luck' } })}half`);
   });
 
-  test('are merged by time, each line with its program; lines without a time keep their position', async () => {
+  test('existing logs are merged by time, each line with its program; lines without a time keep their position', async () => {
     await showLogs([], flags(), { say, signal: never });
     expect(said).toEqual([
       '12:00:01.000   [manager] one',
@@ -78,7 +78,7 @@ describe('followed', () => {
     }
   }
 
-  test('continues across a rotation, a restart and a new program; the signal ends it without an error', async () => {
+  test('a followed log continues across a rotation, a restart and a new program; the signal ends it without an error', async () => {
     await writeFile(file('manager'), line(1, 'old'));
     const stop = new AbortController();
     onTestFinished(() => stop.abort());

@@ -8,14 +8,14 @@ test('a line that fits, and a line for a pipe, stays as it is', () => {
 });
 
 describe('later lines are indented below the first one', () => {
-  test('in a list', () => {
+  test('later lines of a list are indented below the first one', () => {
     expect(wrapped('  - the machine waits for its node to join the cluster', 30)).toEqual([
       '  - the machine waits for its',
       '      node to join the cluster',
     ]);
   });
 
-  test('in a tree, whose branches continue', () => {
+  test('later lines of a tree are indented below the first one, and its branches continue', () => {
     expect(wrapped('├─ machine/m  Unknown for 5m  – its node is unreachable', 32)).toEqual([
       '├─ machine/m  Unknown for 5m  –',
       '│    its node is unreachable',

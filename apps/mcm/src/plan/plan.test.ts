@@ -171,13 +171,13 @@ async function keep(node: string): Promise<void> {
 }
 
 describe('mcm plan', () => {
-  test('has no steps if the file equals the stored object', async () => {
+  test('mcm plan has no steps if the file equals the stored object', async () => {
     const plans = await plan(file('small', 3));
     expect(plans).toMatchObject([{ steps: [], ends: 'the deployment matches its spec' }]);
     expect(planExit(plans)).toBe(PLAN_EXIT.nothing);
   });
 
-  test('shows the machines that a new template replaces, their order and the duration, and writes nothing', async () => {
+  test('mcm plan shows the machines that a new template replaces, their order and the duration, and writes nothing', async () => {
     const plans = await plan(file('large', 3));
     const lines = planLines(plans, false).map((line) => line.replaceAll(/workers-[0-9a-f]{3,}/g, 'workers-NEW'));
     expect(lines.slice(0, 14)).toEqual([
@@ -203,7 +203,7 @@ describe('mcm plan', () => {
     expect(planLines(plans, true).join('\n')).toContain('BECAUSE');
   });
 
-  test('shows a scale-in and a scale-out', async () => {
+  test('mcm plan shows a scale-in and a scale-out', async () => {
     const [fewer] = await plan(file('small', 1));
     expect(fewer?.steps.map(({ action, name }) => `${action} ${name}`)).toEqual(['delete m-0', 'delete m-1']);
     const [more] = await plan(file('small', 5));
@@ -215,7 +215,7 @@ describe('mcm plan', () => {
     expect(more?.assumes[0]).toBe('a new machine joins after 3m0s, from --join-time');
   });
 
-  test('names the pod and the budget that block a drain, and includes the wait', async () => {
+  test('mcm plan names the pod and the budget that block a drain, and includes the wait', async () => {
     await keep('m-0');
     writes.length = 0;
     const [blocked] = await plan(file('large', 3));
@@ -225,7 +225,7 @@ describe('mcm plan', () => {
     expect(writes).toEqual([]);
   });
 
-  test('without access to nodes or pods it lists the assumptions and missing permissions, and requests pods once', async () => {
+  test('without access to nodes or pods mcm plan lists the assumptions and missing permissions, and requests pods once', async () => {
     refused = '/api/v1/nodes';
     const unread = new Set<string>();
     const [blind] = await plan(file('large', 3), undefined, unread);
@@ -243,7 +243,7 @@ describe('mcm plan', () => {
     await expect(plan(file('large', 3))).rejects.toThrow('no /api/v1/pods');
   });
 
-  test('gets stuck at a drain that is never forced', async () => {
+  test('mcm plan gets stuck at a drain that is never forced', async () => {
     await keep('m-0');
     const annotations = { [Annotations.UndrainablePolicy]: 'Quarantine' };
     await client.resource(machines, NS).patch('m-0', { type: 'merge', body: { metadata: { annotations } } });
@@ -286,7 +286,7 @@ describe('mcm plan', () => {
     ]);
   });
 
-  test('waits for machines that are already terminating, with the blockers of their drains', async () => {
+  test('mcm plan waits for machines that are already terminating, with the blockers of their drains', async () => {
     await keep('m-0');
     const finalizers = ['machine.sapcloud.io/machine-controller-manager'];
     await client.resource(machines, NS).patch('m-0', { type: 'merge', body: { metadata: { finalizers } } });

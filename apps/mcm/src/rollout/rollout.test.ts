@@ -186,7 +186,7 @@ describe('promote', () => {
     };
   }
 
-  test('ends the soak time of the canaries, as the decision function of the manager shows', async () => {
+  test('promote ends the soak time of the canaries, as the decision function of the manager shows', async () => {
     const explain = await canary();
     expect(await explain()).toMatchObject({ next: expect.stringContaining('canaries are observed for'), changes: [] });
     expect(await promote(target)).toMatchObject({ action: 'promoted', set: 'workers-b' });
@@ -206,7 +206,7 @@ describe('promote', () => {
     expect((await explain()).next).toContain('canaries are observed for');
   });
 
-  test('is refused without canaries, without a rollout, and while paused', async () => {
+  test('promote is refused without canaries, without a rollout, and while paused', async () => {
     await expect(promote(target)).rejects.toThrow('does not wait: neither rollout.machine.sapcloud.io/canary nor');
     await canary();
     await pause(target);

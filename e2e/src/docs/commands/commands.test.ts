@@ -45,7 +45,7 @@ function runnable(): readonly (readonly [page: string, blocks: readonly Block[]]
 }
 
 describe('every shell block of the documentation', () => {
-  test('is run, or a comment contains the reason why not', () => {
+  test('every shell block of the documentation is run, or a comment contains the reason why not', () => {
     expect(blocks.length).toBeGreaterThan(50);
     expect(blocks.filter(ours).length).toBeGreaterThan(25);
     expect(blocks.filter((block) => ours(block) && block.page === 'README.md').length).toBeGreaterThanOrEqual(4);

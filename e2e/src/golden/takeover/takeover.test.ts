@@ -55,13 +55,13 @@ test('never-joins.json with twice as many machines: they are replaced one after 
 describe('the recordings together', () => {
   const isWhole = (): boolean => taken.length >= states;
 
-  test('contain all known checks', (context) => {
+  test('the recordings of a takeover contain all known checks', (context) => {
     if (!isWhole()) context.skip('only some of the recordings were run');
     expect(taken.length).toBeGreaterThanOrEqual(FLOOR.takeOver);
     expect(played.length).toBeGreaterThanOrEqual(FLOOR.sameContract);
   });
 
-  test('need every rule', (context) => {
+  test('the recordings of a takeover need every rule', (context) => {
     if (!isWhole()) context.skip('only some of the recordings were run');
     const needed = new Set([...taken, ...played].flatMap(({ used }) => [...used].map(textOf)));
     expect(reasons.map(textOf).filter((text) => !needed.has(text))).toEqual([]);

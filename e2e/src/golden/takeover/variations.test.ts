@@ -140,7 +140,7 @@ describe('a history that cannot be verified is a failure', () => {
     expect(() => parseHistory('x.json', '{"scenario":"x"}')).toThrow('x.json is not a recording of a take-over');
   });
 
-  test('a different end', async () => {
+  test('a history with a different end is a failure', async () => {
     const varied = history('birth.json', (text) => text.replaceAll('"NewMachineSetAvailable"', '"Done"'));
     expect(await failuresOf(varied, [4])).toEqual([
       expect.stringContaining('reason is NewMachineSetAvailable, not Done'),

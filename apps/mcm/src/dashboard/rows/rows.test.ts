@@ -151,7 +151,7 @@ describe('rows of objects whose controller is not working', () => {
     expect(state(deployment(2), health('machine-controller-manager', ['db'])).state).toBe('scaling');
   });
 
-  test('after ten minutes it is shown as failed', () => {
+  test('after ten minutes without a working controller, an object is shown as failed', () => {
     const manager = health('machine-controller-manager');
     const first = deploymentRow(deployment(2), START, undefined, manager);
     expect(first.risesAt).toBe(START + 10 * MINUTE);
@@ -187,7 +187,7 @@ describe('rows of rollouts that wait', () => {
     expect(later(waiting('InFreeze', [problem]))).toMatchObject({ state: 'failed', why: 'no quota' });
   });
 
-  test('without its manager it is blocked', () => {
+  test('a rollout without its manager is blocked', () => {
     const manager = health('machine-controller-manager');
     expect(deploymentRow(waiting('InFreeze'), START, undefined, manager).row.state).toBe('blocked');
   });

@@ -87,7 +87,7 @@ describe('explain', () => {
     expect(explainDeployment(read(many(3, 'Running', 'r')), NOW, []).disruption).toEqual([]);
   });
 
-  test('shows which failed machines are replaced, which wait, and how to replace more at once', () => {
+  test('explain shows which failed machines are replaced, which wait, and how to replace more at once', () => {
     const lines = explain(read([...many(7, 'Running', 'r'), ...many(3, 'Failed', 'f')]));
     expect(lines).toContain('7 of 10 are available; 3 are missing (3 failed)');
     expect(lines).toContain('f0 failed and are being replaced, at most 1 at the same time');
@@ -115,7 +115,7 @@ describe('explain', () => {
     expect(lines).toContain('g0, g1 failed and wait: at most 1 may be replaced at the same time (1 terminating)');
   });
 
-  test('lists quarantined VMs of its own classes, with possible actions', () => {
+  test('explain lists quarantined VMs of its own classes, with possible actions', () => {
     const withVms = (name: string, ids: string) =>
       ({
         ...small,
@@ -135,7 +135,7 @@ describe('explain', () => {
     expect(explain(read(many(3, 'Running', 'r')))).not.toContain('quarantine');
   });
 
-  test('lists unreadable kinds together with everything else', () => {
+  test('explain lists unreadable kinds together with everything else', () => {
     const known = explainDeployment(read(many(3, 'Running', 'r')), NOW);
     const lines = deploymentLines({ ...known, unread: ['nodes is forbidden'] }, NOW).join('\n');
     expect(lines).toContain('has    3 of set');
@@ -178,7 +178,7 @@ describe('explain', () => {
     expect(hints).toContain('or go back: mcm rollout undo pool');
   });
 
-  test('a missing class', () => {
+  test('explain reports a missing class', () => {
     const lines = explain(read(many(1, 'Running', 'r'), { classes: [] }));
     expect(lines).toContain('the deployment waits: MachineClass "small" does not exist');
     expect(lines).toContain('create MachineClass small, or change spec.template.spec.class.name');
@@ -213,7 +213,7 @@ describe('explain', () => {
     expect(lines).toContain('fix this problem: spec.selector: selects the same machines as MachineDeployment elder');
   });
 
-  test('invalid rollout annotations', () => {
+  test('explain reports invalid rollout annotations', () => {
     const annotations = { 'rollout.machine.sapcloud.io/canary': 'a few' };
     const { next, hints } = explainDeployment(read([], { deployment: deployment(2, {}, { annotations }) }), NOW, []);
     expect(next).toBe('none: the spec of the deployment is not valid');
