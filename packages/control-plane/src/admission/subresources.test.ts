@@ -224,12 +224,12 @@ describe('a policy', () => {
       { spec: {} },
       { spec: { expirationSeconds: 900 } },
     ],
-  ])('changes %s with operations', async (resource, expression, method, path, body, made) => {
+  ])('a policy changes %s with operations', async (resource, expression, method, path, body, made) => {
     await mutate(resource, patching(expression));
     expect(await must(method, path, body)).toMatchObject(made);
   });
 
-  test('changes a Binding with operations', async () => {
+  test('a policy changes a Binding with operations', async () => {
     await mutate('pods/binding', patching('[JSONPatch{op: "replace", path: "/target/name", value: "n8"}]'));
     await must('POST', `${NS}/pods/p/binding`, BINDING);
     expect(await pod()).toMatchObject({ spec: { nodeName: 'n8' } });
@@ -257,7 +257,7 @@ describe('a policy', () => {
     expect([answer.status, answer.body.message]).toEqual([403, expect.stringContaining(message)]);
   });
 
-  test('does not apply to reviews', async () => {
+  test('a policy does not apply to reviews', async () => {
     await mutate('*', patching('[JSONPatch{op: "replace", path: "/spec/user", value: "changed"}]'));
     const spec = { user: 'u', resourceAttributes: { verb: 'get', resource: 'pods' } };
     expect(await must('POST', '/apis/authorization.k8s.io/v1/subjectaccessreviews', { spec })).toMatchObject({ spec });
@@ -265,7 +265,7 @@ describe('a policy', () => {
 });
 
 describe('a Binding', () => {
-  test('by `bindings` binds the named pod, and is not stored', async () => {
+  test('a Binding by `bindings` binds the named pod, and is not stored', async () => {
     const { kind } = await must('POST', `${NS}/bindings`, { metadata: { name: 'p' }, target: { name: 'n1' } });
     expect([kind, await pod()]).toMatchObject(['Status', { spec: { nodeName: 'n1' } }]);
     const nameless = await setup.client.send('POST', `${NS}/bindings`, { target: { name: 'n1' } });
@@ -274,7 +274,7 @@ describe('a Binding', () => {
     expect(none.status).toBe(404);
   });
 
-  test('reports all errors of its target, and checks its preconditions', async () => {
+  test('a Binding reports all errors of its target, and checks its preconditions', async () => {
     const bind = async (body: object) => {
       const answer = await setup.client.send('POST', `${NS}/pods/p/binding`, { ...BINDING, ...body });
       return [answer.status, answer.body.message];
@@ -294,7 +294,7 @@ describe('a Binding', () => {
     }
   });
 
-  test('adds the topology labels of the node, as for a pod that is created there', async () => {
+  test('a Binding adds the topology labels of the node, as for a pod that is created there', async () => {
     const labels = { 'topology.kubernetes.io/zone': 'z1', 'topology.kubernetes.io/region': 'r1' };
     await must('POST', '/api/v1/nodes', { metadata: { name: 'n1', labels: { ...labels, other: 'x' } } });
     await must('POST', `${NS}/pods/p/binding`, BINDING);
@@ -327,7 +327,7 @@ describe('the scale of a custom kind', () => {
       [1, { b: [] }],
       '.spec.n: Invalid value: 0: .spec.n accessor error: [1 map[b:[]]] is of the type []interface {}, expected int64',
     ],
-  ])('refuses %j replicas', async (n, why) => {
+  ])('the scale of a custom kind refuses %j replicas', async (n, why) => {
     const { status, body } = await setup.client.send('POST', PATH, scaler({ n }));
     expect([status, body.message]).toEqual([422, `Scaler.s.dev "k" is invalid: ${why}`]);
   });
@@ -342,7 +342,7 @@ describe('the scale of a custom kind', () => {
     expect(await write({ n: 1, sel: 'a=b' })).toBeUndefined();
   });
 
-  test('is validated after the fields and before lists and rules', async () => {
+  test('the scale of a custom kind is validated after the fields and before lists and rules', async () => {
     const rules = [{ rule: 'self.n > 0', message: 'few' }];
     const list = { type: 'array', 'x-kubernetes-list-type': 'set', items: { type: 'string' } };
     const properties = { n: { type: 'integer' }, e: { type: 'string', maxLength: 1 }, l: list };
@@ -360,7 +360,7 @@ describe('the scale of a custom kind', () => {
     expect(await fieldsOf({ n: -1, e: 'long' })).toEqual(['spec.e', '.spec.n', '<nil>']);
   });
 
-  test('does not exist until replicas are set', async () => {
+  test('the scale of a custom kind does not exist until replicas are set', async () => {
     await must('POST', PATH, scaler({}));
     const { status, body } = await setup.client.send('GET', `${PATH}/k/scale`);
     expect([status, body.message]).toEqual([

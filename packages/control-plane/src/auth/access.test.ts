@@ -115,7 +115,7 @@ describe('a user cannot grant permissions without having them', () => {
   });
   const post = (path: string, body: object) => call('POST', `${RBAC}/${path}`, { body, headers: as('mallory') });
 
-  test('in a role', async () => {
+  test('a user cannot grant permissions in a role without having them', async () => {
     const rules = [
       { verbs: ['get', 'list'], apiGroups: ['', 'apps'], resources: ['pods', 'secrets'] },
       { verbs: ['get'], nonResourceURLs: ['/metrics'] },
@@ -138,7 +138,7 @@ describe('a user cannot grant permissions without having them', () => {
     expect((await post('clusterroles', { metadata: { name: 'e' }, rules: own })).status).toBe(201);
   });
 
-  test('in a binding', async () => {
+  test('a user cannot grant permissions in a binding without having them', async () => {
     const binding = (name: string) => ({
       metadata: { name: 'e' },
       roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name },
@@ -152,13 +152,13 @@ describe('a user cannot grant permissions without having them', () => {
     expect((await post('clusterrolebindings', binding('writer'))).status).toBe(201);
   });
 
-  test('by aggregation', async () => {
+  test('a user cannot grant permissions by aggregation without having them', async () => {
     const aggregationRule = { clusterRoleSelectors: [{ matchLabels: { x: 'y' } }] };
     const refused = await post('clusterroles', { metadata: { name: 'e' }, aggregationRule });
     expect(refused.body.message).toContain('must have cluster-admin privileges to use the aggregationRule');
   });
 
-  test('but a user with the verb escalate can', async () => {
+  test('a user with the verb escalate can grant permissions without having them', async () => {
     await create(`${RBAC}/clusterroles`, {
       metadata: { name: 'escalator' },
       rules: [{ apiGroups: ['rbac.authorization.k8s.io'], resources: ['clusterroles'], verbs: ['escalate'] }],
@@ -213,7 +213,7 @@ describe('tokens of service accounts', () => {
     return (body.status as { error?: string } | undefined)?.error;
   };
 
-  test('expire, with a tolerance of a minute', async () => {
+  test('tokens of service accounts expire, with a tolerance of a minute', async () => {
     const token = await accountToken({ expirationSeconds: 600 });
     ahead = 659_000;
     expect((await self(token)).body.status?.userInfo?.username).toBe('system:serviceaccount:default:bot');
@@ -222,7 +222,7 @@ describe('tokens of service accounts', () => {
     expect(await reviewed(token)).toBe('[invalid bearer token, service account token has expired]');
   });
 
-  test('end a minute after the deletion of an account with finalizers', async () => {
+  test('tokens of service accounts end a minute after the deletion of an account with finalizers', async () => {
     const token = await accountToken();
     const path = '/api/v1/namespaces/default/serviceaccounts/bot';
     const { body } = await call('GET', path);
@@ -238,7 +238,7 @@ describe('tokens of service accounts', () => {
     expect(await reviewed(token)).toBe('[invalid bearer token, service account default/bot has been deleted]');
   });
 
-  test('end with their bound object', async () => {
+  test('tokens of service accounts end with their bound object', async () => {
     await create('/api/v1/namespaces/default/secrets', { metadata: { name: 's' } });
     const token = await accountToken({ boundObjectRef: { kind: 'Secret', apiVersion: 'v1', name: 's' } });
     expect((await self(token)).status).toBe(201);
@@ -247,7 +247,7 @@ describe('tokens of service accounts', () => {
     expect(await reviewed(token)).toBe('[invalid bearer token, service account token has been invalidated]');
   });
 
-  test('end with their account, also if it is created again', async () => {
+  test('tokens of service accounts end with their account, also if it is created again', async () => {
     const token = await accountToken();
     await call('DELETE', '/api/v1/namespaces/default/serviceaccounts/bot');
     expect(await reviewed(token)).toBe('[invalid bearer token, serviceaccounts "bot" not found]');
@@ -256,7 +256,7 @@ describe('tokens of service accounts', () => {
     expect(await reviewed(token)).toMatch(/service account UID \(\S+\) does not match claim \(\S+\)\]$/);
   });
 
-  test('can only be bound to pods of their account, with any version', async () => {
+  test('tokens of service accounts can only be bound to pods of their account, with any version', async () => {
     await create('/api/v1/namespaces/default/serviceaccounts', { metadata: { name: 'bot' } });
     await create('/api/v1/namespaces/default/serviceaccounts', { metadata: { name: 'other' } });
     const spec = { serviceAccountName: 'bot', containers: [{ name: 'c', image: 'i' }] };
@@ -331,7 +331,7 @@ test('a user with a name similar to a service account has no group of service ac
 });
 
 describe('access reviews', () => {
-  test('report every cause: an empty selector, and fields that a local review may not have', async () => {
+  test('access reviews report every cause: an empty selector, and fields that a local review may not have', async () => {
     const review = (resource: string, spec: object) =>
       call('POST', `/apis/authorization.k8s.io/v1/${resource}`, { body: { spec: { user: 'u', ...spec } } });
     const empty = await review('subjectaccessreviews', { resourceAttributes: { fieldSelector: {} } });
@@ -393,7 +393,7 @@ describe('access reviews', () => {
 describe('nodes', () => {
   const node = as('system:node:n-1', 'system:nodes');
 
-  test('can only write their own node and lease', async () => {
+  test('nodes can only write their own node and lease', async () => {
     const lease = (name: string) => ({ metadata: { name }, spec: { holderIdentity: name } });
     const leases = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases';
     expect((await call('POST', '/api/v1/nodes', { headers: node, body: { metadata: { name: 'n-1' } } })).status).toBe(
@@ -410,7 +410,7 @@ describe('nodes', () => {
     expect((await call('GET', `${leases}/n-2`, { headers: node })).status).toBe(403);
   });
 
-  test('can only read the secrets of their pods', async () => {
+  test('nodes can only read the secrets of their pods', async () => {
     await create('/api/v1/namespaces/default/secrets', { metadata: { name: 's' } });
     await create('/api/v1/namespaces/default/secrets', { metadata: { name: 'other' } });
     await accountToken();

@@ -47,11 +47,11 @@ describe('defaultCrd', () => {
 });
 
 describe('validateCrd', () => {
-  it('accepts a plain one', () => {
+  it('validateCrd accepts a plain CRD', () => {
     expect(problems(crd())).toEqual([]);
   });
 
-  it('reports an invalid version at each request, and accepts a valid one at each request', () => {
+  it('validateCrd reports an invalid version at each request, and accepts a valid one at each request', () => {
     const valid = withSchema({ a: { type: 'string' } });
     const invalid = withSchema({ a: { type: 'text' } });
     const first = problems(invalid);
@@ -124,7 +124,7 @@ describe('validateCrd', () => {
     expect(problems(object)).toEqual([expected]);
   });
 
-  it('requires exactly one storage version, which must be a stored one', () => {
+  it('validateCrd requires exactly one storage version, which must be a stored one', () => {
     expect(problems(crd({ versions: [] }))).toEqual([
       'spec.versions: Invalid value: []: must have exactly one version marked as storage version',
       'status.storedVersions: Invalid value: null: must have at least one stored version',
@@ -134,7 +134,7 @@ describe('validateCrd', () => {
     );
   });
 
-  it('requires each name, and checks the schema of a version before its name', () => {
+  it('validateCrd requires each name, and checks the schema of a version before its name', () => {
     const wanted = ['plural', 'singular', 'kind', 'listKind'].map((name) => `spec.names.${name}: Required value`);
     expect(problems(crd({ names: { plural: 'things' } }))).toEqual(wanted.slice(1));
     expect(problems(crd({ names: {} })).slice(1)).toEqual(wanted);
@@ -150,7 +150,7 @@ describe('validateCrd', () => {
     expect(problems(crd({ versions: null }))[0]).toMatch(/^spec.versions: Invalid value: null: must have exactly one/);
   });
 
-  it('reports errors at the version if versions differ, and else at the spec', () => {
+  it('validateCrd reports errors at the version if versions differ, and else at the spec', () => {
     const bad = { openAPIV3Schema: { type: 'object', properties: { a: { type: 'odd' } } } };
     const types =
       'Unsupported value: "odd": supported values: "array", "boolean", "integer", "number", "object", "string"';
@@ -160,7 +160,7 @@ describe('validateCrd', () => {
     ]);
   });
 
-  it('requires stored versions and immutable fields to remain', () => {
+  it('validateCrd requires stored versions and immutable fields to remain', () => {
     const old = crd({ versions: [version(), version({ name: 'v2', storage: false })] });
     old.status = crdStatus(old, [], now);
     const changed = crd({ versions: [version({ name: 'v2' })], scope: 'Cluster' });
@@ -294,7 +294,7 @@ describe('CEL rules', () => {
   });
   const at = `${ROOT}.properties[a].x-kubernetes-validations[0]`;
 
-  it('must compile to a bool', () => {
+  it('CEL rules must compile to a bool', () => {
     const dump = (rule: string): string =>
       `{"Rule":${rule},"Message":"","MessageExpression":"","Reason":null,"FieldPath":"","OptionalOldSelf":null}`;
     expect(problems(withSchema(rules({ rule: 'self.x > 1' })))).toEqual([
@@ -317,7 +317,7 @@ describe('CEL rules', () => {
     expect(problems(withSchema(rules(rule)))).toEqual([`${at}${expected}`]);
   });
 
-  it('have a limit for their cost', () => {
+  it('CEL rules have a limit for their cost', () => {
     const inner = { type: 'array', items: { type: 'array', items: { type: 'string' } } };
     const dear = { ...inner, 'x-kubernetes-validations': [{ rule: 'self.all(x, x.all(y, y.matches("a")))' }] };
     expect(problems(withSchema({ a: dear })).map((problem) => problem.replace(/\(try.*/, ''))).toEqual([
@@ -333,7 +333,7 @@ describe('CEL rules', () => {
     expect(problems(withSchema({ a: bounded }))).toEqual([]);
   });
 
-  it('may use oldSelf only if the old value can be found', () => {
+  it('CEL rules may use oldSelf only if the old value can be found', () => {
     const item = { type: 'string', maxLength: 9, 'x-kubernetes-validations': [{ rule: 'self == oldSelf' }] };
     const list = { type: 'array', maxItems: 9, items: item };
     expect(problems(withSchema({ a: list }))).toEqual([
@@ -344,7 +344,7 @@ describe('CEL rules', () => {
 });
 
 describe('crdStatus', () => {
-  it('accepts names and establishes', () => {
+  it('crdStatus accepts names and establishes', () => {
     const object = crd();
     expect(object.status).toEqual({
       conditions: null,
@@ -361,7 +361,7 @@ describe('crdStatus', () => {
     expect(crdStatus(object, [object], new Date('2030-01-01T00:00:00Z'))).toBe(status);
   });
 
-  it('does not accept names of another CRD of the group', () => {
+  it('crdStatus does not accept names of another CRD of the group', () => {
     const first = crd();
     first.status = crdStatus(first, [], now);
     const second = crd(
@@ -378,7 +378,7 @@ describe('crdStatus', () => {
     expect(status.conditions?.[1]).toMatchObject({ status: 'False', reason: 'NotAccepted' });
   });
 
-  it('adds a new storage version to the stored ones', () => {
+  it('crdStatus adds a new storage version to the stored ones', () => {
     const object = crd();
     object.status = crdStatus(object, [], now);
     (object.spec as Fields).versions = [version({ storage: false }), version({ name: 'v2' })];

@@ -71,7 +71,7 @@ test('lists that are merged have their keys in the schema', () => {
 });
 
 describe('pods', () => {
-  test('get their defaults', () => {
+  test('pods get their defaults', () => {
     expect(create('Pod', pod()).object).toMatchObject({
       spec: {
         restartPolicy: 'Always',
@@ -131,7 +131,7 @@ describe('pods', () => {
     expect(create('Pod', pod(spec)).causes).toEqual([cause]);
   });
 
-  test('may change their image and little else', () => {
+  test('pods may change their image and little else', () => {
     const changed = (spec: Record<string, unknown>) =>
       update('Pod', pod({ nodeName: 'n' }), pod({ nodeName: 'n', ...spec }));
     expect(changed({ containers: [{ ...container, image: 'example.dev/app:2' }] })).toEqual([]);

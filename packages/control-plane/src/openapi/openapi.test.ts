@@ -56,7 +56,7 @@ describe('the index', () => {
 });
 
 describe('a document', () => {
-  it('of a custom group has its paths, operations and schemas', () => {
+  it('the document of a custom group has its paths, operations and schemas', () => {
     const { paths, components } = document('g.example.dev', 'v1');
     const item = '/apis/g.example.dev/v1/namespaces/{namespace}/things/{name}';
     expect(Object.keys(paths).sort()).toEqual([
@@ -80,7 +80,7 @@ describe('a document', () => {
     expect(components.schemas['dev.example.g.v1.ThingList']).toBeDefined();
   });
 
-  it('of core refers to shared definitions and contains how lists are merged', () => {
+  it('the document of core refers to shared definitions and contains how lists are merged', () => {
     const { schemas } = document('', 'v1').components;
     expect(schemas['io.k8s.api.core.v1.PodSpec']?.properties?.containers).toMatchObject({
       type: 'array',
@@ -96,7 +96,7 @@ describe('a document', () => {
     });
   });
 
-  it('contains allowed values, texts with their line breaks, and the names of shared scalars', () => {
+  it('a document contains allowed values, texts with their line breaks, and the names of shared scalars', () => {
     const { schemas } = document('', 'v1').components;
     const ofContainer = schemas['io.k8s.api.core.v1.Container']?.properties ?? {};
     expect(ofContainer.imagePullPolicy).toMatchObject({ type: 'string', enum: ['Always', 'IfNotPresent', 'Never'] });
@@ -118,7 +118,7 @@ describe('a document', () => {
     });
   });
 
-  it('contains all definitions that it refers to, in every group version', () => {
+  it('a document contains all definitions that it refers to, in every group version', () => {
     for (const { group, version } of builtinKinds) {
       const { schemas } = document(group, version).components;
       const references = JSON.stringify(document(group, version)).matchAll(/"#\/components\/schemas\/([^"]+)"/g);
@@ -129,7 +129,7 @@ describe('a document', () => {
 });
 
 describe('OpenAPI v2', () => {
-  it('has all kinds, with plain references', () => {
+  it('OpenAPI v2 has all kinds, with plain references', () => {
     const { definitions } = JSON.parse(openApiV2([openApiV2Piece(builtinKinds), openApiV2Piece([custom])])) as {
       definitions: Document['components']['schemas'];
     };

@@ -110,7 +110,7 @@ const apply = (live: ApiObject | undefined, applied: ApiObject, manager: string,
   });
 
 describe('any input', () => {
-  it('is refused or applied, never crashes, and never changes a prototype', () => {
+  it('any patch is refused or applied, never crashes, and never changes a prototype', () => {
     const compiled = compileSchema(schema);
     fc.assert(
       fc.property(json, json, (target, change) => {
@@ -166,7 +166,7 @@ describe('any input', () => {
 });
 
 describe('server-side apply', () => {
-  it('has the same result when applied twice', () => {
+  it('server-side apply has the same result when applied twice', () => {
     fc.assert(
       fc.property(fitting, fitting, (first, second) => {
         const live = apply(apply(undefined, first, 'a'), second, 'b');

@@ -78,7 +78,7 @@ describe('lists that merge', () => {
     expect(names(patch(three, { containers: [{ $patch: 'replace' }, { name: 'z' }] }))).toEqual(['z']);
   });
 
-  it('have the order of $setElementOrder, and other items keep their position', () => {
+  it('merged lists have the order of $setElementOrder, and other items keep their position', () => {
     const order = (list: string[]): JsonObject => ({ '$setElementOrder/containers': list.map((name) => ({ name })) });
     expect(names(patch(three, order(['c', 'a', 'b'])))).toEqual(['c', 'a', 'b']);
     expect(names(patch(three, { ...order(['b', 'd', 'a', 'c']), containers: [{ name: 'd' }] }))).toEqual([
@@ -90,7 +90,7 @@ describe('lists that merge', () => {
     expect(names(patch(three, order(['c', 'b'])))).toEqual(['a', 'c', 'b']);
   });
 
-  it('of scalars lose the values in $deleteFromPrimitiveList', () => {
+  it('merged lists of scalars lose the values in $deleteFromPrimitiveList', () => {
     expect(patch({ finalizers: ['a', 'b', 'c'] }, { '$deleteFromPrimitiveList/finalizers': ['a', 'c'] })).toEqual({
       finalizers: ['b'],
     });
@@ -98,7 +98,7 @@ describe('lists that merge', () => {
 });
 
 describe('everything else', () => {
-  it('replaces lists without a strategy', () => {
+  it('a strategic merge patch replaces lists without a strategy', () => {
     expect(patch({ tolerations: [{ key: 'a' }] }, { tolerations: [{ key: 'b' }] })).toEqual({
       tolerations: [{ key: 'b' }],
     });
@@ -117,14 +117,14 @@ describe('everything else', () => {
     expect(patch({ labels: { a: '1' } }, { labels: { $patch: 'delete' } })).toEqual({ labels: {} });
   });
 
-  it('keeps only what $retainKeys names', () => {
+  it('a strategic merge patch keeps only the fields that $retainKeys names', () => {
     const target: JsonObject = { strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1 } } };
     expect(patch(target, { strategy: { $retainKeys: ['type'], type: 'Recreate' } })).toEqual({
       strategy: { type: 'Recreate' },
     });
   });
 
-  it('removes what $patch deletes, and keeps other directives if the target has no value', () => {
+  it('a strategic merge patch removes the fields that $patch deletes, and keeps other directives if the target has no value', () => {
     expect(
       patch(
         {},
@@ -140,7 +140,7 @@ describe('everything else', () => {
     });
   });
 
-  it('does not change the target', () => {
+  it('a strategic merge patch does not change the target', () => {
     const before = JSON.stringify(three);
     patch(three, { containers: [{ name: 'a', v: 9 }] });
     expect(JSON.stringify(three)).toBe(before);
@@ -175,7 +175,7 @@ describe('large lists', () => {
     ['new items', 'new', {}],
     ['the same items', 'old', { v: 2 }],
     ['deleted items', 'old', { $patch: 'delete' }],
-  ])('are merged in a time proportional to their length: %s', (_, prefix, extra) => {
+  ])('large lists are merged in a time proportional to their length: %s', (_, prefix, extra) => {
     const reads = (count: number): number => {
       let read = 0;
       const onRead = (): void => {

@@ -44,7 +44,7 @@ test('a new cluster has the Service of its API server, with Endpoints, a slice a
   });
 });
 
-test('its address is not available for another Service', async () => {
+test('the address of the kubernetes Service is not available for another Service', async () => {
   await using plane = await TestPlane.start();
   const spec = { clusterIP: '10.96.0.1', ports: [{ port: 80 }] };
   const { code, body } = await plane.send('POST', `${V1}/services`, { metadata: { name: 'thief' }, spec });

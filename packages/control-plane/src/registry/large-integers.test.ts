@@ -40,14 +40,14 @@ it('an integer beyond 2^53 is exact in answers: after a create, a get, a list, p
   expect(applied).toMatch(whole);
 });
 
-it('is read from YAML and written as YAML', async () => {
+it('a large integer is read from YAML and written as YAML', async () => {
   const yaml = `apiVersion: x.dev/v1\nkind: Thing\nmetadata:\n  name: text\nspec:\n  num: ${LARGE}\n`;
   expect(await send('POST', PATH, yaml, 'application/yaml')).toContain(`"num":${LARGE}`);
   const request = new Request(`https://plane${PATH}/text`, { headers: { accept: 'application/yaml' } });
   expect(await (await setup.plane.fetch(request)).text()).toContain(`num: ${LARGE}\n`);
 });
 
-it('is exact in rules, and refused above 64 bits or with a fraction', async () => {
+it('a large integer is exact in rules, and refused above 64 bits or with a fraction', async () => {
   expect(await send('POST', PATH, thing('c', '9007199254740995'))).toContain('not that');
   expect(await send('POST', PATH, thing('d', '9007199254740994'))).toContain('"num":9007199254740994');
   expect(await send('POST', PATH, thing('e', '9223372036854775808'))).toContain(
@@ -56,7 +56,7 @@ it('is exact in rules, and refused above 64 bits or with a fraction', async () =
   expect(await send('POST', PATH, thing('f', '1e18'))).toContain('spec.num in body must be of type integer');
 });
 
-it('is accepted in fields of built-in kinds with 64 bits, and refused in those with 32', async () => {
+it('a large integer is accepted in fields of built-in kinds with 64 bits, and refused in those with 32', async () => {
   const lease = (field: string): string => `{"metadata":{"name":"l"},"spec":{"${field}":${LARGE}}}`;
   const leases = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
   expect(await send('POST', leases, lease('leaseTransitions'))).toContain(
@@ -71,7 +71,7 @@ it('is accepted in fields of built-in kinds with 64 bits, and refused in those w
   expect(made).toContain(`"num":${LARGE}`);
 });
 
-it('is accepted in limits, keys and defaults of a schema, and shown in documents and Tables', async () => {
+it('a large integer is accepted in limits, keys and defaults of a schema, and shown in documents and Tables', async () => {
   const crd = thingCrd({
     type: 'object',
     properties: {
@@ -118,7 +118,7 @@ it('is accepted in limits, keys and defaults of a schema, and shown in documents
   expect(await send('GET', '/openapi/v2')).toContain(LARGE);
 });
 
-it('is validated in fields of a pod like any other number', async () => {
+it('a large integer is validated in fields of a pod like any other number', async () => {
   await send('POST', '/api/v1/namespaces/default/serviceaccounts', '{"metadata":{"name":"default"}}');
   const pod = (name: string, spec: string): string =>
     `{"metadata":{"name":"${name}"},"spec":{${spec},"containers":[{"name":"c","image":"x"}]}}`;

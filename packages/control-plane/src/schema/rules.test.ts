@@ -15,13 +15,13 @@ const text = { type: 'string' };
 const int = { type: 'integer' };
 
 describe('rules', () => {
-  it('report the rule itself without a message', () => {
+  it('rules report the rule itself without a message', () => {
     const schema = { type: 'object', properties: { a: int }, ...rule('self.a > 1') };
     expect(check(schema, { a: 1 })).toEqual(['spec FieldValueInvalid: Invalid value: failed rule: self.a > 1']);
     expect(check(schema, { a: 2 })).toEqual([]);
   });
 
-  it('use message, messageExpression, reason and fieldPath', () => {
+  it('rules use message, messageExpression, reason and fieldPath', () => {
     const more = { messageExpression: "'a is ' + string(self.a)", reason: 'FieldValueForbidden', fieldPath: '.a' };
     const schema = { type: 'object', properties: { a: int }, ...rule('self.a > 1', more) };
     expect(check(schema, { a: 1 })).toEqual(['spec.a FieldValueForbidden: Forbidden: a is 1']);
@@ -32,7 +32,7 @@ describe('rules', () => {
     expect(check(schema, 'x')).toEqual(['spec FieldValueInvalid: Invalid value: "x": plain']);
   });
 
-  it('are not evaluated for an object of wrong types, but for one that exceeds limits', () => {
+  it('rules are not evaluated for an object of wrong types, but for one that exceeds limits', () => {
     const schema = {
       type: 'object',
       required: ['b'],
@@ -44,7 +44,7 @@ describe('rules', () => {
     expect(check({ ...schema, required: [] }, { a: 1 })).toHaveLength(2);
   });
 
-  it('are not evaluated for an object without a name', () => {
+  it('rules are not evaluated for an object without a name', () => {
     const nameless: ApiObject = { apiVersion: 'g/v1', kind: 'K', metadata: {}, spec: 'x' };
     const schema = compileSchema({ type: 'object', properties: { spec: { type: 'string', ...rule('false') } } });
     expect(schema.validate(nameless).map(({ message }) => message)).toEqual([
@@ -52,14 +52,14 @@ describe('rules', () => {
     ]);
   });
 
-  it('report an error of evaluation', () => {
+  it('rules report an error of evaluation', () => {
     const schema = { type: 'object', properties: { a: text }, ...rule('self.a == "x"') };
     expect(check(schema, {})).toEqual([
       'spec FieldValueInvalid: Invalid value: "object": no such key: a evaluating rule: self.a == "x"',
     ]);
   });
 
-  it('report map keys and list items in the path', () => {
+  it('rules report map keys and list items in the path', () => {
     const map = {
       type: 'object',
       additionalProperties: { type: 'string', ...rule('self != "bad"', { message: 'm' }) },
@@ -76,13 +76,13 @@ describe('transition rules', () => {
     properties: { a: { type: 'string', ...rule('self == oldSelf', { message: 'locked' }) } },
   };
 
-  it('are evaluated with an old and a new value, and not without an old one', () => {
+  it('transition rules are evaluated with an old and a new value, and not without an old one', () => {
     expect(check(locked, { a: 'x' })).toEqual([]);
     expect(check(locked, { a: 'x' }, {})).toEqual([]);
     expect(check(locked, { a: 'y' }, { a: 'x' })).toEqual(['spec.a FieldValueInvalid: Invalid value: "y": locked']);
   });
 
-  it('with optionalOldSelf are always evaluated', () => {
+  it('transition rules with optionalOldSelf are always evaluated', () => {
     const source = '!oldSelf.hasValue() || oldSelf.value() == self';
     const once = {
       type: 'object',
@@ -121,7 +121,7 @@ describe('transition rules', () => {
     ]);
   });
 
-  it('ignore unchanged values that already violate a rule', () => {
+  it('transition rules ignore unchanged values that already violate a rule', () => {
     const schema = { type: 'object', properties: { a: { type: 'string', ...rule("self == 'x'") }, b: text } };
     expect(check(schema, { a: 'bad', b: 'new' }, { a: 'bad', b: 'old' })).toEqual([]);
     expect(check(schema, { a: 'worse' }, { a: 'bad' })).toHaveLength(1);
@@ -150,7 +150,7 @@ describe('transition rules', () => {
     ['.m', 'spec.m'],
     ["['x-y'].z", 'spec.x-y.z'],
     ["['m']['k']", 'spec.m[k]'],
-  ])('report the field of the path %s by the schema', (fieldPath, field) => {
+  ])('transition rules report the field of the path %s by the schema', (fieldPath, field) => {
     const properties = {
       m: { type: 'object', additionalProperties: int },
       'x-y': { type: 'object', properties: { z: int } },

@@ -64,7 +64,7 @@ describe('after a change of a CRD', () => {
     expect(makers.map((maker) => vi.mocked(maker).mock.calls.length)).toEqual([2, 2, 2, 2]);
   });
 
-  it('they are equal to those of a server that always had the same kinds', () => {
+  it('after a change of a CRD, the documents are equal to those of a server that always had the same kinds', () => {
     const kinds = new KindRegistry(builtinKinds);
     const documents = new ApiDocuments(kinds);
     const change = (group: string, of: readonly KindDefinition[]) => kinds.setCustom(`things.${group}`, of);
@@ -87,7 +87,7 @@ describe('after a change of a CRD', () => {
 });
 
 describe('the OpenAPI v2 document', () => {
-  it('contains the same definition in every group version that needs it', () => {
+  it('the OpenAPI v2 document contains the same definition in every group version that needs it', () => {
     const groups = Map.groupBy(builtinKinds, ({ group, version }) => `${group}/${version}`);
     const pieces = [...groups.values()].map((kinds) => JSON.parse(openapi.openApiV2([openapi.openApiV2Piece(kinds)])));
     const whole = JSON.parse(openapi.openApiV2([openapi.openApiV2Piece(builtinKinds)]));

@@ -20,7 +20,7 @@ describe('health checks', () => {
     expect(text.endsWith(`${first} check passed\n`)).toBe(true);
   });
 
-  it('answers a single check, and 404 for one that does not exist', async () => {
+  it('the server answers a single health check, and 404 for one that does not exist', async () => {
     expect(await read('/readyz/etcd')).toMatchObject({ status: 200, text: 'ok' });
     expect(await read('/readyz/poststarthook/rbac/bootstrap-roles?verbose')).toMatchObject({ status: 200, text: 'ok' });
     expect(await read('/livez/shutdown')).toMatchObject({ status: 404, text: '404 page not found\n' });

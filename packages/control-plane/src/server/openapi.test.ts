@@ -28,7 +28,7 @@ describe('the form of /openapi/v2', () => {
     ['*/*', 'application/json'],
     ['application/*', 'application/json'],
     ['', 'application/json'],
-  ])('for %j is %s', async (accept, type) => {
+  ])('the form of /openapi/v2 for %j is %s', async (accept, type) => {
     const answer = await ask(accept === '' ? {} : { accept });
     expect([answer.status, answer.headers.get('content-type'), answer.headers.get('vary')]).toEqual([
       200,
@@ -40,12 +40,12 @@ describe('the form of /openapi/v2', () => {
     expect(first).toBe(type === 'application/json' ? 0x7b : 0x0a);
   });
 
-  it('is refused without a body for clients that accept none', async () => {
+  it('/openapi/v2 is refused without a body for clients that accept none', async () => {
     const answer = await ask({ accept: 'text/plain' });
     expect([answer.status, answer.headers.get('vary'), await answer.text()]).toEqual([406, 'Accept', '']);
   });
 
-  it('is compressed on request', async () => {
+  it('/openapi/v2 is compressed on request', async () => {
     const plain = Buffer.from(await (await ask({ accept: OLDER })).arrayBuffer());
     const answer = await ask({ accept: OLDER, 'accept-encoding': 'gzip' });
     expect([answer.headers.get('content-encoding'), answer.headers.get('vary')]).toEqual([
@@ -57,7 +57,7 @@ describe('the form of /openapi/v2', () => {
 });
 
 describe('the tag of /openapi/v2', () => {
-  it('is the same in both forms, allows 304 answers, and changes with the kinds', async () => {
+  it('the tag of /openapi/v2 is the same in both forms, allows 304 answers, and changes with the kinds', async () => {
     const etag = (await ask({ accept: OLDER })).headers.get('etag') ?? '';
     expect(etag).toMatch(/^"[0-9A-F]{128}"$/);
     expect((await ask({})).headers.get('etag')).toBe(etag);

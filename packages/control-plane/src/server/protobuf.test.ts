@@ -32,7 +32,7 @@ async function read(path: string, accept: string): Promise<Read> {
 }
 
 describe('protobuf answers', () => {
-  it('are available for objects, lists, metadata and refusals', async () => {
+  it('protobuf answers are available for objects, lists, metadata and refusals', async () => {
     expect(await read(`${PATH}/a`, PROTOBUF)).toMatchObject({
       type: PROTOBUF,
       body: { kind: 'ConfigMap', metadata: { name: 'a' }, data: { k: 'v' } },
@@ -59,7 +59,7 @@ describe('protobuf answers', () => {
     expect(await read(PATH, accept)).toMatchObject({ status: 200, type });
   });
 
-  it('are not available for a Table and a custom kind', async () => {
+  it('protobuf answers are not available for a Table and a custom kind', async () => {
     const message =
       'only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf';
     expect(await read(PATH, `${PROTOBUF};as=Table;g=meta.k8s.io;v=v1`)).toMatchObject({
@@ -74,7 +74,7 @@ describe('protobuf answers', () => {
     expect(await read(things, metadata)).toMatchObject({ body: { kind: 'PartialObjectMetadataList' } });
   });
 
-  it('are compressed on request when they are large', async () => {
+  it('protobuf answers are compressed on request when they are large', async () => {
     await setup.client.send('POST', PATH, { metadata: { name: 'large' }, data: { k: 'x'.repeat(200_000) } });
     const answer = await ask(`${PATH}/large`, { accept: PROTOBUF, 'accept-encoding': 'gzip' });
     expect(answer.headers.get('content-encoding')).toBe('gzip');
@@ -82,7 +82,7 @@ describe('protobuf answers', () => {
     await setup.client.send('DELETE', `${PATH}/large`);
   });
 
-  it('of a watch are frames with their length, including the bookmark of a streaming list', async () => {
+  it('protobuf answers of a watch are frames with their length, including the bookmark of a streaming list', async () => {
     const gone = new AbortController();
     const query = 'watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true';
     const answer = await ask(`${PATH}?${query}`, { accept: PROTOBUF }, { signal: gone.signal });

@@ -162,7 +162,7 @@ describe('two replicas', () => {
     }
   });
 
-  test('send no write of a former run after the Lease has moved', async () => {
+  test('replicas send no write of a former run after the Lease has moved', async () => {
     await setUp();
     await rig.replica('a');
     await rig.clock.advance(10_000);

@@ -129,7 +129,7 @@ describe('the index of guards', () => {
     );
   });
 
-  it('shows a change after its delay, also if the object changes twice before', async () => {
+  it('the index of guards shows a change after its delay, also if the object changes twice before', async () => {
     const { clock, store, index } = setUp(100);
     const everything = [{ rules: [] }];
     store.put(GUARDS, draft('a', everything));

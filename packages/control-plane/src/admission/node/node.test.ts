@@ -24,7 +24,7 @@ describe('its node', () => {
   const register = (metadata: object, spec: object = {}) =>
     asNode('POST', '/api/v1/nodes', { metadata: { name: 'n-1', ...metadata }, spec });
 
-  test('is registered without labels that steer workloads', async () => {
+  test('a node is registered without labels that steer workloads', async () => {
     const { status, body } = await register({
       labels: { 'node-role.kubernetes.io/x': '', 'a.node-restriction.kubernetes.io/y': '', 'example.dev/z': '' },
     });
@@ -65,7 +65,7 @@ describe('pods', () => {
       },
     });
 
-  test('of another node cannot be deleted, evicted or updated by it', async () => {
+  test('a node cannot delete, evict or update pods of another node', async () => {
     await run('mine', 'n-1');
     await run('other', 'n-2');
     expect((await asNode('DELETE', `${PODS}/other`)).body.message).toBe(
@@ -86,7 +86,7 @@ describe('pods', () => {
     expect((await asNode('DELETE', `${PODS}/mine?gracePeriodSeconds=0`)).status).toBe(200);
   });
 
-  test('are created as mirrors of its own', async () => {
+  test('a node creates only mirror pods that it owns', async () => {
     const made = await asNode('POST', '/api/v1/nodes', { metadata: { name: 'n-1' } });
     const owner = { apiVersion: 'v1', kind: 'Node', name: 'n-1', uid: made.body.metadata?.uid, controller: true };
     const mirror = (metadata: object, spec: object = {}) =>
@@ -117,7 +117,7 @@ describe('pods', () => {
       'serviceaccounts (via projected volumes)',
     ],
     [{ volumes: [{ hostPath: {} }, { emptyDir: {} }] }, undefined],
-  ])('that need %j reference %s', (spec, what) => {
+  ])('pods that need %j reference %s', (spec, what) => {
     expect(apiReference({ apiVersion: 'v1', kind: 'Pod', metadata: {}, spec })).toBe(what);
   });
 });
@@ -147,7 +147,7 @@ describe('tokens', () => {
     await call('POST', ACCOUNTS, { body: { metadata: { name: 'bot' } } });
   });
 
-  test('can be requested by a node for its own pods', async () => {
+  test('a node can request tokens for its own pods', async () => {
     const mine = await run('mine', [projected()]);
     const other = await run('other', [projected()], 'n-2');
     expect(await ask('mine', mine)).toBeUndefined();
@@ -160,7 +160,7 @@ describe('tokens', () => {
     expect(await ask('none', 'x')).toBe('pod "none" not found');
   });
 
-  test('may have the audiences of its volumes, of their drivers, and those that RBAC allows', async () => {
+  test('tokens may have the audiences of the volumes, of their drivers, and those that RBAC allows', async () => {
     await call('POST', DRIVERS, { body: { metadata: { name: 'd' }, spec: { tokenRequests: [{ audience: 'csi' }] } } });
     const claim = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } };
     const volume = {

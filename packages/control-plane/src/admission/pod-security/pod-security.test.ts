@@ -142,7 +142,7 @@ describe('a namespace', () => {
   const run = (name: string, spec: object = {}) =>
     call('POST', `${CORE}/pods`, { body: { metadata: { name }, spec: pod(spec) } });
 
-  test('that enforces a level refuses a pod, and one that warns returns a warning', async () => {
+  test('a namespace that enforces a level refuses a pod, and a namespace that warns returns a warning', async () => {
     await label({ enforce: 'baseline', 'warn-version': 'v1.18', warn: 'restricted' });
     const { status, body } = await run('a', { hostIPC: true });
     expect([status, body.message]).toEqual([
@@ -154,7 +154,7 @@ describe('a namespace', () => {
     expect(answer.warnings.join()).toContain('would violate PodSecurity \\"restricted:v1.18\\": allowPrivilege');
   });
 
-  test('that enforces a level warns about workloads, and never refuses them', async () => {
+  test('a namespace that enforces a level warns about workloads, and never refuses them', async () => {
     await label({ enforce: 'baseline' });
     const template = { metadata: { labels: { a: 'b' } }, spec: { containers: [C], hostNetwork: true } };
     const { status, warnings } = await call('POST', '/apis/apps/v1/namespaces/default/deployments', {
@@ -178,7 +178,7 @@ describe('a namespace', () => {
     expect(changed.status).toBe(403);
   });
 
-  test('with a stricter level warns about existing pods', async () => {
+  test('a namespace with a stricter level warns about existing pods', async () => {
     for (const name of ['b', 'a']) await run(name, { hostNetwork: true });
     await run('c', { hostPID: true, volumes: [{ name: 'v', hostPath: { path: '/' } }] });
     const { status, warnings } = await label({ enforce: 'baseline' });
@@ -192,7 +192,7 @@ describe('a namespace', () => {
     expect((await label({ enforce: 'privileged' })).warnings).toEqual([]);
   });
 
-  test('must have valid labels', async () => {
+  test('a namespace must have valid labels', async () => {
     const { status, body } = await label({ enforce: 'strict', 'audit-version': '1.2' });
     expect([status, body.message]).toEqual([
       422,

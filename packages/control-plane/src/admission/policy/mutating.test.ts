@@ -48,7 +48,7 @@ describe('the result of a mutation', () => {
     ["[JSONPatch{op: 'add', path: '/zzz', value: 'x'}]", 500, 'strict decoding error: unknown field "zzz"'],
     ["[JSONPatch{op: 'add', path: '/data/q', value: 5}]", 500, 'cannot unmarshal number into Go struct field'],
     ["[JSONPatch{op: 'remove', path: '/metadata'}]", 422, 'metadata.name: Required value'],
-  ])('is validated as an object of its kind: %s', async (expression, status, message) => {
+  ])('the result of a mutation is validated as an object of its kind: %s', async (expression, status, message) => {
     await define('p', [patch(expression)]);
     const answer = await create();
     expect([answer.status, answer.body.message]).toEqual([status, expect.stringContaining(message)]);
@@ -56,7 +56,7 @@ describe('the result of a mutation', () => {
 });
 
 describe('a mutation', () => {
-  test('applies a configuration and then a patch', async () => {
+  test('a mutation applies a configuration and then a patch', async () => {
     await define('p', [
       apply("Object{metadata: Object.metadata{labels: {'added': object.metadata.name}}}"),
       patch(
@@ -90,7 +90,7 @@ describe('a mutation', () => {
     });
   });
 
-  test('uses conditions, variables and the authorizer', async () => {
+  test('a mutation uses conditions, variables and the authorizer', async () => {
     await define('p', [apply("Object{data: {'may': string(variables.may)}}")], {
       variables: [{ name: 'may', expression: "authorizer.group('').resource('pods').check('create').allowed()" }],
       matchConditions: [{ name: 'm', expression: "object.metadata.name != 'skip'" }],
@@ -134,19 +134,19 @@ describe('a mutation that fails', () => {
       patch("[JSONPatch{op: 'remove', path: '/data/nope/deeper'}]"),
       'JSON Patch: remove operation does not apply: doc is missing path: "/data/nope/deeper": missing value',
     ],
-  ])('refuses the request: %s', async (_, mutation, why) => {
+  ])('a mutation that fails refuses the request: %s', async (_, mutation, why) => {
     await define('p', [mutation]);
     const { status, body } = await create();
     expect(body).toMatchObject({ message: `${denied}${why}`, reason: 'Invalid' });
     expect(status).toBe(403);
   });
 
-  test('accepts the request when failures are ignored', async () => {
+  test('a mutation that fails accepts the request when failures are ignored', async () => {
     await define('p', [apply("Object{data: {'a': object.data.nope}}")], { failurePolicy: 'Ignore' });
     expect((await create()).body).toMatchObject({ data: { k: 'v' } });
   });
 
-  test('refuses a partial change of an atomic list', async () => {
+  test('a mutation that fails refuses a partial change of an atomic list', async () => {
     await define('p', [apply("Object{spec: Object.spec{selector: Object.spec.selector{matchLabels: {'q': 'r'}}}}")], {
       matchConstraints: { resourceRules: rules('apps', 'deployments') },
     });

@@ -85,7 +85,7 @@ describe('an expression', () => {
     else expect(String(answer.body.message).replace(/\s+/g, ' ')).toContain(message.replace(/\s+/g, ' '));
   });
 
-  test('reads the old object of an update', async () => {
+  test('an expression reads the old object of an update', async () => {
     await enforce({
       validations: [{ expression: 'oldObject == null || object.data.a == oldObject.data.a', message: 'a stays' }],
     });
@@ -110,12 +110,12 @@ describe('the scope of a policy', () => {
     ],
     ['another user', { matchConditions: [{ name: 'c', expression: "request.userInfo.username == 'bob'" }] }, {}],
     ['another policy’s binding', {}, { policyName: 'q' }],
-  ])('not %s', async (_what, spec, binding) => {
+  ])('the scope of a policy does not include %s', async (_what, spec, binding) => {
     await enforce({ validations: no, ...spec }, binding);
     expect((await create({})).status).toBe(201);
   });
 
-  test('has no effect without its binding', async () => {
+  test('a policy has no effect without its binding', async () => {
     await enforce({ validations: no });
     expect((await create({})).status).toBe(422);
     await call('DELETE', `${REGISTRATION}/validatingadmissionpolicybindings/b`);
@@ -124,12 +124,12 @@ describe('the scope of a policy', () => {
 });
 
 describe('failures', () => {
-  test('of an expression are ignored under Ignore', async () => {
+  test('failures of an expression are ignored under Ignore', async () => {
     await enforce({ failurePolicy: 'Ignore', validations: [{ expression: "object.data.none == 'x'" }] });
     expect((await create({ a: '1' })).status).toBe(201);
   });
 
-  test('of a message expression fall back to the message', async () => {
+  test('a policy whose message expression fails uses its message', async () => {
     const validations = [{ expression: 'false', message: 'plain', messageExpression: 'string(object.data.none)' }];
     await enforce({ validations });
     expect((await create({ a: '1' })).body.message).toBe(`${DENIED}plain`);
@@ -139,12 +139,12 @@ describe('failures', () => {
     ['Forbidden', 403],
     ['RequestEntityTooLarge', 413],
     ['Invalid', 422],
-  ])('with the reason %s are %d', async (reason, code) => {
+  ])('failures with the reason %s are %d', async (reason, code) => {
     await enforce({ validations: [{ expression: 'false', reason }] });
     expect((await create({})).body).toMatchObject({ code, reason });
   });
 
-  test('cause warnings when the binding requests them', async () => {
+  test('failures of a policy cause warnings when the binding requests them', async () => {
     await enforce({ validations: [{ expression: 'false', message: 'no' }] }, { validationActions: ['Warn'] });
     const answer = await create({});
     expect(answer.status).toBe(201);
@@ -155,7 +155,7 @@ describe('failures', () => {
 });
 
 describe('bindings', () => {
-  test('each one warns, also after one that denies', async () => {
+  test('each binding warns, also after one that denies', async () => {
     await enforce({ validations: [{ expression: 'false', message: 'no' }] });
     const spec = { policyName: 'p', validationActions: ['Warn'] };
     await post(`${REGISTRATION}/validatingadmissionpolicybindings`, { metadata: { name: 'c' }, spec });
@@ -166,7 +166,7 @@ describe('bindings', () => {
     ]);
   });
 
-  test('do not fail for a policy with an unknown parameter kind', async () => {
+  test('bindings do not fail for a policy with an unknown parameter kind', async () => {
     await enforce(
       { paramKind: { apiVersion: 'nope.dev/v1', kind: 'Nope' }, validations: [{ expression: 'true' }] },
       { paramRef: { name: 'x', parameterNotFoundAction: 'Deny' } },
@@ -189,28 +189,28 @@ describe('parameters', () => {
   const secret = (name: string, wanted: string) =>
     post('/api/v1/namespaces/default/secrets', { metadata: { name, labels: { wanted, of: 'p' } } });
 
-  test('by name, in the namespace of the request', async () => {
+  test('a binding finds parameters by name, in the namespace of the request', async () => {
     await secret('s', '1');
     await withParams({ name: 's', parameterNotFoundAction: 'Deny' });
     expect((await create({ a: '2' })).status).toBe(422);
     expect((await create({ a: '1' })).status).toBe(201);
   });
 
-  test('by selector: all of them are evaluated', async () => {
+  test('a binding finds parameters by selector: all of them are evaluated', async () => {
     await secret('s', '1');
     await secret('t', '2');
     await withParams({ selector: { matchLabels: { of: 'p' } }, parameterNotFoundAction: 'Deny' });
     expect((await create({ a: '1' })).status).toBe(422);
   });
 
-  test('that do not exist cause a refusal with Deny', async () => {
+  test('parameters that do not exist cause a refusal with Deny', async () => {
     await withParams({ name: 's', parameterNotFoundAction: 'Deny' });
     expect((await create({ a: '1' })).body.message).toContain(
       'no params found for policy binding with `Deny` parameterNotFoundAction',
     );
   });
 
-  test('that do not exist are ignored with Allow', async () => {
+  test('parameters that do not exist are ignored with Allow', async () => {
     await withParams({ name: 's', parameterNotFoundAction: 'Allow' });
     expect((await create({ a: '1' })).status).toBe(201);
   });

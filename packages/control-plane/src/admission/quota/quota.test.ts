@@ -97,7 +97,7 @@ describe('counting', () => {
     expect((await create('persistentvolumeclaims', claim)).body.message).toContain('requested: requests.storage=2Gi');
   });
 
-  test('only pods in its scope', async () => {
+  test('a quota counts only pods in its scope', async () => {
     await limit({ pods: '0' }, { scopes: ['BestEffort'] });
     const small = { requests: { cpu: '1m' } };
     expect((await create('pods', pod('p', small))).status).toBe(201);

@@ -169,7 +169,7 @@ describe('the called webhooks', () => {
 });
 
 describe('a mutating webhook', () => {
-  test('is called again when it allows reinvocation and a later one changed the object', async () => {
+  test('a mutating webhook is called again when it allows reinvocation and a later one changed the object', async () => {
     responders = {
       a: ({ object }) => (object?.data.b === undefined ? {} : patchOf(addData('seen', object.data.b))),
       b: () => patchOf(addData('b', '1')),
@@ -184,7 +184,7 @@ describe('a mutating webhook', () => {
     expect(asked.map(({ name }) => name)).toEqual(['a', 'b', 'a', 'b']);
   });
 
-  test('gets an object without the fields that the server sets later', async () => {
+  test('a mutating webhook gets an object without the fields that the server sets later', async () => {
     await configure('Mutating', hook('a'));
     await configure('Validating', hook('v'));
     await create('x');
@@ -203,7 +203,7 @@ describe('a mutating webhook', () => {
     expect(asked.map(({ name }) => name)).toEqual(['a', 'b']);
   });
 
-  test('is called before the check of the version, and cannot patch a delete', async () => {
+  test('a mutating webhook is called before the check of the version, and cannot patch a delete', async () => {
     await create('x');
     responders = { a: ({ object }) => (object === null ? patchOf(addData('z', '1')) : {}) };
     await configure('Mutating', hook('a'));
@@ -213,14 +213,14 @@ describe('a mutating webhook', () => {
     expect((await call('DELETE', `${CONFIG_MAPS}/x`)).status).toBe(500);
   });
 
-  test('is not called again without reinvocation', async () => {
+  test('a mutating webhook is not called again without reinvocation', async () => {
     responders = { b: () => patchOf(addData('b', '1')) };
     await configure('Mutating', hook('a'), hook('b'));
     await create('x');
     expect(asked.map(({ name }) => name)).toEqual(['a', 'b']);
   });
 
-  test('that makes the object invalid causes the error of an invalid request', async () => {
+  test('a mutating webhook that makes the object invalid causes the error of an invalid request', async () => {
     responders = { a: () => patchOf({ op: 'add', path: '/metadata/labels', value: { 'no good': 'x' } }) };
     await configure('Mutating', hook('a'));
     expect((await create('x')).status).toBe(422);
@@ -261,7 +261,7 @@ describe('a mutating webhook', () => {
     expect([answer.status, answer.body.message]).toEqual([500, expect.stringContaining(message)]);
   });
 
-  test('can change a scale', async () => {
+  test('a mutating webhook can change a scale', async () => {
     const template = { metadata: { labels: { a: 'b' } }, spec: { containers: [{ name: 'c', image: 'i' }] } };
     const spec = { replicas: 1, selector: { matchLabels: { a: 'b' } }, template };
     const deployments = '/apis/apps/v1/namespaces/default/deployments';

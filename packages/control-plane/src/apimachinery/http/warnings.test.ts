@@ -9,7 +9,7 @@ const reported = (...texts: string[]): string[] => {
 };
 
 describe('warnings of an answer', () => {
-  test('each is sent once; empty ones and those with control characters are omitted', () => {
+  test('each warning is sent once; empty ones and those with control characters are omitted', () => {
     expect(reported('a', '', 'b\nc', 'a', 'd')).toEqual(['a', 'd']);
   });
 

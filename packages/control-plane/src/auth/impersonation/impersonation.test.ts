@@ -71,7 +71,7 @@ describe('a constrained mode needs a verb for the user and one for the request',
     );
   });
 
-  test('one without the other is not sufficient', () => {
+  test('one verb of a constrained mode without the other is not sufficient', () => {
     expect(who('impersonate:user-info users.auth alice').be(as('alice'))).toContain(
       'cannot impersonate-on:user-info:list resource "pods" in API group "" in the namespace "n"',
     );
@@ -122,7 +122,7 @@ describe('a constrained mode needs a verb for the user and one for the request',
 });
 
 describe('the verb impersonate', () => {
-  test('allows everything that it names, under the names of the core group', () => {
+  test('the verb impersonate allows everything that it names, under the names of the core group', () => {
     const { be } = who('impersonate users alice', 'impersonate groups system:masters', 'impersonate groups');
     expect(be(as('alice', groups('system:masters', '')))).toMatchObject({
       groups: ['system:masters', '', 'system:authenticated'],

@@ -119,7 +119,7 @@ function overTls(
 }
 
 describe('a kubelet joins', () => {
-  test('gets a certificate with its bootstrap token, and then authenticates as its node', async () => {
+  test('a kubelet gets a certificate with its bootstrap token, and then authenticates as its node', async () => {
     const { key, object } = csr('n-1');
     const created = await call('POST', REQUESTS, object, TOKEN);
     expect(created).toMatchObject({
@@ -177,7 +177,7 @@ describe('automatic approval', () => {
   test.each([
     ['another node', { 'impersonate-user': 'system:node:n-2', 'impersonate-group': 'system:nodes' }],
     ['an account', { 'impersonate-user': 'alice', 'impersonate-group': 'admins' }],
-  ])('not %s', async (_who, headers) => {
+  ])('a request is not approved automatically: %s', async (_who, headers) => {
     const binding = {
       metadata: { name: 'asking' },
       roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'system:node-bootstrapper' },
@@ -236,7 +236,7 @@ describe('the request', () => {
     expect(body.message).toContain(message);
   });
 
-  test('its spec is immutable, and an approval cannot be removed', async () => {
+  test('the spec of a request is immutable, and an approval cannot be removed', async () => {
     const { object } = csr('n-1', { signerName: 'example.com/other' });
     const { name } = (await call('POST', REQUESTS, object)).body.metadata;
     const current = (await call('GET', `${REQUESTS}/${name}`)).body;

@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { countIndexes, indexesProblem, sharedIndex } from './job-indexes.ts';
 
 describe('completion indexes of a job', () => {
-  it('counts the indexes of all intervals', () => {
+  it('a job counts the completion indexes of all intervals', () => {
     expect(countIndexes('', 10)).toBe(0);
     expect(countIndexes('0,2-4,9', 10)).toBe(5);
   });
 
-  it('refuses an index beyond 64 bits as text that is no integer', () => {
+  it('a job refuses a completion index beyond 64 bits as text that is no integer', () => {
     expect(indexesProblem('9223372036854775808', 10)).toBe(
       'cannot convert string to integer for index: "9223372036854775808"',
     );

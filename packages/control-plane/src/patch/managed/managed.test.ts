@@ -119,7 +119,7 @@ const refusal = (run: () => unknown): StatusError['status'] => {
 };
 
 describe('updates', () => {
-  it('make the creator the manager of every field, list items by key and set items by value', () => {
+  it('updates make the creator the manager of every field, list items by key and set items by value', () => {
     const spec = {
       size: 1,
       tags: ['a'],
@@ -152,7 +152,7 @@ describe('updates', () => {
     ]);
   });
 
-  it('make the writer of a change the manager; a removed field has no manager', () => {
+  it('updates make the writer of a change the manager; a removed field has no manager', () => {
     const first = write(undefined, { spec: { limits: { k: '1', l: '1' } } }, 'a');
     const second = write(first, { spec: { limits: { k: '2', l: '1' } } }, 'b', 2);
     expect(fieldsOf(second, 'a')).toEqual({ 'f:spec': { '.': {}, 'f:limits': { '.': {}, 'f:l': {} } } });
@@ -162,7 +162,7 @@ describe('updates', () => {
     expect(entryOf(third, 'b')?.time).toBe('2024-01-01T00:00:02Z');
   });
 
-  it('without a change return the stored entries unchanged', () => {
+  it('updates without a change return the stored entries unchanged', () => {
     const live = write(undefined, { spec: { size: 1 } }, 'a');
     const again = trackUpdate({
       live,
@@ -176,7 +176,7 @@ describe('updates', () => {
     expect(again).toEqual(live.metadata.managedFields);
   });
 
-  it('of the status have separate entries and do not change the spec', () => {
+  it('updates of the status have separate entries and do not change the spec', () => {
     const live = write(undefined, { spec: { size: 1 } }, 'a');
     const next = write(live, { spec: { size: 9 }, status: { phase: 'Up' } }, 'a', 2, 'status');
     expect(next.metadata.managedFields).toHaveLength(2);
@@ -186,7 +186,7 @@ describe('updates', () => {
     });
   });
 
-  it('may clear all managers until the next apply', () => {
+  it('updates may clear all managers until the next apply', () => {
     const live = write(undefined, { spec: { size: 1 } }, 'a');
     const reset = objectOf({ spec: { size: 2 } }, { ...live.metadata, managedFields: [{}] });
     expect(trackUpdate({ live, updated: reset, manager: 'b', schema, subresource: '', now: at(2), kind })).toEqual([]);
@@ -204,7 +204,7 @@ describe('updates', () => {
     ).toEqual([]);
   });
 
-  it('by more than ten managers merge the oldest ones', () => {
+  it('updates by more than ten managers merge the oldest ones', () => {
     let object = write(undefined, { spec: { limits: {} } }, 'm0', 1);
     const limits: Record<string, string> = {};
     for (let i = 1; i <= 12; i++) {
@@ -367,14 +367,14 @@ describe('kubectl that changes from client-side to server-side apply', () => {
     'kubectl-client-side-apply',
   );
 
-  it('takes its unchanged fields without force', () => {
+  it('kubectl that changes to server-side apply takes its unchanged fields without force', () => {
     const object = apply(live, { spec: { size: 2 } }, 'kubectl');
     expect(object.spec).toMatchObject({ size: 2 });
     expect(JSON.parse(object.metadata.annotations?.[LAST] ?? '')).toMatchObject({ spec: { size: 2 } });
     expect(refusal(() => apply(live, { spec: { note: 'mine' } }, 'kubectl')).code).toBe(409);
   });
 
-  it('is the only manager that can', () => {
+  it('another manager than kubectl cannot take these fields without force', () => {
     expect(refusal(() => apply(live, { spec: { size: 2 } }, 'other')).code).toBe(409);
   });
 });

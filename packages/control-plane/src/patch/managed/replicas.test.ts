@@ -42,7 +42,7 @@ it('splits the entry of an updater, and the entry of the number has no time', ()
   expect(back(parent, inScale(parent))).toEqual([split, entry('a', 'Update', { 'f:spec': { 'f:paused': {} } })]);
 });
 
-it('does not change the entry of an applier', () => {
+it('a write of the scale does not change the entry of an applier', () => {
   const parent = [entry('a', 'Apply', BOTH)];
   expect(back(parent, inScale(parent))).toEqual(parent);
 });

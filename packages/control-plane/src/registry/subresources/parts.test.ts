@@ -53,12 +53,12 @@ describe('a resize', () => {
       { requests: { cpu: '3' } },
       `[spec.containers[0].resources.requests: Invalid value: "3": must be less than or equal to cpu limit of 1, spec: Invalid value: "Guaranteed": ${QOS}]`,
     ],
-  ])('of %s to %j is refused', async (pod, resources, why) => {
+  ])('a resize of %s to %j is refused', async (pod, resources, why) => {
     const { status, body } = await send('PATCH', `${PODS}/${pod}/resize`, container(resources));
     expect([status, body.message]).toEqual([422, `Pod "${pod}" is invalid: ${why}`]);
   });
 
-  test('keeps containers in their order, and compares the claims of the old ones only', async () => {
+  test('a resize keeps containers in their order, and compares the claims of the old ones only', async () => {
     const of = (name: string, resources: object) => ({ name, image: 'i', resources });
     const pair = [of('c', { requests: { cpu: '1' } }), of('d', {})];
     await send('POST', PODS, { metadata: { name: 'pair' }, spec: { containers: pair } });
@@ -81,7 +81,7 @@ describe('a resize', () => {
     );
   });
 
-  test('changes only amounts', async () => {
+  test('a resize changes only amounts', async () => {
     const resources = { requests: { cpu: '2', memory: '1Gi' }, limits: { cpu: '2', memory: '1Gi' } };
     const wanted = { metadata: { labels: { a: 'b' } }, ...container(resources, { image: 'other' }) };
     const { status, body } = await send('PATCH', `${PODS}/all/resize`, wanted);
@@ -177,7 +177,7 @@ describe('options of an eviction', () => {
       ({ type }) => type,
     );
 
-  test('that a delete refuses are refused after the write of the condition', async () => {
+  test('the options of an eviction that a delete refuses are refused after the write of the condition', async () => {
     expect(await evict({ propagationPolicy: 'Nope' })).toEqual([
       422,
       'DeleteOptions.meta.k8s.io "" is invalid: propagationPolicy: Unsupported value: "Nope": supported values: "Foreground", "Background", "Orphan", "nil"',
@@ -231,7 +231,7 @@ describe('a job', () => {
   const fields = (body: Awaited<ReturnType<typeof make>>['body']) =>
     (body as unknown as { details: { causes: { field: string }[] } }).details.causes.map(({ field }) => field);
 
-  test('is refused for a missing selector and missing labels', async () => {
+  test('a job is refused for a missing selector and missing labels', async () => {
     await make({});
     const { status, body } = await send('PUT', `${JOBS}/j`, { metadata: { name: 'j' }, spec: { template: { spec } } });
     expect(status).toBe(422);
@@ -248,7 +248,7 @@ describe('a job', () => {
     expect(body.metadata?.labels).toMatchObject({ 'job-name': body.metadata?.name });
   });
 
-  test('may change its placement until it starts', async () => {
+  test('a job may change its placement until it starts', async () => {
     await make({ suspend: true });
     const place = (a: string) => send('PATCH', `${JOBS}/j`, { spec: { template: { spec: { nodeSelector: { a } } } } });
     expect((await place('1')).status).toBe(200);

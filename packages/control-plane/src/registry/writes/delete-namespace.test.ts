@@ -26,7 +26,7 @@ describe('the delete of a namespace', () => {
     [{ propagationPolicy: 'Orphan' }, ['orphan']],
     [{ propagationPolicy: 'Background' }, undefined],
     [{}, undefined],
-  ])('with %j keeps the finalizers %j', async (options, finalizers) => {
+  ])('the delete of a namespace with %j keeps the finalizers %j', async (options, finalizers) => {
     await using plane = await starting();
     const marked = await plane.ask('DELETE', NS, options);
     expect(marked).toMatchObject({ status: { phase: 'Terminating' } });
@@ -38,14 +38,17 @@ describe('the delete of a namespace', () => {
   test.each([
     [{ uid: 'other' }, 'Precondition failed: UID in precondition: other, UID in object meta: '],
     [{ resourceVersion: '1' }, 'Precondition failed: ResourceVersion in precondition: 1, ResourceVersion in object '],
-  ])('with a wrong precondition (%j) is refused with its own text', async (preconditions, words) => {
-    await using plane = await starting();
-    expect(await plane.ask('DELETE', NS, { preconditions })).toMatchObject({
-      code: 409,
-      message: expect.stringContaining(`Operation cannot be fulfilled on namespaces "n": ${words}`),
-      details: { kind: 'namespaces' },
-    });
-  });
+  ])(
+    'the delete of a namespace with a wrong precondition (%j) is refused with its own text',
+    async (preconditions, words) => {
+      await using plane = await starting();
+      expect(await plane.ask('DELETE', NS, { preconditions })).toMatchObject({
+        code: 409,
+        message: expect.stringContaining(`Operation cannot be fulfilled on namespaces "n": ${words}`),
+        details: { kind: 'namespaces' },
+      });
+    },
+  );
 
   test('a create in a terminating namespace is refused with the generateName', async () => {
     await using plane = await starting();
