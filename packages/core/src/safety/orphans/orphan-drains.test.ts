@@ -46,6 +46,8 @@ interface World {
   readonly policies?: boolean;
   readonly budgets?: readonly object[];
   readonly attachments?: readonly object[];
+  /** Machines that have the VM. */
+  readonly machines?: readonly object[];
   /** Returns the code with which the server answers a request. The code is 200 if the function is absent. */
   readonly refuse?: (request: string) => number | undefined;
 }
@@ -58,6 +60,7 @@ function setUp({
   policies = false,
   budgets = [],
   attachments = [],
+  machines = [],
   refuse = () => undefined,
 }: World = {}) {
   const clock = new VirtualClock({ start: NOON });
@@ -93,7 +96,7 @@ function setUp({
   const volumes = { store: { get: (name: string) => ({ spec: { csi: { volumeHandle: name } } }) } };
   const empty = { claims, volumes, attachments: some(attachments), budgets: some(budgets) };
   const drains = new OrphanDrains({
-    caches: { machines: some([]), target: { ...target, ...empty } },
+    caches: { machines: some(machines), target: { ...target, ...empty } },
     target: createClient({ transport, userAgent: 'test', clock }),
     invoker: { volumeIdOf: ({ csi }: { csi: { volumeHandle: string } }) => csi.volumeHandle },
     defaults: { ...MACHINE_DEFAULTS, undrainablePolicy: policies },
@@ -109,6 +112,12 @@ function setUp({
   const waits = () => log.lines.map(({ fields }) => fields?.waitsFor);
   return { asked, bodies, clock, world, drains, step, waits, log, records };
 }
+
+test('a Node is not cordoned if a Machine has the VM again', async () => {
+  const { step, waits } = setUp({ machines: [{ spec: { providerID: vm.providerId } }] });
+  expect(await step()).toEqual([false]);
+  expect(waits()).toEqual(['a Machine has the VM again']);
+});
 
 test('a Node is cordoned, its pods are evicted once, and it is drained when they have ended', async () => {
   const t = setUp({ pods: ['web'] });
