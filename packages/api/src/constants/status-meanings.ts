@@ -131,7 +131,8 @@ export const CODE_MEANINGS: Readonly<Record<MachineCode, WordMeaning>> = {
     help: 'Use a feature that the page of the provider lists.',
   },
   Internal: {
-    means: 'The cloud failed, or its response is invalid.',
+    means:
+      'The cloud failed, or its response is invalid. The drivers of the clouds also use this code for refused credentials, as the original does.',
     help: 'If the error repeats: runbook McmCloudCallsFail.',
   },
   Unavailable: {

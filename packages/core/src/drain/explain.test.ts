@@ -28,7 +28,7 @@ test('an explained drain: the order of pods, pods that stay, blockers and their 
       text: 'error while evicting pod "default/web": pod disruption budget default/web is misconfigured and requires zero voluntary evictions',
       pods: ['default/web'],
       failed: true,
-      hint: 'let budget default/web allow a disruption (maxUnavailable: 0, 3 of 3 pods needed, 3 healthy), or run more replicas than it needs',
+      hint: 'let budget default/web allow a disruption (maxUnavailable: 0, 3 of 3 pods needed, 3 healthy)',
     },
   ]);
   expect(reported).toMatchObject({ node: 'fakeNode-0', policy: 'Force', deletesFrom: o.evictUntil, overAt: o.forceAt });

@@ -1,4 +1,4 @@
-import { Annotations, type Machine, machineClasses, machines } from '@mcm/api';
+import { Annotations, type Machine, type MachineClass, machineClasses, machines } from '@mcm/api';
 import { events, nodes, type Transport } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { ORPHAN_DEFAULTS } from '../safety/orphans/orphan-options.ts';
@@ -267,6 +267,58 @@ test('two classes of one cluster list the same VMs: an orphan is reported and co
   expect(reported[0]?.count).toBe(1);
   expect(rig.controller?.suspects()).toEqual({ vms: 1, nodes: 0, quarantined: 0 });
 });
+
+test.each([
+  ['another class of the cluster', 'alpha'],
+  ['the class of the event', 'small'],
+])(
+  'of two classes that list the same VMs, the one in the Node reports, and a release on %s acts at once',
+  async (_what, on) => {
+    const rig = await started();
+    const client = rig.admin.resource<MachineClass>(machineClasses, NAMESPACE);
+    await rig.createClass('alpha');
+    const names = ['m-0', 'm-1', 'm-2'];
+    for (const name of names) await rig.createMachine(name);
+    await rig.until(async () =>
+      (await Promise.all(names.map((name) => rig.phase(name)))).every((one) => one === 'Running'),
+    );
+    await rig.clock.advance(2 * MINUTE);
+    await rig.kill();
+    const live = rig.admin.resource<Machine>(machines, NAMESPACE);
+    for (const name of names) {
+      await live.patch(name, { type: 'merge', body: { metadata: { finalizers: null } } });
+      await live.delete(name);
+    }
+    rig.start();
+    const noted = () =>
+      Promise.all(
+        ['alpha', 'small'].map(async (name) => {
+          const { annotations } = (await client.get(name)).metadata;
+          return annotations?.[Annotations.QuarantinedVMs]?.split(',') ?? [];
+        }),
+      );
+    await rig.until(async () => (await noted()).every((ids) => ids.length === 3), 2 * HOUR);
+    await rig.clock.advance(2_000);
+    const told = (await rig.admin.resource(events, NAMESPACE).list()).items.filter(
+      ({ reason }) => reason === 'OrphanVM',
+    );
+    expect(told.map(({ involvedObject }) => involvedObject.name)).toEqual(['small', 'small', 'small']);
+
+    const [vm] = rig.cloud.vms;
+    const annotations = { [Annotations.ReleaseVMs]: vm?.providerId ?? '' };
+    await client.patch(on, { type: 'merge', body: { metadata: { annotations } } });
+    await rig.clock.advance(5_000);
+    expect((await rig.admin.resource(nodes).get(vm?.nodeName ?? '')).spec.unschedulable).toBe(true);
+    expect((await noted()).map((ids) => ids.length)).toEqual([2, 2]);
+    await rig.until(async () => rig.cloud.vms.length === 2, 3 * MINUTE);
+    await rig.until(
+      async () => (await client.get(on)).metadata.annotations?.[Annotations.ReleaseVMs] === undefined,
+      HOUR,
+    );
+    await rig.clock.advance(HOUR);
+    expect([rig.cloud.vms.length, (await noted()).map((ids) => ids.length)]).toEqual([2, [2, 2]]);
+  },
+);
 
 test('a class that cannot be listed reports it once, and its recovery once; a single failure is not reported', async () => {
   const rig = await started();

@@ -19,10 +19,13 @@ export const classMatters = (change: Change<MachineClass>): boolean =>
   change.old.metadata.generation !== change.object.metadata.generation ||
   SETTINGS.some((key) => change.old.metadata.annotations?.[key] !== change.object.metadata.annotations?.[key]);
 
+/** Returns true if an operator has released VMs. Classes of one cluster list the same VMs, so all classes are searched. */
+export const releases = (change: Change<MachineClass>): boolean =>
+  change.type === 'updated' && releasesMore(change.old, change.object);
+
 /** Returns true if the class is new or being deleted. A class that is being deleted first deletes its kept VMs. */
 export const isNewOrGoes = (change: Change<MachineClass>): boolean =>
   change.type !== 'updated' ||
-  releasesMore(change.old, change.object) ||
   (change.object.metadata.deletionTimestamp !== undefined && change.old.metadata.deletionTimestamp === undefined);
 
 /** Returns the class whose number of users changed, which happens only when a machine is created or deleted. */

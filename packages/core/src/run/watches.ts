@@ -2,7 +2,7 @@ import { type Key, keyOf } from '@mcm/kube';
 import { orphanKeysOf } from '../safety/orphans/orphans.ts';
 import type { Controllers } from './controllers.ts';
 import type { Parts } from './parts.ts';
-import { classMatters, classOfMachine, isNewOrGoes, secretsOfClass } from './relevance.ts';
+import { classMatters, classOfMachine, isNewOrGoes, releases, secretsOfClass } from './relevance.ts';
 
 /** Connects the controllers to the caches: each change reconciles the keys that it affects. */
 export function watchCaches(controllers: Controllers, parts: Parts): void {
@@ -17,7 +17,9 @@ export function watchCaches(controllers: Controllers, parts: Parts): void {
   orphan.watch(caches.secrets, () => []);
   if (caches.target) orphan.watch(caches.target.nodes, () => []);
   orphan.watch(caches.machines, orphanKeysOf);
-  orphan.watch(caches.classes, (change) => (isNewOrGoes(change) ? [change.key] : []));
+  orphan.watch(caches.classes, (change) =>
+    releases(change) ? caches.classes.store.list().map(keyOf) : isNewOrGoes(change) ? [change.key] : [],
+  );
 }
 
 function watchMachines({ machine }: Controllers, { caches, wakes, calls, memories }: Parts): void {

@@ -52,7 +52,21 @@ test.each<[what: string, blocker: () => Blocker, failed: boolean, cause: string 
     () => misconfiguredBlocker(a, budget({ rule: 'maxUnavailable: 0' })),
     true,
     'budget default/web',
-    'let budget default/web allow a disruption (maxUnavailable: 0), or run more replicas than it needs',
+    'let budget default/web allow a disruption (maxUnavailable: 0)',
+  ],
+  [
+    'a budget that needs all pods',
+    () => misconfiguredBlocker(a, budget({ rule: 'minAvailable: 100%, 3 of 3 pods needed' })),
+    true,
+    'budget default/web',
+    'let budget default/web allow a disruption (minAvailable: 100%, 3 of 3 pods needed)',
+  ],
+  [
+    'a budget that needs some pods',
+    () => misconfiguredBlocker(a, budget({ rule: 'minAvailable: 3, 3 of 3 pods needed' })),
+    true,
+    'budget default/web',
+    'let budget default/web allow a disruption (minAvailable: 3, 3 of 3 pods needed), or run more replicas than it needs',
   ],
   ['a budget', () => budgetBlocker(a, budget()), false, undefined, 'make more pods of budget default/web healthy'],
   [

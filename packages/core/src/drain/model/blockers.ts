@@ -81,12 +81,15 @@ export const severalBlocker = (pod: DrainPod): Blocker => {
   };
 };
 
+/** With `maxUnavailable: 0` or `minAvailable: 100%`, a budget allows no disruption for any number of replicas. */
+const replicasHelp = (rule = ''): boolean => !/^(maxUnavailable: |minAvailable: 100%)/.test(rule);
+
 /** Blocker for a budget that can never allow a disruption. */
 export const misconfiguredBlocker = (pod: DrainPod, { key, rule }: DrainBudget): Blocker => ({
   text: `error while evicting pod "${nameOf(pod)}": pod disruption budget ${key} is misconfigured and requires zero voluntary evictions`,
   failed: true,
   budgets: [key],
-  hint: `let budget ${key} allow a disruption${rule ? ` (${rule})` : ''}, or run more replicas than it needs`,
+  hint: `let budget ${key} allow a disruption${rule ? ` (${rule})` : ''}${replicasHelp(rule) ? ', or run more replicas than it needs' : ''}`,
   tell: blocked(`budget ${key}`),
 });
 

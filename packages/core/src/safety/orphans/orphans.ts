@@ -12,7 +12,14 @@ import { OrphanDrains } from './orphan-drains.ts';
 import { withoutForeign, withoutKept } from './orphan-filters.ts';
 import type { OrphanReconcileOptions } from './orphan-options.ts';
 import { confirmOrphans, isOrphan, standIn } from './orphan-vms.ts';
-import { notedIn, noteQuarantine, type QuarantineView } from './quarantine.ts';
+import {
+  notedIn,
+  noteQuarantine,
+  type QuarantineView,
+  quarantinedVms,
+  releasedVms,
+  reportingClass,
+} from './quarantine.ts';
 import { findRestore } from './restore-proof.ts';
 import type { Use } from './served.ts';
 import { DELETED, isDrained, isQuarantined, orphanVerdict } from './verdict.ts';
@@ -62,6 +69,8 @@ interface ClassState {
   reported: ReadonlyMap<string, string>;
   /** Number of consecutive failures of the listing that were already handled. */
   failures: number;
+  /** Provider IDs that operators had released at the last reconcile, on any class. */
+  seenReleases?: ReadonlySet<string>;
   /** Set if an event has reported that the VMs of the class cannot be listed. */
   unlisted?: true;
   /** Provider IDs of VMs that are kept until an operator decides. */
@@ -167,10 +176,23 @@ export class OrphanCollector {
     if (listing && listing !== state.decided) return this.#decide(machineClass, state, listing);
     this.#backOff(key, state, now);
     this.#reportUnlisted(machineClass, key, state);
+    if (this.#releases(machineClass, state)) state.notBefore = now;
     if (now < state.notBefore) return again(state.notBefore.getTime() - now.getTime());
     state.notBefore = new Date(now.getTime() + MIN_INTERVAL_MS);
     this.#listings.begin(machineClass);
     return again(this.#o.options.periodMs);
+  }
+
+  /** Returns true if an operator has released VMs on any class since the last search. The search then starts at once. */
+  #releases(machineClass: MachineClass, state: ClassState): boolean {
+    const released = new Set([machineClass, ...this.#others(machineClass)].flatMap(releasedVms));
+    const isMore = state.seenReleases !== undefined && [...released].some((id) => !state.seenReleases?.has(id));
+    state.seenReleases = released;
+    return isMore;
+  }
+
+  #others(machineClass: MachineClass): readonly MachineClass[] {
+    return this.#o.caches.classes.store.list().filter((other) => keyOf(other) !== keyOf(machineClass));
   }
 
   /**
@@ -270,6 +292,7 @@ export class OrphanCollector {
     const orphans = confirmed.length > 0 ? await liveOrphans(this.#o, left, listing) : [];
     const view: QuarantineView = {
       machineClass,
+      releasedElsewhere: this.#others(machineClass).flatMap(releasedVms),
       listed: listing.vms.length,
       lost: orphans.filter((each) => each.use.use === 'unclaimed' || this.#heldUntil(each.vm, each.use, state)).length,
       wentBackAt: this.#wentBackAt,
@@ -281,7 +304,8 @@ export class OrphanCollector {
       const verdict = this.#verdict(vm, use, view, this.#heldUntil(vm, use, state));
       reported.set(vm.providerId, verdict);
       if (isQuarantined(verdict)) quarantined.add(vm.providerId);
-      if (!this.#reportedOf(vm, verdict)) this.#tell(machineClass, vm, machine !== undefined, verdict);
+      if (!this.#reportedOf(vm, verdict))
+        this.#tell(this.#reporter(machineClass, vm, use), vm, machine !== undefined, verdict);
       if (verdict === DELETED) this.#delete(machineClass, vm);
       if (isDrained(verdict) && (await this.#drain(machineClass, vm, use))) this.#delete(machineClass, vm);
     }
@@ -296,7 +320,13 @@ export class OrphanCollector {
     const newest = caches.classes.store.get(keyOf(machineClass));
     if (!newest || this.#o.options.policy === 'report') return;
     try {
-      const written = await noteQuarantine(control, newest, [...ids], vms);
+      const written = await noteQuarantine(
+        control,
+        newest,
+        [...ids],
+        vms,
+        this.#others(newest).flatMap(quarantinedVms),
+      );
       if (written) caches.classes.recordWrite(written);
     } catch (error) {
       const fields = { class: machineClass.metadata.name, error: errorText(error) };
@@ -350,6 +380,14 @@ export class OrphanCollector {
    */
   #reportedOf({ providerId }: ListedInstance, verdict: string): boolean {
     return [...this.#classes.values()].some(({ reported }) => reported.get(providerId) === verdict);
+  }
+
+  /** Returns the class for the event about a VM, among the classes that list the VM. */
+  #reporter(machineClass: MachineClass, { providerId }: ListedInstance, use: Use): MachineClass {
+    const lists = (other: MachineClass): boolean =>
+      this.#listings.of(keyOf(other))?.vms.some((vm) => vm.providerId === providerId) === true;
+    const classes = [machineClass, ...this.#others(machineClass).filter(lists)];
+    return reportingClass(classes, 'node' in use ? use.node : undefined) ?? machineClass;
   }
 
   #tell(machineClass: MachineClass, vm: ListedInstance, exists: boolean, verdict: string): void {

@@ -1,5 +1,5 @@
 import { Annotations, type MachineClass } from '@mcm/api';
-import { createClient, type Transport, VirtualClock } from '@mcm/kube';
+import { createClient, type Node, type Transport, VirtualClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import type { ListedInstance } from '../../driver/contract/driver.ts';
 import { at, NOON } from '../../machine/testing.ts';
@@ -10,6 +10,7 @@ import {
   quarantinedVms,
   quarantineReason,
   releasesMore,
+  reportingClass,
 } from './quarantine.ts';
 
 /** Tests which VMs without a machine are kept until an operator decides. A wrong decision deletes VMs that are needed. */
@@ -53,6 +54,12 @@ test.each<[what: string, createdAt: string | undefined, view: Partial<Quarantine
     'a VM from before a restore that an operator has released',
     at(-9),
     { machineClass: released, wentBackAt: NOON },
+    undefined,
+  ],
+  [
+    'many VMs that an operator has released on another class',
+    at(-9),
+    { releasedElsewhere: ['aws:///eu-west-1/i-1'], listed: 3, lost: 3 },
     undefined,
   ],
   ['a VM that an earlier process kept', at(-9), { machineClass: quarantined }, ALREADY],
@@ -99,6 +106,26 @@ test.each<[what: string, machineClass: MachineClass, ids: string[], listed: List
     expect(await noted(machineClass, ids, listed)).toEqual(expected);
   },
 );
+
+test('a VM in quarantine on another class can be released on this class', async () => {
+  const transport: Transport = async () => Promise.reject(new Error('no write is expected'));
+  const client = createClient({ transport, userAgent: 'test', clock: new VirtualClock() });
+  expect(await noteQuarantine(client, released, [], [vm('i-1')], ['aws:///eu-west-1/i-9'])).toBeUndefined();
+});
+
+test('without the class of the Node, the first class by name reports', () => {
+  const named = (name: string): MachineClass => ({ ...classOf(), metadata: { ...classOf().metadata, name } });
+  const node = (key: string): Node => ({
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { ...classOf().metadata, annotations: { [Annotations.MachineClassOfNode]: key } },
+    spec: {},
+  });
+  const classes = [named('c'), named('a'), named('b')];
+  expect(reportingClass(classes, undefined)?.metadata.name).toBe('a');
+  expect(reportingClass(classes, node('test/gone'))?.metadata.name).toBe('a');
+  expect(reportingClass(classes, node('test/b'))?.metadata.name).toBe('b');
+});
 
 test('a release by an operator starts a search', () => {
   expect(releasesMore(classOf(), released)).toBe(true);

@@ -1,7 +1,8 @@
 import { Annotations, type MachineClass, machineClasses, parseTime } from '@mcm/api';
-import type { KubeClient } from '@mcm/kube';
+import { type KubeClient, keyOf, type Node } from '@mcm/kube';
 import type { ListedInstance } from '../../driver/contract/driver.ts';
 import { InstanceSet } from '../../node/instance.ts';
+import { compareText } from '../../values/integers.ts';
 
 /**
  * The quarantine applies to mass deletions of machines, for example when the CRDs are replaced. A mass deletion affects at
@@ -13,6 +14,8 @@ const LEAST_MASS = 2;
 /** The state of a class that decides whether its orphaned VMs are put into quarantine. */
 export interface QuarantineView {
   readonly machineClass: MachineClass;
+  /** The provider IDs that operators have released on other classes. Classes of one cluster list the same VMs. */
+  readonly releasedElsewhere?: readonly string[] | undefined;
   /** Number of VMs in the listing. */
   readonly listed: number;
   /**
@@ -39,8 +42,8 @@ const idsIn = (machineClass: MachineClass, annotation: string): readonly string[
  * them, their VMs may still be needed.
  */
 export function quarantineReason(vm: ListedInstance, view: QuarantineView): string | undefined {
-  const { machineClass, listed, lost, wentBackAt } = view;
-  if (new InstanceSet(idsIn(machineClass, Annotations.ReleaseVMs)).has(vm.providerId)) return undefined;
+  const { machineClass, releasedElsewhere = [], listed, lost, wentBackAt } = view;
+  if (new InstanceSet([...releasedVms(machineClass), ...releasedElsewhere]).has(vm.providerId)) return undefined;
   const made = parseTime(vm.createdAt);
   if (wentBackAt !== undefined && (made === undefined || made <= wentBackAt))
     return 'the API server of the machines returned to an older state';
@@ -53,6 +56,20 @@ export function quarantineReason(vm: ListedInstance, view: QuarantineView): stri
 /** Returns the provider IDs of the VMs of a class that are in quarantine. */
 export const quarantinedVms = (machineClass: MachineClass): readonly string[] =>
   idsIn(machineClass, Annotations.QuarantinedVMs);
+
+/** Returns the provider IDs of the VMs that an operator has released on the class. */
+export const releasedVms = (machineClass: MachineClass): readonly string[] =>
+  idsIn(machineClass, Annotations.ReleaseVMs);
+
+/**
+ * Returns the class for the event about a VM. The Node of a VM names the class of its former machine. Without this class,
+ * the first class by name reports, so that the result does not depend on the order of the searches.
+ */
+export function reportingClass(classes: readonly MachineClass[], node: Node | undefined): MachineClass | undefined {
+  const key = node?.metadata.annotations?.[Annotations.MachineClassOfNode];
+  const sorted = classes.toSorted((a, b) => compareText(keyOf(a), keyOf(b)));
+  return sorted.find((one) => keyOf(one) === key) ?? sorted[0];
+}
 
 /** Returns the provider IDs of the VMs in the list that the class records as quarantined. */
 export function notedIn(machineClass: MachineClass, vms: readonly ListedInstance[]): readonly string[] {
@@ -67,6 +84,8 @@ export const quarantineText = ({ providerId, machineName }: ListedInstance, beca
 /**
  * Records on the class which of its VMs are in quarantine, for a later process. The function also removes deleted VMs from
  * the list of released VMs. The function writes only if a list changed.
+ *
+ * @param elsewhere VMs in quarantine on other classes. An operator may release them on this class too.
  * @throws KubeError
  */
 export async function noteQuarantine(
@@ -74,9 +93,10 @@ export async function noteQuarantine(
   machineClass: MachineClass,
   quarantined: readonly string[],
   listed: readonly ListedInstance[],
+  elsewhere: readonly string[] = [],
 ): Promise<MachineClass | undefined> {
-  const there = new InstanceSet(listed.map(({ providerId }) => providerId));
-  const released = idsIn(machineClass, Annotations.ReleaseVMs);
+  const there = new InstanceSet([...listed.map(({ providerId }) => providerId), ...elsewhere]);
+  const released = releasedVms(machineClass);
   const wanted: Readonly<Record<string, string>> = {
     [Annotations.QuarantinedVMs]: quarantined.toSorted().join(','),
     [Annotations.ReleaseVMs]: released.filter((id) => there.has(id)).join(','),
