@@ -76,5 +76,11 @@ test('prints events as text', () => {
     },
   );
   expect(eventLines(all, NOW, false)[1]).toMatch(/^zoo +2m/);
-  expect(eventLines([], NOW, false)).toEqual(['no events; the API server deletes events after an hour']);
+  const none = 'no events; the API server deletes events after an hour';
+  expect(eventLines([], NOW, false)).toEqual([none]);
+  const before = (seconds: number): string => new Date(NOW.getTime() - seconds * 1000).toISOString();
+  expect(eventLines([], NOW, false, before(3600))).toEqual([none]);
+  expect(eventLines([], NOW, false, before(4))).toEqual([
+    'no events yet; the object is 4s old. To follow new events, add --watch',
+  ]);
 });

@@ -61,9 +61,21 @@ export function eventRows(
     .sort((a, b) => a.at.localeCompare(b.at) || a.object.localeCompare(b.object));
 }
 
-/** The events as lines of text. */
-export function eventLines(rows: readonly EventRow[], now: Date, wide: boolean): string[] {
-  if (rows.length === 0) return ['no events; the API server deletes events after an hour'];
+const HOUR_MS = 3_600_000;
+
+/** The sentence for an object without events. The events of an object that is younger than an hour are not deleted yet. */
+function noEvents(now: Date, since: string | undefined): string {
+  const ageMs = since === undefined ? HOUR_MS : now.getTime() - Date.parse(since);
+  if (ageMs >= HOUR_MS) return 'no events; the API server deletes events after an hour';
+  return `no events yet; the object is ${age(ageMs)} old. To follow new events, add --watch`;
+}
+
+/**
+ * The events as lines of text.
+ * @param since The creation time of the object, if the events are of one object.
+ */
+export function eventLines(rows: readonly EventRow[], now: Date, wide: boolean, since?: string): string[] {
+  if (rows.length === 0) return [noEvents(now, since)];
   const isOfAll = rows.some(({ namespace }) => namespace !== undefined);
   const head = ['LAST SEEN', 'TYPE', 'REASON', 'OBJECT', ...(wide ? ['FROM'] : []), 'MESSAGE'];
   const cells = rows.map((row) => [

@@ -1,4 +1,4 @@
-import { machineClasses, machineSets, machines } from '@mcm/api';
+import { machineClasses, machineDeployments, machineSets, machines } from '@mcm/api';
 import { type EventObject, events, isGone, type KubeObject, type ResourceDefinition, realClock } from '@mcm/kube';
 import { ifAllowed } from '../cluster/allowed.ts';
 import { type Telling, tell } from '../cluster/answers.ts';
@@ -28,9 +28,9 @@ export const reportEvents = (
     const model = eventRows(items, scope, { allNamespaces });
     // The events of a deleted object exist for an hour. If there are no events, the command checks whether the object
     // exists.
-    if (object !== undefined && model.length === 0) await checkThere(cluster, object);
+    const since = object !== undefined && model.length === 0 ? await createdAt(cluster, object) : undefined;
     const now = realClock.now();
-    tell(telling, flags.output, { model, unread }, (all, wide) => eventLines(all, now, wide));
+    tell(telling, flags.output, { model, unread }, (all, wide) => eventLines(all, now, wide, since));
     if (!flags.watch) return;
     const signal = telling.signal();
     const show = (event: EventObject): void => {
@@ -83,16 +83,18 @@ async function readEvents(
 }
 
 const NAMED: Readonly<Record<string, ResourceDefinition<KubeObject>>> = {
+  MachineDeployment: machineDeployments,
   MachineSet: machineSets,
   Machine: machines,
   MachineClass: machineClasses,
 };
 
-/** Throws `UserError` if the object does not exist. */
-async function checkThere({ client, namespace }: Cluster, text: string): Promise<void> {
-  const { kind = '', name } = reference(text);
+/** Returns the creation time of an object. Throws `UserError` if the object does not exist. */
+async function createdAt({ client, namespace }: Cluster, text: string): Promise<string | undefined> {
+  const { kind = 'MachineDeployment', name } = reference(text);
   const definition = NAMED[kind];
-  if (definition) await getNamed(client, definition, namespace, name);
+  if (!definition) return undefined;
+  return (await getNamed(client, definition, namespace, name)).metadata.creationTimestamp;
 }
 
 async function scopeOf({ client, namespace }: Cluster, text: string): Promise<EventScope> {

@@ -199,6 +199,23 @@ describe('explain', () => {
     expect(reported.match(/in namespace "test"/g)).toHaveLength(1);
   });
 
+  test.each([
+    [0, false],
+    [1, true],
+  ])('an old set with %s replicas whose class is missing is a reported problem: %s', (replicas, isProblem) => {
+    const absent = {
+      type: 'InvalidSpec',
+      status: 'True',
+      reason: 'ClassNotFound',
+      message: 'there is no class "gone"',
+    };
+    const old = set(replicas);
+    const status = { machineSetCondition: [absent] };
+    const former = { ...old, metadata: { ...old.metadata, name: 'pool-old', uid: 'uid-old' }, status } as MachineSet;
+    const reported = explain(read([], { sets: [set(1), former] }));
+    expect(reported.includes('machineset pool-old: InvalidSpec=True')).toBe(isProblem);
+  });
+
   test('machines that are not created because of a missing class are not reported as starting', () => {
     const reported = explain(
       read([machine('a', 'Running')], { deployment: deployment(2), sets: [set(2)], classes: [] }),

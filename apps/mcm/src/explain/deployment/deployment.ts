@@ -341,7 +341,10 @@ function changesOf(plan: RolloutPlan, sets: readonly MachineSet[]): string[] {
 }
 
 function blockersOf(deployment: MachineDeployment, sets: readonly MachineSet[]): string[] {
-  const ofSets = sets.flatMap(({ metadata, status }) =>
+  const { current } = splitSets(deployment, sets);
+  // An old set without machines needs nothing, so its conditions are no problems.
+  const used = sets.filter((set) => set === current || (set.spec.replicas ?? 0) > 0 || (set.status?.replicas ?? 0) > 0);
+  const ofSets = used.flatMap(({ metadata, status }) =>
     (status?.machineSetCondition ?? [])
       .filter(({ status: is }) => is === 'True')
       .map((condition) => `machineset ${metadata.name}: ${conditionLine(condition)}`),
