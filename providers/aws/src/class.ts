@@ -5,6 +5,7 @@ import { readSpec } from './driver/decode.ts';
 
 /** Reads provider specs. The class is separate from the driver, so that its users do not load the SDK of the cloud. */
 export { readSpec } from './driver/decode.ts';
+export { awsFlags } from './ec2/settings.ts';
 
 /**
  * The problems of the alternatives of a class or of a deployment, one sentence each. @throws MachineError if the class is

@@ -4,6 +4,7 @@ import { alternatives } from './driver/alternatives.ts';
 import { readSpec } from './driver/decode.ts';
 
 /** Reads provider specs. The class is separate from the driver, so that its users do not load the SDK of the cloud. */
+export { azureFlags } from './arm/settings.ts';
 export { readSpec } from './driver/decode.ts';
 
 /**

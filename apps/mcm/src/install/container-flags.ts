@@ -1,10 +1,10 @@
 import { machineFlags } from '@mcm/core';
 import { ConfigError, commonFlags, type Flags, parseFlags } from '@mcm/kube';
 import { machineControllerManager } from '@mcm/machine-controller-manager';
-import { awsFlags } from '@mcm/provider-aws';
-import { azureFlags } from '@mcm/provider-azure';
-import { gcpFlags } from '@mcm/provider-gcp';
-import { localFlags } from '@mcm/provider-local';
+import { awsFlags } from '@mcm/provider-aws/class';
+import { azureFlags } from '@mcm/provider-azure/class';
+import { gcpFlags } from '@mcm/provider-gcp/class';
+import { localFlags } from '@mcm/provider-local/class';
 import { UserError } from '../command/errors.ts';
 import type { ContainerFlags } from './objects/settings.ts';
 

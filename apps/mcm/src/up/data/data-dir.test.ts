@@ -55,7 +55,9 @@ test.each([
 test('a path that is a file is refused by name', () => {
   const file = join(root, 'file');
   writeFileSync(file, '');
-  expect(() => openDataDir(file)).toThrow(/^--data-dir .*file cannot be used: .*file is not a folder; use another$/);
+  expect(() => openDataDir(file)).toThrow(
+    /^--data-dir .*file cannot be used: .*file is not a folder; use another directory$/,
+  );
   expect(() => inspectDataDir(file)).toThrow(/^--data-dir .*file must be the directory of an instance$/);
 });
 
