@@ -30,7 +30,6 @@ const JUSTIFIED: Readonly<Record<string, string>> = {
   'default coordination.k8s.io/leases get': ELECTION,
   'default coordination.k8s.io/leases update': ELECTION,
   'default coordination.k8s.io/leases watch': ELECTION,
-  'default machine.sapcloud.io/machines delete': 'a machine whose Node was deleted by hand goes, too',
   'kube-system /secrets patch': 'a token lives longer when the time to join was made longer meanwhile',
   'kube-system coordination.k8s.io/leases create': ELECTION,
   'kube-system coordination.k8s.io/leases get': ELECTION,
