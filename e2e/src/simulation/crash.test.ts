@@ -27,7 +27,7 @@ test('a fleet is created, rolled out and deleted, and then nothing is written', 
 });
 
 /** A plain test run kills at every twentieth request, and a thorough run at every second request. */
-const STEP = thoroughly(2, 20);
+const STEP = thoroughly(5, 20, 1);
 
 /** Kills a process at any request: before the request is sent, or after its effect and before the answer. */
 test.each<ProcessName>(['machine-controller', 'manager'])(

@@ -10,7 +10,7 @@ import { THOROUGH_ONLY } from './thorough-only.ts';
  * Without projects, vitest runs all projects that have tests in this folder.
  */
 
-const isThorough = process.env.MCM_THOROUGH === '1';
+const isThorough = Number(process.env.MCM_THOROUGH ?? 0) >= 1;
 const [task = 'test', ...projects] = process.argv.slice(2);
 const folder = process.cwd();
 mkdirSync(join(folder, REPORTS), { recursive: true });

@@ -25,7 +25,7 @@ afterEach(async () => {
   await cloud?.close();
 });
 
-test.each(sampled(['aws', 'azure', 'gcp', 'local'] as const, 3))(
+test.each(sampled(['aws', 'azure', 'gcp', 'local'] as const, 3, 3))(
   'the command verifies the %s driver over sockets',
   async (provider) => {
     const opened = await CLOUDS[provider]();

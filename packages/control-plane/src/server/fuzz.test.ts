@@ -6,7 +6,7 @@ import { settle, startTestPlane } from '../testing.ts';
 import { request, type Sent, samples, values } from './fuzz.testing.ts';
 
 /** Number of requests in a run. For a longer run: `MCM_FUZZ_RUNS=100000 MCM_FUZZ_SEED=$RANDOM vitest run fuzz`. */
-const RUNS = Number(process.env.MCM_FUZZ_RUNS ?? (process.env.MCM_THOROUGH === '1' ? 6000 : 2000));
+const RUNS = Number(process.env.MCM_FUZZ_RUNS ?? (Number(process.env.MCM_THOROUGH ?? 0) >= 1 ? 6000 : 2000));
 const SEED = Number(process.env.MCM_FUZZ_SEED ?? 20260101);
 
 /**

@@ -1,12 +1,19 @@
+/** `MCM_THOROUGH`: absent in a plain run, `1` in `.ci/run`, and `2` for a run of all cases. */
+const LEVEL = Number(process.env.MCM_THOROUGH ?? 0);
+
+/** True in `.ci/run`, and in a run of all cases. Otherwise tests run a fixed sample, so that a developer waits only minutes. */
+export const isThorough: boolean = LEVEL >= 1;
+const isComplete = LEVEL >= 2;
+
 /**
- * True if tests run all their cases and random histories. `.ci/run` sets `MCM_THOROUGH=1` for this purpose. Without it,
- * tests run a fixed sample, so that a developer waits only minutes.
+ * Returns the first case and then each `every`-th case. In `.ci/run`, the function returns each `inCi`-th case, by default
+ * all of them. A run of all cases has no sample.
  */
-export const isThorough: boolean = process.env.MCM_THOROUGH === '1';
+export const sampled = <T>(cases: readonly T[], every: number, inCi = 1): readonly T[] => {
+  const step = isComplete ? 1 : isThorough ? inCi : every;
+  return cases.filter((_, index) => index % step === 0);
+};
 
-/** Returns all cases in a thorough run. Otherwise the function returns the first case and then each `every`-th case. */
-export const sampled = <T>(cases: readonly T[], every: number): readonly T[] =>
-  isThorough ? cases : cases.filter((_, index) => index % every === 0);
-
-/** Returns the number of cases: `full` in a thorough run, and `plain` otherwise. */
-export const thoroughly = (full: number, plain: number): number => (isThorough ? full : plain);
+/** Returns the number of cases: `plain` in a plain run, `full` in `.ci/run`, and `all` in a run of all cases. */
+export const thoroughly = (full: number, plain: number, all = full): number =>
+  isComplete ? all : isThorough ? full : plain;
