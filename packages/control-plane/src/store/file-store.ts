@@ -46,11 +46,17 @@ const isFull = (error: unknown): boolean => error instanceof Error && 'errcode' 
 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** Opens a database file. The database does not wait for locks. */
-function openDatabase(path: string): DatabaseSync {
+/**
+ * The time for which a start waits for the lock of the folder, in milliseconds. If the program that started a control plane
+ * is killed, the control plane ends a moment later. A start at once must not fail then.
+ */
+const LOCK_WAIT_MS = 2_000;
+
+/** Opens a database file. The database waits at most `waitMs` for a lock. */
+function openDatabase(path: string, waitMs = 0): DatabaseSync {
   const database = new DatabaseSync(path);
   try {
-    database.exec('PRAGMA busy_timeout = 0');
+    database.exec(`PRAGMA busy_timeout = ${waitMs}`);
     return database;
   } catch (error) {
     database.close();
@@ -63,7 +69,7 @@ function takeLock(dir: string): DatabaseSync {
   let lock: DatabaseSync | undefined;
   try {
     makeFile(join(dir, LOCK));
-    lock = openDatabase(join(dir, LOCK));
+    lock = openDatabase(join(dir, LOCK), LOCK_WAIT_MS);
     lock.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
     return lock;
   } catch (error) {
