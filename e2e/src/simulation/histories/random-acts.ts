@@ -287,18 +287,13 @@ export class RandomHistory {
     if (this.#dice.number(3) === 0) this.#interruptions?.announce(vm, kind ?? 'Terminate', noticeMs * 2);
   }
 
-  /**
-   * One zone or all zones have no capacity for a while. Soon afterwards, new machines are requested. In some histories, the
-   * answer of the last creation before the refusals is lost.
-   */
+  /** One zone or all zones have no capacity for a while. Soon afterwards, new machines are requested. */
   async #empty(): Promise<void> {
     const zone = this.#dice.one(['local-a', 'local-a', 'local-a', 'local-b', 'local-c', undefined]);
     const ms = this.#dice.pause(1_800_000);
     this.#note(`${zone ?? 'every zone'} has no capacity for ${ms} ms`);
     const rule = { operation: 'instances.create', error: { code: 'InsufficientCapacity' } };
     const { faults } = this.#world.cloud;
-    if (this.#dice.number(2) === 0)
-      faults.order({ operation: 'instances.create', error: { code: 'InternalError' }, effect: true, count: 1 });
     const { id } = faults.order(zone === undefined ? rule : { ...rule, zone });
     this.#later(ms, () => faults.cancel(id));
     await this.#dice.one([() => this.#scale(), () => this.#roll(), () => this.#deleteByHand()])?.();
