@@ -45,7 +45,7 @@ const flags = {
     'reboot-command': textFlag({
       placeholder: '<command>',
       default: 'systemctl reboot',
-      help: 'command that reboots the machine, run in its root directory; none: another component reboots a node in state Rebooting',
+      help: 'command that reboots the machine; it runs in the root directory of the machine. With none, another component must reboot nodes in state Rebooting',
     }),
     'boot-id-file': textFlag({
       placeholder: '<file>',

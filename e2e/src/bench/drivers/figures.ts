@@ -48,7 +48,7 @@ async function* lives(machines: number): AsyncGenerator<Figure> {
   });
   yield atMost('AWS: writes from creation to deletion of a machine', sum(life, AWS_WRITES) / machines, 4, 'calls');
   yield atMost(
-    `AWS: reads from creation to deletion of a machine, ${machines} at once`,
+    `AWS: read requests for one machine from creation to deletion, with ${machines} machines`,
     sum(life, AWS_READS) / machines,
     1,
     'calls',

@@ -2,9 +2,9 @@ import { type Clock, pause } from '@mcm/kube';
 
 export interface LateBodyOptions {
   readonly clock: Clock;
-  /** Ends the body, including pending pieces. */
+  /** Ends the body, and drops pending pieces. */
   readonly connection: AbortSignal;
-  /** When it aborts, no more data is delivered, but the connection stays open. */
+  /** When the signal aborts, no more data is delivered, but the connection stays open. */
   readonly silent: AbortSignal;
   /** Whether a piece is lost. After a lost piece, no more data is delivered. */
   readonly isLost: () => boolean;

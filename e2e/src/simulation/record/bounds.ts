@@ -65,7 +65,7 @@ export const BOUNDS = {
   atRest: {
     suites: MACHINES,
     ms: HOUR,
-    rule: 'without faults, a machine is Running or Failed, or reports what it waits for',
+    rule: 'after all faults, a machine is Running or Failed, or reports what it waits for',
   },
   orphanGone: { suites: MACHINES, ms: 160 * MINUTE, rule: 'a VM without a Machine is drained and deleted' },
   tokenGone: { suites: MACHINES, ms: 3 * HOUR, rule: 'the bootstrap token of a machine is deleted' },

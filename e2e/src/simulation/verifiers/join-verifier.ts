@@ -168,7 +168,7 @@ export class JoinVerifier {
     const say = (why: string) => this.#world.reporter.violate(`${name} is made schedulable although ${why}`);
     if (this.#holds(`goes ${machine.metadata.uid}`)) say('its machine is being deleted');
     if (annotation(node, DesiredDrain).startsWith('drain-')) say('its daemon keeps it unschedulable');
-    if (isSelected(node)) say('MCM keeps it unschedulable');
+    if (isSelected(node)) say('MCM keeps the Node unschedulable');
   }
 
   #verifyProtection(node: Node): void {

@@ -283,7 +283,7 @@ export const NODE_CONDITIONS = {
       UpdateSuccessful: { status: 'True', means: 'The agent reported a successful update.' },
       UpdateFailed: {
         status: 'True',
-        means: 'The agent reported a failed update. The message contains the reason of the agent.',
+        means: 'The agent reported a failed update. The message contains the reason that the agent reported.',
         help: 'Correct the template, or undo the rollout.',
       },
     } satisfies Record<InPlaceUpdateReason, ReasonMeaning>,

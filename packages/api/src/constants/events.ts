@@ -250,7 +250,7 @@ export const EVENTS = {
   CreationFailed: {
     on: MACHINE,
     type: 'Warning',
-    means: 'The cloud created no VM, or its initialization failed. The machine controller retries.',
+    means: 'The cloud did not create the VM, or the initialization of the VM failed. The machine controller retries.',
     help: 'Look up the code of the message in the reference of error codes.',
   },
   AlternativeChosen: {

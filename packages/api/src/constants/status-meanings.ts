@@ -30,7 +30,7 @@ export const PHASE_MEANINGS: Readonly<Record<MachinePhase, WordMeaning>> = {
   },
   CrashLoopBackOff: {
     means:
-      'The cloud created no VM, or its initialization failed. The machine controller retries until the creation timeout. After the timeout, the machine is Failed.',
+      'The cloud did not create the VM, or the initialization of the VM failed. The machine controller retries until the creation timeout. After the timeout, the machine is Failed.',
     help: 'Look up `status.lastOperation.errorCode` in the reference of error codes.',
   },
   Terminating: {

@@ -4,7 +4,7 @@ import type { CustomResourceDefinition } from './custom-resource-definition.ts';
 const header = (source: string): string =>
   `# Generated from the schemas of ${source} by \`pnpm generate\`. Do not edit.\n`;
 
-/** Returns the name of the file with a CRD, in the format of controller-gen. */
+/** Returns the file name of a CRD, as controller-gen names the file. */
 export const crdFileName = (crd: CustomResourceDefinition): string => `${crd.spec.group}_${crd.spec.names.plural}.yaml`;
 
 /**

@@ -25,7 +25,7 @@ export const printMachineError = ({ code, message }: MachineErrorText): string =
   `machine codes error: code = [${code}] message = [${withPairedBrackets(message)}]`;
 
 /**
- * Parses a machine error in any text. The text must contain exactly two top-level bracket groups, the code and the message.
+ * Finds and parses a machine error anywhere in a text. The text must contain exactly two top-level bracket groups, the code and the message.
  * Text around these groups is ignored, so wrapped errors are recognized. An unknown code becomes Unknown.
  */
 export function parseMachineError(text: string): ParsedMachineError {

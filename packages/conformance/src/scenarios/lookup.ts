@@ -41,7 +41,7 @@ export const lookup: readonly Scenario[] = [
     impact: 'a machine gets a second VM, or a machine without a VM waits forever',
     run: async (stage) => {
       const process = stage.process();
-      if (!process.invoker.can.status) throw new Skip('the driver has no status');
+      if (!process.invoker.can.status) throw new Skip('the driver does not implement GetMachineStatus');
       const machine = stage.machine();
       const none = await stage.end(process.invoker.status(machine));
       expect(
@@ -68,7 +68,7 @@ export const lookup: readonly Scenario[] = [
     impact: 'while the cloud is unreachable, running machines are deleted or replaced',
     run: async (stage) => {
       const process = stage.process();
-      if (!process.invoker.can.status) throw new Skip('the driver has no status');
+      if (!process.invoker.can.status) throw new Skip('the driver does not implement GetMachineStatus');
       const machine = stage.machine();
       const { providerId } = await stage.must('creation', stage.create(process, machine));
       for (const [what, fate] of NO_ANSWERS) {

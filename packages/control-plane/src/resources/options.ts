@@ -208,7 +208,7 @@ function watchCauses({ sendInitialEvents, resourceVersionMatch: match, ...option
   if (match !== '' && match !== 'NotOlderThan') {
     causes.push(unsupportedValue('resourceVersionMatch', match, ['NotOlderThan']));
   }
-  // The real server names the wrong field in this error.
+  // In this error, the real server names another field than the invalid one.
   if (options.continue !== '') {
     causes.push(forbiddenCause('resourceVersionMatch', 'resourceVersionMatch is forbidden when continue is provided'));
   }

@@ -4,7 +4,7 @@ import type { Node } from '@mcm/kube';
 /** A set for which a write with fewer replicas was decided. */
 interface Shrinking {
   readonly replicas: number;
-  /** Resource version of the set at the decision. When it changes, the cache shows the result of the write. */
+  /** Resource version of the set at the decision. When the version changes, the cache shows the result of the write. */
   readonly resourceVersion: string | undefined;
   readonly deployment: string;
 }

@@ -60,7 +60,7 @@ function createQueueMetrics(
     });
   };
   collected('depth', 'Current depth of the queue', (gauges) => gauges.depth());
-  collected('unfinished_work_seconds', 'Seconds that the current reconciles have been running', (gauges) =>
+  collected('unfinished_work_seconds', 'Total running time of all reconciles in progress, in seconds', (gauges) =>
     gauges.runningForMs().reduce((sum, ms) => sum + ms / 1000, 0),
   );
   collected(

@@ -39,7 +39,7 @@ export interface Sources {
   machinesOf(setUid: string): readonly Machine[];
   /** Machines that are being deleted. The cost depends on their number. */
   going(): readonly Machine[];
-  /** The guards of the controllers. Undefined if all namespaces are watched, because guards belong to one namespace. */
+  /** Disruption budgets and circuit breakers. Undefined if all namespaces are watched, because both belong to one namespace. */
   readonly guards: GuardsAt | undefined;
   gaps(): Gaps;
 }

@@ -67,7 +67,11 @@ test.for<[what: string, context: ReplacementContext, holds: string]>([
     { set: set({ labels: { 'node.machine.sapcloud.io/scale-up-disabled': 'true' } }) },
     'MachineSet s has the label node.machine.sapcloud.io/scale-up-disabled',
   ],
-  ['a paused rollout', { deployment: paused, set: set() }, 'the rollout is paused and its template is not proven'],
+  [
+    'a paused rollout',
+    { deployment: paused, set: set() },
+    'the rollout is paused, and its new template is not proven yet',
+  ],
   ['a request to preserve it', { set: set(), node: kept }, 'it is preserved'],
   [
     'the preservation of a set',
@@ -136,6 +140,6 @@ test('explain reads and prints the reasons against a replacement', async () => {
   const explanation = await explainMachine(target);
   await plane.close();
   expect(explanation.there && explanation.waitsFor?.deadline?.then).toBe(
-    'it may be Failed, but it is not replaced while the rollout is paused and its template is not proven',
+    'it may be Failed, but it is not replaced while the rollout is paused, and its new template is not proven yet',
   );
 });

@@ -51,7 +51,7 @@ function ofOwners({ set, deployment }: ReplacementContext): readonly string[] {
     ...(labels?.[Labels.ScaleUpDisabled] === undefined
       ? []
       : [`MachineSet ${name} has the label ${Labels.ScaleUpDisabled}`]),
-    ...(deployment?.spec.paused ? ['the rollout is paused and its template is not proven'] : []),
+    ...(deployment?.spec.paused ? ['the rollout is paused, and its new template is not proven yet'] : []),
   ];
 }
 

@@ -318,7 +318,7 @@ function values(): Fields {
         }),
       },
     ),
-    flags: forEach('Flags by name, without dashes: docs/reference/flags.md.', (_, program) =>
+    flags: forEach('Flags by name, without the leading --: docs/reference/flags.md.', (_, program) =>
       value(`Flags of ${program}.`, {}, FLAGS),
     ),
     env: forEach(

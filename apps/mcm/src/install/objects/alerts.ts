@@ -48,7 +48,7 @@ const ALERTS: readonly Alert[] = [
     'critical',
     '10m',
     'absent(mcm_machine_deployment_items_total) or absent(mcm_machine_items_total)',
-    'Prometheus receives no metrics from the machine-controller-manager or from the machine controller: machines are not created or replaced.',
+    'Prometheus receives no metrics from one of the two controllers. If the controller does not run, machines are not created or replaced.',
   ),
   alert(
     'McmMachineControllerFrozen',

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { refused } from '../stage.ts';
 import { at, failing, open, TAGS } from './open.ts';
 
-/** The scenarios of Azure for deletion. Each row of the table is a test with its name. */
+/** The deletion scenarios for Azure. Each row of the table is a test with its name. */
 
 describe('deletion', () => {
   test('if Azure deletes the resources with the VM, no change is needed [Z34]', async () => {

@@ -40,5 +40,5 @@ function setup({ api, informer, queue }: ControllerContext): void {
   });
 }
 
-/** Writes the rules of aggregating ClusterRoles. @see kubernetes pkg/controller/clusterroleaggregation */
+/** Writes the field `rules` of ClusterRoles with an `aggregationRule`. @see kubernetes pkg/controller/clusterroleaggregation */
 export const roleAggregation: Controller = { name: 'clusterrole-aggregation', setup };

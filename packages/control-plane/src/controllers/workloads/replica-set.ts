@@ -123,7 +123,7 @@ class ReplicaKeeper {
     }
   }
 
-  /** Writes the status. Returns the time at which it changes without an event; undefined if there is none. */
+  /** Writes the status. Returns the time at which the status changes without an event. Undefined if no such time exists. */
   async report(set: ApiObject, failure: ReplicaFailure | undefined): Promise<Date | undefined> {
     const terminating = this.#kind.countsTerminating
       ? this.#owned.all(set).filter((pod) => isDying(pod) && !isTerminal(pod) && this.adoption.selects(set, pod)).length

@@ -48,8 +48,8 @@ const NAME_LABELS = ['batch.kubernetes.io/job-name', 'job-name'];
 /** Sets the labels and the selector for the pods of a job. */
 function selectOwnPods(job: ApiObject): void {
   const spec = child(job, 'spec');
-  // A selector of the user is accepted only with `manualSelector`. Without it, the selector fails the validation, because it
-  // lacks the generated labels.
+  // A selector of the user is accepted only with `manualSelector`. Without that field, the
+  // selector fails the validation, because the selector lacks the generated labels.
   if (spec.manualSelector === true) return;
   const { uid = '', name = '' } = job.metadata;
   const meta = child(child(spec, 'template'), 'metadata');

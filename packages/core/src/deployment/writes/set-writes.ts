@@ -10,8 +10,8 @@ import type { View } from '../state/view.ts';
 /**
  * Combines all changes of a step into one write for each set, and skips unchanged sets. Sets that shrink are written before
  * sets that grow. After a crash between two writes, a machine may be missing, and the next reconcile creates it. This order
- * never causes a surplus machine. A set that loses its last machines is written after the unchanged sets. The annotations
- * of the unchanged sets then contain the new replicas of the deployment before only one set is active.
+ * never causes a surplus machine. A set that loses its last machines is written last. Until then,
+ * several sets are active, and the other sets already record the new replicas of the deployment.
  */
 export function setWrites(view: View, step: Step, stored: readonly MachineSet[]): MachineSet[] {
   const byName = new Map(stored.map((set) => [set.metadata.name, set]));

@@ -15,7 +15,7 @@ export function checkInstance<T extends Instance | CreatedInstance>(driver: stri
   if (!isRecord(reported)) throw broken(driver, call, 'that is not an object');
   if (typeof reported.providerId !== 'string' || reported.providerId === '')
     throw broken(driver, call, 'without a provider ID, which must be a non-empty string');
-  if (typeof reported.nodeName !== 'string') throw broken(driver, call, 'without a node name, which must be a string');
+  if (typeof reported.nodeName !== 'string') throw broken(driver, call, 'whose node name is not a string');
   return answer;
 }
 

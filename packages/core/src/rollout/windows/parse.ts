@@ -11,7 +11,7 @@ export interface Window {
   readonly durationMs: number;
 }
 
-/** A time in which rollouts must not continue, in milliseconds since 1970. */
+/** A period in which rollouts must not continue. Start and end are in milliseconds since 1970. */
 export interface Freeze {
   readonly from: number;
   readonly until: number;

@@ -91,7 +91,10 @@ export class Listings {
     try {
       const vms = await invoker.list(machineClass, (error) => {
         leave();
-        log.warn('List call ignores its signal; the class waits for it', { ...fields, error: error.message });
+        log.warn('List call continues after its cancellation; the next list of the class waits', {
+          ...fields,
+          error: error.message,
+        });
       });
       state.last = { startedAt, vms };
       state.failures = 0;

@@ -71,7 +71,7 @@ export function reportingClass(classes: readonly MachineClass[], node: Node | un
   return sorted.find((one) => keyOf(one) === key) ?? sorted[0];
 }
 
-/** Returns the provider IDs of the VMs in the list that the class records as quarantined. */
+/** Returns the provider IDs of the listed VMs that are in quarantine according to the class. */
 export function notedIn(machineClass: MachineClass, vms: readonly ListedInstance[]): readonly string[] {
   const noted = new InstanceSet(quarantinedVms(machineClass));
   return vms.map(({ providerId }) => providerId).filter((id) => noted.has(id));

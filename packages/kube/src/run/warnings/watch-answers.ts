@@ -38,7 +38,7 @@ export class AnswerWatcher {
     this.#warnings = warnings;
     this.#skew = meters.gauge({
       name: 'apiserver_clock_skew_seconds',
-      help: 'Minimum difference between the clock of the API server and the clock of this machine, at the last response. Negative: the API server is behind',
+      help: 'Lower bound of the difference between the clocks of the API server and of this process, at the last response. Negative: the API server is behind',
       labels: ['cluster'],
     });
     this.#refusals = meters.counter({

@@ -53,7 +53,7 @@ const BREAK = /[\r\n\u0085\u2028\u2029]/;
 /** Printable line breaks, which are not escaped. */
 const LINE_END = /[\n\u2028\u2029]/;
 
-/** Returns the styles that a text allows. */
+/** Returns the YAML styles in which the text can be written. */
 function analyze(text: string): Traits {
   const special = SPECIAL.test(text);
   const indicators =

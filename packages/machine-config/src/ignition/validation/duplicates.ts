@@ -25,7 +25,7 @@ function traitsOf(plan: ObjectPlan): Traits {
   return made;
 }
 
-/** Whether a value contains lists with keys. */
+/** Whether a value contains lists whose items have keys. */
 function isDeep(plan: Plan): boolean {
   if (plan.kind === 'list') return plan.entry.kind === 'object' && isDeep(plan.entry);
   if (plan.kind !== 'object') return false;

@@ -8,7 +8,7 @@ export function indexOf(pod: ApiObject): number | undefined {
   return value !== undefined && /^\d+$/.test(value) ? Number(value) : undefined;
 }
 
-/** Parses indexes such as `1,3-5`. Numbers from `end` on and invalid parts are ignored. */
+/** Parses indexes such as `1,3-5`. Ignores invalid parts, and numbers of `end` or more. */
 export function parseIndexes(text: string, end: number): Set<number> {
   const indexes = new Set<number>();
   for (const part of text.split(',')) {

@@ -61,7 +61,7 @@ export class StatefulWriter {
     await this.#history.forget(idle.slice(0, Math.max(0, idle.length - historyLimit(set))));
   }
 
-  /** Writes the status. Returns the time at which it changes without an event; undefined if there is none. */
+  /** Writes the status. Returns the time at which the status changes without an event. Undefined if no such time exists. */
   async report(set: ApiObject, names: SetRevisions, now: Date): Promise<Date | undefined> {
     const { status, lookAgainAt } = statefulStatus(set, names, this.#owned.all(set), now);
     const old = look(set, 'status');
