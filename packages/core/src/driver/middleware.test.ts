@@ -85,7 +85,7 @@ test.each<[what: string, answer: unknown, says: string]>([
     { providerId: '', nodeName: 'n' },
     'driver toy returned a result of create without a provider ID',
   ],
-  ['no node name', { providerId: 'x' }, 'driver toy returned a result of create without a node name'],
+  ['no node name', { providerId: 'x' }, 'driver toy returned a result of create whose node name is not a string'],
 ])('an invalid answer is an error and not a machine: %s', async (_what, answer, says) => {
   const { invoker } = play({ create: async () => answer as CreatedInstance });
   const error = await failure(create(invoker, 'm'));
