@@ -133,3 +133,10 @@ test.each([
 ])('%s is removed', (_what, before, value) => {
   expect(scrub(`${before}${value}`, known)).not.toContain(value);
 });
+
+test('the keys of user data with placeholders are no secrets, and its other parts are', () => {
+  const userData = '{"bootstrapToken":"<<BOOTSTRAP_TOKEN>>","nodeName":"<<MACHINE_NAME>>","password":"correct horse"}';
+  const clean = (text: string): string => scrub(text, { secrets: { userData }, tokens: [] });
+  expect(clean('{"providerId":"x","nodeName":"workers-1"}')).toBe('{"providerId":"x","nodeName":"workers-1"}');
+  expect(clean('{"a":"b","password":"correct horse"}')).not.toContain('horse');
+});

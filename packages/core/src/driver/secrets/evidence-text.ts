@@ -1,6 +1,6 @@
-import { USER_DATA_KEY, UserDataPlaceholders } from '@mcm/api';
+import { USER_DATA_KEY } from '@mcm/api';
 import { hideNeedles, needlesOf } from './normal-form.ts';
-import { allNeedlesOf } from './redact.ts';
+import { allNeedlesOf, partsOfLine } from './redact.ts';
 import { bytesOf, isText, type SecretValue, type SecretValues, textsOf } from './secret-value.ts';
 
 /** Values to remove from texts before they are stored. */
@@ -74,11 +74,8 @@ function piecesOf({ secrets, tokens }: Known): ReadonlySet<string> {
   return pieces;
 }
 
-const PLACEHOLDERS = new RegExp(Object.values(UserDataPlaceholders).join('|'), 'g');
-
-/** Returns the lines of user data, split at placeholders, because the rendered text differs between machines. */
-const userDataPieces = (userData: string): readonly string[] =>
-  userData.split('\n').flatMap((line) => line.split(PLACEHOLDERS).map((part) => part.trim()));
+/** Returns the parts of the lines of user data that are the same for all machines. */
+const userDataPieces = (userData: string): readonly string[] => userData.split('\n').flatMap(partsOfLine);
 
 function formsOf(piece: string): readonly string[] {
   const forms = [piece, encodeURIComponent(piece), JSON.stringify(piece).slice(1, -1)];

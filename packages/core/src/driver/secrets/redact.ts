@@ -19,6 +19,18 @@ export const shortestSecret = (key: string): number => (key === USER_DATA_KEY ? 
 const PLACEHOLDERS = new RegExp(Object.values(UserDataPlaceholders).join('|'));
 
 /**
+ * The key of a value that a placeholder sets, such as `","nodeName":"`. Such a part contains no secret. Other texts in JSON,
+ * for example lines of the journal, contain the same part.
+ */
+const KEY_ONLY = /^[\s"',;{}[\]]*[\w.-]+["']?\s*[:=]\s*["']?$/;
+
+/** Returns the parts of a line of user data between placeholders. A line without a placeholder is one part. */
+export function partsOfLine(line: string): readonly string[] {
+  const parts = line.split(PLACEHOLDERS).map((part) => part.trim());
+  return parts.length === 1 ? parts : parts.filter((part) => !KEY_ONLY.test(part));
+}
+
+/**
  * Keys of a key file (JSON) with secret values. The other keys contain names of accounts and addresses, which errors should
  * show.
  */
@@ -98,7 +110,7 @@ function needlesOfValue(key: string, value: SecretValue): readonly string[] {
   const linesOf = (text: string): readonly string[] => text.split('\n').map((line) => line.trim());
   if (key === USER_DATA_KEY) {
     const lines = texts.flatMap(linesOf);
-    const parts = lines.flatMap((line) => line.split(PLACEHOLDERS)).map((part) => part.trim());
+    const parts = lines.flatMap(partsOfLine);
     const long = parts.filter(({ length }) => length >= SHORTEST_LINE);
     return [
       ...whole,
@@ -122,7 +134,7 @@ function piecesOf(key: string, value: SecretValue): readonly string[] {
   const texts = textsOf(value);
   const all = isUserData ? texts : texts.flatMap((text) => [text, ...within(text)]);
   const lines = all.flatMap((each) => each.split('\n').map((line) => line.trim()));
-  const parts = isUserData ? lines.flatMap((line) => line.split(PLACEHOLDERS)) : [];
+  const parts = isUserData ? lines.flatMap(partsOfLine) : [];
   const shortest = isUserData ? SHORTEST_LINE : SHORTEST_SECRET;
   const bytes = typeof value === 'string' ? [] : encoded(value);
   return [...all.flatMap(wholes), ...bytes, ...lines, ...parts]
