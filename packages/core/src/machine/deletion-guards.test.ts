@@ -25,7 +25,7 @@ import {
 } from './test-dying.ts';
 import { at, condition, hc, machine, NOON, node } from './testing.ts';
 
-/** Tests conditions that prevent a wrong step of a deletion. Each test fails if its condition is removed from the code. */
+/** Each test fails if its condition is removed from the code. */
 
 const FORCED = { 'force-deletion': 'True' };
 const later = (ms: number): Date => new Date(NOON.getTime() + ms);
@@ -268,10 +268,7 @@ test.each([
   expect(planDeletion(see(reported, { calls }), NOON)).toMatchObject({ actions: [], next: { kind: 'wait' } });
 });
 
-/**
- * The class is invalid, so mcm sends no request to the cloud. The annotation shows that the machine has no VM. Without the
- * annotation, mcm does not know whether a VM exists.
- */
+/** mcm sends no request for an invalid class. Only the annotation proves that the machine has no VM. */
 const NEVER_MADE = { annotations: { [Annotations.NoCreateCall]: 'true' } };
 test.each<[what: string, m: Machine, calls: CallMemory, actions: string[]]>([
   ['unknown: it is reported', going(), unsent('status'), ['writeStatus']],

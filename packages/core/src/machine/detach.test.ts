@@ -10,7 +10,6 @@ const status = (code: number, reason: string): Response =>
     { status: code },
   );
 
-/** Deletes two attachments. The server answers the second request with an error, or does not answer it. */
 async function detach(second: () => Response) {
   const transport: Transport = async ({ path }) =>
     path.endsWith('/second') ? second() : Response.json({ kind: 'Status', status: 'Success' });
@@ -34,7 +33,6 @@ async function detach(second: () => Response) {
       () => 'done',
       (error: unknown) => String(error),
     );
-  // The client itself retries a request for some time.
   await clock.advance(600_000);
   return { said: await done, asked: [...(memory.drain.detachRequested ?? [])], log };
 }

@@ -5,8 +5,6 @@ import { planDeletion } from './deletion/deletion.ts';
 import type { MachineObservation } from './model/observation.ts';
 import { at, machine, NOON, node } from './testing.ts';
 
-/** Tests for incident 13: mcm deletes a Failed machine while many other machines are unreachable too. */
-
 const NOTED = { [Annotations.DeletedForHealth]: 'True' };
 const BREAKER = { scope: 'zone a', unreachable: 3, joined: 4 };
 

@@ -20,7 +20,6 @@ const ours = machine({
   status: { currentStatus: { phase: 'Running', lastUpdateTime: at(-10) } },
 });
 
-/** Returns a node with these labels. `reason` is the reason of its condition, which shows the progress of the update. */
 const labelled = (labels: Record<string, string>, reason?: string): Node =>
   node({
     metadata: { labels },

@@ -31,19 +31,17 @@ export const nextStep = (o: MachineObservation, now: Date): Plan => {
   return o.readyCondition ? withReadyCondition(plan, o, now) : plan;
 };
 
-/** The input of all concerns of a machine. A concern is one reason to act. */
+/** The input of all concerns. A concern is one reason to act. */
 interface Look {
   readonly o: MachineObservation;
   readonly now: Date;
-  /** Returns the plan for the Node and the health of the machine. The plan is computed once. */
   readonly upkeep: () => Plan;
 }
 
-/** One concern of a machine. A concern that does not apply now returns undefined. */
 interface Concern {
   readonly plan: (look: Look) => Plan | undefined;
   /**
-   * True if the plan is final even without actions. If false, a plan without actions only limits the time of the next
+   * True if the plan is final even without actions. Otherwise a plan without actions only limits the time of the next
    * reconcile.
    */
   readonly decides: boolean;
@@ -53,8 +51,7 @@ const decides = (plan: Concern['plan']): Concern => ({ plan, decides: true });
 const acts = (plan: Concern['plan']): Concern => ({ plan, decides: false });
 
 /**
- * All concerns, in the order of their evaluation. The first concern with actions, or with `decides`, ends the decision. If
- * no concern ends the decision, the machine waits for a change of its health.
+ * All concerns in the order of their evaluation. The first concern with actions or with `decides` ends the decision.
  */
 const CONCERNS: readonly Concern[] = [
   decides(({ o, now }) => planNodeNotice(o, now)),
@@ -115,7 +112,7 @@ function freeze({ o }: Look): Plan | undefined {
   return o.frozen ? wait('API servers were unreachable: health is not checked until they respond') : undefined;
 }
 
-/** Adds the finalizer before anything is created. A deletion then cannot leave a VM behind. */
+/** Without the finalizer, a deletion could leave a VM behind. */
 function finalizer({ o: { machine } }: Look): Plan | undefined {
   if (machine.metadata.finalizers?.includes(Finalizers.MachineControllerManager)) return undefined;
   return act('it has no finalizer', { do: 'addFinalizer' });
@@ -126,7 +123,7 @@ function nodesUnseen({ o, now }: Look): Plan | undefined {
 }
 
 function nodeDeletion({ o }: Look): Plan | undefined {
-  // mcm deletes the Node of a VM that it stops. The Node registers again after the start.
+  // mcm deletes the Node of a VM that it stops. After the start, the Node registers again.
   const wasDeleted = o.nodeWasDeleted && powerOf(o.machine) === undefined;
   if (!o.machine.metadata.labels?.node || !(wasDeleted || isOwnNodeDeleting(o))) return undefined;
   return { actions: [{ do: 'deleteMachine' }], next: { kind: 'wait' }, because: 'its Node is being deleted' };
@@ -145,10 +142,7 @@ function creation({ o, now }: Look): Plan | undefined {
   return isBeingCreated(o) ? planCreation(o, now) : undefined;
 }
 
-/**
- * Returns the plan if mcm cannot read Nodes. mcm still creates VMs, but it does not know whether a machine has joined or is
- * healthy.
- */
+/** mcm still creates VMs, but does not know whether a machine has joined or is healthy. */
 function withoutNodes(o: MachineObservation, unseen: string, now: Date): Plan {
   const token = planToken(o, now);
   if (token) return act('the bootstrap token would expire before the creation timeout', token);
@@ -156,7 +150,6 @@ function withoutNodes(o: MachineObservation, unseen: string, now: Date): Plan {
   return plan ?? wait(`its Node cannot be read: ${unseen}`);
 }
 
-/** Returns the plan, with the next reconcile no later than the next reconcile of `other`. */
 function withWait(plan: Plan, other: Plan): Plan {
   if (plan.next.kind === 'continue' || other.next.kind !== 'waitUntil') return plan;
   const own = plan.next.kind === 'waitUntil' ? plan.next.instant : undefined;
@@ -171,8 +164,8 @@ const isOwnNodeDeleting = ({ machine, node }: MachineObservation): boolean =>
   node?.metadata.deletionTimestamp !== undefined && isNodeOf(machine, node);
 
 /**
- * Extends the bootstrap token if the creation timeout was raised before the machine joined (incident 25). If an earlier
- * process created the token, its expiry is unknown, so mcm reads the expiry once.
+ * Extends the bootstrap token after an increase of the creation timeout (incident 25). The expiry of an earlier
+ * process's token is unknown, so mcm reads it once.
  */
 function planToken({ machine, hasTarget, asksForToken, tokenLivesUntil, settings }: MachineObservation, now: Date) {
   if (!hasTarget || !asksForToken || machine.status?.currentStatus?.phase !== 'Pending') return undefined;
@@ -181,7 +174,6 @@ function planToken({ machine, hasTarget, asksForToken, tokenLivesUntil, settings
   return { do: 'extendToken', until } as const;
 }
 
-/** Checks the health of a machine with a node and a phase, and synchronizes its Node. */
 function planUpkeep(o: MachineObservation, now: Date): Plan {
   const { machine, node } = o;
   if (!o.hasTarget || !machine.metadata.labels?.node || !machine.status?.currentStatus?.phase)
@@ -190,7 +182,7 @@ function planUpkeep(o: MachineObservation, now: Date): Plan {
   const patch = node && isNodeOf(machine, node) ? planNodeSync(machine, o.machineClass, node) : undefined;
   const actions: Action[] = [];
   if (patch) actions.push({ do: 'syncNode', patch });
-  // The token is deleted before the status becomes Running. Afterwards, no later step would delete the token.
+  // No later step deletes the token, so its deletion comes before the phase Running.
   if (health.joined && o.asksForToken) actions.push({ do: 'deleteToken' });
   if (health.ask) actions.push({ do: 'call', call: 'status' });
   if (health.read) actions.push({ do: 'readNode' });

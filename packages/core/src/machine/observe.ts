@@ -33,23 +33,17 @@ export interface ObserveOptions {
   readonly defaults: () => MachineDefaults;
   readonly tokens: Pick<BootstrapTokenIssuer, 'livesUntil'> | undefined;
   readonly frozen: () => boolean;
-  /** Returns true if the machine existed when this process became the leader. */
   readonly inherited: (uid: string) => boolean;
-  /** Returns why mcm does not check health now. Returns undefined if mcm checks health. */
   readonly doubt: () => Doubt | undefined;
-  /** Number of other machines of the group that are being marked as Failed. */
   readonly reserved: (group: string, uid: string) => number;
   readonly volumeWindow: number;
   readonly evictions: Pick<EvictionApi, 'state'>;
   readonly keepsEvidence: boolean;
   readonly keepsVms: boolean;
-  /** True if mcm reacts to interruptions by the cloud. */
   readonly interruptions: boolean;
-  /** Whether a machine without a Node has the condition `Ready`. */
   readonly readyCondition: boolean;
 }
 
-/** Reads the observation of a machine from the caches only. */
 export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptions, now: Date): MachineObservation {
   const { caches, invoker, calls } = o;
   const inputs = invoker.inputsOf(machine);
@@ -138,9 +132,7 @@ function nodesUnseen({ target }: Caches): Pick<MachineObservation, 'nodesUnseen'
   return why === undefined ? {} : { nodesUnseen: why };
 }
 
-/**
- * If the class cannot be read, the undrainable policy is unknown. The class may forbid a forced drain, so `Hold` applies.
- */
+/** A class that cannot be read may forbid a forced drain, so the policy is `Hold`. */
 function policyOf(machine: Machine, machineClass: MachineClass | undefined, { classes }: Caches): PolicyChoice {
   const own = machine.metadata.annotations?.[Annotations.UndrainablePolicy];
   const why = machineClass || own !== undefined ? undefined : refusalOf(classes);
@@ -148,17 +140,14 @@ function policyOf(machine: Machine, machineClass: MachineClass | undefined, { cl
   return { policy: 'Hold', problem: `the undrainable policy of its class is unknown: ${why}` };
 }
 
-/** After the deletion of the VM has started, missing read permissions no longer block the drain. */
+/** Missing read permissions no longer block the drain after the deletion of the VM has started. */
 function withMissingPermissionsIgnored(drain: DrainObservation, { running, last }: CallMemory): DrainObservation {
   if (running?.kind !== 'delete' && last?.kind !== 'delete') return drain;
   const { unseen: _, ...rest } = drain;
   return rest;
 }
 
-/**
- * Returns the errors in the alternatives of a deployment, until the machine has a VM. The MachineClass reports errors in
- * its own alternatives.
- */
+/** The MachineClass reports errors in its own alternatives. */
 function alternativeWarnings(
   { metadata, spec }: Machine,
   machineClass: MachineClass | undefined,
@@ -174,16 +163,12 @@ const namesakesOf = (machine: Machine, caches: Caches): readonly Machine[] => {
   return name ? caches.machines.store.byIndex('node', name) : [];
 };
 
-/**
- * Returns true if the user data contains a token placeholder. This matters only for a machine that has not joined. The
- * result is cached with the decoded text of the Secret.
- */
+/** Matters only before the join. The result is cached with the decoded text of the Secret. */
 const userDataAsks = (machine: Machine, invoker: DriverInvoker): boolean => {
   if (machine.status?.currentStatus?.phase === 'Running') return false;
   return asksForToken(invoker.userDataOf(machine) ?? new Uint8Array());
 };
 
-/** The circuit breaker applies to unreachable machines, and to machines that are deleted because they have Failed. */
 function breakerOf(
   machine: Machine,
   settings: MachineDefaults,
@@ -226,8 +211,8 @@ function replacements(
 }
 
 /**
- * Finds the machine's Node by the machine's label. Without this label, it finds the Node whose label contains the machine, or
- * the Node with the provider ID of the machine. A Node that belongs to another machine is excluded.
+ * Finds the Node in the label of the machine. Without a label, the Node whose label or provider ID matches the machine.
+ * A Node of another machine does not match.
  */
 function nodeOf(machine: Machine, memory: MachineMemory, caches: Caches): Node | undefined {
   if (!caches.target) return undefined;
@@ -241,7 +226,6 @@ function nodeOf(machine: Machine, memory: MachineMemory, caches: Caches): Node |
   );
 }
 
-/** Finds a stale Node. A stale Node has the name in the label of the machine, but belongs to a VM that no machine has. */
 function conflictingNodeOf(
   machine: Machine,
   memory: MachineMemory,
@@ -262,7 +246,7 @@ function conflictingNodeOf(
   return owned ? {} : { conflictingNode, conflictCameBack: memory.releasedNode === undefined ? undefined : true };
 }
 
-/** The Node in the machine's label belongs to another machine, because a user edited the label or two VMs share a name. */
+/** A user edited the label, or two VMs share a name. */
 function nodeOfOther(machine: Machine, caches: Caches): Pick<MachineObservation, 'nodeOfOther'> {
   const name = machine.metadata.labels?.[Labels.Node];
   const store = caches.target?.nodes.store;
@@ -284,7 +268,6 @@ function isMine(machine: Machine, node: Node, named: boolean, caches: Caches): b
   return bestClaim(claims, node).metadata.uid === machine.metadata.uid;
 }
 
-/** Returns true if the Node has the provider ID of this machine, and no other machine claims the Node. */
 function isOnly({ metadata: { uid }, spec }: Machine, node: Node, { machines: { store } }: Caches): boolean {
   const id = node.spec.providerID;
   if (!id || !isInstance(spec.providerID, id)) return false;
@@ -293,8 +276,7 @@ function isOnly({ metadata: { uid }, spec }: Machine, node: Node, { machines: { 
 }
 
 /**
- * Returns the machine to which a Node belongs, if several machines have its name in their label. The first choice is the
- * machine with the VM of the Node. The second is the machine in the label of the Node, and the last is the oldest machine.
+ * Order of preference: the machine with the VM of the Node, the machine in the label of the Node, the oldest machine.
  */
 function bestClaim(claims: readonly Machine[], node: Node): Machine {
   const ranked = claims.toSorted((a, b) => (a.metadata.creationTimestamp < b.metadata.creationTimestamp ? -1 : 1));

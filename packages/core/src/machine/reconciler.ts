@@ -17,33 +17,30 @@ export interface MachineReconcilerOptions extends Omit<ObserveOptions, 'reserved
   readonly performer: Performer;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Records the decisions. If absent, they are not recorded. */
   readonly journal?: Journal | undefined;
-  /** Called with the budgets for which a machine's drain waits, and the volumes that move to other nodes. */
+  /** Receives the budgets for which a drain waits, and the volumes that move to other nodes. */
   readonly waitFor: (key: Key, budgets: readonly string[], volumes: readonly string[]) => void;
-  /** Reconciles a machine again after this number of milliseconds. */
   readonly wake: (key: Key, afterMs: number) => void;
 }
 
 /**
- * Many machines become unreachable or reachable at about the same time. After this delay, one pass reconciles all machines
- * that the circuit breaker stopped together.
+ * Many machines become unreachable at about the same time. After this delay, one pass reconciles all machines that the
+ * circuit breaker stopped.
  */
 const BREAKER_SWARM_MS = 5_000;
 
 /**
- * Maximum number of steps in one reconcile. If a plan always has another action, the queue continues the machine later, so
- * that the machine does not block a worker.
+ * Maximum number of steps in one reconcile. After this number, the queue continues the machine later, so that no
+ * machine blocks a worker.
  */
 const MAX_ROUNDS = 12;
 
-/** The name of an action in the log, or of its call to the cloud. */
 const nameOf = (action: Action): string => {
   if (action.do !== 'call') return action.do;
   return action.call === 'status' ? 'look for VM' : `${action.call} VM`;
 };
 
-/** Observes a machine, decides, and executes actions until no action is left. The reconciler never sleeps. */
+/** Observes a machine, decides, and executes actions until no action remains. The reconciler never sleeps. */
 export class MachineReconciler {
   readonly #options: MachineReconcilerOptions;
   readonly #observeOptions: ObserveOptions;
@@ -68,13 +65,12 @@ export class MachineReconciler {
     return again(0);
   };
 
-  /** Executes one step. Returns undefined if another step should follow immediately. */
   async #round(key: Key, machine: Machine, signal: AbortSignal): Promise<Outcome | undefined> {
     const { clock, memories, log, waitFor } = this.#options;
     const now = clock.now();
     const memory = memories.of(machine.metadata.uid);
-    // The write that removes the last finalizer deletes the object without a new version. The cache contains the object
-    // until the watch reports the deletion.
+    // The removal of the last finalizer deletes the object without a new version, so the cache still contains the
+    // object.
     if (memory.finishedVersion === machine.metadata.resourceVersion) return done;
     const o = observe(machine, memory, this.#observeOptions, now);
     const plan = nextStep(o, now);
@@ -89,7 +85,7 @@ export class MachineReconciler {
     });
     if (plan.actions.length > 0) {
       const fields = { machine: key, actions: plan.actions.map(nameOf), because: plan.because };
-      // A new decision is logged at level info. A repeated decision is a retry, or the synchronization of a node.
+      // A repeated decision is a retry or the synchronization of a node.
       if (memory.decided === plan.because) log.debug('Machine step', fields);
       else log.info('Machine step', fields);
       memory.decided = plan.because;
@@ -112,11 +108,10 @@ export class MachineReconciler {
     if (plan.actions.some((action) => action.do === 'removeFinalizer')) return done;
     if (plan.next.kind === 'continue') return undefined;
     if (plan.next.kind === 'wait') return done;
-    // A deadline passes only after its time, so one millisecond is added.
+    // One more millisecond, because a deadline passes only after its time.
     return again(Math.max(plan.next.instant.getTime() - clock.now().getTime(), 0) + 1);
   }
 
-  /** Executes the actions in order, and records their outcome. */
   async #carryOut(
     actions: readonly Action[],
     scope: Parameters<Performer['perform']>[1],
@@ -131,7 +126,7 @@ export class MachineReconciler {
     }
   }
 
-  /** The status contains errors of a drain or a Node in the words of the original. */
+  /** Errors of a drain or a Node appear in the status in the words of the original. */
   async #perform(action: Action, scope: Parameters<Performer['perform']>[1]): Promise<void> {
     const { performer } = this.#options;
     try {

@@ -8,8 +8,6 @@ import type { CallMemory, MachineObservation } from './model/observation.ts';
 import type { Action } from './model/plan.ts';
 import { at, condition, hc, machine, NOON, node } from './testing.ts';
 
-/** Terminating machines for tests of deletions. */
-
 export const T1 = 'Set machine status to termination. Now, getting VM Status';
 export const T2 = 'Initiate node drain';
 export const T3 = 'Force Drain successful. Delete Volume Attachments';
@@ -36,10 +34,8 @@ export const cordoned = (change: Partial<Node['metadata']> = {}, ...taints: Tain
     conditions: [...hc('True'), condition('Terminating', 'True')],
   });
 
-/** The pod `a`, running and ready. */
 export const pod = (change: Partial<DrainPod> = {}): DrainPod => podOf('a', change);
 
-/** A drain of a node without pods, which waits one millisecond for volumes. */
 export const emptyDrain: DrainObservation = look([], { detachTimeoutMs: 1, reattachTimeoutMs: 1 });
 
 export const see = (m: Machine, change: Partial<MachineObservation> = {}): MachineObservation => ({
@@ -79,7 +75,6 @@ export const OUT_OF_SERVICE: Taint = {
 };
 
 const { node: _, drain: __, ...rest } = see(dying(terminating(T1), { labels: {} }));
-/** A machine without a Node and without the name of a Node. */
 export const nodeless: MachineObservation = rest;
 export const described = (actions: readonly Action[]): string | undefined => {
   const [first] = actions;

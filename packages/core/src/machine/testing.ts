@@ -2,12 +2,9 @@ import type { Machine, MachineStatus } from '@mcm/api';
 import { Finalizers } from '@mcm/api';
 import type { Condition, Node } from '@mcm/kube';
 
-/** Objects for the tests of this package. */
-
-/** The current time in the tests. */
 export const NOON = new Date('2026-01-01T12:00:00Z');
 
-/** Returns NOON plus a number of minutes, which may be negative, as a stored time. */
+/** NOON plus a number of minutes, as a stored time. The number may be negative. */
 export const at = (minutes: number): string =>
   new Date(NOON.getTime() + minutes * 60_000).toISOString().replace('.000Z', 'Z');
 
@@ -18,7 +15,6 @@ export interface MachineParts {
   readonly status?: MachineStatus;
 }
 
-/** `machine-0`, created at NOON, with the finalizer. */
 export const machine = ({ name = 'machine-0', metadata, spec, status }: MachineParts = {}): Machine => ({
   apiVersion: 'machine.sapcloud.io/v1alpha1',
   kind: 'Machine',
@@ -44,7 +40,6 @@ export interface NodeParts {
   readonly status?: Partial<NonNullable<Node['status']>>;
 }
 
-/** `fakeNode-0`, created at NOON, Ready. */
 export const node = ({
   name = 'fakeNode-0',
   metadata,
@@ -59,7 +54,7 @@ export const node = ({
   status: { conditions, ...status },
 });
 
-/** The five conditions of a Node. `Ready` has this status, and all other conditions are healthy. */
+/** All conditions except `Ready` are healthy. */
 export const hc = (ready: Condition['status'], since = at(0)): Condition[] => [
   condition('Ready', ready, since),
   ...['KernelDeadlock', 'ReadonlyFilesystem', 'DiskPressure', 'NetworkUnavailable'].map((type) =>

@@ -8,8 +8,6 @@ import type { MachineObservation } from './model/observation.ts';
 import { nextStep } from './next-step.ts';
 import { at, machine, NOON, node } from './testing.ts';
 
-/** Tests decisions without permission to read Nodes, or without permission to read the pods on the Nodes. */
-
 const UNSEEN = 'this process does not have the permission to list nodes';
 
 const terminating = (step: keyof typeof STEP_TEXTS): MachineStatus => ({

@@ -19,8 +19,7 @@ import { jsonEquals } from '../values/merge-diff.ts';
 import type { MachineMemories } from './model/memory.ts';
 
 /**
- * Finds the machines to reconcile after a change of another object. The cost depends on the number of these machines, not on
- * the size of the fleet.
+ * Finds the machines to reconcile after a change of another object, with a cost that is independent of the fleet size.
  */
 export class Wakes {
   readonly #caches: Caches;
@@ -35,10 +34,7 @@ export class Wakes {
     this.#namespace = namespace;
   }
 
-  /**
-   * Returns the machine itself. If the machine no longer blocks its group, the result also contains the unhealthy machines
-   * of the group. Interrupted machines that wait for a replacement are also returned.
-   */
+  /** The change also concerns unhealthy machines of its group and interrupted machines that wait for a replacement. */
   readonly machine = (change: Change<Machine>): readonly Key[] => {
     if (change.type === 'deleted') this.waitFor(change.key, [], []);
     if (change.type !== 'deleted' && change.type !== 'updated') return [change.key];
@@ -55,8 +51,7 @@ export class Wakes {
     if (change.type === 'updated' && !nodeMatters(change.old, change.object)) return [];
     const { name, labels } = change.object.metadata;
     const named = this.#caches.machines.store.byIndex('node', name);
-    // After a restore of the API server, a Node that is missing in the cache counts as existing. The kubelet of this Node
-    // may still run pods.
+    // After a restore of the API server, a Node that is missing in the cache counts as existing, because the kubelet may still run pods.
     const isLost = this.#caches.target?.nodes.doubted ?? false;
     if (change.type === 'deleted' && !isLost) this.#noteVanished(named, change.object);
     const back = labels?.[Labels.MachineName];
@@ -64,7 +59,7 @@ export class Wakes {
     return back ? [...keys, makeKey(this.#namespace, back)] : keys;
   };
 
-  /** Machines that name the VM of the Node, but have no label with its name yet. A user created them. */
+  /** Machines that a user created with the provider ID of the Node. The Node name is not in their label yet. */
   #withoutNode({ spec: { providerID } }: Node): readonly Machine[] {
     const ofVm = providerID ? this.#caches.machines.store.byIndex('instance', instanceKey(providerID)) : [];
     return ofVm.filter(({ metadata }) => metadata.labels?.[Labels.Node] === undefined);
@@ -104,28 +99,23 @@ export class Wakes {
     if (waiting.length === 0) return [];
     const { status } = change.object;
     if (change.type === 'deleted') return waiting;
-    // The API server refuses every eviction under this budget until the disruption controller has processed the new spec.
-    // The processed spec arrives as another change.
+    // The API server refuses every eviction under this budget until the disruption controller has processed the new
+    // spec. The processed spec arrives as another change.
     if (status?.observedGeneration !== change.object.metadata.generation) return [];
     return this.#byBudget.takeTurns(change.key, Math.max(status?.disruptionsAllowed ?? 0, 0));
   };
 
-  /** Records that a machine's drain waits for these budgets, and that these volumes must be attached elsewhere. */
   waitFor(key: Key, budgets: readonly string[], volumes: readonly string[]): void {
     this.#byBudget.set(key, budgets);
     this.#byVolume.set(key, volumes);
   }
 
-  /** Returns the machines of a class. */
   ofClass(name: string): readonly Key[] {
     return this.#caches.machines.store.byIndex('class', name).map(keyOf);
   }
 }
 
-/**
- * Returns true if the machine may be draining: it is being deleted, it is Failed and preserved, or it is selected for an
- * in-place update.
- */
+/** A machine drains during its deletion, its preservation as Failed, or its in-place update. */
 const mayDrain = ({ metadata, status }: Machine): boolean =>
   metadata.deletionTimestamp !== undefined ||
   (status?.currentStatus?.phase === 'Failed' && Boolean(status.currentStatus.preserveExpiryTime)) ||
@@ -133,7 +123,7 @@ const mayDrain = ({ metadata, status }: Machine): boolean =>
     ({ type, reason }) => type === NodeConditions.InPlaceUpdate && reason === InPlaceUpdateReasons.SelectedForUpdate,
   ) === true;
 
-/** Returns true if a change of a Node can change a decision. A heartbeat changes no decision. */
+/** A heartbeat changes no decision. */
 const nodeMatters = (before: Node, after: Node): boolean =>
   before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp ||
   before.spec.providerID !== after.spec.providerID ||
@@ -145,5 +135,5 @@ const nodeMatters = (before: Node, after: Node): boolean =>
   !jsonEquals(before.spec.taints, after.spec.taints) ||
   !jsonEquals(before.status?.capacity, after.status?.capacity) ||
   !jsonEquals(before.status?.volumesAttached, after.status?.volumesAttached) ||
-  // mcm reads the volumes in use only during a drain of the node.
+  // mcm reads the volumes in use only during a drain.
   (after.spec.unschedulable === true && !jsonEquals(before.status?.volumesInUse, after.status?.volumesInUse));

@@ -7,7 +7,6 @@ import type { KeptVms } from '../../evidence/kept-vms.ts';
 import { InstanceSet, instanceKey, isInstance } from '../../node/instance.ts';
 import type { CallResult } from './calls.ts';
 
-/** Options for finding an existing VM to adopt. */
 export interface AdoptionOptions {
   readonly caches: Caches;
   readonly keptVms: Pick<KeptVms, 'list'>;
@@ -15,10 +14,9 @@ export interface AdoptionOptions {
 
 /**
  * Looks for the VM of a machine without a recorded VM. Another controller may have created the VM and stopped before it
- * recorded the VM. Or the Machine object may have been deleted and created again with the same name. A VM that is recorded
- * for another machine, or that is kept for investigation, is not adopted.
- * @throws MachineError `NotFound`: no VM exists; `Aborted`: a VM exists but is being deleted; otherwise the error of the
- * driver
+ * recorded the VM.
+ * @throws MachineError `NotFound`: no VM exists; `Aborted`: a VM exists but is being deleted; otherwise the error of
+ * the driver
  */
 export async function findUnrecorded(
   machine: Machine,
@@ -65,7 +63,6 @@ async function adoptable(
   );
 }
 
-/** Returns the VM whose Node has joined, otherwise the oldest VM. When this VM is recorded, the other VMs are orphans. */
 function preferred(found: readonly FoundInstance[], { target }: Caches): FoundInstance | undefined {
   const joined = ({ providerId }: FoundInstance): boolean =>
     target?.nodes.store

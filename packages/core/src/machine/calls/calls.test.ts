@@ -20,7 +20,6 @@ function setUp(limit: number) {
     wake: ({ metadata }) => woken.push(metadata.name),
     onFault: ({ metadata }, kind, { code }) => faults.push(`${metadata.name} ${kind} ${code}`),
   });
-  /** Starts one call that ends with the result or error. */
   const call = async (kind: CallKind, outcome: CallResult | MachineError, of = machine({ name: 'one' })) => {
     calls.start(of, kind, 'i', async () => {
       if (outcome instanceof MachineError) throw outcome;

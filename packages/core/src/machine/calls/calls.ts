@@ -5,7 +5,6 @@ import type { OnOverdue, OnWaiting } from '../../driver/invoker/api/invoker-api.
 import { Lane } from '../../flow/lane.ts';
 import type { CallKind, CallMemory, CallOutcome } from '../model/observation.ts';
 
-/** The result of a successful call. */
 export type CallResult = Extract<CallOutcome, { ok: true }>;
 
 interface CallObserver {
@@ -16,14 +15,12 @@ interface CallObserver {
 export interface CallsOptions {
   readonly clock: Clock;
   readonly log: Logger;
-  /** Reconciles the machine after its call has ended. */
   readonly wake: (machine: Machine) => void;
   /**
-   * Maximum number of calls at the same time. Creations and deletions have separate limits, so that neither delays the
+   * Maximum number of simultaneous calls of each kind. Separate limits keep creations and deletions from delaying each
    * other.
    */
   readonly limit?: number;
-  /** Called when a call starts, when it ends, and when it ignores its abort signal. */
   readonly observer?: CallObserver;
   /** Called once when {@link FAULT_AFTER_FAILURES} consecutive calls failed with an unexpected error. */
   readonly onFault?: (machine: Machine, kind: CallKind, error: MachineError) => void;
@@ -37,18 +34,16 @@ const DEFAULT_LIMIT = 500;
  */
 export const FAULT_AFTER_FAILURES = 5;
 
-/** If the two clocks differ by more than this, the system clock was set. A smaller difference is drift. */
+/** A larger difference between the system clock and the monotonic clock means that a user set the system clock. */
 const JUMP_MS = 2_000;
 
 const NOTHING: CallMemory = {};
 
 /**
  * Runs the driver calls of all machines.
- *
- * - No reconcile waits for a call. When a call ends, its machine is reconciled, so a slow cloud delays no other machine.
+ * - No reconcile waits for a call. The end of a call starts the next reconcile of its machine.
  * - Each machine UID has one call at a time, so `create` and `delete` of one machine never overlap.
- * - A call that ignores its abort signal blocks only its own machine. Such a call no longer counts for the limit of all
- *   machines.
+ * - A call that ignores its abort signal blocks only its own machine and no longer counts for the limit.
  */
 export class DriverCalls {
   readonly #options: CallsOptions;
@@ -56,7 +51,6 @@ export class DriverCalls {
   readonly #making: Lane;
   readonly #deleting: Lane;
   readonly #forgotten = new Set<string>();
-  /** The time at which the last call of a machine ended, by the monotonic clock. */
   readonly #settledAt = new Map<string, number>();
 
   constructor(options: CallsOptions) {
@@ -65,7 +59,6 @@ export class DriverCalls {
     this.#deleting = new Lane(options.limit ?? DEFAULT_LIMIT);
   }
 
-  /** Returns the recorded calls of a machine. */
   of(uid: string): CallMemory {
     const memory = this.#memory.get(uid) ?? NOTHING;
     const settledAt = this.#settledAt.get(uid);
@@ -73,14 +66,12 @@ export class DriverCalls {
     const { clock } = this.#options;
     const at = new Date(clock.now().getTime() - (clock.monotonic() - settledAt));
     if (Math.abs(at.getTime() - memory.last.at.getTime()) < JUMP_MS) return memory;
-    // The system clock was set. The recorded time is shifted by the same difference, so that the waiting times keep their
-    // length.
+    // A user set the system clock. The shift of the recorded time keeps the length of each wait.
     const rebased = { ...memory, last: { ...memory.last, at } };
     this.#memory.set(uid, rebased);
     return rebased;
   }
 
-  /** Number of calls that run or wait for a free slot. */
   get running(): number {
     let count = 0;
     for (const { running } of this.#memory.values()) if (running) count++;
@@ -145,14 +136,14 @@ export class DriverCalls {
     this.#options.wake(machine);
   }
 
-  /** Forgets a deleted machine. The result of its running call is ignored. */
+  /** The result of its running call is ignored. */
   forget(uid: string): void {
     this.#settledAt.delete(uid);
     if (this.of(uid).running) this.#forgotten.add(uid);
     else this.#memory.delete(uid);
   }
 
-  /** Forgets all calls. After a restore of the API server, the machines may have changed. */
+  /** Forgets all calls, because a restore of the API server may have changed the machines. */
   startOver(): void {
     for (const uid of [...this.#memory.keys()]) this.forget(uid);
   }
@@ -162,7 +153,7 @@ export class DriverCalls {
     this.#options.observer?.ended(machine, kind, inputs, outcome);
     if (this.#forgotten.delete(uid)) {
       this.#memory.delete(uid);
-      // If the server was restored from a backup, the machine may still exist and wait for the end of this call.
+      // After a restore from a backup, the machine may still exist and wait for the end of this call.
       this.#options.wake(machine);
       return;
     }

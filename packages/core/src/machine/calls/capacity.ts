@@ -9,63 +9,51 @@ import { FirstCalls } from './first-calls.ts';
 export interface CapacityOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** `--resource-exhausted-retry`: the first wait in milliseconds; 0 means 10 minutes. */
+  /** Flag `--resource-exhausted-retry`: the first wait in milliseconds; 0 means 10 minutes. */
   readonly firstMs: number;
-  /** Reconciles machines that waited for capacity. */
   readonly wake: (key: Key) => void;
-  /**
-   * Returns the offerings of a machine. If it has no alternatives, the function is absent or returns undefined, and the
-   * shortage of its class and zone applies.
-   */
+  /** Returns the offerings of a machine. */
   readonly choicesOf?: (machine: Machine) => readonly Choice[] | undefined;
 }
 
 /** The wait doubles after each failed probe, up to this multiple of the first wait. */
 const LONGEST_IN_FIRSTS = 3;
 /**
- * Each wait except the first is extended by a random part of at most this fraction. Classes that ran out of capacity at the
+ * Each wait except the first gets a random extension of at most this fraction. Classes that ran out of capacity at the
  * same time then probe at different times.
  */
 const JITTER = 0.2;
-/** A shortage ends when this many creations may run at the same time, or when no machine waits. */
+/** A shortage ends when this many creations may run at the same time or when no machine waits. */
 const OPEN_FROM = 64;
 /** A shortage that had no probe for this time is removed. */
 const FORGET_AFTER_MS = 86_400_000;
-/**
- * After this time, an announced `create` is no longer expected. The machine was deleted, or its record could not be
- * written.
- */
+/** After this time, the gate stops expecting an announced `create`: the machine was deleted, or its record failed. */
 const INTENT_MS = 30_000;
-/** The recorded text of the first choice. */
 const FIRST_CHOICE = '{}';
 
-/** An offering whose capacity the cloud refused. */
 export interface OfferingShortage {
   readonly labels: Choice['labels'];
-  /** Number of consecutive refusals. */
   readonly failures: number;
-  /** The time at which one machine may retry. */
   readonly retryAt: Date;
 }
 
-/** An offering, or a class in a zone, whose capacity may be exhausted. */
+/** An offering or a pair of class and zone, with possibly exhausted capacity. */
 interface Place {
   readonly key: string;
   /**
-   * Versions of the class and its Secrets. A shortage applies only to these versions. A shortage of an offering applies to
-   * all classes, so its value is always the same.
+   * Versions of the class and its Secrets. A shortage applies only to these versions. A shortage of an offering applies
+   * to all classes, so its value is constant.
    */
   readonly inputs: string;
-  /** The offering. Absent if the shortage is about a class in a zone. */
+  /** Absent if the shortage is about a class in a zone. */
   readonly choice?: Choice;
 }
 
 interface Entry extends Place {
   error: MachineError;
   failures: number;
-  /** Time of the next probe, by the monotonic clock. */
   retryAt: number;
-  /** Number of creations that may run at the same time. The number starts with one probe and doubles after each success. */
+  /** Number of creations that may run at the same time. The number starts at 1 and doubles after each success. */
   allowed: number;
   readonly probing: Set<string>;
   readonly waiting: Set<Key>;
@@ -73,17 +61,13 @@ interface Entry extends Place {
 
 const zoneOf = ({ spec }: Machine): string => spec.nodeTemplate?.metadata?.labels?.[Labels.Zone] ?? '';
 
-/**
- * Returns the key of a machine without alternatives: a class in a zone. Only the error `ResourceExhausted` causes a
- * shortage.
- */
+/** Key of a class in a zone, for machines without alternatives. */
 const keyFor = (machine: Machine): string =>
   JSON.stringify([machine.metadata.namespace, machine.spec.class.name, zoneOf(machine), 'ResourceExhausted']);
 
 /**
  * Applies an error `ResourceExhausted` to all machines of the same class and zone. For machines with alternatives, the
- * error applies to all machines with the same offering, also of other classes.
- *
+ * error applies to all machines with the same offering.
  * - After one refusal, all these machines wait. One machine at a time retries, with growing waits.
  * - Each success doubles the number of machines that may call `create` at the same time.
  * - A change of the class or its Secret ends the shortage.
@@ -94,7 +78,6 @@ export class CapacityGate {
   readonly #backoff: Backoff;
   readonly #entries = new Map<string, Entry>();
   readonly #firstCalls: FirstCalls;
-  /** Machines that will call `create` for an offering when their record is written. */
   readonly #intents = new Map<string, { readonly key: string; readonly until: number }>();
 
   constructor(options: CapacityOptions) {
@@ -104,9 +87,6 @@ export class CapacityGate {
     this.#firstCalls = new FirstCalls(options);
   }
 
-  /**
-   * Returns the offerings of a machine with their known shortages. Returns undefined if the machine has no alternatives.
-   */
   offeringsOf(machine: Machine): readonly ObservedOffering[] | undefined {
     const { uid } = machine.metadata;
     return this.#options.choicesOf?.(machine)?.map((choice) => {
@@ -118,7 +98,6 @@ export class CapacityGate {
     });
   }
 
-  /** Records that the machine will call `create` for an offering, so that no other machine uses the same probe. */
   intends(machine: Machine, record: string): void {
     const { uid } = machine.metadata;
     const choice = this.#options.choicesOf?.(machine)?.find((each) => each.record === record);
@@ -127,7 +106,6 @@ export class CapacityGate {
     else this.#intents.set(uid, { key: choice.key, until: this.#options.clock.monotonic() + INTENT_MS });
   }
 
-  /** Returns the known shortages of offerings, for metrics. */
   *shortages(): Generator<OfferingShortage> {
     for (const entry of this.#entries.values()) {
       const { choice, failures } = entry;
@@ -135,7 +113,6 @@ export class CapacityGate {
     }
   }
 
-  /** Returns the shortage that affects a machine, if there is one. */
   of(machine: Machine, inputs: string): Shortage | undefined {
     const entry = this.#find(machine, inputs);
     if (!entry) return undefined;
@@ -148,16 +125,11 @@ export class CapacityGate {
     return { error, retryAt: this.#instant(retryAt), free: busy < allowed };
   }
 
-  /** Converts a monotonic time to the system clock. The planner compares it with the current time. */
   #instant(monotonic: number): Date {
     const { clock } = this.#options;
     return new Date(clock.now().getTime() + monotonic - clock.monotonic());
   }
 
-  /**
-   * Returns the number of other machines that will call `create` for the offering. Deleted machines are removed after a
-   * while.
-   */
   #intentsOf(key: string, uid: string): number {
     const now = this.#options.clock.monotonic();
     let count = 0;
@@ -168,7 +140,6 @@ export class CapacityGate {
     return count;
   }
 
-  /** Records that the machine waits for capacity. The gate reconciles the machine when it may retry. */
   waits(machine: Machine, inputs: string): void {
     const choices = this.#options.choicesOf?.(machine);
     if (!choices) this.#find(machine, inputs)?.waiting.add(keyOf(machine));
@@ -178,7 +149,6 @@ export class CapacityGate {
     }
   }
 
-  /** Records the start of a creation. */
   began(machine: Machine, inputs: string): void {
     const { uid } = machine.metadata;
     const reported = machine.status?.lastOperation;
@@ -195,7 +165,6 @@ export class CapacityGate {
     entry?.waiting.delete(keyOf(machine));
   }
 
-  /** Records that a creation ended or ignores its abort signal. */
   ended(machine: Machine, inputs: string, outcome: CallOutcome): void {
     const place = this.#placeOf(machine, inputs);
     const entry = this.#find(machine, inputs);
@@ -211,7 +180,6 @@ export class CapacityGate {
     if (place.choice) this.#wakeAll(this.#firstCalls.ended(place.key, machine.metadata.uid, outcome.ok));
   }
 
-  /** Returns the recorded offering, or else the class in its zone. */
   #placeOf(machine: Machine, inputs: string): Place {
     const record = machine.metadata.annotations?.[Annotations.CapacityOffering];
     const choice = this.#options.choicesOf?.(machine)?.find((each) => each.record === (record ?? FIRST_CHOICE));
@@ -224,10 +192,7 @@ export class CapacityGate {
     return entry?.inputs === place.inputs ? entry : undefined;
   }
 
-  /**
-   * Records a refusal. If a shortage is known, only a refused probe changes the shortage. Other refused calls started
-   * before the first refusal.
-   */
+  /** Only a refused probe changes a known shortage. All other refused calls started before the first refusal. */
   #refused(place: Place, error: MachineError, known: Entry | undefined, probed: boolean): void {
     if (known && !probed) return;
     const entry = known ?? this.#open(place, error);
@@ -259,7 +224,6 @@ export class CapacityGate {
     return entry;
   }
 
-  /** Reconciles all waiting machines. As many machines as allowed call `create`, and the other machines wait again. */
   #wakeAll(waiting: Set<Key>): void {
     const keys = [...waiting];
     waiting.clear();

@@ -27,10 +27,6 @@ export class FirstCalls {
     this.#clock = clock;
   }
 
-  /**
-   * Returns the time until which a machine waits for the first call of another machine. Returns undefined if the machine
-   * may call now.
-   */
   awaited(key: string, uid: string): Date | undefined {
     const call = this.#calls.get(key);
     if (!call || call.uid === uid || this.#isProven(key)) return undefined;
@@ -38,20 +34,15 @@ export class FirstCalls {
     return leftMs > 0 ? new Date(this.#clock.now().getTime() + leftMs) : undefined;
   }
 
-  /** Records that the machine will make the next call. */
   intends(key: string, uid: string): void {
     this.#claim(key, uid);
   }
 
-  /** Records the start of a machine's call. */
   began(key: string, uid: string): void {
     this.#claim(key, uid);
   }
 
-  /**
-   * Records the end of a machine's call.
-   * @returns the machines that waited for it
-   */
+  /** Returns the machines that waited for the call. */
   ended(key: string, uid: string, ok: boolean): Set<Key> {
     if (ok) this.#proven.set(key, this.#clock.monotonic() + PROVEN_MS);
     const call = this.#calls.get(key);
@@ -60,7 +51,6 @@ export class FirstCalls {
     return call.waiting;
   }
 
-  /** Records that the machine waits. The machine is reconciled after the first call has ended. */
   waits(key: string, machine: Key): void {
     this.#calls.get(key)?.waiting.add(machine);
   }

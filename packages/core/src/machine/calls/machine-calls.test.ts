@@ -5,14 +5,11 @@ import { machine } from '../testing.ts';
 import type { CallResult } from './calls.ts';
 import { MachineCalls } from './machine-calls.ts';
 
-/** Tests the driver calls for a machine: the inputs of each call, and the results that mcm uses. */
-
 const VM = { providerId: 'id', nodeName: 'n' };
 const onOverdue = (): void => undefined;
 const onWaiting = (): void => undefined;
 type Answers = Readonly<Record<string, (...args: never[]) => unknown>>;
 
-/** Runs one call immediately. */
 async function run(call: string, answers: Answers, o: object = {}, options: object = {}) {
   rendered = '';
   const began: unknown[][] = [];

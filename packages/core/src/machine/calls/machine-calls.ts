@@ -15,7 +15,7 @@ export interface MachineCallsOptions extends AdoptionOptions {
   readonly tokens: BootstrapTokenIssuer | undefined;
 }
 
-/** Makes the driver calls for machines. The class derives the input of each call from the machine and checks the result. */
+/** Makes the driver calls for machines: derives the input of each call from its machine, and checks the result. */
 export class MachineCalls {
   readonly #options: MachineCallsOptions;
 
@@ -23,7 +23,6 @@ export class MachineCalls {
     this.#options = options;
   }
 
-  /** Starts a call. The call continues after the reconcile has ended. */
   start(o: MachineObservation, call: CallKind): void {
     this.#options.calls.start(o.machine, call, o.inputs, (...reported) => this.#invoke(o, call, ...reported));
   }
@@ -83,7 +82,7 @@ export class MachineCalls {
   }
 }
 
-/** mcm could never find a VM without an ID, or a Node without a name. Such a result is a bug of the driver. */
+/** A VM without an ID or a Node without a name could never be found again. Such a result is a bug of the driver. */
 function requireNames({ machine, hasTarget }: MachineObservation, { nodeName, providerId }: Instance): void {
   if (providerId && (nodeName || !hasTarget)) return;
   throw new MachineError(
@@ -92,7 +91,6 @@ function requireNames({ machine, hasTarget }: MachineObservation, { nodeName, pr
   );
 }
 
-/** Adds the ID of a VM that was created but not recorded, so that `delete` finds the VM. */
 const withProviderId = (machine: Machine, created: Instance | undefined): Machine =>
   machine.spec.providerID || !created
     ? machine

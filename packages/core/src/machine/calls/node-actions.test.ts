@@ -5,8 +5,6 @@ import { refusal, startNodeActions } from '../../run/testing/actions.ts';
 import { machine } from '../testing.ts';
 import { NodeActions } from './node-actions.ts';
 
-/** Tests actions on Nodes and attachments with a control plane. In some tests, another client has changed these objects. */
-
 const FOREIGN = 'example.com/backup';
 
 async function makeNode(admin: KubeClient, parts: { finalizers?: string[]; spec?: Node['spec'] } = {}): Promise<Node> {
@@ -17,7 +15,6 @@ const present = async (admin: KubeClient): Promise<Node | undefined> =>
   (await admin.resource(nodes).list()).items.find(({ metadata }) => metadata.name === 'n');
 const relabel = (admin: KubeClient): Promise<Node> =>
   admin.resource(nodes).patch('n', { type: 'merge', body: { metadata: { labels: { reports: 'again' } } } });
-/** Replaces the Node by a new Node of the same name. Returns both. */
 async function replaced(admin: KubeClient): Promise<[before: Node, after: Node]> {
   const before = await makeNode(admin);
   await admin.resource(nodes).delete('n');

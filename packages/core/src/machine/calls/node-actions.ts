@@ -26,16 +26,14 @@ export interface NodeActionsOptions {
   readonly log: Logger;
 }
 
-/** The part of a {@link Scope} that a cordon uses. */
 export interface CordonScope extends Pick<Scope, 'now' | 'signal'> {
   readonly o: Pick<Scope['o'], 'node'>;
   readonly memory: Pick<Scope['memory'], 'drain'>;
 }
 
-/** Counts live reads of Nodes. A live read happens for a machine whose health changes often. */
+/** Counts live reads of Nodes of machines with frequent changes of their health. */
 export interface Rechecks {
   readonly all: number;
-  /** Number of reads that returned another version than the cache. */
   readonly stale: number;
 }
 
@@ -48,7 +46,6 @@ export class NodeActions {
     this.#options = options;
   }
 
-  /** Client of the target cluster. */
   get client(): KubeClient {
     const { target } = this.#options;
     if (!target) throw new Error('an action on nodes was planned without a target cluster');
@@ -59,7 +56,7 @@ export class NodeActions {
     return this.client.resource(nodes);
   }
 
-  /** Writes the changed parts of a Node. A change of the status is a separate request. */
+  /** Two requests write the metadata and the status. */
   async sync(scope: Scope, patch: NodePatch): Promise<void> {
     const { node } = scope.o;
     if (!node) return;
@@ -72,7 +69,6 @@ export class NodeActions {
     return this.#rechecks;
   }
 
-  /** Reads the machine's Node from the API server into the cache. */
   async read({ o, memory, signal, now }: Scope): Promise<void> {
     const name = o.node?.metadata.name ?? o.machine.metadata.labels?.[Labels.Node];
     if (!name) return;
@@ -127,9 +123,7 @@ export class NodeActions {
     });
   }
 
-  /**
-   * Reverts {@link cordon}. The condition is removed last, so that after a crash another process still finds the cordon.
-   */
+  /** Removes the condition last, so that after a crash another process still finds the cordon. */
   async uncordon({ o: { node }, signal }: Scope): Promise<void> {
     if (!node) return;
     const change = { spec: { unschedulable: false } } as const;
@@ -146,8 +140,8 @@ export class NodeActions {
   }
 
   /**
-   * Sends one delete request for each attachment, even if the API server refuses one of the requests. After a temporary
-   * error, the queue retries with its back-off. While a volume is attached, its pod cannot start on another node.
+   * Sends one delete request for each attachment, also after a refusal of one request. While a volume is attached, its
+   * pod cannot start on another node.
    */
   async deleteAttachments(
     scope: Scope,
@@ -155,8 +149,8 @@ export class NodeActions {
   ): Promise<void> {
     const client = this.client.resource(volumeAttachments);
     const { signal } = scope;
-    // A later attachment to a Node of this name has the same name and is in use. The precondition with the UID prevents the
-    // deletion of this later attachment.
+    // A later attachment to a Node of this name has the same name and is in use. The UID as precondition protects this
+    // later attachment.
     const results = await Promise.allSettled(
       attachments.map(({ name, uid }) => ignoreNotFound(client.delete(name, { preconditions: { uid }, signal }))),
     );
@@ -173,10 +167,7 @@ export class NodeActions {
     if (open) throw open.error;
   }
 
-  /**
-   * Deletes the Node and records its UID. An outdated cache may still contain the Node. The recorded UID prevents a second
-   * request.
-   */
+  /** Deletes the Node and records its UID, because an outdated cache may still contain the Node. */
   async release(node: Node | undefined, { memory, signal }: Scope): Promise<void> {
     if (!node) return;
     await this.#delete(node, signal);
@@ -184,13 +175,12 @@ export class NodeActions {
   }
 
   /**
-   * Deletes a Node of another VM whose kubelet does not report. The observed version is a precondition. If the kubelet has
-   * reported since, the request fails with a conflict, and the next reconcile decides about the new version.
+   * Deletes a Node of another VM if its kubelet does not report. The observed version is a precondition: after a new
+   * report, the request fails with a conflict.
    */
   async releaseStale({ o: { conflictingNode }, memory, signal }: Scope): Promise<void> {
     if (!conflictingNode) return;
     const { name, uid, resourceVersion = '', finalizers } = conflictingNode.metadata;
-    // The answer contains the current Node. The next reconcile decides about this version.
     if (finalizers?.includes(Finalizers.Node)) return this.#withoutFinalizer(conflictingNode, signal);
     try {
       await ignoreNotFound(this.#nodes().delete(name, { preconditions: { uid, resourceVersion }, signal }));
@@ -202,9 +192,7 @@ export class NodeActions {
     }
   }
 
-  /**
-   * Deletes the Node of a deleted VM. The precondition with the UID prevents the deletion of a new Node of the same name.
-   */
+  /** The precondition with the UID prevents the deletion of a new Node of the same name. */
   async #delete(node: Node, signal: AbortSignal): Promise<void> {
     const { name, uid, finalizers, deletionTimestamp } = node.metadata;
     if (finalizers?.includes(Finalizers.Node)) await this.#withoutFinalizer(node, signal);
@@ -217,9 +205,8 @@ export class NodeActions {
   }
 
   /**
-   * Reads a Node that was registered during the deletion of its VM, before the watch reports it. After the Machine is
-   * deleted, no controller would own this Node. The read happens once for each machine, and only if mcm deleted no Node of
-   * the machine.
+   * Reads a Node that was registered during the deletion of its VM, before the watch reports the Node. After the
+   * deletion of the Machine, no controller would own this Node.
    */
   async findsLate({ o, memory, signal }: Scope): Promise<boolean> {
     const name = o.machine.metadata.labels?.[Labels.Node];
@@ -231,9 +218,8 @@ export class NodeActions {
   }
 
   /**
-   * Reads a Node that is not in the cache, before the VM is deleted. After an outage, the watch of Nodes may continue later
-   * than the watch of Machines. Without this live read, the VM would be deleted without a drain. The read happens once for
-   * each deletion, and only if the cache contains no Node.
+   * Reads a Node that the cache does not contain, before the deletion of its VM. After an outage, the watch of Nodes
+   * may continue later than the watch of Machines. Without this read, mcm would delete the VM without a drain.
    */
   async findsMissed({ o, now, signal }: Scope): Promise<boolean> {
     const { machine, settings } = o;
@@ -261,7 +247,6 @@ export class NodeActions {
   }
 }
 
-/** Returns true if a retry may succeed: no answer, a rate limit, or a server error. */
 const isTransient = (error: unknown): boolean =>
   !(error instanceof KubeError) || error.code === 0 || error.code === 429 || error.code >= 500;
 

@@ -5,8 +5,6 @@ import { refusal, startPerformer } from '../../run/testing/actions.ts';
 import type { Action } from '../model/plan.ts';
 import { Performer } from './perform.ts';
 
-/** Tests the actions of a machine with a control plane. All other effects are recorded. */
-
 const FOREIGN = 'example.com/backup';
 const client = (admin: KubeClient) => admin.resource<Machine>(machines, 'default');
 const stored = (admin: KubeClient) => client(admin).get('m');

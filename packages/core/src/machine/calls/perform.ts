@@ -32,21 +32,19 @@ export interface PerformerOptions extends NodeActionsOptions, MachineCallsOption
   readonly evictions: EvictionApi;
 }
 
-/** Actions on Nodes and volumes after their VM was deleted. */
 type Rest = Extract<
   Action,
   { readonly do: 'markOutOfService' | 'deleteAttachments' | 'releaseNode' | 'deleteStaleNode' }
 >;
 
 /**
- * Executes planned actions. Answers are added to the caches at once, so the next reconcile sees the writes of this process.
+ * Executes planned actions. Answers go to the caches at once, so the next reconcile sees the writes of this process.
  */
 export class Performer {
   readonly #options: PerformerOptions;
   readonly #nodes: NodeActions;
   readonly #calls: MachineCalls;
 
-  /** Counts the live reads of Nodes whose health changes often, and the reads that found an outdated cache. */
   get rechecks(): Rechecks {
     return this.#nodes.rechecks;
   }
@@ -134,7 +132,6 @@ export class Performer {
     }
   }
 
-  /** Executes the actions after the deletion of a VM. */
   #release(action: Rest, scope: Scope): Promise<void> {
     switch (action.do) {
       case 'markOutOfService':
@@ -154,7 +151,7 @@ export class Performer {
     return this.#options.control.resource(machines, o.machine.metadata.namespace);
   }
 
-  /** Sends a merge patch for the machine with this UID. The server refuses it for a new machine of the same name. */
+  /** The UID in the patch makes the server refuse the request for a new machine of the same name. */
   async #patchMachine(scope: Scope, body: { readonly metadata?: object; readonly spec?: object }): Promise<void> {
     const { name, uid } = scope.o.machine.metadata;
     const patch = { ...body, metadata: { ...body.metadata, uid } };
@@ -162,10 +159,7 @@ export class Performer {
     this.#options.caches.machines.recordWrite(answer);
   }
 
-  /**
-   * A merge patch replaces the whole list of finalizers. So the request contains the version from which the list was
-   * computed.
-   */
+  /** A merge patch replaces the whole list of finalizers, so the request contains the observed version. */
   #setFinalizers(scope: Scope, finalizers: readonly string[]): Promise<void> {
     const { resourceVersion } = scope.o.machine.metadata;
     return this.#patchMachine(scope, { metadata: { finalizers, resourceVersion } });
@@ -173,8 +167,7 @@ export class Performer {
 
   async #finish(scope: Scope): Promise<void> {
     const { machine, asksForToken } = scope.o;
-    // The token of a machine is deleted when the machine joins. If the machine has not joined, an earlier process may have
-    // created a token.
+    // An earlier process may have created a token for a machine that has not joined.
     const neverJoined = asksForToken && !machine.status?.conditions?.length;
     if (neverJoined || this.#options.tokens?.issued(machine)) await this.#options.tokens?.remove(machine);
     const others = (machine.metadata.finalizers ?? []).filter((name) => name !== Finalizers.MachineControllerManager);
@@ -217,7 +210,6 @@ export class Performer {
   }
 
   #warn({ o: { machine }, memory }: Scope, warnings: readonly string[]): void {
-    // After a restart, the process first looks up whether the event was already sent.
     const once = memory.warned === undefined;
     memory.warned = warnings.join('; ');
     for (const warning of warnings) this.#options.recorder.event(machine, 'Warning', 'InvalidInput', warning, { once });
@@ -245,11 +237,10 @@ export class Performer {
 
   async #deleteObject(scope: Scope): Promise<void> {
     const { name, uid, resourceVersion = '' } = scope.o.machine.metadata;
-    // The label of the Machine contains the name of its Node, and an annotation contains its interruption. If either has
-    // changed, the decision to delete the Machine is no longer valid.
+    // A changed node label or interruption annotation makes the decision to delete the Machine invalid.
     const options = { preconditions: { uid, resourceVersion }, signal: scope.signal };
     const answer = await ignoreNotFound(this.#machines(scope).delete(name, options));
-    // The answer is added to the cache. Otherwise the next reconcile could repeat the request before the watch delivers the
+    // Without this update of the cache, the next reconcile could repeat the request before the watch delivers the
     // change.
     if (answer?.metadata.deletionTimestamp !== undefined) this.#options.caches.machines.recordWrite(answer);
   }
@@ -269,7 +260,7 @@ export class Performer {
     this.#options.recorder.event(scope.o.machine, 'Warning', 'NodeDeleted', message);
   }
 
-  /** Without an eviction API, mcm cannot respect the disruption budgets. An event lists the deleted pods. */
+  /** Without an eviction API, mcm cannot respect the disruption budgets, so an event lists the deleted pods. */
   async #evictPods(scope: Scope, pods: readonly PodRef[]): Promise<void> {
     const { evictions } = this.#options;
     const { uid } = scope.o.machine.metadata;
@@ -298,7 +289,7 @@ export class Performer {
     scope.memory.drain = { ...scope.memory.drain, responders, respondersAt: scope.now };
   }
 
-  /** Deletes pods, and sends one event for each pod. The event shows a user why a pod is missing or a budget is exceeded. */
+  /** Sends one event for each pod, so that a user sees why a pod is missing or a budget is exceeded. */
   #deletePods(scope: Scope, { pods, because }: Extract<Action, { do: 'deletePods' }>): Promise<void> {
     const { attempts } = scope.memory.drain;
     const fresh = pods.filter((pod) => !attempts.has(forcedKey(pod)));

@@ -3,19 +3,18 @@ import { isInstance } from '../../node/instance.ts';
 import type { MachineObservation } from '../model/observation.ts';
 import { act, type Plan } from '../model/plan.ts';
 
-/** Returns true until the Node of the machine has joined. A later cordon belongs to another client, or to a deletion. */
+/** Only before the join. A later cordon belongs to another client or to a deletion. */
 function joins({ status }: Machine): boolean {
   const phase = status?.currentStatus?.phase;
   return phase === undefined || phase === 'Pending' || phase === 'CrashLoopBackOff';
 }
 
 /**
- * Plans the work on the Node of a VM that a new Machine object adopts.
- *
- * - The former Machine may have been deleted during a drain, or the orphan collection may have started a drain. The Node is
- *   then cordoned, and its condition `Terminating` shows that mcm cordoned it. The Node becomes schedulable again.
- * - A user can create a Machine with `spec.providerID`. Not every driver returns the name of the Node, so the machine gets
- *   the Node with its provider ID.
+ * Plans the work on the Node of an adopted VM.
+ * - A former deletion or orphan collection may have cordoned the Node, as its condition `Terminating` shows. The plan
+ *   makes the Node schedulable again.
+ * - A user can create a Machine with `spec.providerID`. Not every driver returns a Node name, so the machine gets the
+ *   Node with its provider ID.
  */
 export function planAdoptedNode(o: MachineObservation): Plan | undefined {
   const { machine, node } = o;

@@ -3,7 +3,6 @@ import type { Node } from '@mcm/kube';
 import { isNodeOf } from '../../node/instance.ts';
 import { readinessTaints, waitsForCriticalComponents } from '../../settings/conditions.ts';
 
-/** The stages of a machine's creation, in order. */
 export const CREATION_STEPS = [
   'InstanceCreated',
   'InstanceInitialized',
@@ -13,13 +12,13 @@ export const CREATION_STEPS = [
   'ReadinessTaintsRemoved',
 ] as const;
 
-/** A stage and its state. The state is `Unknown` while an earlier stage is not complete. */
+/** A stage has the state `Unknown` while an earlier stage is incomplete. */
 export interface CreationStep {
   readonly type: (typeof CREATION_STEPS)[number];
   readonly status: 'True' | 'False' | 'Unknown';
-  /** One word: an error code, or the missing object. */
+  /** An error code or the missing object, as one word. */
   readonly reason: string;
-  /** The start of the stage, from the stored objects. Absent if the time is unknown. */
+  /** The start of the stage, if the stored objects contain it. */
   readonly since?: string;
 }
 
@@ -28,8 +27,8 @@ type Finding = Omit<CreationStep, 'type'>;
 const since = (time: string | null | undefined): Pick<CreationStep, 'since'> => (time ? { since: time } : {});
 
 /**
- * Returns the current stages of a creation. The stages show whether the VM cannot be created, cannot be initialized, or
- * does not join (incident 26). The stages are computed on request and never stored, so they are always up to date.
+ * Returns the current stages of a creation: creation of the VM, initialization, join (incident 26). The stages are
+ * computed from the stored objects on each request.
  */
 export function creationSteps(machine: Machine, node: Node | undefined): readonly CreationStep[] {
   const found = [created, initialized, registered, ready, components, readiness].map((look) => look(machine, node));
@@ -41,7 +40,6 @@ export function creationSteps(machine: Machine, node: Node | undefined): readonl
   });
 }
 
-/** Returns the last error of the cloud, if the creation failed. */
 const failure = ({ status }: Machine): Finding | undefined => {
   const { state, type, errorCode, lastUpdateTime } = status?.lastOperation ?? {};
   if (state !== 'Failed' || type !== 'Create' || !errorCode) return undefined;
@@ -82,10 +80,7 @@ const components = (_machine: Machine, node: Node | undefined): Finding =>
     ? { status: 'False', reason: 'TaintOnNode' }
     : { status: 'True', reason: 'NoTaint' };
 
-/**
- * Returns the state of the readiness taints. The node readiness controller removes these taints when the rules of the node
- * are fulfilled. This stage starts when the Node is Ready.
- */
+/** The node readiness controller removes these taints when the rules of the node are fulfilled. */
 function readiness(_machine: Machine, node: Node | undefined): Finding {
   const [key] = node ? readinessTaints(node) : [];
   if (key === undefined) return { status: 'True', reason: 'NoTaint' };

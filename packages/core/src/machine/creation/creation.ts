@@ -13,31 +13,29 @@ import { isSimilarStatus, type Operation, withOperation, withPhase } from '../mo
 import { isCreation, planNote, withoutNote } from './never-created.ts';
 import { planOffering, refusedCapacity } from './offering.ts';
 
-/** Returns true until the creation has ended and the machine has a provider ID. */
 export function isBeingCreated({ machine }: Pick<MachineObservation, 'machine'>): boolean {
   const phase = machine.status?.currentStatus?.phase;
   return !machine.spec.providerID || phase === undefined || phase === 'CrashLoopBackOff';
 }
 
 /**
- * Plans the next step of a creation. Before the first `create`, the process looks up a VM with the name of the machine,
- * because another controller may have created it. `create` also finds the VM of an earlier call that the lookup does not
- * show yet. So no VM is lost after a crash, and no status write is needed before `create`. Source:
- * machine-controller-manager, pkg/util/provider/machinecontroller/machine.go, triggerCreationFlow.
+ * Plans the next step of a creation. Another controller may have created the VM, so the process looks up a VM with the
+ * name of the machine before the first `create`. `create` also finds a VM that the lookup does not show yet, so a crash
+ * loses no VM. Source: machine-controller-manager, pkg/util/provider/machinecontroller/machine.go, triggerCreationFlow.
  */
 export function planCreation(o: MachineObservation, now: Date): Plan {
   const { running } = o.calls;
   if (running) return running.overdue ? planOverdue(o, running.overdue) : planUnderway(o, running, now);
   if (o.machine.spec.providerID) return planCompletion(o, now);
   const plan = planVm(o, now);
-  // A plan with `create` first removes the note that the machine has no VM. If this code wrote the note again, the call
-  // would be delayed forever.
+  // A plan with `create` first removes the annotation about the missing VM. Adding the annotation here again would
+  // delay the call forever.
   return isCreation(plan) ? withoutNote(o, plan) : (planNote(o) ?? plan);
 }
 
 /**
- * The description of the last operation contains the reason why a first creation takes long. The phase stays empty, as in
- * the original. From the empty phase, the orphan collection of the original knows that a VM is in creation.
+ * The phase stays empty while the first creation runs: the orphan collection of the original recognizes a creation by
+ * the empty phase.
  */
 function planUnderway({ machine }: MachineObservation, { kind, waitsFor }: RunningCall, now: Date): Plan {
   const because = `the driver's ${kind} call is in progress`;
@@ -49,7 +47,7 @@ function planUnderway({ machine }: MachineObservation, { kind, waitsFor }: Runni
   return act(because, { do: 'writeStatus', status });
 }
 
-/** The driver ignores its abort signal. The status reports this fact, and the creation continues when the call ends. */
+/** The driver ignores its abort signal. The creation continues when the call ends. */
 function planOverdue(o: MachineObservation, call: FailedCall): Plan {
   const describe = call.kind === 'initialize' ? initializationFailed : creationFailed;
   const { error } = call.outcome;
@@ -58,10 +56,9 @@ function planOverdue(o: MachineObservation, call: FailedCall): Plan {
   return said.length > 0 ? act(because, ...said) : wait(because);
 }
 
-/** Plans the creation or adoption of the VM, for a machine without a recorded VM. */
 function planVm(o: MachineObservation, now: Date): Plan {
   const failed = o.machine.status?.currentStatus?.phase === 'Failed';
-  // The owner will replace this machine and delete a new VM at once, so mcm creates no VM. The original creates a VM.
+  // A VM of this machine would be deleted at once, because the owner replaces the machine. The original creates the VM.
   if (failed && controllerOf(o.machine)) return wait('a Failed machine gets no VM');
   const { last, created } = o.calls;
   if (last?.kind === 'delete' && created) return planDiscard(o, last, created, now);
@@ -82,10 +79,7 @@ function planVm(o: MachineObservation, now: Date): Plan {
   return act('the VM exists', { do: 'record', instance: created });
 }
 
-/**
- * Waits for the `before-create` hooks of a machine without a VM. After the creation timeout, the machine becomes Failed,
- * because a new VM would have no time to join.
- */
+/** After the creation timeout, the machine becomes Failed, because a new VM would have no time to join. */
 function planCreateHooks(o: MachineObservation, now: Date): Plan | undefined {
   const timeout = after(o.machine.metadata.creationTimestamp, o.settings.creationTimeoutMs);
   const plan = planHooks(o, 'before-create', now, (because, event) => {
@@ -107,9 +101,7 @@ function planCreateHooks(o: MachineObservation, now: Date): Plan | undefined {
   return { ...plan, next: nextAt(known, now <= timeout ? timeout : undefined) };
 }
 
-/**
- * Adopts an existing VM. Returns undefined if the driver cannot look up VMs, or found no VM with the name of the machine.
- */
+/** Returns undefined if the driver cannot look up VMs, or found no VM with the name of the machine. */
 function planAdoption(o: MachineObservation, failed: boolean, now: Date): Plan | undefined {
   const { last } = o.calls;
   if (!o.driver.status) return undefined;
@@ -121,20 +113,19 @@ function planAdoption(o: MachineObservation, failed: boolean, now: Date): Plan |
     return act('a VM already exists', { do: 'record', instance: outcome.instance });
   }
   const { error } = outcome;
-  // If the lookup does not find the VM, `create` returns the existing VM.
   if (['NotFound', 'Unimplemented', 'Uninitialized'].includes(error.code)) return undefined;
   return planRetry(o, last, error, createBackoff(o, error), creationFailed, now);
 }
 
-/** A Failed machine without an owner has a VM. The creation continues, so that the machine can join. */
+/** The creation of a Failed machine without an owner continues, so that the machine can join. */
 function creationRestarted({ machine }: MachineObservation, now: Date): Action {
   const status = withPhase(machine.status, { phase: 'CrashLoopBackOff' }, CREATING, now);
   return { do: 'writeStatus', status };
 }
 
 /**
- * Returns true if the Node with the name of the new VM belongs to an earlier VM. A Node that refers to the machine, or is
- * newer than the machine, may belong to the new VM. Such a Node may have joined before the answer of the driver arrived.
+ * Returns true if the Node with the name of the new VM belongs to an earlier VM. A Node that refers to the machine or
+ * is newer than the machine may have joined before the driver answered.
  */
 function isStale(node: Node | undefined, created: Instance, { machine }: MachineObservation): boolean {
   if (!node || created.nodeName === machine.metadata.name || pointsTo(node, machine)) return false;
@@ -144,7 +135,6 @@ function isStale(node: Node | undefined, created: Instance, { machine }: Machine
 
 const STALE_NODE = 'VM using old node obj';
 
-/** Waits for the deletion of a new VM because its Node name is already in use, then marks the machine as Failed. */
 function planDiscard(o: MachineObservation, last: SettledCall, { nodeName }: Instance, now: Date): Plan {
   const { outcome } = last;
   if (!outcome.ok && outcome.error.code !== 'NotFound') {
@@ -166,10 +156,7 @@ function planDiscard(o: MachineObservation, last: SettledCall, { nodeName }: Ins
   return act('the Node name of the VM is in use', { do: 'writeStatus', status, event });
 }
 
-/**
- * Completes the creation of a machine with a provider ID. The plan initializes the VM if the driver supports this, then
- * waits for the Node.
- */
+/** Initializes the VM if the driver supports it, then waits for the Node. */
 function planCompletion(o: MachineObservation, now: Date): Plan {
   const { last } = o.calls;
   const recorded = missingMetadata(o);
@@ -212,13 +199,13 @@ export function planLateInitialization(o: MachineObservation, now: Date): Plan |
   return act('initializing the VM again', { do: 'call', call: 'initialize' });
 }
 
-/** After a restart, the process does not know whether the VM is initialized, so it looks up the VM. */
+/** A new process does not know whether the VM is initialized. */
 function planLookup(o: MachineObservation, last: SettledCall, initialize: Plan, now: Date): Plan {
   if (last.outcome.ok) return last.outcome.incomplete ? initialize : act('initialised', pending(o, now));
   const { error } = last.outcome;
   if (error.code === 'Uninitialized') return initialize;
-  // The VM may be gone. The machine never gets a second VM. The creation ends when the Node of the machine joins, or at the
-  // creation timeout.
+  // A machine whose VM is gone never gets a second VM. The creation ends with the join of the Node or with the creation
+  // timeout.
   if (error.code === 'NotFound' || error.code === 'Unimplemented')
     return act('the cloud does not initialize the VM', pending(o, now));
   return planRetry(o, last, error, createBackoff(o, error), creationFailed, now);
@@ -230,7 +217,6 @@ function createBackoff(o: MachineObservation, error: MachineError): Backoff {
   return ms > 0 ? { firstMs: ms, maxMs: ms } : CREATE_RETRY.ResourceExhausted;
 }
 
-/** Chooses the offering of the next `create`, or waits for capacity. Returns undefined if the machine may call `create`. */
 function planCapacity(o: MachineObservation, now: Date): Plan | undefined {
   if (!o.offerings) return planShortage(o, now);
   const plan = planOffering(o, o.offerings, now);
@@ -240,22 +226,17 @@ function planCapacity(o: MachineObservation, now: Date): Plan | undefined {
   return { ...wait('another machine tests whether the offering has capacity', until), awaitsCapacity: true };
 }
 
-/**
- * Plans the next `create` immediately after a refusal. The machine uses another offering, or makes the probe call for its
- * offering.
- */
 function planElsewhere(o: MachineObservation, error: MachineError, now: Date): Plan {
   const because = creationFailed(error);
-  // The time equals the time in `planShortage`. With different times, the two functions would overwrite each other's
-  // status.
+  // Both functions must use the same time. With different times, they would overwrite each other's status.
   const said = sayFailed(o, error, now, because);
   if (said.length > 0) return act(because, ...said);
   return planCapacity(o, now) ?? act('an offering has capacity', { do: 'call', call: 'create' });
 }
 
 /**
- * Waits for capacity together with the other machines of its class and zone. Each machine reports the error of the cloud,
- * because clients read the error code of every machine. The creation timeout still applies.
+ * Each machine reports the error of the cloud, because clients read the error code of every machine. The creation
+ * timeout still applies.
  */
 function planShortage(o: MachineObservation, now: Date): Plan | undefined {
   const { shortage, calls, machine, settings } = o;
@@ -270,7 +251,7 @@ function planShortage(o: MachineObservation, now: Date): Plan | undefined {
   return { ...wait(because, ...instants), awaitsCapacity: true };
 }
 
-/** Reports the failure, waits, and retries. A change of the class or its Secret ends the wait. */
+/** A change of the class or its Secret ends the wait. */
 function planRetry(
   o: MachineObservation,
   last: SettledCall,
@@ -286,7 +267,6 @@ function planRetry(
   return now < retryAt ? wait(describe(error), retryAt) : act('try again', { do: 'call', call: last.kind });
 }
 
-/** Reports the failure, unless the status already contains it. */
 function sayFailed(o: MachineObservation, error: MachineError, at: Date, description: string): Action[] {
   const status = failed(o, error, at, description);
   if (isSimilarStatus(o.machine.status, status)) return [];
@@ -300,7 +280,6 @@ const creationFailed = (error: MachineError): string =>
 const initializationFailed = (error: MachineError): string =>
   `Provider error: ${printMachineError(error)}. ${DescriptionTexts.InstanceInitialization}`;
 
-/** Returns the status after a failure: CrashLoopBackOff before the creation timeout, Failed after it. */
 function failed(o: MachineObservation, { code }: MachineError, at: Date, description: string): MachineStatus {
   const { machine, settings } = o;
   const overdue = at > after(machine.metadata.creationTimestamp, settings.creationTimeoutMs);
@@ -308,10 +287,7 @@ function failed(o: MachineObservation, { code }: MachineError, at: Date, descrip
   return withPhase(machine.status, { phase: overdue ? 'Failed' : 'CrashLoopBackOff' }, operation, at);
 }
 
-/**
- * Adds a missing label or priority to a machine with a provider ID. Another controller may have written only one of these
- * fields.
- */
+/** Another controller may have written only one of the two fields. */
 function missingMetadata({ machine, calls, hasTarget }: MachineObservation): Action | undefined {
   const missesPriority = !machine.metadata.annotations?.[Annotations.Priority];
   const nodeName = instanceOf(calls.last?.outcome)?.nodeName;
@@ -333,7 +309,6 @@ function pending(o: MachineObservation, now: Date): Action {
   };
 }
 
-/** Without a target cluster, no Node joins. The creation then ends with the phase `Available`. */
 function available(o: MachineObservation, now: Date): MachineStatus {
   const operation: Operation = {
     description: 'Created machine on cloud provider',
@@ -345,7 +320,7 @@ function available(o: MachineObservation, now: Date): MachineStatus {
   return { ...status, addresses: mergeAddresses(o.machine.status?.addresses ?? [], instance) };
 }
 
-/** Merges addresses, sorted by type and address. Former addresses stay, and the name of the node is added. */
+/** Merges addresses, sorted by type and address. Former addresses stay. */
 export function mergeAddresses(known: readonly NodeAddress[], instance: Instance | undefined): NodeAddress[] {
   const hostname: Address[] = instance?.nodeName ? [{ type: 'Hostname', address: instance.nodeName }] : [];
   const all = new Map<string, NodeAddress>();

@@ -3,7 +3,7 @@ import type { Informer } from '@mcm/kube';
 
 /**
  * UIDs of the machines that existed when this process became the leader. Another process may have sent calls for these
- * machines. For each machine that is created later, this process knows every call.
+ * machines.
  */
 export class InheritedMachines {
   readonly #uids = new Set<string>();
@@ -17,14 +17,13 @@ export class InheritedMachines {
   }
 
   /**
-   * Adds machines after the API server was restored from a backup. An earlier call for such a machine may be unknown to
-   * every process.
+   * Adds machines after a restore of the API server from a backup. No process knows the earlier calls for such
+   * machines.
    */
   takeAll(uids: Iterable<string>): void {
     for (const uid of uids) this.#uids.add(uid);
   }
 
-  /** Records that this process is now the leader. Other processes then send no further calls. */
   lead(): void {
     this.#leads = true;
   }

@@ -5,9 +5,8 @@ import { act, type Plan } from '../model/plan.ts';
 const isNoted = ({ metadata }: Machine): boolean => metadata.annotations?.[Annotations.NoCreateCall] === TRUE_LOWER;
 
 /**
- * Returns true if no process ever sent a call to create the VM of the machine. The answer is known in two cases: the
- * Machine has an annotation that says so, or it was created while this process was the leader. A machine of an earlier
- * process or of the original may have a VM.
+ * Returns true if no process ever called `create` for the machine. Proof is an annotation of the Machine, or its
+ * creation under this leader. A machine of an earlier process may have a VM.
  */
 export function wasNeverCreated(o: MachineObservation): boolean {
   const { machine, calls } = o;
@@ -15,11 +14,9 @@ export function wasNeverCreated(o: MachineObservation): boolean {
   return isNoted(machine) || o.inherited === false;
 }
 
-/** Returns true if the class or its Secrets are invalid, so the cloud got no request. */
 export const lastCallWasNotSent = ({ calls: { last } }: MachineObservation): boolean =>
   last !== undefined && !last.outcome.ok && last.outcome.error.unsent;
 
-/** Returns true if the cloud refused the credentials of the last call. */
 export const lastCallWasRefused = ({ calls: { last } }: MachineObservation): boolean =>
   last !== undefined && !last.outcome.ok && last.outcome.error.credentialsRefused;
 
@@ -33,14 +30,10 @@ export function planNote(o: MachineObservation): Plan | undefined {
   return act('no create call was sent', { do: 'annotate', annotations });
 }
 
-/** Returns true if the plan sends a call that may create a VM. */
 export const isCreation = ({ actions }: Plan): boolean =>
   actions.some((action) => action.do === 'call' && action.call === 'create');
 
-/**
- * Removes the annotation before the first call that may create a VM. After a crash between the write and the call, it is
- * unknown whether a VM exists.
- */
+/** The annotation must go before the first `create`: after a crash, it is unknown whether the call reached the cloud. */
 export function withoutNote(o: MachineObservation, plan: Plan): Plan {
   if (!isCreation(plan) || !isNoted(o.machine)) return plan;
   return act('its VM will be created next', { do: 'annotate', annotations: { [Annotations.NoCreateCall]: null } });

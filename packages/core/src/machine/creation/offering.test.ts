@@ -36,7 +36,6 @@ interface Case {
   readonly offerings: readonly ObservedOffering[];
 }
 
-/** Returns `call`, `record X`, or `wait M` with the number of minutes. */
 function decide({ record, calls = {}, inherited = false, offerings }: Case): string {
   const annotations = record === undefined ? {} : { [Annotations.CapacityOffering]: record };
   const plan = planOffering(

@@ -4,17 +4,14 @@ import type { MachineObservation } from '../model/observation.ts';
 import type { Action } from '../model/plan.ts';
 import { isSimilarStatus, type Operation, withOperation } from '../model/status.ts';
 
-/** Returns the last operation of a deletion. */
 export const operation = (description: string, state: MachineState = 'Processing'): Operation => ({
   description,
   state,
   type: 'Delete',
 });
 
-/** Returns a description that consists of the note and the text of the step. */
 export const at = (step: DeletionStep, note = ''): string => (note ? `${note} ${STEP_TEXTS[step]}` : STEP_TEXTS[step]);
 
-/** Returns a status write, or nothing if the status is up to date. */
 export function say(
   o: MachineObservation,
   wanted: Operation,

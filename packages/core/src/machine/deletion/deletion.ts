@@ -33,9 +33,9 @@ const ANNOUNCED_AFTER_MS = 3_000;
 const GO_ON: ReadonlySet<string> = new Set(['NotFound', 'Unimplemented', 'Uninitialized']);
 
 /**
- * Plans the next step of a deletion from the observed Node, pods and VM. While a machine waits, its status contains a text
- * that the original also writes. This text shows which steps are complete, so mcm can continue a deletion by the original,
- * and the original a deletion by mcm. Source: machine-controller-manager, pkg/util/provider/machinecontroller,
+ * Plans the next step of a deletion from the observed Node, pods and VM. The status of a waiting machine contains a
+ * text of the original that shows the completed steps. So the original can continue a deletion of mcm, and mcm a
+ * deletion of the original. Source: machine-controller-manager, pkg/util/provider/machinecontroller,
  * triggerDeletionFlow.
  */
 export function planDeletion(o: MachineObservation, now: Date): Plan {
@@ -71,9 +71,8 @@ function planNext(o: MachineObservation, now: Date): Plan {
 }
 
 /**
- * Stops the deletion of a Failed machine while the circuit breaker is open, before the VM of the machine is deleted. The
- * machine may only be unreachable, and a drain and deletion would be harmful (incident 13). With `force-deletion` the
- * deletion continues.
+ * Stops the deletion of a Failed machine while the circuit breaker is open and before the VM is deleted. The machine
+ * may only be unreachable (incident 13). With `force-deletion`, the deletion continues.
  */
 function planHeld(o: MachineObservation, now: Date): Plan | undefined {
   const { machine, breaker, deletedForHealth } = o;
@@ -89,10 +88,7 @@ function planHeld(o: MachineObservation, now: Date): Plan | undefined {
   };
 }
 
-/**
- * Plans while an earlier call runs. If the call takes long, the status reports the call, because the user waits for the
- * deletion.
- */
+/** The status reports a long call, because a user waits for the deletion. */
 function planDuringCall(o: MachineObservation, { kind, since }: RunningCall, now: Date): Plan {
   const because = `the driver's ${kind} call is in progress; a deletion at the same time could miss the VM`;
   const announceAt = new Date(since.getTime() + ANNOUNCED_AFTER_MS);
@@ -105,8 +101,8 @@ function planDuringCall(o: MachineObservation, { kind, since }: RunningCall, now
 }
 
 /**
- * The driver ignores its abort signal, so its call continues. A second call could miss a later effect of the first one. So
- * the machine waits until the first call ends, and the status reports the wait.
+ * The driver ignores its abort signal, so its call continues. A second call could miss a later effect of the first
+ * call, so the machine waits.
  */
 function planOverdue(o: MachineObservation, { kind, at: since, outcome }: FailedCall): Plan {
   const because = `the driver's ${kind} call does not end`;
@@ -116,10 +112,7 @@ function planOverdue(o: MachineObservation, { kind, at: since, outcome }: Failed
   return said.length > 0 ? act(because, ...said) : wait(because);
 }
 
-/**
- * Sets the phase and lists the pods to evict. Before the phase changes, an annotation records whether the machine was
- * Failed.
- */
+/** An annotation records whether the machine was Failed, before the phase changes. */
 function begin(o: MachineObservation, now: Date): Plan {
   if (o.deletedForHealth && o.machine.metadata.annotations?.[Annotations.DeletedForHealth] !== TRUE) {
     const annotations = { [Annotations.DeletedForHealth]: TRUE };
@@ -132,10 +125,7 @@ function begin(o: MachineObservation, now: Date): Plan {
   return act('a user or controller deleted the Machine', { do: 'writeStatus', status });
 }
 
-/**
- * If mcm cannot read the Node, it does not know the pods on the VM. The deletion then waits. For a machine without a VM and
- * a Node, the deletion continues.
- */
+/** If mcm cannot read the Node, the pods on the VM are unknown, so the deletion waits. */
 function planUnseen(o: MachineObservation, now: Date): Plan | undefined {
   const { machine, calls, nodesUnseen } = o;
   if (nodesUnseen === undefined || isForceDeletion(machine)) return undefined;
@@ -148,10 +138,7 @@ function planUnseen(o: MachineObservation, now: Date): Plan | undefined {
   return { actions: say(o, operation(at(step, text), 'Failed'), now), next: { kind: 'wait' }, because };
 }
 
-/**
- * If the machine has no node label, the driver looks up the name of the Node. Without the name, the drain would not find
- * the pods.
- */
+/** Without the name of the Node, the drain would not find the pods. */
 function planLookup(o: MachineObservation, now: Date): Plan | undefined {
   const { machine, calls } = o;
   if (
@@ -178,7 +165,6 @@ function planLookup(o: MachineObservation, now: Date): Plan | undefined {
   return planRetry(o, calls.last, error, LOOKUP_RETRY[error.code], `${unknown}${lookupFailed(error)}`, now);
 }
 
-/** The lookup of the node name has not ended. If the lookup takes long, the status reports it. */
 function planDuringLookup(o: MachineObservation, { since }: RunningCall, now: Date): Plan {
   const because = "the driver's status call, which returns the name of the Node, is in progress";
   const announceAt = new Date(since.getTime() + ANNOUNCED_AFTER_MS);
@@ -190,15 +176,11 @@ function planDuringLookup(o: MachineObservation, { since }: RunningCall, now: Da
   };
 }
 
-/**
- * Returns true if the deletion can end although the class cannot be used, or the cloud refuses its credentials. The
- * deletion can end if the machine has no VM, or if `force-deletion` skips the check.
- */
+/** The deletion can end without a usable class if the machine has no VM, or with `force-deletion`. */
 const endsWithoutClass = (o: MachineObservation): boolean =>
   (lastCallWasNotSent(o) || lastCallWasRefused(o)) &&
   (wasNeverCreated(o) || (isForceDeletion(o.machine) && !o.machine.spec.providerID));
 
-/** The hint for a machine that may or may not have a VM. */
 const UNKNOWN_VM =
   'It is unknown whether the machine has a VM. Correct the class or Secret, or set the label force-deletion=true.';
 
@@ -210,7 +192,7 @@ function lookupFailed(error: MachineError): string {
     : at('getVmStatus', `${text} without retry. machine code: ${printMachineError(error)}`);
 }
 
-/** Reports the failure, waits, and retries. A change of the class or its Secret ends the wait. */
+/** A change of the class or its Secret ends the wait. */
 function planRetry(
   o: MachineObservation,
   last: SettledCall,
@@ -226,7 +208,7 @@ function planRetry(
   return act('try again', { do: 'call', call: last.kind });
 }
 
-/** Waits for the `before-drain` hooks of a machine with a Node, even if the hooks are added during the drain. */
+/** Hooks that are added during the drain also count. */
 function planDrainHooks(o: MachineObservation, now: Date): Plan | undefined {
   if (!o.hasTarget || !o.node || hasReached(o.machine.status, 'deleteVolumeAttachments')) return undefined;
   const step = hasReached(o.machine.status, 'drain') ? 'drain' : 'getVmStatus';
@@ -235,7 +217,7 @@ function planDrainHooks(o: MachineObservation, now: Date): Plan | undefined {
   );
 }
 
-/** Waits for the `before-delete` hooks of a machine that may have a VM. The Node is already drained. */
+/** The Node is already drained. */
 function planDeleteHooks(o: MachineObservation, now: Date): Plan | undefined {
   if (wasNeverCreated(o)) return undefined;
   return planHooks(o, 'before-delete', now, (because, event) =>
@@ -245,7 +227,6 @@ function planDeleteHooks(o: MachineObservation, now: Date): Plan | undefined {
 
 const capitalized = (text: string): string => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
 
-/** Cordons the node and drains it. */
 function planNodeDrain(o: MachineObservation, now: Date): Plan | undefined {
   if (!o.hasTarget || !o.node || !o.drain || hasReached(o.machine.status, 'deleteVolumeAttachments')) return undefined;
   const drain = planDrain(o.drain, now);
@@ -283,14 +264,12 @@ function planNodeDrain(o: MachineObservation, now: Date): Plan | undefined {
 }
 
 /**
- * Returns true if the write that cordons the Node may also remove our finalizer.
- *
- * - The finalizer keeps the Node until its pods are evicted. Without the Node, Kubernetes would delete the pods, and their
- *   budgets would have no effect.
- * - The finalizer also keeps the Node until its volumes are detached. An empty Node needs no finalizer.
- * - A pod that was bound before the cordon is still drained, because the drain depends on pods and not on the finalizer.
- * - A Node that is being deleted keeps the finalizer until its VM is deleted. Otherwise a running kubelet would register
- *   the Node again.
+ * Returns true if the write that cordons the Node may also remove the finalizer of mcm.
+ * - The finalizer keeps the Node until its pods are evicted and its volumes are detached. Without the Node,
+ *   Kubernetes would delete the pods and ignore their budgets.
+ * - An empty Node needs no finalizer. The drain still evicts a pod that was bound before the cordon.
+ * - A Node that is being deleted keeps the finalizer until its VM is deleted. Without the finalizer, a running
+ *   kubelet would register the Node again.
  */
 const isEmpty = (node: Node, drain: DrainObservation): boolean =>
   drain.unseen === undefined &&
@@ -305,15 +284,14 @@ const becauseOf = ({ blockers, leaving, awaitsWatch }: DrainPlan): string =>
     : (blockers[0]?.text ?? `${leaving.length} pods are terminating`);
 
 /**
- * Returns why the machine is deleted (O-5). A machine that had failed is unhealthy, also if its Node is Ready: its
- * configuration or its in-place update may have failed. Otherwise the last conditions decide.
+ * Returns why the machine is deleted (O-5). A Failed machine counts as unhealthy even with a Ready Node: its
+ * configuration or its in-place update may have failed.
  */
 function terminationReason(o: MachineObservation): 'ScaleDown' | 'Unhealthy' {
   if (o.deletedForHealth) return 'Unhealthy';
   return isHealthy(o.machine.status?.conditions ?? [], o.settings.unhealthyConditionTypes) ? 'ScaleDown' : 'Unhealthy';
 }
 
-/** Deletes the VM, and waits until the cloud confirms the deletion. */
 function planVm(o: MachineObservation, now: Date): Plan | undefined {
   const { calls, machine } = o;
   if (hasReached(machine.status, 'deleteNode')) return undefined;
@@ -340,7 +318,6 @@ function planVm(o: MachineObservation, now: Date): Plan | undefined {
   return planRetry(o, last, error, DELETE_RETRY[error.code], at('deleteVm', description), now);
 }
 
-/** With `force-deletion`, a machine with an unusable class is deleted, although it may have a VM. */
 function planForced(o: MachineObservation, error: MachineError, now: Date): Plan {
   const { name } = o.machine.metadata;
   const message = `Machine ${name} is deleted by force-deletion, and its VM may be left behind. Its class is unusable: ${error.message}`;
@@ -357,16 +334,16 @@ const vmNote = (o: MachineObservation): string =>
       : 'Skipping drain as nodeName is not a valid one for machine.';
 
 /**
- * Detaches volumes that are still attached after the VM was deleted, because the drain was forced or pods stayed.
+ * Detaches volumes that remain attached after the deletion of the VM. The deleted VM can no longer write to these
+ * volumes.
  *
- * The deleted VM can no longer write to these volumes. With the taint `out-of-service` on the Node, Kubernetes detaches the
- * volumes at once instead of after six minutes. mcm deletes the VolumeAttachments. The Node exists until the volumes are
- * detached, because the Node has the taint. The original detaches volumes while the VM still runs.
+ * With the taint `out-of-service`, Kubernetes detaches the volumes at once instead of after six minutes. The tainted
+ * Node must exist until then. The original detaches volumes while the VM still runs.
  */
 function planVolumes(o: MachineObservation, now: Date): Plan | undefined {
   const { node, drain, calls, machine, settings } = o;
   if (!o.hasTarget || !node || !drain) return undefined;
-  // The kubelet reported these volumes as in use. The volumes are no longer in use, because the VM is deleted.
+  // The VM is deleted, so the volumes that its kubelet reported as in use are free.
   const attachments = drain.attachments.filter(({ inUse }) => !inUse);
   if (attachments.length === 0) return undefined;
   const goneAt = calls.last?.kind === 'delete' ? calls.last.at : millis(machine.status?.lastOperation?.lastUpdateTime);
@@ -388,8 +365,8 @@ function planVolumes(o: MachineObservation, now: Date): Plan | undefined {
 }
 
 /**
- * Deletes the Node and then the Machine, after the deletion of the VM. In another order, a running kubelet would register
- * the Node again. The Node of a kept VM stays cordoned. The orphan collection deletes this Node after the VM is deleted.
+ * Deletes the Node and then the Machine, after the VM. Before the deletion of the VM, a running kubelet would register
+ * the Node again. The Node of a kept VM stays cordoned until the orphan collection deletes it.
  */
 function planEnd(o: MachineObservation): Plan {
   if (isVmKept(o.machine)) return act('its VM is kept for an investigation', { do: 'removeFinalizer' });

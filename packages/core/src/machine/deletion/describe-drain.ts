@@ -11,28 +11,23 @@ import { at, operation, say } from './deletion-status.ts';
 /** Minimum time between two status writes about the blockers of a drain. */
 const REPORT_DRAIN_EVERY_MS = 5_000;
 
-/** If the pods on the Node end within this time after the last blocker is gone, mcm does not write the status again. */
+/** mcm skips the status write if the pods on the Node end within this time after the last blocker is gone. */
 const PASSES_MS = 10_000;
 
-/** A status write, or the earliest time of the next status write. */
+/** A status write, or the earliest time of the next write. */
 export interface Description {
   readonly actions: readonly Action[];
   readonly at?: Date;
 }
 
-/** Returns the description with the pods that are being evicted. */
 export const evicting = (pods: readonly PodRef[]): string => at('drain', `Evicting ${listed(pods.map(nameOf))}.`);
 
-/**
- * Writes the reason why the drain is blocked to the status. Terminating pods cause no write, unless the status still
- * contains a former blocker.
- */
+/** Terminating pods cause no write, unless the status still contains a former blocker. */
 export function describeDrain(o: MachineObservation, drain: DrainObservation, plan: DrainPlan, now: Date): Description {
   const { wanted, from } =
     plan.blockers.length > 0 ? { wanted: blocked(plan.blockers), from: now } : freed(o, drain, plan);
   if (!wanted) return { actions: [] };
-  // A write of this status sends no event, because the status changes with every pod. The events of a drain report causes,
-  // see `blockerEvents`.
+  // This status write sends no event, because the status changes with every pod. For events, see `blockerEvents`.
   const actions = say(o, wanted, now, namesTheSame).flatMap((action): Action[] =>
     action.do === 'writeStatus' ? [{ do: 'writeStatus', status: action.status, reportsDrain: true }] : [],
   );
@@ -53,7 +48,7 @@ function blocked(blockers: readonly Blocker[]): Operation {
 /** Matches the texts of the function `blocked`. */
 const REPORTS_OF_BLOCKERS = /^(Waiting: |Drain failed due to - )/;
 
-/** The drain is no longer blocked. The status reports this only if the remaining pods take long. */
+/** The status reports the unblocked drain only if the remaining pods take long. */
 function freed(
   { machine }: MachineObservation,
   { memory }: DrainObservation,
@@ -65,19 +60,15 @@ function freed(
   return stale ? { wanted: operation(evicting(leaving)), from } : { from };
 }
 
-/**
- * Returns true if two texts contain the same pods, budgets and volumes. A comparison by similarity would miss a different
- * name in a long text.
- */
+/** A comparison by similarity would miss a different name in a long text. */
 function namesTheSame(a: string, b: string): boolean {
   const names = (text: string): string => [...new Set(text.match(/[\w.-]+\/[\w.-]+/g))].sort().join(' ');
   return names(a) === names(b);
 }
 
 /**
- * Returns the next time at which the blockers may be written. After a lost Lease, two processes may drain the same machine
- * for a while, each with its own memory. Without this delay, the two processes would overwrite the status as fast as the
- * API server answers.
+ * After a lost Lease, two processes with separate memories may drain the same machine for a while. The delay limits how
+ * often they overwrite the status.
  */
 function reportDrainAgainAt({ reportedAt }: DrainMemory, now: Date): Date | undefined {
   if (!reportedAt || now < reportedAt) return undefined;

@@ -13,9 +13,8 @@ interface News {
 }
 
 /**
- * Returns the events of a drain: one event for each new cause. All blockers of the same kind in one reconcile share one
- * event. An event asks a user to act, so mcm sends it once, and not for further pods of the same budget. The status shows
- * how long the drain waits.
+ * Returns one event for each new cause of a blocked drain. Blockers of the same kind share one event. An event asks a
+ * user to act, so mcm repeats no event for further pods of the same budget.
  */
 export function blockerEvents(
   { memory, forcedBy }: DrainObservation,
@@ -36,7 +35,6 @@ export function blockerEvents(
   }));
 }
 
-/** Returns the first blocker of each cause that was not reported yet. */
 function newsOf(blockers: readonly Blocker[], { reported }: DrainMemory): readonly News[] {
   const news = new Map<string, News>();
   for (const blocker of blockers) {
@@ -52,7 +50,6 @@ const capital = (text: string): string => text.slice(0, 1).toUpperCase() + text.
 
 const textsOf = (blockers: readonly Blocker[]): string => listed(blockers.map(({ text }) => text).sort(), 3);
 
-/** Adds the hint if it is the same for all blockers. */
 const withHint = (text: string, blockers: readonly Blocker[]): string => {
   const [hint, ...others] = new Set(blockers.map((blocker) => blocker.hint));
   return others.length === 0 ? `${text}; ${hint}` : text;

@@ -6,20 +6,17 @@ import type { MachineObservation } from '../model/observation.ts';
 import { type Action, act, type Plan, wait } from '../model/plan.ts';
 import { withOperation } from '../model/status.ts';
 
-/** Maximum time that a deletion waits for the record of a kept VM. Afterwards the VM is deleted. */
+/** Maximum time that a deletion waits for the record of a kept VM. After this time, mcm deletes the VM. */
 export const RECORD_BOUND_MS = 30_000;
 
 const KEPT = 'is kept for an investigation until';
 
-/**
- * Returns true if the status says that the VM is kept after the deletion of its machine. The Node of a kept VM also stays,
- * cordoned.
- */
+/** The Node of a kept VM also stays, cordoned. */
 export const isVmKept = ({ status }: Machine): boolean => status?.lastOperation?.description?.includes(KEPT) ?? false;
 
 /**
- * Keeps the VM of a Failed machine. mcm records the VM as kept, then continues the deletion without deleting the VM
- * (incident 30). The record comes first. Otherwise a crash could leave an orphan.
+ * Keeps the VM of a Failed machine (incident 30). The record of the kept VM comes before the deletion of the Machine,
+ * because a crash in between would leave an orphan.
  */
 export function planKeeping(o: MachineObservation, now: Date): Plan | undefined {
   if (!o.keepsVms || !mayBeKept(o, now)) return undefined;
@@ -36,8 +33,8 @@ export function planKeeping(o: MachineObservation, now: Date): Plan | undefined 
 }
 
 /**
- * Returns true if no pod of the VM may already run on another node. Pods that were deleted with grace period 0 may still
- * run on a VM whose kubelet does not report. Pods of a deleted Node may also still run. A VM with such pods is not kept.
+ * Returns true if no pod of the VM may already run on another node. Pods with deletion grace period 0 and pods of a
+ * deleted Node may still run on an unreachable VM.
  */
 function mayBeKept(o: MachineObservation, now: Date): boolean {
   const { machine, machineClass, node, drain } = o;

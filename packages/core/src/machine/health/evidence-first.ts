@@ -2,13 +2,12 @@ import type { Failure } from '../../driver/contract/bundle.ts';
 import type { MachineObservation } from '../model/observation.ts';
 import { type Action, act, type Plan, wait } from '../model/plan.ts';
 
-/** mcm collects evidence for at most this time before it marks a machine as Failed, which leads to its replacement. */
+/** Maximum time to collect evidence before mcm marks a machine as Failed. */
 export const EVIDENCE_BOUND_MS = 30_000;
 
 /**
- * Stores evidence before a machine with a VM is marked as Failed, because the set then deletes the machine. After a crash,
- * this step runs again and finds the stored evidence by its name. The step delays the machine by at most {@link
- * EVIDENCE_BOUND_MS}.
+ * Stores evidence before the mark as Failed, because the set then deletes the machine. After a crash, this step runs
+ * again and finds the stored evidence by its name.
  */
 export function keepEvidenceFirst(o: MachineObservation, plan: Plan, now: Date): Plan {
   if (!o.keepsEvidence || !o.machine.spec.providerID) return plan;

@@ -170,7 +170,6 @@ test('a join reports its duration; a recovery does not', () => {
     type: 'Create',
     state: 'Successful',
   });
-  // A retry one millisecond later has the same reason.
   expect(joined.because).toBe('Machine machine-0 successfully joined the cluster');
   const back = planHealth(observe(given({ phase: 'Unknown', conditions: sick }), node()), NOON);
   expect(back.joined).toBe(false);
@@ -212,10 +211,7 @@ const other = (phase: MachinePhase | undefined, name = 'd1', expiry?: string): M
     status: { currentStatus: { ...(phase ? { phase } : {}), ...(expiry ? { preserveExpiryTime: expiry } : {}) } },
   });
 
-/**
- * Returns the same machine with another owner. The machines of the table belong to the MachineSet `set-1`, like the tested
- * machine.
- */
+/** The machines of the table belong to the MachineSet `set-1`, like the tested machine. */
 const ownedBy = (uid: string, m: Machine): Machine => ({
   ...m,
   metadata: {

@@ -29,28 +29,20 @@ import type { MachineObservation } from '../model/observation.ts';
 import type { PlannedEvent } from '../model/plan.ts';
 import { type Operation, type PhaseChange, withOperation, withPhase } from '../model/status.ts';
 
-/**
- * The result of a health check: a status to write, or the time of the next check. `joined` is true if the status records
- * that the Node joined.
- */
+/** A status to write or the time of the next check. `joined` is true if the status records the join of the Node. */
 export interface HealthPlan {
   readonly status?: MachineStatus;
   readonly event?: PlannedEvent;
   readonly joined?: boolean;
   readonly deadline?: Date | undefined;
-  /** Set if the driver must look up the VM before the decision. */
   readonly ask?: true;
-  /** The kind of a health write that counts as flapping. If absent, the write is never delayed. */
+  /** The kind of a health write that counts as flapping. Without a kind, mcm never delays the write. */
   readonly writes?: HealthWrite;
-  /** Set if the Node must be read from its API server before the decision. */
   readonly read?: true;
   readonly because: string;
 }
 
-/**
- * Conditions of a Pending machine are copied together with its next phase, or after this time. A creation then needs few
- * writes.
- */
+/** A later copy of the conditions of a Pending machine saves writes: the next phase often includes them. */
 const MIRROR_PENDING_AFTER_MS = 30_000;
 
 /**
@@ -69,8 +61,8 @@ export function planHealth(o: MachineObservation, now: Date): HealthPlan {
 function undamped(o: MachineObservation, now: Date): HealthPlan {
   const mirrorChange = o.node && conditionsDiffer(o.machine.status?.conditions ?? [], o.node.status?.conditions ?? []);
   const base = mirrorChange && o.node ? withMirror(o.machine, o.node) : o.machine.status;
-  // An outage can make a healthy machine look unhealthy, but never an unhealthy machine healthy. So a Node that the cache
-  // shows as Ready counts as Ready, even if the data is old.
+  // An outage can make a healthy machine look unhealthy, but never the reverse. So a Ready Node in an outdated cache
+  // counts as Ready.
   if (o.doubt) {
     const doubted = { deadline: o.doubt.until, because: `${o.doubt.because}: health is not checked` };
     return checkHealthyMachine(o, base, now) ?? doubted;
@@ -94,7 +86,7 @@ const withMirror = (machine: Machine, node: Node): MachineStatus => ({
 
 const nameOf = (o: MachineObservation): string => o.machine.metadata.name;
 
-/** Returns the status in another phase. A preservation continues, because a change of health does not end it. */
+/** A change of health does not end a preservation. */
 const to = (o: MachineObservation, phase: PhaseChange['phase']): PhaseChange => ({
   phase,
   preserveExpiryTime: o.machine.status?.currentStatus?.preserveExpiryTime,
@@ -106,22 +98,16 @@ const isWell = ({ node, settings }: MachineObservation): boolean =>
 const isUpdating = (phase: string | undefined): boolean =>
   phase === 'InPlaceUpdating' || phase === 'InPlaceUpdateFailed';
 
-/**
- * Returns true if a taint shows that pods cannot use the Node yet. Clusters without the node readiness controller have no
- * readiness taints.
- */
+/** Clusters without the node readiness controller have no readiness taints. */
 const waitsForTaints = (node: Node): boolean => waitsForCriticalComponents(node) || readinessTaints(node).length > 0;
 
-/** Returns true if the machine's own Node is healthy and pods can use it. */
 export const hasJoined = (o: MachineObservation): boolean =>
   o.node !== undefined && isWell(o) && !waitsForTaints(o.node) && isNodeOf(o.machine, o.node);
 
-/** Returns true if the machine is Pending, or Failed because it did not join in time. */
 const neverJoinedYet = ({ machine: { status } }: MachineObservation): boolean =>
   status?.currentStatus?.phase === 'Pending' ||
   (status?.currentStatus?.phase === 'Failed' && status.lastOperation?.type === 'Create');
 
-/** Plans the transition to Running of a machine whose Node has joined or recovered. */
 function checkHealthyMachine(
   o: MachineObservation,
   base: MachineStatus | undefined,
@@ -135,7 +121,6 @@ function checkHealthyMachine(
   return recovered(o, base, now);
 }
 
-/** Plans the transitions between healthy and unhealthy. */
 function checkHealth(o: MachineObservation, base: MachineStatus | undefined, now: Date): HealthPlan | undefined {
   const phase = o.machine.status?.currentStatus?.phase;
   if (isUpdating(phase)) return undefined;
@@ -148,9 +133,8 @@ function checkHealth(o: MachineObservation, base: MachineStatus | undefined, now
 }
 
 /**
- * Returns true if the machine is Failed because its in-place update did not end. A healthy Node then does not mean that the
- * machine has recovered. In the original, the next health check may set such a machine to Running while its node is
- * selected and cordoned.
+ * Returns true if the machine is Failed because its in-place update did not end. A healthy Node then does not prove a
+ * recovery. In the original, the next health check may set such a machine to Running.
  */
 function failedInPlace({ machine, node }: MachineObservation): boolean {
   const labels = node?.metadata.labels;
@@ -180,7 +164,7 @@ function recovered(o: MachineObservation, base: MachineStatus | undefined, now: 
       };
   const { description: message } = operation;
   const event = joined ? {} : { event: { type: 'Normal', reason: 'NodeHealthy', message } as const };
-  // The text contains no duration, so that a retry writes the same text.
+  // The text contains no duration, so a retry writes the same text.
   const because = joined ? `Machine ${nameOf(o)} successfully joined the cluster` : message;
   return { status: withPhase(base, to(o, 'Running'), operation, now), joined, because, ...event };
 }
@@ -197,7 +181,7 @@ const lost = (o: MachineObservation, base: MachineStatus | undefined, now: Date)
     },
   );
 
-/** The Node in the machine's label belongs to another VM, because a user edited an ID or the label. */
+/** The Node in the label of the machine belongs to another VM, because a user edited an ID or the label. */
 function contradiction({ machine, conflictingNode, nodeOfOther }: MachineObservation): string {
   if (nodeOfOther) {
     const { node, ownedBy, own } = nodeOfOther;
@@ -211,10 +195,6 @@ function contradiction({ machine, conflictingNode, nodeOfOther }: MachineObserva
     : '';
 }
 
-/**
- * Returns the contradiction as a separate sentence. If the Node belongs to no other VM, the sentence says that the Node is
- * missing.
- */
 const missing = (o: MachineObservation): string =>
   contradiction(o).replace(/^\. /, 'The machine has no Node. ') ||
   `Node ${o.machine.metadata.labels?.[Labels.Node] ?? ''} went missing`;
@@ -231,16 +211,12 @@ const sick = (o: MachineObservation, base: MachineStatus | undefined, now: Date)
     },
   );
 
-/**
- * Returns the unhealthy conditions of the Node as text. The event omits the other conditions, because users read events.
- * The description contains all conditions.
- */
+/** The event omits healthy conditions, because users read events. The description contains all conditions. */
 const unhealthyText = (
   { settings }: MachineObservation,
   conditions: Parameters<typeof describeUnhealthy>[0] = [],
 ): string => describeUnhealthy(conditions, settings.unhealthyConditionTypes);
 
-/** Returns what happens next if the machine stays unhealthy. */
 const prospect = ({ settings }: MachineObservation): string =>
   settings.healthTimeoutDisabled
     ? 'The machine does not become Failed, because spec.disableHealthTimeout is true'
@@ -262,7 +238,6 @@ function toUnknown(
   };
 }
 
-/** Plans the result of an in-place update, as reported by the agent on the node. */
 function planInPlaceResult(o: MachineObservation, now: Date): HealthPlan | undefined {
   const phase = o.machine.status?.currentStatus?.phase;
   if (phase !== 'InPlaceUpdating' && phase !== 'InPlaceUpdateFailed') return undefined;
@@ -288,7 +263,6 @@ function planInPlaceResult(o: MachineObservation, now: Date): HealthPlan | undef
   return undefined;
 }
 
-/** Applies the timeout of the machine's phase. `also` is another time for the next check. */
 function planTimeouts(o: MachineObservation, now: Date, also?: Date): HealthPlan {
   const current = o.machine.status?.currentStatus;
   switch (current?.phase) {
@@ -342,10 +316,7 @@ function updateTimedOut(o: MachineObservation, now: Date): HealthPlan {
   };
 }
 
-/**
- * Marks the machine as Failed if the limit of simultaneous replacements in its deployment allows it. Otherwise the machine
- * waits, and changes of the other machines start the next check.
- */
+/** Without a free replacement in the deployment, the machine waits. Changes of its peers start the next check. */
 function markFailed(o: MachineObservation, now: Date): HealthPlan {
   if (o.breaker && isHeld(o, now)) {
     const { lookAgainAt } = o.breaker;
@@ -372,7 +343,8 @@ function markFailed(o: MachineObservation, now: Date): HealthPlan {
 }
 
 /**
- * If an in-place update failed, the other conditions of the node may be healthy. So the message contains this failure too.
+ * After a failed in-place update, all other conditions of the node may be healthy, so the message names this failure
+ * too.
  */
 function lastingConditions(o: MachineObservation): string {
   if (!o.node) return missing(o);
@@ -384,9 +356,8 @@ function lastingConditions(o: MachineObservation): string {
 const WAITS = 'Waiting: other machines are getting replaced (--max-unhealthy-replacements). ';
 
 /**
- * Puts the reason of the wait before the last description, once. The original only logs the reason. The text omits the
- * names and the number of the other machines. With names and numbers, each change of one machine would cause a write for
- * each waiting machine.
+ * Prepends the reason of the wait to the last description, once. The original only logs the reason. Names and numbers
+ * of other machines would cause a write for each change of one machine.
  */
 function sayWaits({ machine: { status } }: MachineObservation, now: Date): Pick<HealthPlan, 'status'> {
   const { description = '', state = 'Processing', type = 'HealthCheck' } = status?.lastOperation ?? {};
@@ -408,10 +379,7 @@ function toFailed(
   };
 }
 
-/**
- * Returns the status after an outage of the API servers. The health timeout starts again, so that the outage does not
- * count.
- */
+/** The health timeout starts again, so that the outage does not count. */
 export const afterOutage = (machine: Machine, now: Date): MachineStatus => {
   const description = 'Machine Health Timeout was reset due to APIServer being unreachable';
   const operation: Operation = { description, state: 'Successful', type: 'HealthCheck' };

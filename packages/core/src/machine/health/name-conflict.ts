@@ -6,24 +6,21 @@ import { act, type Plan, wait } from '../model/plan.ts';
 import { CREATE_RETRY, retryAfter } from '../model/retry.ts';
 
 /**
- * A new Node stays for this time if its VM is unknown, or if an earlier Node of the name was deleted. If mcm deleted the
- * Node at once, a running kubelet would register it again.
+ * A new Node stays for this time if its VM is unknown or if mcm deleted an earlier Node of the name. A running kubelet
+ * would register the Node again.
  */
 const LET_BE_MS = 60_000;
 
 /**
- * Handles a Node that has the name of the machine's Node but the ID of another VM, which no machine has. There are four
- * cases:
- *
- * - A Node that is older than the machine is stale, although the kubelet of the machine's VM may report on it.
- * - A Node whose kubelet does not report is stale too.
- * - A newer Node that is Ready may be the machine's own Node, if a user edited the machine's provider ID.
- * - A newer Node may also come from a deleted VM whose `create` call had no answer. The kubelet of the machine's VM then
+ * Handles a Node with the name of the machine's Node and the ID of an unknown VM. There are four cases:
+ * - A Node that is older than the machine is stale.
+ * - A Node without reports of its kubelet is stale too.
+ * - A newer Node that is Ready may belong to the machine, if a user edited the provider ID of the machine.
+ * - A newer Node may come from a deleted VM if its `create` call had no answer. The kubelet of the machine's VM then
  *   uses this Node, so the machine would never join.
  *
- * One lookup in the cloud for each Node distinguishes the last two cases, because the lookup returns the VM of the machine.
- * Before the join, the lookup runs at once, because the VM may still boot. A kubelet without a Node registers one. A
- * kubelet that already uses a Node does not register again after the Node is deleted.
+ * A lookup in the cloud distinguishes the last two cases, because the lookup returns the VM of the machine. Before the
+ * join, the lookup runs at once: a kubelet registers a missing Node only at its start.
  * @returns undefined without a conflict
  */
 export function planNameConflict(o: MachineObservation, now: Date): Plan | undefined {
@@ -44,7 +41,7 @@ const isJoining = ({ machine }: MachineObservation): boolean => machine.status?.
 
 const leftOver: Plan = act('a stale Node of an earlier VM has its name', { do: 'deleteStaleNode' });
 
-/** Looks up the VM of a machine that has not joined yet, to decide whether the Node is stale. */
+/** The lookup decides whether the Node is stale. */
 function planReported(
   { calls, machine, driver }: MachineObservation,
   conflictingNode: Node,
@@ -64,5 +61,4 @@ function planReported(
   return act('finding the VM of the machine', { do: 'call', call: 'status' });
 }
 
-/** The provider ID in the driver's answer. */
 const vmOf = ({ outcome }: SettledCall): string | undefined => (outcome.ok ? outcome.instance?.providerId : undefined);

@@ -21,7 +21,6 @@ import { mergeDiff } from '../../values/merge-diff.ts';
 import type { Doubt } from '../model/observation.ts';
 import { afterOutage } from './health.ts';
 
-/** Time settings of the check, in milliseconds. */
 export interface ReachabilityTimings {
   /** Time between two checks while the controller is frozen. Flag: `--machine-safety-apiserver-statuscheck-period`. */
   readonly periodMs: number;
@@ -35,7 +34,7 @@ export interface ReachabilityTimings {
 /** Default timings of the check. */
 export const REACHABILITY_DEFAULTS: ReachabilityTimings = { periodMs: 60_000, timeoutMs: 30_000 };
 
-/** Minimum time between two probes. The minimum limits the load of the probes if the timeout is very short. */
+/** Minimum time between two probes, which limits the load if the timeout is very short. */
 const MIN_PROBE_INTERVAL_MS = 1_000;
 const PROBE_TIMEOUT_MS = 10_000;
 /** Minimum time limit of the last probe before the freeze. */
@@ -44,38 +43,35 @@ const LAST_PROBE_MS = 1_000;
 const SETTLE_MS = 30_000;
 const PROBE_NAME = 'dummy-name';
 
-/** Milliseconds between two probes of an API server, while the controller is not frozen. */
+/** Milliseconds between two probes of an API server before a freeze. */
 export const probeIntervalMs = ({ timeoutMs }: Pick<ReachabilityTimings, 'timeoutMs'>): number =>
   Math.max(timeoutMs / 5, MIN_PROBE_INTERVAL_MS);
 
-/** Returns the maximum age of the data for health checks. The age allows for one probe, even with a very short timeout. */
+/** The maximum age of data for health checks includes the time of one probe. */
 const staleAfterMs = (timings: ReachabilityTimings): number =>
   Math.max(timings.timeoutMs, 2 * probeIntervalMs(timings));
 
-/** The state between two checks. Times are milliseconds of the monotonic clock. */
+/** Times in milliseconds of the monotonic clock. */
 export interface Reachability {
   /** The start of the first failed probe. */
   readonly downSince?: number;
-  /** True if the log contains the freeze. */
   readonly frozen: boolean;
 }
 
-/** The result of a check. `thaw` is true if both API servers answer again after a freeze. */
 export interface ReachabilityStep {
   readonly state: Reachability;
   readonly thaw: boolean;
   readonly nextCheckMs: number;
 }
 
-/** Returns true if the controller is frozen. The freeze starts on time even if a probe is still running. */
+/** The freeze starts on time even if a probe is still running. */
 export const isFrozen = ({ frozen, downSince }: Reachability, now: number, timeoutMs: number): boolean =>
   frozen || (downSince !== undefined && now - downSince > timeoutMs);
 
 /**
- * Freezes the controller if an API server was unreachable for longer than the timeout. During such an outage, healthy nodes
- * look unhealthy, and mcm would replace all machines. Every successful check resets the time. In the original, a single
- * failed check long after the previous one causes a freeze. Source: machine_safety.go,
- * reconcileClusterMachineSafetyAPIServer.
+ * Freezes the controller if an API server was unreachable for longer than the timeout. During such an outage, healthy
+ * nodes look unhealthy, and mcm would replace all machines. In the original, a single failed check long after the
+ * previous check causes a freeze. Source: machine_safety.go, reconcileClusterMachineSafetyAPIServer.
  * @param failingSince The start of the outage according to this check; undefined if both servers answered.
  */
 export function stepReachability(
@@ -98,19 +94,16 @@ export interface ReachabilityOptions {
   readonly caches: Caches;
   readonly control: KubeClient;
   readonly target: KubeClient | undefined;
-  /** Clients for the probes only, so that probes do not wait for other requests. */
+  /** Separate clients, so that probes do not wait for other requests. */
   readonly probes: { readonly control: KubeClient; readonly target: KubeClient | undefined };
   readonly namespace: string;
   readonly clock: Clock;
   readonly log: Logger;
   readonly timings: ReachabilityTimings;
-  /** Reconciles a machine. */
   readonly wake: (key: Key) => void;
-  /** Runs the check at once. */
   readonly check: () => void;
 }
 
-/** Runs the periodic check, as a reconcile of a single key. */
 export class ReachabilityCheck {
   readonly key: Key = 'api-servers';
   readonly #options: ReachabilityOptions;
@@ -125,21 +118,18 @@ export class ReachabilityCheck {
     for (const cache of this.#assessed()) cache.onDoubt(() => this.#onDoubt(cache.doubted));
   }
 
-  /**
-   * A restored API server with an older state counts as an outage. The controller stays frozen until the cache is verified.
-   */
+  /** An API server with an older state after a restore counts as an outage until the cache is verified. */
   #onDoubt(doubted: boolean): void {
     if (doubted) this.#state = { frozen: true, downSince: this.#options.clock.monotonic() };
     else this.#options.check();
   }
 
-  /** Returns the caches that health checks read. */
   #assessed(): readonly Pick<Informer<KubeObject>, 'doubted' | 'onDoubt'>[] {
     const { machines: own, target } = this.#options.caches;
     return this.#options.target ? [own, ...(target ? [target.nodes] : [])] : [];
   }
 
-  /** Called when the controllers start. Returns the milliseconds until the first check. */
+  /** Returns the milliseconds until the first check. */
   begin(): number {
     this.#provenAt = this.#options.clock.monotonic();
     return probeIntervalMs(this.#options.timings);
@@ -150,10 +140,7 @@ export class ReachabilityCheck {
     return isFrozen(this.#state, clock.monotonic(), timings.timeoutMs);
   };
 
-  /**
-   * Returns why mcm does not check health now: its data is older than the timeout, or a freeze has just ended. Returns
-   * undefined if mcm checks health.
-   */
+  /** Returns why mcm does not check health now: its data is older than the timeout, or a freeze has just ended. */
   readonly doubt = (): Doubt | undefined => {
     const { clock, target, timings } = this.#options;
     if (target === undefined) return undefined;
@@ -175,8 +162,7 @@ export class ReachabilityCheck {
     const failed = failures.length > 0;
     const step = stepReachability(this.#state, failed ? startedAt : undefined, now, timings);
     if (step.thaw) {
-      // The controller stays frozen until the health timeouts are reset. If the reset fails, the controller retries it
-      // before any health check.
+      // The controller stays frozen until the reset of the health timeouts succeeds.
       this.#state = { ...this.#state, frozen: true };
       await thaw(this.#options);
       this.#settle();
@@ -199,8 +185,8 @@ export class ReachabilityCheck {
   }
 
   /**
-   * Returns the clusters that do not answer. An open watch does not prove that an API server is reachable, because new
-   * requests can fail while the watch is open.
+   * An open watch does not prove that an API server is reachable, because new requests can fail while the watch is
+   * open.
    */
   async #failures(startedAt: number): Promise<readonly string[]> {
     const { probes, namespace } = this.#options;
@@ -212,7 +198,7 @@ export class ReachabilityCheck {
     return asked.filter((each) => each !== undefined);
   }
 
-  /** Returns the time limit of a probe. A failing probe ends before the freeze is due. */
+  /** A failing probe must end before the freeze is due. */
   #limitMs(now: number): number {
     const { timeoutMs } = this.#options.timings;
     const { downSince } = this.#state;
@@ -221,8 +207,8 @@ export class ReachabilityCheck {
   }
 
   /**
-   * Returns the milliseconds since a cache lost its watch. The data becomes outdated even if the server answers. Nodes
-   * without read permission do not count, because mcm checks no health without them.
+   * The data becomes outdated even if the server answers. Nodes without read permission do not count, because mcm then
+   * checks no health.
    */
   #behindForMs(): number {
     const { machines: own, target } = this.#options.caches;
@@ -231,7 +217,7 @@ export class ReachabilityCheck {
   }
 }
 
-/** Sends a probe. Returns undefined if the server answers. `NotFound` and `Forbidden` count as answers. */
+/** `NotFound` and `Forbidden` count as answers. */
 async function probe(
   cluster: 'control' | 'target',
   { clock, log }: ReachabilityOptions,
@@ -257,7 +243,7 @@ async function probe(
   }
 }
 
-/** Restarts the health timeout of machines that became Unknown, so that the outage does not count. */
+/** Restarts the health timeout of Unknown machines, so that the outage does not count. */
 async function thaw({ caches, control, clock }: ReachabilityOptions): Promise<void> {
   const unknown = caches.machines.store
     .list()

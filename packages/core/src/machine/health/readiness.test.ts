@@ -43,10 +43,6 @@ const tainted = (...rules: readonly string[]): Node =>
     },
   });
 
-/**
- * Returns the annotation that the next step writes: `null` if the step removes the annotation, `unchanged` if it writes no
- * annotation.
- */
 function written(m: Machine, n: Node | undefined): string | null | 'unchanged' {
   const action = nextStep(observe(m, n), LATER).actions.find((each) => each.do === 'annotate');
   return action?.do === 'annotate' ? (action.annotations[KEY] ?? null) : 'unchanged';

@@ -5,8 +5,8 @@ import { withOperation } from '../model/status.ts';
 import { hasJoined } from './health.ts';
 
 /**
- * Waits for the `after-ready` hooks of a machine whose Node has joined. The machine stays Pending, so it does not count as
- * available. The creation timeout still applies.
+ * The machine stays Pending until its `after-ready` hooks are finished, so it does not count as available. The creation
+ * timeout still applies.
  */
 export function planReadyHooks(o: MachineObservation, now: Date): Plan | undefined {
   const { status } = o.machine;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Reservations } from './reservations.ts';
 
-/** Tests the rows of the rule tables about the permits of the original. In mcm, reservations replace these permits. */
+/** The original has permits (pkg/util/permits) for the purpose of these reservations. */
 
 test('a reservation counts for the other machines of its group only [S-PM1]', () => {
   const all = new Reservations();

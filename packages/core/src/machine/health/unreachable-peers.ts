@@ -5,45 +5,35 @@ import { healthDeadline } from '../../values/timestamps.ts';
 import type { CallMemory, SettledCall } from '../model/observation.ts';
 import { LOOKUP_RETRY, retryAfter } from '../model/retry.ts';
 
-/**
- * The decision about an unreachable machine after the answer of the cloud, in a cluster that is too small for a circuit
- * breaker.
- */
+/** The decision about an unreachable machine in a cluster that is too small for a circuit breaker. */
 export type Confirmation =
   /**
-   * The machine's VM exists, and all other machines are unreachable too. The network is the likely cause, so mcm does not
-   * replace the machine.
+   * The VM exists, and all other machines are unreachable too. The network is the likely cause, so mcm does not replace
+   * the machine.
    */
   | { readonly held: OpenBreaker; readonly answer: string }
-  /** The driver must look up the VM. */
   | { readonly ask: true }
-  /** The lookup is running, or the next lookup starts at this time. */
+  /** A lookup is running, or the next lookup starts at this time. */
   | { readonly waitUntil: Date | undefined }
-  /**
-   * mcm replaces the machine. `answer` is a sentence about its VM. `answer` is absent if the driver gave no answer in time
-   * or has no lookup.
-   */
+  /** `answer` is a sentence about the VM. Without an answer in time or without a lookup, `answer` is absent. */
   | { readonly replace: true; readonly answer?: string };
 
-/** The state that decides the {@link Confirmation}. */
 export interface ConfirmationInput {
   readonly machine: Machine;
   readonly settings: Pick<MachineDefaults, 'healthTimeoutMs'>;
   readonly calls: CallMemory;
-  /** True if the driver can look up a VM. */
   readonly canLookUp: boolean;
   /** Set if the cluster has several machines and all are unreachable. */
   readonly peers?: OpenBreaker;
 }
 
 /**
- * Decides from the cloud's answer whether mcm replaces an unreachable machine. One answer is used as long as the machine is
- * unreachable.
- *
- * - If all machines are unreachable and the cloud does not answer, the lookup is retried for one more health timeout. After
- *   that time, mcm replaces the machine.
- * - If other machines are reachable, the machine itself is the likely cause. mcm replaces the machine after any answer,
- *   because the machine would not recover by itself.
+ * Decides from the answer of the cloud whether mcm replaces an unreachable machine. One answer is valid as long as the
+ * machine is unreachable.
+ * - If all machines are unreachable and the cloud does not answer, lookups continue for one more health timeout.
+ *   After that time, mcm replaces the machine.
+ * - If other machines are reachable, the machine itself is the likely cause. mcm replaces the machine after any
+ *   answer.
  */
 export function confirm({ machine, settings, calls, canLookUp, peers }: ConfirmationInput, now: Date): Confirmation {
   if (!canLookUp) return { replace: true };
@@ -62,7 +52,6 @@ export function confirm({ machine, settings, calls, canLookUp, peers }: Confirma
   return { ask: true };
 }
 
-/** Returns the result of a lookup: the state of the VM, and a sentence for messages. */
 function reportOf({ outcome }: SettledCall): { readonly vm: 'there' | 'gone' | 'unknown'; readonly answer: string } {
   if (outcome.ok) {
     const { ending } = outcome;

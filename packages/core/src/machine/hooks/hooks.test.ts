@@ -7,8 +7,6 @@ import type { MachineObservation } from '../model/observation.ts';
 import { described, dying, nodeless, see, T1, T2, T3, T4, terminating, verbs } from '../test-dying.ts';
 import { at, machine, NOON } from '../testing.ts';
 
-/** Tests the hooks of a machine that is being deleted. */
-
 const waitingFor = (stage: HookStage) => ({
   annotations: {
     [Annotations.Hooks]: `${stage} check owner 1h Block`,

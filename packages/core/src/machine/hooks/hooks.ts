@@ -6,21 +6,18 @@ import { interruptionOf } from '../../interruption/notice.ts';
 import type { MachineObservation } from '../model/observation.ts';
 import { type Action, act, nextAt, type Plan, type PlannedEvent } from '../model/plan.ts';
 
-/**
- * Returns actions that write the reason of the wait to the status, unless the status already contains the reason. `event`
- * is sent with the write.
- */
+/** The actions write the reason of the wait to the status, unless the status already contains the reason. */
 type Report = (because: string, event: PlannedEvent | undefined) => readonly Action[];
 
-/** Returns true if the machine does not wait for hooks: with `force-deletion`, or if the cloud will end its VM. */
+/** Returns true with `force-deletion`, or if the cloud will end the VM. */
 const ignoresHooks = ({ machine, interruptions }: MachineObservation): boolean =>
   isForceDeletion(machine) || (interruptions === true && interruptionOf(machine) !== undefined);
 
 /**
- * Starts the hooks of a stage, and waits until their owners have finished them. Returns undefined if the machine continues.
- *
- * - If the timeout of a hook with `Continue` has passed, its annotation is removed with a warning.
- * - A hook with `Block` has no limit. After its timeout, there is only a warning.
+ * Starts the hooks of a stage, and waits until their owners have finished them. Returns undefined if the machine
+ * continues.
+ * - After the timeout of a hook with `Continue`, mcm removes its annotation with a warning.
+ * - A hook with `Block` has no limit. After its timeout, mcm only sends a warning.
  */
 export function planHooks(o: MachineObservation, stage: HookStage, now: Date, report: Report): Plan | undefined {
   if (ignoresHooks(o)) return undefined;
@@ -56,13 +53,8 @@ function planExpired(stage: HookStage, expired: readonly PendingHook[]): Plan {
   );
 }
 
-/**
- * Returns true if a machine whose Node has joined must not become Running yet, because its `after-ready` hooks have not
- * finished.
- */
 export const awaitsReadyHooks = (o: MachineObservation, now: Date): boolean =>
   !ignoresHooks(o) && stageState(o.machine, o.machineClass, 'after-ready', now).is !== 'done';
 
-/** Returns a status write together with an event, for {@link planHooks}. */
 export const withEvent = (actions: readonly Action[], event: PlannedEvent | undefined): readonly Action[] =>
   actions.map((action) => (action.do === 'writeStatus' ? defined({ ...action, event }) : action));

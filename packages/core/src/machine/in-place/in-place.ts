@@ -18,13 +18,12 @@ import { withOperation, withPhase } from '../model/status.ts';
 
 const Reasons = InPlaceUpdateReasons;
 
-/** Returns the condition of a Node that describes its in-place update. */
 export const inPlaceCondition = (node: Node | undefined): Condition | undefined =>
   node?.status?.conditions?.find(({ type }) => type === NodeConditions.InPlaceUpdate);
 
 /**
- * Phases in which mcm may drain the node of a machine for an update. In all other phases, the machine is being created,
- * deleted or replaced.
+ * Phases in which mcm may drain a node for an update. In all other phases, the machine is being created, deleted or
+ * replaced.
  */
 const MAY_DRAIN: ReadonlySet<string> = new Set([
   'Running',
@@ -34,7 +33,6 @@ const MAY_DRAIN: ReadonlySet<string> = new Set([
   'InPlaceUpdateFailed',
 ]);
 
-/** Returns true if the node of the machine is selected for an in-place update and must be drained. */
 export const wantsInPlaceDrain = (machine: Machine, node: Node | undefined): boolean =>
   MAY_DRAIN.has(machine.status?.currentStatus?.phase ?? '') &&
   node?.metadata.labels?.[Labels.CandidateForUpdate] !== undefined &&
@@ -49,12 +47,11 @@ interface Wanted {
 const CANDIDATE: Wanted = { reason: Reasons.CandidateForUpdate, message: 'Node is a candidate for in-place update' };
 
 /**
- * Returns the condition that the labels of the node require. Returns undefined if the condition does not change. Source:
+ * Returns the condition that the labels of the node require, or undefined if the condition does not change. Source:
  * machine-controller-manager, updateNodeConditionBasedOnLabel.
- *
  * - A node cannot become selected before it is a candidate.
- * - A failed update can start again after its result and selection were removed. The original blocks a failed update
- *   forever.
+ * - A failed update can start again after the removal of its result and selection. The original blocks a failed
+ *   update forever.
  */
 export function conditionFromLabels(node: Node): Wanted | undefined {
   const { labels = {}, annotations } = node.metadata;
@@ -88,8 +85,8 @@ const setCondition = ({ reason, message }: Wanted, now: Date): Action => {
 };
 
 /**
- * Plans the actions of the machine controller in an in-place update. The plan copies labels to the condition of the node,
- * drains a selected node, and then allows the agent to start. Returns undefined if there is no action.
+ * Plans the machine controller's part of an in-place update. The plan copies labels to the condition of the node, drains a
+ * selected node, and lets the agent start. Returns undefined without an action.
  */
 export function planInPlace(o: MachineObservation, now: Date): Plan | undefined {
   const { machine, node } = o;
@@ -118,8 +115,8 @@ function emptyNode(o: MachineObservation, node: Node, now: Date): Plan | undefin
 }
 
 /**
- * The plan writes the phase first. After a crash between the writes, the next reconcile finds the drained node and
- * completes the step.
+ * The phase comes first. After a crash between the writes, the next reconcile finds the drained node and completes the
+ * step.
  */
 function drained({ machine }: MachineObservation, now: Date): Plan {
   const description = `Machine ${machine.metadata.name} is undergoing an in-place update`;
@@ -130,7 +127,7 @@ function drained({ machine }: MachineObservation, now: Date): Plan {
   return act(description, { do: 'writeStatus', status }, condition);
 }
 
-/** Reports the reason why the drain is blocked, once for each reason, and waits. */
+/** Reports each reason of a blocked drain once. */
 function blocked({ machine }: MachineObservation, plan: ReturnType<typeof planDrain>, now: Date): Plan {
   const failed = plan.blockers.find((blocker) => blocker.failed);
   const budgets = plan.blockers.flatMap(({ budgets: keys = [] }) => keys);

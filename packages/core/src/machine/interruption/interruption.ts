@@ -8,8 +8,8 @@ import type { MachineObservation } from '../model/observation.ts';
 import { type Action, act, nextAt, type Plan } from '../model/plan.ts';
 
 /**
- * Copies the interruption that an agent wrote to the Node. mcm also copies it during a deletion, because the drain must end
- * before the VM ends. A Node reports only about its own VM.
+ * Copies the interruption that an agent wrote to the Node. The copy also happens during a deletion, because the drain
+ * must end before the VM ends.
  */
 export function planNodeNotice({ machine, node, interruptions }: MachineObservation, now: Date): Plan | undefined {
   if (!interruptions || !node || !isNodeOf(machine, node)) return undefined;
@@ -26,14 +26,13 @@ export function planNodeNotice({ machine, node, interruptions }: MachineObservat
 }
 
 /**
- * Deletes an interrupted machine, so that its set creates the replacement. A set of the original also creates the
- * replacement, because a machine that is being deleted does not count. Before the drain, the deletion waits for the
- * replacement, see `planSuccessor`. Evidence is collected at the same time, because the notice is short.
+ * Deletes an interrupted machine, so that its set creates the replacement. Before the drain, the deletion waits for the
+ * replacement, see `planSuccessor`. mcm collects evidence at the same time, because the notice is short.
  */
 export function planInterruption(o: MachineObservation, now: Date): Plan | undefined {
   const { machine } = o;
   const interruption = o.interruptions ? interruptionOf(machine) : undefined;
-  // The finalizer is added first. Without the finalizer, a deletion would leave an orphaned VM.
+  // Without the finalizer, the deletion of the Machine would leave an orphaned VM.
   if (!interruption || !machine.metadata.finalizers?.includes(Finalizers.MachineControllerManager)) return undefined;
   if (isOver(interruption, now) && isRunning(o)) {
     const message = `The interruption of ${interruption.deadline.toISOString()} has passed, and the VM still runs`;
@@ -66,10 +65,7 @@ const isRunning = ({ machine, node, settings }: MachineObservation): boolean =>
   node !== undefined &&
   isHealthy(node.status?.conditions ?? [], settings.unhealthyConditionTypes);
 
-/**
- * Delays the drain of an interrupted machine until its replacement is Running, if the notice leaves enough time. The Node is
- * already cordoned. Returns undefined if the drain starts or continues.
- */
+/** Delays the drain of an interrupted machine until its replacement is Running, if the notice leaves enough time. */
 export function planSuccessor(o: MachineObservation, now: Date): Plan | undefined {
   const interruption = o.interruptions ? interruptionOf(o.machine) : undefined;
   if (!interruption || o.successor !== 'awaited') return undefined;

@@ -4,14 +4,12 @@ import { healthDeadline } from '../../values/timestamps.ts';
 import type { MachineObservation } from './observation.ts';
 import type { Action } from './plan.ts';
 
-/** Returns true if the circuit breaker prevents the replacement of the machine and no annotation overrides it. */
 export const isHeld = (o: MachineObservation, now: Date): boolean =>
   o.breaker !== undefined && !overridesBreaker(o.machine, o.machineClass, now);
 
 export const heldBecause = ({ scope, unreachable, joined }: OpenBreaker): string =>
   `${unreachable} of ${joined} machines of the ${scope} became unreachable together: none is replaced until they recover`;
 
-/** Returns true if mcm would replace the machine now without the circuit breaker. */
 const isDue = ({ machine, settings, deletedForHealth }: MachineObservation, now: Date): boolean => {
   const current = machine.status?.currentStatus;
   if (deletedForHealth) return true;
@@ -19,12 +17,11 @@ const isDue = ({ machine, settings, deletedForHealth }: MachineObservation, now:
   return now > healthDeadline(machine, settings);
 };
 
-/** Returns true if the machine waits for a change of the circuit breaker's counts. */
 export const awaitsBreaker = (o: MachineObservation, now: Date): boolean => isHeld(o, now) && isDue(o, now);
 
 /**
- * Plans one event when the circuit breaker starts to prevent the replacement, and one event when the circuit breaker allows
- * it again.
+ * Plans one event when the circuit breaker stops the replacement, and one event when the circuit breaker allows it
+ * again.
  */
 export function reportHeld(o: MachineObservation, now: Date): Action | undefined {
   const held = awaitsBreaker(o, now);

@@ -13,7 +13,6 @@ import {
 
 const later = (ms: number): Date => new Date(NOON.getTime() + ms);
 
-/** Returns the counts after `times` writes at noon. */
 function after(times: number, kind: HealthWrite): HealthWrites | undefined {
   let writes: HealthWrites | undefined;
   for (let i = 0; i < times; i++) writes = counted(writes, kind, NOON);

@@ -8,8 +8,8 @@ const hasRequests = ({ machine }: MachineObservation): boolean =>
   machine.metadata.annotations?.[Annotations.EvictionRequests] !== undefined;
 
 /**
- * Plans the actions of a drain on pods: evictions, deletions and EvictionRequests. Returns undefined if there is no action
- * now. mcm writes an annotation before the first request, so that another process can withdraw the requests.
+ * Plans the evictions, deletions and EvictionRequests of a drain. An annotation precedes the first request, so that
+ * another process can withdraw the requests.
  */
 export function planPods(o: MachineObservation, plan: DrainPlan, because: string, now: Date): Plan | undefined {
   const stops = o.drain !== undefined && stopsRequests(o.drain, now);
@@ -27,7 +27,6 @@ export function planPods(o: MachineObservation, plan: DrainPlan, because: string
   return plan.readsResponders ? act('reading the Evictions of its pods', { do: 'readEvictions' }) : undefined;
 }
 
-/** Withdraws the EvictionRequests of a drain that has ended, for example because a preservation ended. */
 export const planWithdrawal = (o: MachineObservation): Plan | undefined =>
   o.drain === undefined && o.hasTarget && hasRequests(o)
     ? act('its drain has ended', { do: 'withdrawEvictions' })

@@ -3,9 +3,8 @@ import type { MachineObservation } from './observation.ts';
 import type { Action, Plan } from './plan.ts';
 
 /**
- * Returns the status with the condition `Ready`, for a machine that has no conditions of a Node. Without this condition,
- * the library kstatus would report such a machine as current. The condition of the Node replaces this one when the machine
- * joins.
+ * Adds the condition `Ready` to a machine without conditions of a Node. Without this condition, the library kstatus
+ * would report the machine as current.
  */
 function withReady(status: MachineStatus, now: Date): MachineStatus {
   const { currentStatus, lastOperation, conditions = [] } = status;
@@ -23,9 +22,7 @@ function withReady(status: MachineStatus, now: Date): MachineStatus {
   return { ...status, conditions: [ready] };
 }
 
-/**
- * Returns the plan whose statuses have the condition `Ready`, see `--ready-condition`. The plan has no additional write.
- */
+/** See `--ready-condition`. The plan has no additional write. */
 export const withReadyCondition = (plan: Plan, { machine, node }: MachineObservation, now: Date): Plan =>
   node === undefined && machine.metadata.deletionTimestamp === undefined
     ? { ...plan, actions: plan.actions.map((action): Action => readyStatus(action, now)) }

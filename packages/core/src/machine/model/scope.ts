@@ -1,7 +1,6 @@
 import type { MachineMemory } from './memory.ts';
 import type { MachineObservation } from './observation.ts';
 
-/** The data with which actions are executed. */
 export interface Scope {
   readonly o: MachineObservation;
   readonly memory: MachineMemory;

@@ -13,7 +13,6 @@ import { defined } from '@mcm/kube';
 import { jsonEquals } from '../../values/merge-diff.ts';
 import { millis } from '../../values/timestamps.ts';
 
-/** The fields of the last operation that a decision sets. */
 export interface Operation {
   readonly description: string;
   readonly state: MachineState;
@@ -24,7 +23,7 @@ export interface Operation {
 export interface PhaseChange {
   readonly phase: MachinePhase;
   readonly timeoutActive?: boolean;
-  /** End of the preservation. If absent, the preservation ends with this change. */
+  /** If absent, the change ends the preservation. */
   readonly preserveExpiryTime?: string | undefined;
 }
 
@@ -37,13 +36,11 @@ const lastOperation = (operation: Operation, now: Date): LastOperation =>
     type: operation.type,
   });
 
-/** Returns the status with a new last operation, in the same phase. */
 export const withOperation = (status: MachineStatus | undefined, operation: Operation, now: Date): MachineStatus => ({
   ...status,
   lastOperation: lastOperation(operation, now),
 });
 
-/** Returns the status in a new phase, or in the same phase with a new start time. */
 export const withPhase = (
   status: MachineStatus | undefined,
   change: PhaseChange,
@@ -60,8 +57,8 @@ export const withPhase = (
 });
 
 /**
- * Returns the deletion step whose text is at the end of a description. The text of another step may occur in the middle, in
- * a message of a provider.
+ * Returns the deletion step at the end of a description. A message of a provider in the middle may contain the text of
+ * another step.
  */
 export function stepOf(description: string | undefined): DeletionStep | undefined {
   if (!description) return undefined;
@@ -69,26 +66,22 @@ export function stepOf(description: string | undefined): DeletionStep | undefine
   return atEnd ?? DELETION_STEPS.find((step) => description.includes(STEP_TEXTS[step]));
 }
 
-/** Returns true if the status shows that the deletion has reached `step`. */
 export function hasReached(status: MachineStatus | undefined, step: DeletionStep): boolean {
   if (status?.currentStatus?.phase !== 'Terminating') return false;
   const reached = stepOf(status.lastOperation?.description);
   return reached !== undefined && DELETION_STEPS.indexOf(reached) >= DELETION_STEPS.indexOf(step);
 }
 
-/** A failure of the same kind is written again after this time, so that the time in the status stays recent. */
+/** After this time, the same failure is written again, so that its time in the status stays recent. */
 const REFRESH_MS = 30 * 60_000;
 
-/** Texts with at least this similarity are treated as equal. Such texts differ only in request IDs and similar parts. */
+/** Two texts with at least this similarity count as equal. Such texts differ only in request IDs and similar parts. */
 const SIMILAR = 0.75;
 
-/** If a text is longer than this, only this many characters are compared. */
+/** Only this many characters of a longer text are compared. */
 const COMPARED_LENGTH = 1_000;
 
-/**
- * Returns true if `next` differs from `previous` only in times and variable parts of the description, such as request IDs.
- * The step, the code and the last known state are compared exactly.
- */
+/** Returns true if the two statuses differ only in times and variable parts of the description, such as request IDs. */
 export function isSimilarStatus(previous: MachineStatus | undefined, next: MachineStatus): boolean {
   if (!previous?.lastOperation || !next.lastOperation) return jsonEquals(previous, next);
   const age = millis(next.lastOperation.lastUpdateTime) - millis(previous.lastOperation.lastUpdateTime);
@@ -96,7 +89,6 @@ export function isSimilarStatus(previous: MachineStatus | undefined, next: Machi
   return jsonEquals(comparable(previous), comparable(next)) && alike(previous.lastOperation, next.lastOperation);
 }
 
-/** Returns the status without its variable parts. */
 function comparable(status: MachineStatus): object {
   const { lastOperation: operation, currentStatus, ...rest } = status;
   return {
@@ -116,10 +108,7 @@ function alike(a: LastOperation, b: LastOperation): boolean {
   return left === right || similarity(left, right) > SIMILAR;
 }
 
-/**
- * Returns the similarity of two texts: 1 if they are equal, and less for each edit between them (1 − distance / mean
- * length).
- */
+/** Returns the similarity of two texts: 1 − edit distance / mean length. */
 export function similarity(a: string, b: string): number {
   const [left, right] = [a.slice(0, COMPARED_LENGTH), b.slice(0, COMPARED_LENGTH)];
   const mean = (left.length + right.length) / 2;

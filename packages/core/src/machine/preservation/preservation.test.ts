@@ -33,7 +33,7 @@ interface Given {
   readonly expiry?: number;
   readonly tainted?: boolean;
   readonly condition?: Partial<Condition>;
-  /** False if the label contains a missing node. Undefined if the node exists. */
+  /** False if the label contains a missing node. */
   readonly node?: boolean;
   readonly label?: boolean;
   readonly unschedulable?: true;
@@ -110,7 +110,6 @@ interface Settled {
   readonly events: readonly PlannedEvent[];
 }
 
-/** Executes plans on the objects until a plan has no actions. */
 function settle(first: MachineObservation): Settled {
   let o = first;
   const steps: string[] = [];

@@ -22,25 +22,21 @@ import { planPods } from '../model/pod-actions.ts';
 
 const VALUES: ReadonlySet<string> = new Set(Object.values(PreserveValues));
 
-/**
- * An invalid value of the annotation counts as absent, on the Node and on the Machine. An invalid value never prevents the
- * end of a preservation.
- */
+/** An invalid value of the annotation counts as absent, so it never prevents the end of a preservation. */
 const requestOf = (object: Machine | Node | undefined): string => {
   const value = object?.metadata.annotations?.[Annotations.Preserve] ?? '';
   return VALUES.has(value) ? value : '';
 };
 
-/** The last value of the Node's annotation that mcm recorded on the Machine. The value may be empty. */
 const lastAppliedOf = (machine: Machine): string =>
   machine.metadata.annotations?.[Annotations.LastAppliedNodePreserve] ?? '';
 
 const expiryOf = ({ status }: Machine): string | undefined => status?.currentStatus?.preserveExpiryTime ?? undefined;
 
 /**
- * Returns the effective value of the annotation. The value of the Node applies if the Node has the annotation, or had it
- * before. If there is no Node, the value of the Machine applies, or else the last recorded value of the Node. In the
- * original, the request on a Node is lost when the Node is deleted. Source: getEffectivePreservationAnnotations.
+ * Returns the effective value of the annotation. The value of the Node applies if the Node has or had the annotation.
+ * Otherwise the value of the Machine applies. Unlike in the original, a request on a Node survives the deletion of the
+ * Node. Source: getEffectivePreservationAnnotations.
  */
 export function effectiveValue(machine: Machine, node: Node | undefined): string {
   const own = requestOf(machine);
@@ -55,16 +51,15 @@ export function effectiveValue(machine: Machine, node: Node | undefined): string
 const preservedCondition = (node: Node | undefined): Condition | undefined =>
   node?.status?.conditions?.find(({ type }) => type === NodeConditions.Preserved);
 
-/** Returns true if the node of the machine must be drained because the machine is preserved as Failed. */
 export const wantsPreservationDrain = (machine: Machine, node: Node | undefined): boolean =>
   machine.status?.currentStatus?.phase === 'Failed' &&
   expiryOf(machine) !== undefined &&
   !preservedCondition(node)?.message?.includes(PreservedMessages.Drained);
 
 /**
- * Starts, continues or ends a preservation, which keeps a machine for a limited time. Returns undefined if there is no
- * action. A machine in creation cannot be preserved, because each of its status writes would remove the expiry. Source:
- * machine-controller-manager, machine_util.go, manageMachinePreservation.
+ * Starts, continues or ends a preservation. Returns undefined without an action. A machine in creation cannot be
+ * preserved, because each of its status writes would remove the expiry. Source: machine-controller-manager,
+ * machine_util.go, manageMachinePreservation.
  */
 export function planPreservation(o: MachineObservation, now: Date): Plan | undefined {
   const { machine, node } = o;
@@ -148,7 +143,6 @@ function preserveNode(o: MachineObservation, node: Node, terms: Terms, now: Date
   return drained === 'no' && o.drain ? wait(o, terms, now) : undefined;
 }
 
-/** Executes the steps of the drain of a Failed machine's node that are possible now. */
 function drain(o: MachineObservation, terms: Terms, now: Date): Plan | 'drained' | 'failed' {
   if (!o.drain) return 'drained';
   const plan = planDrain(o.drain, now);
@@ -169,9 +163,8 @@ function wait(o: MachineObservation, { expiry }: Terms, now: Date): Plan {
 }
 
 /**
- * Returns the condition to write. Returns undefined if the condition is up to date.
- * @param recovered True if the machine runs again. The drain in the condition is then over. If the machine fails again, its
- * node is drained again.
+ * Returns the condition to write, or undefined if it is up to date.
+ * @param recovered True if the machine runs again. After another failure, mcm drains the node again.
  */
 export function buildCondition(
   existing: Condition | undefined,
@@ -204,7 +197,7 @@ const OTHER_REASONS: ReadonlySet<string> = new Set([
   `${PreservedReasons.ByUser} ${PreservedReasons.ByMCM}`,
 ]);
 
-/** Ends a preservation. The expiry is removed last, so that the next reconcile continues an interrupted end. */
+/** The expiry is removed last, so that the next reconcile continues an interrupted end. */
 function stop(o: MachineObservation, remove: boolean, now: Date): Plan | undefined {
   const { machine, node } = o;
   if (!expiryOf(machine)) return remove ? removeRequests(machine) : recordNodeValue(o);
@@ -220,11 +213,10 @@ function stop(o: MachineObservation, remove: boolean, now: Date): Plan | undefin
   return removal ?? act('removing its preservation', ...withExpiry(o, undefined, endOf(o, now), now));
 }
 
-/** Returns a text that names the object whose annotation is used. */
 const requestText = ({ machine }: MachineObservation, value: string): string =>
   `annotation ${Annotations.Preserve}=${value} of the ${requestOf(machine) === value ? 'Machine' : 'Node'}`;
 
-/** Returns why a preservation ends. The annotation that requested it may already be removed. */
+/** The annotation that requested the preservation may already be removed. */
 function endOf(o: MachineObservation, now: Date): string {
   const { machine, node } = o;
   if (millis(expiryOf(machine)) <= now.getTime()) return 'The preservation of the machine ended: the time expired';
@@ -232,7 +224,7 @@ function endOf(o: MachineObservation, now: Date): string {
   if (value === PreserveValues.False)
     return `The preservation of the machine ended because of ${requestText(o, value)}`;
   if (phaseOf(o.machine) === 'Failed') return 'The preservation of the machine ended: its annotation was removed';
-  // A request that applies only to Failed machines may have been removed because the machine recovered.
+  // The recovery of the machine may have removed a request for Failed machines only.
   const gone = value === '' ? ', or its annotation was removed' : '';
   return `The preservation of the machine ended: it is not Failed${gone}`;
 }
@@ -248,10 +240,7 @@ function removeRequests({ metadata: { annotations } }: Machine): Plan | undefine
   });
 }
 
-/**
- * Records the Node's value on the Machine if the Node's annotation is used. The Machine's own annotation is removed, because
- * it could become effective later.
- */
+/** Removes the machine's own annotation, because the annotation could become effective later. */
 function recordNodeValue({ machine, node }: MachineObservation): Plan | undefined {
   const own = machine.metadata.annotations?.[Annotations.Preserve];
   const [onNode, last] = [requestOf(node), lastAppliedOf(machine)];
@@ -266,7 +255,7 @@ function recordNodeValue({ machine, node }: MachineObservation): Plan | undefine
 type Changes = Record<string, string | null>;
 
 /**
- * A scale-down protection by the machine-config controller ends with its update, so the preservation adds another
+ * The machine-config controller removes its scale-down protection after its update, so the preservation adds its own
  * protection.
  */
 const protection = ({ metadata: { annotations = {} } }: Node): Changes =>
@@ -290,12 +279,12 @@ const isOurs = ({ key, effect }: Taint): boolean => key === Taints.Preserved.key
 
 interface Wanted {
   readonly annotations?: Changes | undefined;
-  /** Whether the node has the taint. If absent, the taint stays unchanged. */
+  /** If absent, the taint stays unchanged. */
   readonly tainted?: boolean;
   readonly now: Date;
 }
 
-/** A preserved node is tainted, never cordoned. Users decide whether it is schedulable. */
+/** A preserved node gets a taint but no cordon. Users decide whether it is schedulable. */
 function nodeChange(node: Node, { annotations = {}, tainted, now }: Wanted): NodeChange | undefined {
   const taints = node.spec.taints ?? [];
   const retaint = tainted !== undefined && taints.some(isOurs) !== tainted;

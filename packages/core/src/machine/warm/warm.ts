@@ -15,9 +15,8 @@ import { type Action, act, type Plan, type PlannedEvent, wait } from '../model/p
 import { CALL_RETRIES, isTransient, retryAfter } from '../model/retry.ts';
 import { isSimilarStatus, type Operation, withOperation, withPhase } from '../model/status.ts';
 
-/** If a set does not complete its adoption within this time, the machine is warm again. */
+/** After this time, an incomplete adoption by a set ends, and the machine is warm again. */
 const TAKEN_MS = 30_000;
-/** Interval of the lookups of a stopped VM. */
 const LOOK_MS = 3_600_000;
 
 const phaseOf = ({ machine }: MachineObservation) => machine.status?.currentStatus?.phase;
@@ -28,8 +27,8 @@ const annotatePower = (power: string | null): Action => ({
 });
 
 /**
- * Plans for a warm machine that waits for a scale-up, and for the later start of its VM. mcm records the power state before
- * each call. So a later process repeats the call, and does not treat a stopped VM as an unhealthy one.
+ * Plans the power state of a warm machine. The record of the power state precedes each call. So a later process repeats
+ * the call and does not treat a stopped VM as unhealthy.
  */
 export function planWarm(o: MachineObservation, now: Date): Plan | undefined {
   const state = warmStateOf(o.machine);
@@ -44,7 +43,6 @@ export function planWarm(o: MachineObservation, now: Date): Plan | undefined {
   return state === 'Running' && power === undefined ? undefined : planStop(o, power, now);
 }
 
-/** Returns the reason why the machine cannot wait in this power state. Returns undefined if it can. */
 function refusalOf({ driver, hasTarget }: MachineObservation, state: WarmState): string | undefined {
   if (state === 'Running') return undefined;
   if (!driver.stop) return 'the driver cannot stop VMs; use the state Running';
@@ -52,14 +50,16 @@ function refusalOf({ driver, hasTarget }: MachineObservation, state: WarmState):
   return hasTarget ? undefined : 'without a target cluster, a VM is never stopped; use the state Running';
 }
 
-/** Returns true if the last call has this kind and was made for the current change of the power state. */
 const isCurrent = (
   last: SettledCall | undefined,
   kind: 'stop' | 'start',
   { since }: Extract<Power, { since: Date }>,
 ): last is SettledCall => last?.kind === kind && last.at >= since;
 
-/** Refuses the setting before any call to the cloud, so that no VM runs in another state than the operator chose. */
+/**
+ * Refuses the setting before any call to the cloud, so that the VM never runs in a state that the operator did not
+ * choose.
+ */
 function refuse(o: MachineObservation, because: string, now: Date): Plan {
   const description = `Warm machine gets no VM: ${because}`;
   if (o.machine.status?.lastOperation?.description === description) return wait(description);
@@ -69,7 +69,6 @@ function refuse(o: MachineObservation, because: string, now: Date): Plan {
   return act(description, { do: 'writeStatus', status, event });
 }
 
-/** Stops the VM after its Node has joined, and keeps it stopped. */
 function planStop(o: MachineObservation, power: Power | undefined, now: Date): Plan | undefined {
   const { running, last } = o.calls;
   if (power === undefined) {
@@ -91,9 +90,7 @@ function planStop(o: MachineObservation, power: Power | undefined, now: Date): P
   return act('the VM has stopped', ...release, annotatePower('Stopped'), { do: 'say', event });
 }
 
-/**
- * Keeps the VM stopped. A periodic lookup verifies that the VM still exists, because no Node shows the end of a stopped VM.
- */
+/** A periodic lookup verifies that the VM still exists, because no Node shows the end of a stopped VM. */
 function planStopped(o: MachineObservation, now: Date): Plan {
   if (o.node && isNodeOf(o.machine, o.node)) {
     return act('the Node of the stopped VM has registered again', annotatePower(powerText('Stopping', now)));
@@ -123,10 +120,7 @@ const deletion = (message: string): Action => ({
   event: { type: 'Warning', reason: 'WarmStartFailed', message },
 });
 
-/**
- * Starts the VM of a machine that a set has taken. After the call, the machine joins like a new one, and its creation timeout
- * counts from the start.
- */
+/** After the start of the VM, the machine joins like a new machine, with a new creation timeout. */
 function planStart(o: MachineObservation, power: Power, now: Date): Plan | undefined {
   const { running, last } = o.calls;
   const phase = phaseOf(o);
@@ -149,8 +143,8 @@ function pending(o: MachineObservation, now: Date): MachineStatus {
 }
 
 /**
- * Plans after a failed call. A stop is repeated, because the VM costs money. A start is repeated only after an error that may
- * end by itself, until the creation timeout. After any other error, the machine is deleted, and its set creates another one.
+ * A failed stop is repeated, because the VM costs money. A failed start is repeated until the creation timeout if the
+ * error may end by itself. After any other error, mcm deletes the machine, and its set creates a new machine.
  */
 function planAgain(o: MachineObservation, last: SettledCall, what: string, now: Date): Plan | undefined {
   if (last.outcome.ok) return undefined;
