@@ -15,7 +15,6 @@ const FOR_TWO = { [TemplateConfig]: 'rendered-two' };
 
 const old = (replicas: number): MachineSet => set('old', replicas, { className: 'former', age: 90 });
 
-/** Returns the next step of a deployment of three machines during a rollout. */
 function step(
   newest: readonly Machine[],
   oldest: readonly Machine[] = machinesOf(3, 'Running', 'old'),

@@ -12,13 +12,15 @@ const rolling = (maxSurge: unknown, maxUnavailable: unknown) => ({
 const selector = (matchLabels: object, matchExpressions: readonly object[] = []) => ({
   selector: { matchLabels, matchExpressions } as object,
 });
-/** A selector with an operator that does not exist. */
 const NEAR = selector({ app: 'pool' }, [{ key: 'app', operator: 'Near', values: ['pool'] }]);
 const template = (machineClass: object) => ({
   template: { metadata: { labels: { app: 'pool' } }, spec: { class: machineClass } },
 });
 
-/** Errors of the deployment alone. Each row has the title, the change of a valid deployment, and the field in the error. */
+/**
+ * Errors of the deployment alone. Each row has the title, the change of a valid deployment, and the field in the
+ * error.
+ */
 const WRONG: readonly [title: string, spec: object, field: string][] = [
   ['a selector that does not match the template', selector({ app: 'other' }), 'spec.selector.matchLabels'],
   ['a selector with an unknown operator', NEAR, 'spec.selector.matchExpressions'],
@@ -60,8 +62,8 @@ const uids = async (world: World) => (await world.machines()).map(({ metadata })
 const warnings = async (world: World) => (await world.events()).filter(({ type }) => type === 'Warning');
 
 /**
- * Values that a later validation rule refuses, but that have a meaning in stored objects
- * (docs/compatibility/rules-deployments.md §3.1). A take-over must accept stored objects with these values.
+ * A take-over must accept stored objects with these values, although a validation rule refuses them
+ * (docs/compatibility/rules-deployments.md §3.1).
  */
 const MEANT: ReadonlySet<string> = new Set([
   'a surge over 100 percent',
@@ -232,7 +234,7 @@ describe('problems that only the cluster shows', () => {
     await apply(world, pool({}));
     await world.until(() => world.complete(), 60);
     const before = await uids(world);
-    // Creation times have a resolution of one second. Two objects of the same second have no order by age.
+    // Creation times have a resolution of one second, so two objects of the same second have no order by age.
     await world.pass(2);
     await apply(world, { ...pool({}), metadata: { name: 'second' } });
     await world.pass(30);

@@ -10,10 +10,6 @@ import { planRollback } from './state/rollback.ts';
 import { play, rounds, strategy } from './testing/in-place-agents.ts';
 import { World, type WorldOptions } from './testing/world.ts';
 
-/**
- * Tests which set grows, and which machines are replaced, while a canary of the newest template has not become available.
- */
-
 const CANARY = {
   [Annotations.RolloutCanary]: '1',
   [Annotations.RolloutCanarySoak]: '30m',
@@ -35,13 +31,11 @@ const NEVER_JOINED = { lastOperation: { state: 'Failed', type: 'Create', descrip
 const failing = async (world: World): Promise<readonly Machine[]> =>
   (await world.machines()).filter(({ spec }) => spec.class.name === 'large');
 
-/** Marks machines as `Failed`, as the machine controller does at the end of the creation timeout. */
 async function failCanaries(world: World): Promise<void> {
   for (const { metadata } of await failing(world)) await world.setPhase(metadata.name, 'Failed', NEVER_JOINED);
   await world.pass(10);
 }
 
-/** Starts a rollout to the class `large` and makes its canary fail. */
 async function failed(world: World, replicas: number, spec: object, annotations: Record<string, string>) {
   await world.deploy(replicas, { revisionHistoryLimit: 10, ...spec }, { annotations });
   await world.until(() => world.complete(), 60);
@@ -368,7 +362,7 @@ describe('the reason for which a rollout waits', () => {
 });
 
 describe('an undo', () => {
-  /** Updates half of the machines to the new template, then makes one of them fail. */
+  /** Updates half of the machines to the new template, then makes one of the new machines fail. */
   async function half(world: World, annotations: Record<string, string>): Promise<void> {
     await world.deploy(4, { revisionHistoryLimit: 10, ...rolling(1, 0) }, { annotations });
     await world.until(() => world.complete(), 60);

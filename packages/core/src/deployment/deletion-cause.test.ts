@@ -11,7 +11,6 @@ async function running(replicas: number): Promise<World> {
   return world;
 }
 
-/** Returns the causes in the events about deletions, by machine. */
 async function reported(world: World, names: readonly string[]): Promise<readonly (string | undefined)[]> {
   const events = (await world.events()).filter(({ reason }) => reason === 'SuccessfulDelete');
   return names.map((name) => events.flatMap(({ message }) => causeIn(message ?? '', name) ?? [])[0]);

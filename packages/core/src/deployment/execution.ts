@@ -20,33 +20,30 @@ import type { DeploymentAccess } from './writes/access.ts';
 import { messageOf } from './writes/set-writer.ts';
 import type { StatusWriter } from './writes/status-writer.ts';
 
-/** Delay before the next attempt to write the marks of a node. The rollout does not wait for this attempt. */
+/**
+ * Delay before the next attempt to write the marks of a node, in milliseconds. The rollout does not wait for this
+ * attempt.
+ */
 const NODE_RETRY_MS = 5_000;
-/** Delay after a conflict on a node. The cache then shows the change of the other client. */
+/** Delay after a conflict on a node, until the cache shows the change of the other client. */
 const NODE_CHANGED_MS = 50;
 const PARALLEL_NODES = 16;
 
-/** Options of the deployment controller. */
 export interface DeploymentOptions {
-  /** Whether nodes are protected from the cluster autoscaler during a rollout. */
   readonly protectNodesDuringRollout: boolean;
-  /** Whether the status has the conditions `Ready` and `Stalled`. The default is false. */
   readonly readyCondition?: boolean | undefined;
-  /** Replaces {@link planRollout}. Tests pass a function that fails. */
+  /** Replaces {@link planRollout} in tests of failures. */
   readonly decide?: typeof planRollout;
 }
 
-/**
- * Executes rollout plans. The writes have an order in which the next reconcile can continue after a crash between any two
- * writes.
- */
+/** Executes rollout plans. After a crash between any two writes, the next reconcile continues. */
 export class PlanExecution {
   readonly #access: DeploymentAccess;
   readonly #status: StatusWriter;
   readonly #options: DeploymentOptions;
   /**
-   * Refused rollbacks to missing revisions, by deployment. Each has the generation of the deployment after the request was
-   * removed. The status reports a refusal until the generation changes.
+   * Refused rollbacks to missing revisions, by deployment. The status reports a refusal until the generation of the
+   * deployment changes.
    */
   readonly #refused = new Map<
     string,
@@ -79,8 +76,7 @@ export class PlanExecution {
     if (creation?.kind === 'collision') return this.#collide(revised, signal);
     const written = new Map<string, MachineSet>();
     for (const set of plan.write) written.set(set.metadata.uid, await this.#access.sets.update(set, signal));
-    // The writes above prevent two faults. Old sets can no longer create machines, and the new set can no longer delete
-    // machines with its label.
+    // After the writes above, old sets create no machines, and the new set deletes no machines with its label.
     await this.#handOver(plan, signal);
     await this.#deselect(revised, plan.inPlace.leftovers ?? [], signal);
     if (creation?.kind !== 'failed') {
@@ -104,21 +100,18 @@ export class PlanExecution {
     else this.#refused.delete(key);
   }
 
-  /** Returns the message about a refused rollback. The message exists until the spec of the deployment changes. */
   refusedRollback(key: string, { metadata: { uid, generation = 0 } }: MachineDeployment): string | undefined {
     const refused = this.#refused.get(key);
     return refused?.uid === uid && refused.generation === generation ? refused.message : undefined;
   }
 
-  /** Forgets a deleted deployment. */
   forget(key: string): void {
     this.#refused.delete(key);
   }
 
   /**
-   * Writes the pause and its reason in one request. With two requests, a crash could make the same failure pause a resumed
-   * rollout again. For an undo, the method only writes the rollback request. The next reconcile executes this request like
-   * the request of a user.
+   * One request writes the pause and its reason. With two requests, a crash could make the same failure pause a
+   * resumed rollout again. For an undo, the next reconcile executes the rollback like the request of a user.
    */
   async #pause(
     deployment: MachineDeployment,
@@ -158,9 +151,8 @@ export class PlanExecution {
   }
 
   /**
-   * Removes the update selection from nodes that have the current template. The method first reads the deployment from the
-   * server, because the cache can show a changed node before a changed deployment. A user may have just changed the
-   * template and selected nodes for it.
+   * Removes the update selection from nodes with the current template. A user may have just changed the template and
+   * selected nodes for it, so the deployment comes from the server and not from the cache.
    */
   async #deselect(deployment: MachineDeployment, marks: readonly NodeMark[], signal: AbortSignal): Promise<void> {
     const { nodes, recorder } = this.#access.context;
@@ -197,7 +189,7 @@ export class PlanExecution {
   }
 
   /**
-   * A set of another template or owner already has this name. The next reconcile uses another name
+   * A set of another template or owner already has this name, so the next reconcile uses another name
    * (docs/compatibility/rules-deployments.md §2.7).
    */
   async #collide(deployment: MachineDeployment, signal: AbortSignal): Promise<Outcome> {

@@ -9,9 +9,8 @@ import { delayedWatch } from '../testing/delayed-watch.ts';
 import { PauseVerifier } from './testing/pause-verifier.ts';
 import { World } from './testing/world.ts';
 
-/** Simulated faults of the connection to the server. */
 interface Faults {
-  /** The fraction of writes whose answer is lost after the execution, and the fraction of writes that never arrive. */
+  /** Fractions of writes: executed without an answer, and never executed. */
   readonly lost: number;
   /** Maximum delay of a watch event, in milliseconds. */
   readonly staleMs: number;
@@ -61,7 +60,7 @@ type History = typeof history extends (acts: never) => fc.Arbitrary<infer H> ? H
 const terminating = (machine: Machine) => machine.metadata.deletionTimestamp !== undefined;
 const running = (machine: Machine) => machine.status?.currentStatus?.phase === 'Running' && !terminating(machine);
 
-/** Records the requests of the user. A request is kept until no controller can act on an older one. */
+/** The requests of the user. A request stays in the list until every cache is newer. */
 class Wishes {
   /** Maximum age of a cache including retries, in milliseconds. */
   static readonly memoryMs = 15_000;
@@ -81,7 +80,7 @@ class Wishes {
   least = (now: Date): number => Math.min(...this.#recent(now));
 }
 
-/** Returns true if the set of a terminating machine has fewer machines than replicas. Such a set replaces the machine. */
+/** Such a set replaces the machine. */
 function isRefilled(world: World, machine: Machine): boolean {
   const uid = controllerOf(machine)?.uid;
   const set = world.context.sets.store.list().find(({ metadata }) => metadata.uid === uid);
@@ -89,10 +88,6 @@ function isRefilled(world: World, machine: Machine): boolean {
   return set !== undefined && alive < (set.spec.replicas ?? 0);
 }
 
-/**
- * Counts the replicas without a machine. Failed machines that wait for a replacement do not count, because the replacement
- * may be created first.
- */
 function openReplicas(world: World): number {
   const alive = world.truth.store.list().filter((one) => !terminating(one));
   const open = world.context.sets.store.list().map(({ metadata, spec }) => {
@@ -127,7 +122,6 @@ async function act(world: World, wishes: Wishes, action: Act): Promise<void> {
   }
 }
 
-/** Number of verifications of paused deployments. */
 let pausesVerified = 0;
 
 async function live(
@@ -182,7 +176,6 @@ async function live(
   for (const [action, pauseMs] of acts) {
     await act(world, wishes, action);
     if (action.do === 'pause') await verifier.asked(action.paused);
-    // Starts a rollout, so that the pause stops a rollout in progress.
     if (action.do === 'pause' && action.paused) await world.changeClass(random.next() < 0.5 ? 'large' : 'huge');
     if (action.do === 'scale') await verifier.asked();
     await world.pass(pauseMs / 1000);

@@ -3,9 +3,6 @@ import { expect, test } from 'vitest';
 import { expectClean, rounds, strategy, uids } from './testing/in-place-agents.ts';
 import { World } from './testing/world.ts';
 
-/**
- * Updates two machines in place. The template changes `writesAfter` writes after the first machine moves to the new set.
- */
 async function interrupted(writesAfter: number, template: string, paused: boolean): Promise<World> {
   let left = Number.POSITIVE_INFINITY;
   const world: World = await World.start(startControlPlane, {

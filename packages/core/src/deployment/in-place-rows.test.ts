@@ -8,15 +8,13 @@ import { planRollout } from './plan.ts';
 import type { InPlaceSnapshot } from './state/in-place-snapshot.ts';
 import { nodeMarks } from './state/node-marks.ts';
 
-/** Marks of a node: candidate, selected, and the result of its update. */
 type Mark = 'c' | 's' | 'successful' | 'failed';
 
 interface Given {
   readonly phase?: MachinePhase;
-  /** Marks of the node. Undefined if the machine has no node. */
   readonly marks?: readonly Mark[];
   readonly reason?: string;
-  /** True if the machine was moved to this set and the size of the set does not include it yet. */
+  /** True if the size of the set does not include the moved machine yet. */
   readonly moved?: boolean;
   readonly deleting?: boolean;
 }
@@ -32,7 +30,6 @@ const nodeLabels = (marks: readonly Mark[]): Record<string, string> => ({
 const oldSet = (name: string, replicas: number, age = 60): MachineSet =>
   set(name, replicas, { age, className: 'former', labels: { [Labels.ScaleUpDisabled]: 'true' } });
 
-/** A deployment with its sets, machines and nodes, for one plan. */
 class Fleet {
   readonly nodes = new Map<string, Node>();
 
@@ -80,7 +77,6 @@ const updated: Given = {
   reason: 'UpdateSuccessful',
 };
 
-/** Returns the plan for a deployment with three replicas, no surge, and `maxUnavailable` 1. */
 function plan(
   old: readonly [replicas: number, machines: readonly Given[]],
   current: readonly [replicas: number, machines: readonly Given[]],
@@ -246,7 +242,7 @@ describe('the current set', () => {
             blockOwnerDeletion: true,
           },
         ],
-        // The selectors of both sets contain only `app`. The move therefore keeps the labels `name` and `node`.
+        // The selectors of both sets contain only `app`, so the move keeps the labels `name` and `node`.
         labels: { app: 'pool', 'machine-template-hash': 'NEW', [Labels.UpdateResult]: 'successful' },
       },
     });

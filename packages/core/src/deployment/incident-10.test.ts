@@ -7,13 +7,12 @@ import { World } from './testing/world.ts';
 
 const going = ({ metadata }: Machine): boolean => metadata.deletionTimestamp !== undefined;
 
-/** The settings of a rollout, and what happens to its new machines. */
 const story = fc.record({
   seed: fc.nat(),
   replicas: fc.integer({ min: 2, max: 6 }),
   maxSurge: fc.constantFrom(0, 1, '50%'),
   maxUnavailable: fc.constantFrom(1, '50%', '100%'),
-  /** Number of new machines that become Running. All other new machines never become Running. */
+  /** Number of new machines that become Running. All further machines never become Running. */
   comes: fc.nat(3),
   scaledTo: fc.option(fc.integer({ min: 2, max: 8 }), { nil: undefined }),
 });
@@ -50,7 +49,8 @@ test('a rollout whose new machines never run does not delete all machines, even 
       if (scaledTo !== undefined) await world.change({ spec: { replicas: scaledTo } });
       await world.pass(600);
       expect(least.replicas).toBeGreaterThan(0);
-      // With `maxUnavailable` 100%, all machines may be deleted for a moment. The sets still request at least one machine.
+      // With `maxUnavailable` 100%, all machines may be deleted for a moment, but the sets still request at least one
+      // machine.
       if (maxUnavailable !== '100%') expect(least.alive).toBeGreaterThan(0);
     }),
     runs,

@@ -6,8 +6,7 @@ import { World } from './testing/world.ts';
 
 /**
  * Kills the manager during a rollout of a hundred machines, as SIGKILL does. The server may have executed requests in
- * progress, and their answers are lost. One test kills the manager twice in each run, another eight times. `MCM_KILLS=200
- * MCM_SEED=<n>` runs more kills.
+ * progress, and their answers are lost. `MCM_KILLS=200 MCM_SEED=<n>` runs more kills.
  */
 const KILLS = Number(process.env.MCM_KILLS ?? thoroughly(2, 1));
 const SEED = Number(process.env.MCM_SEED ?? 1);
@@ -17,8 +16,8 @@ const SURGE = 10;
 const TIMEOUT = 600_000 + KILLS * 30_000;
 
 /**
- * A connection with a delay of up to 20 ms in each direction. A test can interrupt the connection. The server may or may
- * not execute requests in progress.
+ * A connection with a delay of up to 20 ms in each direction. After an interruption, the server may or may not have
+ * executed the requests in progress.
  */
 class Wire {
   dead = false;
@@ -38,7 +37,6 @@ class Wire {
   };
 }
 
-/** Returns the final state without names, times and resource versions. */
 async function picture(world: World): Promise<object> {
   const { status, metadata } = await world.deployment();
   const sets = await world.sets();
@@ -68,7 +66,7 @@ async function picture(world: World): Promise<object> {
   };
 }
 
-/** Runs a rollout of a hundred machines and kills the manager at these times of the rollout, in milliseconds. */
+/** Rolls out a hundred machines and kills the manager at these times of the rollout, in milliseconds. */
 async function roll(killsAt: readonly number[]) {
   const wire = new Wire();
   const ms = (_machine: unknown, index: number) => 200 + (index % 10) * 90;

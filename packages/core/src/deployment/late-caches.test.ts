@@ -6,13 +6,10 @@ import { expect, test } from 'vitest';
 import { delayedWatch } from '../testing/delayed-watch.ts';
 import { World } from './testing/world.ts';
 
-/** Maximum delay of a watch. Each watch has its own delay. */
+/** Maximum delay of a watch, in milliseconds. Each watch has its own delay. */
 const LAG_MS = 300;
 const LATENCY_MS = 50;
-/**
- * No controller can have received an event that is newer than this. The value is the delay of a watch plus the duration of
- * a request.
- */
+/** No controller can have received an event that is newer than this. */
 const UNKNOWABLE_MS = 2 * (LAG_MS + LATENCY_MS);
 
 const act = fc.oneof(
@@ -86,7 +83,7 @@ async function live({ seed, replicas, strategy, surge, unavailable, acts }: Hist
     } else if (what === 'class') await world.changeClass(['small', 'large', 'huge'][which] ?? 'small');
     else if (name) {
       await world.setPhase(name, 'Failed');
-      // The machine recovers before all caches show its failure, or shortly after.
+      // The machine recovers before or shortly after all caches show its failure.
       if (what === 'blink') {
         await world.pass((100 + random.next() * 250) / 1_000);
         const still = world.truth.store.get(`test/${name}`);
@@ -100,8 +97,8 @@ async function live({ seed, replicas, strategy, surge, unavailable, acts }: Hist
 }
 
 /**
- * A machine recovers while the controller deletes it. The controller deletes a recovered machine only if delete requests
- * have no version as a precondition.
+ * A machine recovers while the controller deletes it. Only a delete request without a version as a precondition
+ * deletes such a machine.
  */
 const RECOVERED: History = {
   seed: 1335431204,

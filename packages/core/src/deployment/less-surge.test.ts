@@ -39,7 +39,6 @@ test('an invalid value is named', () => {
 
 const MINUTE = 60;
 
-/** Starts a cloud with room for four VMs, and a rollout that first needs a fifth VM. */
 async function full(annotations: Record<string, string>): Promise<World> {
   const lives = { birthMs: (_: Machine, index: number) => (index < 4 ? 1_000 : undefined), deathMs: () => 1_000 };
   const world = await World.start((options) => startControlPlane(options), lives);
@@ -52,8 +51,8 @@ async function full(annotations: Record<string, string>): Promise<World> {
 const isRunning = ({ status }: Machine): boolean => status?.currentStatus?.phase === 'Running';
 
 /**
- * Simulates the machine controller. A new machine becomes Running if the cloud has room. Otherwise the machine reports the
- * refusal. @returns the lowest number of running machines
+ * Simulates the machine controller. A new machine becomes Running if the cloud has room. Otherwise the machine reports
+ * the refusal. @returns the lowest number of running machines
  */
 async function play(world: World, minutes: number): Promise<number> {
   let fewest = 4;

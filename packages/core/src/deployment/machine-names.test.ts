@@ -78,8 +78,7 @@ describe('a rollback of spec.rollbackTo', () => {
     await world.until(() => world.complete(), 60);
     await world.changeClass('large');
     await world.until(() => world.complete(), 120);
-    // The original copies the annotations of a set to the deployment. From the deployment, the annotations reach the
-    // current set.
+    // The original copies the annotations of a set to the deployment, and then to the current set.
     await world.change(numbers('20001'));
     const current = (await world.sets()).find(({ spec }) => spec.template.spec.class.name === 'large');
     const client = world.keeper.resource(machineSets, NAMESPACE);
@@ -97,7 +96,7 @@ describe('a rollback of spec.rollbackTo', () => {
   });
 });
 
-/** A connection that fails at one request of the manager. The manager then stops and receives no further answer. */
+/** A connection that fails at one request of the manager, which then stops. */
 class Break {
   requests = 0;
   dead = false;
@@ -119,9 +118,7 @@ class Break {
   };
 }
 
-/**
- * Creates machines with a manager that stops at its n-th request. Returns undefined if the manager needs fewer requests.
- */
+/** Returns undefined if the manager needs fewer than `at` requests. */
 async function dies(at: number, executed: boolean) {
   const broken = new Break(at, executed);
   await using world = await World.start(startControlPlane, { fault: broken.fault });
@@ -156,10 +153,7 @@ test.each(sampled([true, false], 2))(
   },
 );
 
-/**
- * Loses the answers to create requests. The server executes every second request immediately, and the other requests some
- * seconds later.
- */
+/** Loses the answers to create requests. The server executes half of these requests some seconds later. */
 function lossyCreations(seed: number) {
   const random = seededRandom(seed);
   const state = { active: true };

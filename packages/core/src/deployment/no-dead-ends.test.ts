@@ -20,15 +20,11 @@ import { type AnyState, anyState, FORMER_DEAD_ENDS, objectsOf } from './testing/
 
 const MINUTE = 60_000;
 /**
- * Machines become unreachable one by one, so no circuit breaker opens. An open circuit breaker would keep machines until an
- * operator acts.
+ * Machines become unreachable one by one, so no circuit breaker opens. An open circuit breaker would keep machines
+ * until an operator acts.
  */
 const SAFEGUARDS = { ...SAFEGUARD_DEFAULTS, breaker: { ...BREAKER_DEFAULTS, minimumCount: 1_000 } };
 const DURATIONS = { join: () => MINUTE, gone: () => MINUTE, update: () => MINUTE };
-/**
- * The deployment must reach its goal within this number of rounds. In each round, the users and the machine controller act
- * once.
- */
 const ROUNDS = 12;
 
 const withPhase = (machine: Machine, phase: string, reason?: string): Machine =>
@@ -41,7 +37,6 @@ const withPhase = (machine: Machine, phase: string, reason?: string): Machine =>
     },
   }) as Machine;
 
-/** Simulates the machine controller: every problem of a machine is resolved. */
 function assessed(machine: Machine, node: Node | undefined): Machine {
   const phase = phaseOf(machine);
   const labels = node?.metadata.labels ?? {};
@@ -69,7 +64,6 @@ function assessed(machine: Machine, node: Node | undefined): Machine {
   return machine;
 }
 
-/** Simulates a user that selects every candidate of a manual update. */
 function selected(node: Node, { spec }: MachineDeployment): Node {
   const { labels = {} } = node.metadata;
   const byHand = spec.strategy?.inPlaceUpdate?.orchestrationType === 'Manual';
@@ -83,7 +77,6 @@ interface Outcome {
   readonly because: string;
 }
 
-/** Returns true if the deployment has exactly its machines, and all have the current template. */
 function isLastRolloutComplete({ deployment, sets, machines }: SimulatedEnd): boolean {
   const wanted = deployment.spec.replicas ?? 0;
   const all = [...machines.values()].flat();

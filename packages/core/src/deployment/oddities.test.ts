@@ -14,7 +14,6 @@ const refusal = (code: number, reason: string) => () =>
     { status: code },
   );
 
-/** Refuses the first writes to a path, and counts all writes. */
 function refusing(path: RegExp, times: number, refuse: () => Response) {
   const seen = { count: 0 };
   const fault: WorldOptions['fault'] = async (request, answer) => {

@@ -8,7 +8,6 @@ import { deployment } from '../set/test-objects.ts';
 import { SelectorOverlaps } from './overlaps.ts';
 import { NAMESPACE, World } from './testing/world.ts';
 
-/** The methods of an informer that the index of overlaps calls. */
 class Reported {
   readonly #objects = new Map<string, MachineDeployment>();
   #hear: (change: Change<MachineDeployment>) => void = () => undefined;
@@ -124,7 +123,7 @@ test('of a thousand deployments that share a label, each is compared with a few 
   expect([changed, overlaps.of('test/d7')]).toEqual([[], []]);
 });
 
-/** CRDs without validation, which accept every object. */
+/** CRDs without validation accept every object. */
 const OPEN = crds.map(({ spec, ...crd }) => {
   const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
   return { ...crd, spec: { ...spec, versions: spec.versions.map((version) => ({ ...version, schema })) } };

@@ -6,7 +6,7 @@ import { semanticEqual } from '../values/semantic-equal.ts';
 interface Entry {
   readonly deployment: MachineDeployment;
   readonly matches: Matcher;
-  /** The index key of the selector: one of its required labels, or {@link ANY} if the selector has only expressions. */
+  /** The index key of the selector: one of its required labels, or {@link ANY} for a selector of expressions only. */
   readonly place: string;
 }
 
@@ -20,20 +20,18 @@ const templateLabels = ({ spec }: MachineDeployment) => spec.template?.metadata?
 
 /**
  * Index of deployments that select each other's machines. Each change of a selector or of template labels updates the
- * index, so a look-up is fast. An update compares only deployments that share the rarest label of the selector.
+ * index. An update compares only deployments that share the rarest label of the selector.
  */
 export class SelectorOverlaps {
   readonly #entries = new Map<Key, Entry>();
-  /** Deployments by the labels of their templates, and by the index keys of their selectors. */
   readonly #byLabel = new Map<string, Set<Key>>();
   readonly #byPlace = new Map<string, Set<Key>>();
   readonly #partners = new Map<Key, Set<Key>>();
 
-  /** @param changed Called for each deployment that gained or lost an overlap. */
   constructor(deployments: Informer<MachineDeployment>, changed: (key: Key) => void) {
     deployments.onChange((change) => {
       const { key, object } = change;
-      // The cache has no valid selector of a malformed deployment, and the controller does not reconcile such a deployment.
+      // The controller does not reconcile a malformed deployment, and the cache has no valid selector of it.
       const gone = change.type === 'deleted' || object.metadata.deletionTimestamp !== undefined || isHeld(object);
       const known = this.#entries.get(key)?.deployment;
       if (known && !gone && sameSelection(known, object)) return;
@@ -48,8 +46,8 @@ export class SelectorOverlaps {
   }
 
   /**
-   * Returns the keys of the deployments that overlap with this deployment. An overlap exists if one of the two deployments
-   * selects machines of the other.
+   * Returns the keys of the deployments that select machines of this deployment, or whose machines this deployment
+   * selects.
    */
   of(key: Key): readonly Key[] {
     return [...(this.#partners.get(key) ?? [])];
@@ -92,7 +90,6 @@ export class SelectorOverlaps {
     return partners;
   }
 
-  /** Returns the label that the fewest templates have. */
   #rarest(pairs: readonly string[]): string {
     const count = (pair: string) => this.#byLabel.get(pair)?.size ?? 0;
     return pairs.reduce((a, b) => (a === ANY || count(b) < count(a) ? b : a), ANY);
@@ -114,7 +111,6 @@ function remove(index: Map<string, Set<Key>>, value: string, key: Key): void {
   if (keys?.size === 0) index.delete(value);
 }
 
-/** Returns the deployments of these keys that the cache still has. */
 export const overlapsIn = (
   overlaps: SelectorOverlaps,
   deployment: MachineDeployment,

@@ -51,7 +51,7 @@ test.each(['RollingUpdate', 'Recreate'])(
       return plan.remove.map(({ metadata }) => metadata.name);
     };
     expect(removed(machinesOf(2, 'Running'))).toEqual(['old']);
-    // One machine has not joined. A user may still want to roll back to the former template.
+    // One machine has not joined, so a user may still want to roll back to the former template.
     expect(removed([...machinesOf(1, 'Running'), machine('late', { phase: 'Pending', age: 1 })])).toEqual([]);
     expect(removed(machinesOf(1, 'Running'))).toEqual([]);
   },
@@ -147,7 +147,7 @@ describe('sets of a deployment', () => {
     const plan = planRollout(
       snapshot(deployment(2, { className: 'former' }), [emptied, current], [[], machinesOf(2, 'Running')]),
     );
-    // The set is the current one again. The other set is now old and gets the taint, with any annotations.
+    // The former set is now an old set and gets the taint with any annotations.
     expect(plan.nodes.taint.map(({ metadata }) => metadata.name)).toEqual(['ms']);
   });
 });

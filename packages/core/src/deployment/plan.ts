@@ -43,10 +43,9 @@ import { standbyOf } from './zones/standby.ts';
 import { zoneStep } from './zones/zone-step.ts';
 
 /**
- * Decides the next step of a deployment. The function is pure, and returns a plan for every snapshot that does not break a
- * limit.
- * @throws PlanRefused if the plan would break a limit, which is a defect of the planner. The caller must then write
- * nothing.
+ * Decides the next step of a deployment. The function is pure.
+ * @throws PlanRefused if the plan would break a limit. Such a plan is a defect of the planner, and the caller must
+ * write nothing.
  */
 export function planRollout(snapshot: DeploymentSnapshot): RolloutPlan {
   const view = viewOf(snapshot);
@@ -86,7 +85,7 @@ export function planRollout(snapshot: DeploymentSnapshot): RolloutPlan {
 const earliest = (a: Date | undefined, b: Date | undefined): Date | undefined =>
   a === undefined || (b !== undefined && b < a) ? b : a;
 
-/** The step of a deployment whose rollout is blocked. A user can still scale the deployment down. */
+/** A user can still scale down a deployment with a blocked rollout. */
 function blockedStep(view: View): Step | undefined {
   const [older] = overlappedBy(view);
   if (older) {
@@ -108,7 +107,7 @@ function nextStep(view: View): Step {
   if (deployment.spec.rollbackTo) return rollbackStep(view, deployment.spec.rollbackTo.revision ?? 0);
   const scales = isScalingEvent(sizes, replicas) && !betweenSets(view);
   if (blocked && !(scales && mayScale)) return blocked;
-  // A failed machine pauses the rollout of its template before any step that would create more machines of the template.
+  // The pause comes before any step that would create more machines of the template.
   const pause = blocked ? undefined : automaticPause(view);
   if (pause) return { pause, measureProgress: false, because: pause.message };
   const waits = blocked
@@ -133,7 +132,6 @@ function strategyStep(view: View): Step {
   }
 }
 
-/** Pauses or undoes a rollout when a machine of its new template fails, if the deployment has the annotations for this. */
 function automaticPause({
   deployment,
   rolloutSettings,
@@ -147,7 +145,7 @@ function automaticPause({
     return undefined;
   const of = ({ set }: CountedSet) => machines.get(set.metadata.uid) ?? [];
   const failures = failuresOf(counted.current ? of(counted.current) : [], counted.old.flatMap(of));
-  // If the controller has refused a rollback, it does not request the rollback again.
+  // After a refused rollback, the controller does not request the rollback again.
   const undoes = rolloutSettings.undoOnFailure && refusedRollback === undefined;
   const goodSet = undoes ? split.old.find(({ metadata }) => metadata.name === good) : undefined;
   return pauseOn(deployment, failures, (goodSet && revisionOf(goodSet)) || undefined);
@@ -160,9 +158,8 @@ const pauseIsOver = ({ deployment: { metadata, spec }, complete, counted }: View
   !rolling(counted.old);
 
 /**
- * Returns the set to record as the last good set, for deployments with rollout annotations. The last good set is the one
- * that has all machines. If a user adds the annotations together with a new template, the set of the previous revision is
- * recorded if it had machines.
+ * Returns the set to record as the last good set, for deployments with rollout annotations. If a user adds the
+ * annotations together with a new template, the set of the previous revision is recorded if it had machines.
  */
 function lastGoodOf(view: View): string | undefined {
   const { deployment, rolloutSettings, complete, counted, replicas, split } = view;
@@ -179,7 +176,6 @@ function lastGoodOf(view: View): string | undefined {
   return name === noted ? undefined : name;
 }
 
-/** The condition of a deployment whose rollout the controller paused after a failure. */
 function pausedByFailure({ metadata }: MachineDeployment): Partial<Step> {
   const note = metadata.annotations?.[Annotations.RolloutPausedBy];
   if (note === undefined) return {};
@@ -193,7 +189,6 @@ const idleStep = ({ resize, inPlace = NO_WORK, create }: Step): boolean =>
 const whyFirst = ({ go, waiting }: RepairPlan): string =>
   `${listedNames([...go, ...waiting])} failed and are replaced first`;
 
-/** Adds the reason for waiting, and the time of the next reconcile, to the step of a waiting rollout. */
 function held(view: View, step: Step): Step {
   const { gate, replicas, sizes, repairs } = view;
   const unreachable = sum(sizes.old, (size) => size.held ?? 0);
@@ -232,17 +227,13 @@ function held(view: View, step: Step): Step {
   };
 }
 
-/** Returns true if the rollout waits only for nodes that postpone their disruption. */
 function waitsForNodes(view: View, step: Step): boolean {
   if (view.postponed.length === 0 || !idleStep(step)) return false;
   const old = view.sizes.old.map((size) => ({ ...size, postponed: 0 }));
   return !idleStep(strategyStep({ ...view, postponed: [], sizes: { ...view.sizes, old } }));
 }
 
-/**
- * Returns true if the last old machine is being deleted and the current set has no machine yet. The rollout waits before it
- * creates the first one.
- */
+/** Returns true if the last old machine is being deleted and the current set has no machine yet. */
 const betweenSets = ({ deployment, sizes }: View): boolean =>
   deployment.spec.strategy?.type === 'RollingUpdate' &&
   sizes.current?.replicas === 0 &&

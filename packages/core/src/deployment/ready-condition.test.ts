@@ -9,8 +9,8 @@ const MINUTE = 60_000;
 const { Ready, Stalled } = MachineDeploymentConditions;
 
 /**
- * The rules of the library kstatus for a kind that kstatus does not know, as its documentation states them. These tests
- * exclude objects that are being deleted, which have the result `Terminating`.
+ * The rules of the library kstatus for kinds without special rules, according to its documentation. Objects with a
+ * deletion timestamp are excluded: their result is `Terminating`.
  */
 function kstatus({ metadata, status }: MachineDeployment): 'Current' | 'InProgress' | 'Failed' {
   const is = (type: string) => status?.conditions?.find((condition) => String(condition.type) === type)?.status;

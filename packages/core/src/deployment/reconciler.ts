@@ -59,23 +59,19 @@ import { DeploymentAccess } from './writes/access.ts';
 import { SetClaims } from './writes/set-claims.ts';
 import { StatusWriter } from './writes/status-writer.ts';
 
-/**
- * Many machines become unreachable or reachable at about the same time. This delay combines their changes into one
- * reconcile.
- */
+/** Many machines become unreachable at about the same time. This delay combines their changes into one reconcile. */
 const BREAKER_SWARM_MS = 1_000;
 
 const INVALID_SPEC = MachineDeploymentConditions.InvalidSpec;
 
-/** The reason why the controller does not reconcile a deployment. */
 type Refusal = Extract<ConditionChange, { type: 'InvalidSpec' | 'RolloutBlocked' }> & {
-  /** Reason of the event. If absent, the type of the condition is the reason. */
+  /** If absent, the type of the condition is the reason of the event. */
   readonly event?: EventReason;
 };
 
 /**
- * The controller refuses a selector that matches everything, because the deployment would adopt every machine of the
- * namespace (docs/compatibility/rules-deployments.md §1.4).
+ * A selector that matches everything would adopt every machine of the namespace
+ * (docs/compatibility/rules-deployments.md §1.4).
  */
 const SELECTS_ALL: Refusal = {
   type: INVALID_SPEC,
@@ -85,9 +81,6 @@ const SELECTS_ALL: Refusal = {
   message: 'spec.selector: selects all machines. Add at least one label of the template to spec.selector.',
 };
 
-/**
- * Reconciles MachineDeployments: rolls out their templates with MachineSets (docs/compatibility/rules-deployments.md §1.3).
- */
 export class DeploymentReconciler {
   readonly #access: DeploymentAccess;
   readonly #claims: SetClaims;
@@ -99,10 +92,8 @@ export class DeploymentReconciler {
   readonly #overlaps: SelectorOverlaps;
   readonly #warm: WarmMachines;
   readonly #wake: (key: string, afterMs: number) => void;
-  /** Deployments by the class of their template. A change of a class reconciles its deployments. */
   readonly classes = new Waiters();
 
-  /** @param wake Enqueues a deployment again after `afterMs` milliseconds. */
   constructor(context: ControllerContext, options: DeploymentOptions, wake: (key: string, afterMs: number) => void) {
     this.#wake = wake;
     this.#overlaps = new SelectorOverlaps(context.deployments, (key) => wake(key, 0));
@@ -133,7 +124,7 @@ export class DeploymentReconciler {
         { type: INVALID_SPEC, status: 'True', reason: 'ValidationFailed', message: fault },
         signal,
       );
-    // The spec of a deployment that is being deleted has no effect, so an error in it must not stop the deletion.
+    // An error in the spec must not stop the deletion of a deployment.
     if (stored.metadata.deletionTimestamp !== undefined) return this.#delete(key, stored, signal);
     const violations = validateDeployment(stored);
     if (violations.length > 0) {
@@ -168,7 +159,7 @@ export class DeploymentReconciler {
       now,
     };
     const { plan, entry } = await this.#plan(snapshot, signal);
-    // If the plan still has to write a set, this set may delete the named machines after the write.
+    // A set that the plan still has to write may delete the named machines after the write.
     if (plan.write.length === 0) this.#requests.reportUnmet(key, scaled, sets);
     this.#listen(key, scaled, sets);
     try {
@@ -194,10 +185,7 @@ export class DeploymentReconciler {
     };
   }
 
-  /**
-   * Returns true if the class exists in the API server but not yet in the cache. This prevents a wrong warning about a
-   * missing class.
-   */
+  /** Prevents a wrong warning about a missing class: the class may exist in the API server but not yet in the cache. */
   async #isClassNew(key: string, { spec, status }: MachineDeployment, signal: AbortSignal): Promise<boolean> {
     const template = spec.template.spec.class;
     if (!this.#classLookup.lacks(template) || findCondition(status?.conditions ?? [], INVALID_SPEC)) return false;
@@ -205,7 +193,6 @@ export class DeploymentReconciler {
     return this.#classLookup.isThere(template.name ?? '', signal);
   }
 
-  /** Reconciles the deployment again when a circuit breaker opens or closes, or when its class is created or deleted. */
   #listen(key: string, { spec }: MachineDeployment, sets: readonly MachineSet[]): void {
     const { safeguards } = this.#access.context;
     const phases: readonly (string | undefined)[] = ['Unknown', 'Failed'];
@@ -216,7 +203,7 @@ export class DeploymentReconciler {
     this.classes.put(key, spec.template.spec.class.name);
   }
 
-  /** Reports the problem once, as a condition and an event. The method writes nothing else to the deployment. */
+  /** Reports the problem once, as a condition and an event, and writes nothing else. */
   async #refuse(deployment: MachineDeployment, { event, ...change }: Refusal, signal: AbortSignal): Promise<Outcome> {
     const { recorder, clock } = this.#access.context;
     const old: readonly AnyCondition[] = deployment.status?.conditions ?? [];
@@ -230,7 +217,7 @@ export class DeploymentReconciler {
     return done;
   }
 
-  /** Records the disruptions of the plan. Decisions about replacements count these disruptions. */
+  /** Records the disruptions of the plan for decisions about replacements. */
   #note({ deployment, sets }: DeploymentSnapshot, { write, inPlace }: RolloutPlan): void {
     const { disruptions } = this.#access.context;
     const before = new Map(sets.map((set) => [set.metadata.uid, set.spec.replicas ?? 0]));
@@ -244,8 +231,8 @@ export class DeploymentReconciler {
   }
 
   /**
-   * Returns the plan. A plan that breaks a limit is a defect of mcm. The method then reports the defect in a condition, and
-   * retries with a back-off.
+   * A plan that breaks a limit is a defect of mcm. A condition reports the defect, and the queue retries with a
+   * back-off.
    */
   async #plan(
     snapshot: DeploymentSnapshot,
@@ -254,7 +241,7 @@ export class DeploymentReconciler {
     const { journal } = this.#access.context;
     try {
       const decided = journal ? decideRecorded(journal, snapshot, this.#decide) : { plan: this.#decide(snapshot) };
-      // The disruptions are recorded before the first `await`, so that the reconciles of sets count them at once.
+      // Before the first `await`, so that the reconciles of sets count the disruptions at once.
       this.#note(snapshot, decided.plan);
       return decided;
     } catch (error) {
@@ -305,7 +292,6 @@ function nodesSeen(informer: Informer<Node>): Pick<DeploymentSnapshot, 'nodeOf' 
   return nodesUnseen === undefined ? { nodeOf: (name) => informer.store.get(name) } : { nodesUnseen };
 }
 
-/** Creates the controller of MachineDeployments over the caches of the context. */
 export function createDeploymentController(
   context: ControllerContext,
   options: DeploymentOptions & { readonly concurrency: number },

@@ -11,22 +11,18 @@ import type { DeploymentSnapshot } from './state/view.ts';
 
 /** The results of calls to {@link Guards} during a decision. */
 interface GuardAnswers extends Omit<Guards, 'breakerOf' | 'hasClass' | 'classAnnotations'> {
-  /** Open circuit breakers by the UID of the machine. */
   readonly breakers: ReadonlyMap<string, OpenBreaker | undefined>;
   readonly classes: ReadonlyMap<string, boolean>;
   readonly classAnnotations: ReadonlyMap<string, Readonly<Record<string, string>> | undefined>;
 }
 
-/** The input of a decision about a deployment, without functions. */
 export interface DeploymentInput {
   readonly deployment: MachineDeployment;
   readonly sets: readonly MachineSet[];
   readonly machines: ReadonlyMap<string, readonly Machine[]>;
-  /** Number of machines that are being created, by the UID of the set. */
   readonly creating: ReadonlyMap<string, number>;
-  /** UIDs of machines whose deletion was sent. */
   readonly leaving: ReadonlySet<string>;
-  /** The nodes that the decision looked up. Absent if there is no target cluster, or if the nodes cannot be read. */
+  /** The nodes that the decision looked up. Absent without access to the nodes. */
   readonly nodes?: ReadonlyMap<string, Node | undefined> | undefined;
   readonly nodesUnseen?: string | undefined;
   readonly guards?: GuardAnswers | undefined;
@@ -34,10 +30,7 @@ export interface DeploymentInput {
   readonly refusedRollback?: string | undefined;
 }
 
-/**
- * Returns a snapshot whose functions record their results. The second result is the input for the journal. The input
- * contains the recorded results after the decision.
- */
+/** The functions of the returned snapshot record their results in the input for the journal. */
 function recordedDeployment(seen: DeploymentSnapshot): {
   readonly seen: DeploymentSnapshot;
   readonly input: DeploymentInput;
@@ -80,7 +73,6 @@ function recordedDeployment(seen: DeploymentSnapshot): {
   };
 }
 
-/** Returns the snapshot of a recorded decision, for a replay. */
 export function deploymentSnapshot(input: DeploymentInput, now: Date): DeploymentSnapshot {
   const { creating, leaving, nodes, nodesUnseen, guards, overlaps = [], ...rest } = input;
   const disruptions = new DisruptionsUnderWay();

@@ -2,7 +2,6 @@ import { startControlPlane } from '@mcm/control-plane';
 import { expect, test } from 'vitest';
 import { World } from './testing/world.ts';
 
-/** Creates a world whose controllers may not read the resources in `refused`. */
 async function start(...refused: readonly string[]) {
   const lacking = new Set(refused);
   const world = await World.start(startControlPlane, {
@@ -63,7 +62,7 @@ test('without access to machines nothing is decided until access returns', async
   await world.deploy(1);
   await world.until(() => world.complete(), 60);
   lacking.add('machines');
-  // A watch stays open for at most ten minutes. The server refuses access only when the next watch starts.
+  // A watch stays open for at most ten minutes, and the server refuses access only to the next watch.
   await world.pass(660);
   await world.deleteMachine((await world.machines())[0]?.metadata.name ?? '');
   await world.change({ spec: { replicas: 3 } });

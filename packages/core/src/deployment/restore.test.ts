@@ -2,8 +2,6 @@ import { type RestorablePlane, type StoreSnapshot, startRestorablePlane } from '
 import { expect, test } from 'vitest';
 import { type StartPlane, World, type WorldOptions } from './testing/world.ts';
 
-/** The API server of the machines is restored to an older state while a manager runs. */
-
 async function staged(replicas: number, options: WorldOptions = {}) {
   let plane: RestorablePlane | undefined;
   const startPlane: StartPlane = async (how) => {

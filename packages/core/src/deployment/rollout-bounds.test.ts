@@ -42,12 +42,12 @@ test.each<[what: string, current: number, old: SetSize, ceiling: number | undefi
 test('a failed old machine uses the budget, unless its replica has no machine', () => {
   const old = size('old', 8, { available: 5, open: 1 });
   const current = size('new', 4);
-  // There are 12 replicas and 9 available machines. Three machines may be deleted, and one replica has no machine.
+  // With 12 replicas and 9 available machines, three machines may be deleted.
   expect(shrunk(current, [old], { free: 0, repairsFirst: true })).toEqual({ old: 7 });
   expect(shrunk(current, [old], { free: 1, repairsFirst: true })).toEqual({ old: 6 });
   expect(shrunk(current, [old], { repairsFirst: true })).toEqual({ old: 5 });
-  // More replicas have no machine than there are unavailable machines. This difference must not cause the deletion of an
-  // available machine.
+  // More replicas have no machine than there are unavailable machines. This difference must not cause the deletion of
+  // an available machine.
   expect(shrunk(current, [{ ...old, available: 8, open: 3 }], { repairsFirst: true })).toEqual({});
 });
 
@@ -61,8 +61,6 @@ test('one machine stays until the current set was scaled, unless it is the last 
   const all = { unavailable: 10, surge: 0 };
   expect(shrunk(size('new', 0), [size('old', 10)], all)).toEqual({ old: 1 });
   expect(shrunk(size('new', 0), [size('old', 1)], { replicas: 1, surge: 0, unavailable: 1 })).toEqual({ old: 0 });
-  // The old set has one replica and a second machine that is terminating. After the second machine is gone, a new machine
-  // may be created.
   const leaving = size('old', 1, { actual: 2, leaving: 1 });
   expect(shrunk(size('new', 0), [leaving], { replicas: 1, surge: 0, unavailable: 1 })).toEqual({});
   expect(shrunk(size('new', 0), [size('old', 3)], { ...all, replicas: 0, unavailable: 0 })).toEqual({ old: 0 });
@@ -91,11 +89,9 @@ test('the last good set gets the replicas that a canary may not have yet, within
   const proven = { ceiling: 1, good: 'old' };
   const grows = 'the newest template is not proven yet: the last good set grows';
   expect(stepOf(size('new', 1), [size('old', 6)], proven)).toEqual([{ old: 9 }, grows]);
-  // Six machines are still terminating.
   expect(stepOf(size('new', 1), [size('old', 6, { actual: 10 })], proven)).toEqual([{ old: 7 }, grows]);
   expect(stepOf(size('new', 1), [size('old', 6, { actual: 11 })], proven)[0]).toEqual({});
   expect(stepOf(size('new', 1), [size('old', 9)], proven)[0]).toEqual({});
-  // The canary itself is created first. Without a ceiling, the current set gets all machines.
   expect(stepOf(size('new', 0), [size('old', 6)], proven)[0]).toEqual({ new: 1 });
   expect(stepOf(size('new', 1), [size('old', 6)])[0]).toEqual({ new: 6 });
 });
@@ -106,7 +102,6 @@ test('at its ceiling, a canary deletes no more old machines than it may still cr
   expect(stepOf(size('new', 1), [size('old', 9)], { unavailable: 3, surge: 0 })[0]).toEqual({ old: 6 });
   expect(stepOf(size('new', 1), [size('old', 11)], proven)[0]).toEqual({ old: 9 });
   expect(stepOf(size('new', 1), [size('old', 11)], { ...proven, ceiling: 3 })[0]).toEqual({ old: 7 });
-  // The sets request more machines than allowed, so the surplus is still deleted.
   expect(stepOf(size('new', 1), [size('old', 13)], proven)[0]).toEqual({ old: 6 });
 });
 
@@ -146,7 +141,6 @@ test('a single set with an unproven template grows to its ceiling, and the last 
   expect(scaled(size('new', 1, wanted(1, 1)), [size('old', 0)], proven)).toEqual([
     ...[{ new: 3, old: 9 }, ['old', 'new'], 'the newest template is not proven yet: the last good set old grows'],
   ]);
-  // The ceiling limits neither a single old set nor a current set that shrinks.
   expect(scaled(size('new', 0), [size('old', 4, wanted(4, 4))], proven)[0]).toEqual({ old: 10 });
   expect(scaled(size('new', 12, wanted(12, 12)), [], proven)[0]).toEqual({ new: 10 });
   expect(scaled(size('new', 1, wanted(1, 1)), [size('old', 0)])[0]).toEqual({ new: 10 });
@@ -158,7 +152,6 @@ test('during a rollout the current set grows; a template without machines gets n
   expect(scaled(size('new', 2, wanted(2, 6)), [old])[0]).toEqual({ new: 8 });
   expect(scaled(size('new', 0), [old, other])).toEqual([{}, ['old', 'other'], 'in proportion']);
   expect(scaled(undefined, [old, other], { good: 'old' })[0]).toEqual({});
-  // During a pause, the last good set grows. The template without machines gets none.
   expect(scaled(size('new', 0), [old, other], { paused: true, good: 'old' })[0]).toEqual({ old: 8 });
   expect(scaled(size('new', 0), [old, other], { ceiling: 1, good: 'old' })[0]).toEqual({ new: 1, old: 8 });
 });
@@ -171,7 +164,6 @@ test('growth that terminating machines delay stays requested during a pause or a
   expect(annotated({ paused: true })).toEqual([]);
   expect(annotated({ ceiling: 9 })).toEqual([]);
   expect(scaled(current, [old], { paused: true })[0]).toEqual({ new: 4 });
-  // The sets have no maximum number of machines.
   expect(scaled(current, [size('old', 4, wanted(4, 6))], { paused: true })[1]).toEqual(['old', 'new']);
 });
 
@@ -239,7 +231,6 @@ test('a scale-down takes unavailable machines first, as far as enough stay avail
   const [sizes] = scaled(booting, [serving], all);
   expect(sizes).toEqual({ new: 2, old: 5 });
   expect(scaled(booting, [serving], { replicas: 5 })[0]).toEqual({ new: 3, old: 4 });
-  // If both sets have available machines, the sets shrink in proportion.
   expect(scaled(size('new', 5, wanted(5, 10)), [serving], all)[0]).toEqual({ new: 3, old: 4 });
 });
 

@@ -11,7 +11,6 @@ const conditions = ({ status }: MachineDeployment) =>
   (status?.conditions ?? []).map(({ type, status, reason }) => `${type}=${status}/${reason}`).sort();
 const reasons = async (world: World) => (await world.events()).map(({ reason }) => reason);
 
-/** Starts a world with a complete deployment, and resets the counts of writes. */
 async function finished(replicas: number, options: WorldOptions = {}, spec: Partial<MachineDeployment['spec']> = {}) {
   const world = await start(options);
   await world.deploy(replicas, spec);
@@ -72,7 +71,6 @@ describe('deployments', () => {
     const marked = (await world.machines()).filter(
       ({ metadata }) => metadata.annotations?.['machinepriority.machine.sapcloud.io'] === '1',
     );
-    // The machine stays until a user reduces the replicas.
     expect(marked.map(({ metadata }) => metadata.name)).toEqual([name]);
     expect(await world.machines()).toHaveLength(2);
   });
@@ -194,7 +192,6 @@ describe('views that differ', () => {
 });
 
 describe('names of sets', () => {
-  /** Returns the name of a set for the class `large`. */
   async function nameFor(className: string, collisionCount?: number): Promise<string> {
     await using world = await start();
     await world.deploy(1, {});

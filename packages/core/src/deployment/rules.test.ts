@@ -22,9 +22,7 @@ import { planRollback } from './state/rollback.ts';
 import { type CountedSets, deploymentStatus } from './state/status.ts';
 import { validateDeployment } from './validation.ts';
 
-/**
- * Tests of rules that have no ID. Each title ends with the section of the rule in docs/compatibility/rules-deployments.md.
- */
+/** Each title ends with the section of the rule in docs/compatibility/rules-deployments.md. */
 
 const counts = (replicas: number, more: object = {}) => ({
   replicas,

@@ -39,7 +39,6 @@ function scalerOf({ keeper, clock }: World, form: ScalerForm): Autoscaler {
 /** Delays of a request in each direction, in milliseconds. */
 const WIRES = sampled([150, 0], 2);
 
-/** Delays requests, except watches. */
 const slow =
   (ms: number): NonNullable<WorldOptions['fault']> =>
   async (request, answer, clock) => {
@@ -61,7 +60,7 @@ describe.each(SCALER_FORMS)('the autoscaler names machines by %s', (form) => {
       const { world, budget, first } = await fleet(5, { fault: slow(ms) });
       await using _ = world;
       const scaler = scalerOf(world, form);
-      // The scale-in names the newest machines. Without names, the set would delete the oldest machines.
+      // Without names, the set would delete the oldest machines.
       const named = first.slice(1).reverse();
       for (let at = 0; at < named.length; at += step) {
         await scaler.scaleDown(named.slice(at, at + step));
@@ -72,7 +71,7 @@ describe.each(SCALER_FORMS)('the autoscaler names machines by %s', (form) => {
       expect(await names(world)).toEqual(first.slice(0, 1));
     });
 
-    // A mark with a priority only does not show a later scale-up. So the next scale-down deletes the marked machine.
+    // A mark with only a priority does not show a later scale-up, so the next scale-down deletes the marked machine.
     const pauses = form === 'priority' ? [SETTLES_S] : [SETTLES_S, 0.5];
     test.each(pauses)('in and out in turn, %d s apart: exactly the requested machines are created', async (pause) => {
       const { world, budget, first } = await fleet(5, { fault: slow(ms) });
@@ -197,7 +196,6 @@ describe('names that wait for their fall of the count', () => {
 /** A connection that fails at a write of the manager, before or after the server executes the write. */
 class Wire {
   broken = false;
-  /** Number of writes until the connection breaks. */
   left = Number.POSITIVE_INFINITY;
   done = true;
 
@@ -214,7 +212,7 @@ class Wire {
   };
 }
 
-/** A manager that stops once, at its n-th write from now on. A new manager then starts. */
+/** A manager that stops at its n-th write from now on. A new manager follows. */
 class CrashingManager {
   readonly #world: World;
   readonly #wire: Wire;
@@ -229,7 +227,6 @@ class CrashingManager {
     };
   }
 
-  /** Lets half a minute of virtual time pass. */
   async settle(): Promise<void> {
     for (let step = 0; step < SETTLES_S * 4; step += 1) {
       await this.#world.pass(0.25);
@@ -240,7 +237,6 @@ class CrashingManager {
   }
 }
 
-/** Runs actions with a manager that stops at its n-th write. */
 async function dyingAt(
   death: { readonly write: number; readonly done: boolean },
   replicas: number,
@@ -256,9 +252,8 @@ async function dyingAt(
   return { first, budget, left: await names(world), died: manager.died };
 }
 
-/** The manager stops at each write in a run of all cases. A plain run stops the manager at each sixth write. */
+/** Thorough runs stop the manager at each write, plain runs at each sixth write. */
 const STEP = thoroughly(2, 6, 1);
-/** A number of writes that is larger than in any of these histories. */
 const MANY_WRITES = 60;
 
 describe('the manager dies at any of its writes', () => {
@@ -308,7 +303,6 @@ describe('the manager dies at any of its writes', () => {
   });
 });
 
-/** The writes of one scale-in, from any client. */
 type Write = 'mark' | 'replicas' | 'set' | 'priority';
 
 const permutations = <T>(items: readonly T[]): T[][] =>
@@ -318,7 +312,6 @@ const permutations = <T>(items: readonly T[]): T[][] =>
 
 const ORDERS: readonly (readonly Write[])[] = permutations<Write>(['mark', 'replicas', 'set', 'priority']);
 
-/** The forms of a mark. */
 const MARKS = {
   'a name': () => ({}),
   'a name and a time': (time: string) => ({ [Annotations.TriggerDeletion]: time }),
@@ -339,7 +332,6 @@ async function write(world: World, what: Write, victim: string, mark: keyof type
     case 'replicas':
       return world.change({ spec: { replicas: 4 } });
     case 'priority':
-      // The machine may already be deleted.
       await ignoreNotFound(world.patchMachine(victim, { metadata: { annotations: { [Annotations.Priority]: '1' } } }));
       return;
     case 'set': {
@@ -354,7 +346,7 @@ async function write(world: World, what: Write, victim: string, mark: keyof type
 const before = (order: readonly Write[], one: Write, other: Write): boolean =>
   order.indexOf(one) < order.indexOf(other);
 
-/** Returns true if the annotation contains a machine at the time when the replicas are reduced. */
+/** Returns true if the annotation names a machine before the replicas are reduced. */
 const isNamed = (order: readonly Write[]): boolean =>
   before(order, 'mark', 'replicas') || before(order, 'priority', 'replicas');
 
@@ -373,7 +365,6 @@ describe.each(Object.keys(MARKS) as (keyof typeof MARKS)[])('every order of the 
     },
   );
 
-  // The manager is running, so it writes the replicas of the set.
   const live = permutations<Write>(['mark', 'replicas', 'priority']);
   test.each(sampled(live, 6, 2).map((order) => [order.join(', '), order] as const))(
     '%s, with a manager that reconciles after each, and dies after any of them',
@@ -391,8 +382,8 @@ describe.each(Object.keys(MARKS) as (keyof typeof MARKS)[])('every order of the 
           }
           await world.pass(SETTLES_S);
           const seen = { deadAfter, pause, deleted: budget.deleted.length, created: budget.created };
-          // At the time of the scale-down, the controller does not know a name that arrives later. The named machine stays,
-          // because the scale-down has deleted another machine.
+          // The controller does not know a late name at the time of the scale-down. The named machine stays, because
+          // the scale-down has deleted another machine.
           expect(seen).toEqual({ deadAfter, pause, deleted: 1, created: [] });
           if (isNamed(order)) expect(budget.deleted).toEqual([victim]);
         }

@@ -8,7 +8,6 @@ import { World } from './testing/world.ts';
 
 const SETTLES_S = 30;
 
-/** Names of the machines of the set with a class, oldest first. */
 async function namesOf(world: World, className: string): Promise<string[]> {
   const [set] = (await world.sets()).filter(({ spec }) => spec.template.spec.class.name === className);
   const mine = (machine: Machine) => controllerOf(machine)?.uid === set?.metadata.uid;
@@ -34,7 +33,6 @@ async function midway(world: World, how: 'paused' | 'in place'): Promise<void> {
 
 type Form = 'list' | 'priority';
 
-/** Names machines for deletion, and reduces the replicas by the number of names. */
 async function scaleIn(world: World, form: Form, names: readonly string[]): Promise<void> {
   if (form === 'priority')
     for (const name of names)

@@ -18,7 +18,6 @@ const start = (options: WorldOptions = {}) =>
 const failing = async (world: World): Promise<readonly Machine[]> =>
   (await world.machines()).filter((machine) => !isGood(machine));
 
-/** Starts a rollout to the class `large`, and makes its first machines fail. */
 async function fail(world: World): Promise<void> {
   await world.changeClass('large');
   await world.until(async () => (await failing(world)).length > 0, 60);
@@ -67,7 +66,7 @@ test('without a last good template the rollout pauses', async () => {
   await world.until(() => world.complete(), 60);
   await world.changeClass('large');
   await world.until(async () => (await failing(world)).length > 0, 60);
-  // Removes the revision of the old set, so that the rollout cannot return to it.
+  // Without the revision of the old set, the rollout cannot return to it.
   const old = (await world.sets()).find(({ spec }) => spec.template.spec.class.name === 'small');
   const body = { metadata: { annotations: { [Annotations.Revision]: null } } };
   await world.keeper.resource(machineSets, world.namespace).patch(old?.metadata.name ?? '', { type: 'merge', body });

@@ -7,8 +7,8 @@ import { changedHands, setOf } from '../set/wakeups.ts';
 import { semanticEqual } from '../values/semantic-equal.ts';
 
 /**
- * The controller combines all changes of machines within this time into one reconcile of the deployment. Each reconcile may
- * write a set. For example, ten machines that join within this time cause one write instead of ten.
+ * The controller combines all changes of machines within this time into one reconcile of the deployment. Ten machines
+ * that join within this time then cause one write instead of ten.
  */
 const SWARM_MS = 200;
 
@@ -25,18 +25,14 @@ function interested(set: MachineSet, context: ControllerContext): Key[] {
   return deployment ? [keyOf(deployment)] : [];
 }
 
-/**
- * Returns the keys of the deployments that a change of a set affects (docs/compatibility/rules-deployments.md §1.1). A
- * change of the counts in the status affects no deployment.
- */
+/** Source: docs/compatibility/rules-deployments.md §1.1. A change of the counts in the status affects no deployment. */
 function deploymentsOfSetChange(change: Change<MachineSet>, context: ControllerContext): Key[] {
   const { object } = change;
   if (change.type === 'deleted') return controllerOf(object) === undefined ? [] : interested(object, context);
   if (change.type === 'added') return interested(object, context);
   const { old } = change;
   const conditionsChanged = !semanticEqual(old.status?.machineSetCondition, object.status?.machineSetCondition);
-  // When a set has no machines and an up-to-date status, the controller can delete it from a revision history that is too
-  // long.
+  // A set without machines and with an up-to-date status can be deleted from a revision history that is too long.
   const emptied = (object.spec.replicas ?? 0) === 0 && (object.status?.replicas ?? 0) === 0;
   if (!changedBeyondStatus(old, object) && !conditionsChanged && !emptied) return [];
   return changedHands(old, object)
@@ -44,7 +40,7 @@ function deploymentsOfSetChange(change: Change<MachineSet>, context: ControllerC
     : interested(object, context);
 }
 
-/** Returns true if the change of a machine can affect a rollout or the status of the deployment. */
+/** A change matters if it can affect a rollout or the status of the deployment. */
 function matters(old: Machine, machine: Machine): boolean {
   return (
     isAvailable(old) !== isAvailable(machine) ||
@@ -57,9 +53,7 @@ function matters(old: Machine, machine: Machine): boolean {
   );
 }
 
-/**
- * Labels of an in-place update (the selection by a user, the result of the agent), and the label that postpones a rollout.
- */
+/** Labels of an in-place update, and the label that postpones a rollout. */
 const MARKS = [
   Labels.CandidateForUpdate,
   Labels.SelectedForUpdate,
@@ -71,22 +65,17 @@ const marksChanged = (old: Node, node: Node): boolean =>
 
 function deploymentOfMachine(machine: Machine, context: ControllerContext): Key[] {
   const set = setOf(machine, context);
-  // A warm machine has no set.
   const deployment = deploymentOf(set ?? machine, context);
   return deployment ? [keyOf(deployment)] : [];
 }
 
-/**
- * Returns the keys of the deployments that a change of a machine affects. If the controller of the machine changed, the
- * result contains the old and the new deployment.
- */
+/** A machine with a new controller affects the old and the new deployment. */
 function deploymentsOfMachineChange(change: Change<Machine>, context: ControllerContext): Key[] {
   const now = deploymentOfMachine(change.object, context);
   const moved = change.type === 'updated' && changedHands(change.old, change.object);
   return moved ? [...deploymentOfMachine(change.old, context), ...now] : now;
 }
 
-/** Reconciles deployments after the changes that affect them. */
 export function wakeDeployments(controller: Controller, context: ControllerContext): void {
   const soon = (keys: readonly Key[]): [] => {
     for (const key of keys) controller.enqueue(key, SWARM_MS);
@@ -95,8 +84,8 @@ export function wakeDeployments(controller: Controller, context: ControllerConte
   controller.watch(context.deployments, (change) =>
     change.type === 'updated' && !changedBeyondStatus(change.old, change.object) ? [] : [change.key],
   );
-  // Most updates of sets are scalings by this controller. One reconcile handles these updates together with the changes of
-  // machines.
+  // Most updates of sets are scalings by this controller. One reconcile handles these updates together with the
+  // changes of machines.
   controller.watch(context.sets, (change) => {
     const keys = deploymentsOfSetChange(change, context);
     return change.type === 'updated' ? soon(keys) : keys;

@@ -4,7 +4,7 @@ import { controllerOf } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { World } from './testing/world.ts';
 
-/** Tests of warm machines in the manager. The machine controller is simulated. */
+/** The machine controller is simulated. */
 
 const KEEPS_ONE = { [Annotations.WarmMachines]: '1', [Annotations.WarmState]: 'Running' };
 

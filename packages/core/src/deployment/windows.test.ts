@@ -30,7 +30,6 @@ const windows = (text = AFTERNOON) => ({ [Annotations.RolloutWindows]: text });
 const waiting = async (world: World) =>
   findCondition((await world.deployment()).status?.conditions ?? [], RolloutWaiting);
 
-/** Returns the time of day in the world. */
 const time = (world: World): string => world.clock.now().toISOString().slice(11, 16);
 
 describe('a rolling update', () => {

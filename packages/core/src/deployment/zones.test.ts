@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { zoneOfferingOf } from '../driver/offerings/alternative.ts';
 import { World, type WorldOptions } from './testing/world.ts';
 
-/** Zones of a deployment from the view of the manager. The machine controller is simulated. */
+/** The machine controller is simulated. */
 
 const { Zones, ZonesEvacuated, ZonesStandby } = Annotations;
 const LIST = JSON.stringify([{ zone: 'a' }, { zone: 'b', subnet: 'sb' }, { zone: 'c' }]);
@@ -22,7 +22,6 @@ const staying = async (world: World) =>
   (await world.machines()).filter(({ metadata }) => metadata.deletionTimestamp === undefined);
 const inZone = async (world: World, zone: string) => (await staying(world)).filter((one) => zoneOf(one) === zone);
 
-/** The number of machines in the zones a, b and c. */
 const counts = async (world: World): Promise<readonly number[]> =>
   Promise.all(['a', 'b', 'c'].map(async (zone) => (await inZone(world, zone)).length));
 

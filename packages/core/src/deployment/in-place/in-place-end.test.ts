@@ -6,10 +6,6 @@ import { machineIn, nodeIn, type UpdateState } from '../testing/updated-machine.
 import { cleaned } from './in-place.ts';
 import { endOfUpdates } from './in-place-end.ts';
 
-/**
- * Returns the plan after the user changed the strategy from an in-place update to another one. `states` lists the machines
- * and nodes.
- */
 function ending(states: readonly UpdateState[], changes: Partial<Pick<View, 'nodeOf'>> & { paused?: boolean } = {}) {
   const { paused = false, ...view } = changes;
   const nodes = new Map(states.map((state, index) => [`m${index}`, nodeIn(state, `m${index}`)]));

@@ -10,10 +10,9 @@ import { DECIDED_BY_DRAIN, schedulable } from './in-place-template.ts';
 const Reasons = InPlaceUpdateReasons;
 
 /**
- * Ends the in-place updates of a deployment whose strategy changed to another one.
- *
- * - A moved machine loses its update marks. A set never deletes a machine with these marks.
- * - A node whose update has ended becomes schedulable again. Otherwise its machine would never become available.
+ * Ends the in-place updates of a deployment with a new strategy.
+ * - A moved machine loses its update marks, because a set never deletes a machine with these marks.
+ * - A node becomes schedulable after the end of its update. Otherwise its machine would never become available.
  * - An update that has not started is canceled. An update in progress continues to its end.
  */
 export function endOfUpdates({

@@ -6,7 +6,6 @@ import type { InPlaceSnapshot, SetWithMachines } from '../state/in-place-snapsho
 import { machineIn, nodeIn, type UpdateState } from '../testing/updated-machine.ts';
 import { cleaned, movePatch, planInPlaceUpdate } from './in-place.ts';
 
-/** Sizes of sets and the states of their machines. */
 type SetStates = readonly [replicas: number, states: readonly UpdateState[]];
 
 const NOT_REFILLED = { [Labels.ScaleUpDisabled]: 'true' };
@@ -18,11 +17,9 @@ const UPDATED: UpdateState = {
   reason: 'UpdateSuccessful',
   phase: 'InPlaceUpdateSuccessful',
 };
-/** A node that was drained for an update to another template. */
 const EMPTIED: UpdateState = { marks: ['candidate'], template: 'other', reason: 'CandidateForUpdate' };
 const READY: UpdateState = {};
 
-/** Returns the plan for a deployment with three replicas, no surge, and `maxUnavailable` 1. */
 function plan(
   old: SetStates,
   current: SetStates,

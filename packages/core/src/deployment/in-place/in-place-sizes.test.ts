@@ -20,7 +20,6 @@ const withMachines = (name: string, replicas: number, machines: readonly Machine
   set: set(name, replicas, { labels }),
   machines,
 });
-/** Creates `count` running machines of the set. */
 const full = (name: string, count: number, replicas = count, labels = {}): SetWithMachines =>
   withMachines(name, replicas, machinesOf(count, 'Running', name), labels);
 /** Creates `count` machines that were moved to a set. The size of the set does not include these machines yet. */
@@ -46,7 +45,6 @@ const plain = (resize: ReadonlyMap<string, number>) => Object.fromEntries(resize
 test('a moved machine reduces the size of its old set and increases that of the new one', () => {
   const old = full('old', 3, 4, NOT_REFILLED);
   expect(plain(sizesOfMoved(snapshot(withMachines('new', 0, moved(1)), [old])))).toEqual({ old: 3, new: 1 });
-  // No size changes if the set already counts the machine, or if the machine is being deleted.
   expect(plain(sizesOfMoved(snapshot(withMachines('new', 1, moved(1)), [full('old', 3, 3, NOT_REFILLED)])))).toEqual(
     {},
   );
@@ -83,9 +81,7 @@ test('a set that may create machines keeps its size and creates another machine'
 test('machines that were moved back take their places from the current set', () => {
   const old = withMachines('old', 2, [...machinesOf(2, 'Running', 'o'), ...moved(1)], NOT_REFILLED);
   expect(plain(sizesOfMoved(snapshot(full('new', 1, 2), [old])))).toEqual({ new: 1, old: 3 });
-  // Only the replicas of moved machines become free.
   expect(plain(sizesOfMoved(snapshot(full('new', 0, 2), [old])))).toEqual({ new: 1, old: 3 });
-  // The current set lacks one machine, and two machines were moved to other sets.
   const two = withMachines('old', 1, [...machinesOf(1, 'Running', 'o'), ...moved(2)], NOT_REFILLED);
   expect(plain(sizesOfMoved(snapshot(full('new', 2, 3), [two])))).toEqual({ new: 2, old: 2 });
 });
@@ -230,12 +226,10 @@ test('surplus old machines are deleted as far as enough are available; unavailab
   expect(gone(full('new', 3), [full('old', 1)])).toEqual({ old: 0 });
   expect(gone(full('new', 2), [full('old', 2)])).toEqual({ old: 1 });
   expect(gone(full('new', 1), [full('old', 2)])).toEqual({});
-  // The deletion of an unavailable machine uses no budget.
   const idle = withMachines('old', 3, [...machinesOf(1, 'Running', 'o'), ...machinesOf(2, 'Unknown', 'u')]);
   expect(gone(full('new', 2), [idle])).toEqual({ old: 1 });
   const unhealthy = withMachines('new', 3, [...machinesOf(2, 'Running', 'n'), ...machinesOf(1, 'Unknown', 'u')]);
   expect(gone(unhealthy, [full('old', 2)])).toEqual({ old: 1 });
-  // Machines above the size of a set are being deleted and are not available for long.
   expect(gone(full('new', 5, 2), [full('old', 2)])).toEqual({ old: 1 });
   expect(gone(full('new', 3), [full('old', 2)], { repairsFirst: true })).toEqual({});
   expect(gone(full('new', 3), [full('a', 1), full('b', 2)])).toEqual({ a: 0, b: 0 });

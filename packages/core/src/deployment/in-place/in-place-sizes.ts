@@ -11,7 +11,7 @@ import {
 } from '../state/in-place-snapshot.ts';
 import { type Resize, type SetSize, sizeOf } from '../state/size.ts';
 
-/** Number of machines that were moved to the set, minus those that `spec.replicas` of the set already includes. */
+/** Number of machines that were moved to the set and are not included in `spec.replicas` of the set. */
 function movedIn(one: SetWithMachines): number {
   const alive = one.machines.filter((machine) => !isTerminating(machine));
   return Math.max(Math.min(alive.filter(isBeingHandedOver).length, alive.length - replicasOf(one)), 0);
@@ -19,11 +19,11 @@ function movedIn(one: SetWithMachines): number {
 
 /**
  * Returns the sizes of the sets after machines moved between sets.
- *
- * - A set that received machines gets its actual number of machines as its size, even if its template has changed since.
+ * - A set that received machines gets its actual number of machines as its size, even if its template has changed
+ *   since.
  * - The set that lost machines does not replace them.
- * - The total does not exceed the replicas and surge of the deployment. If the moved machines would exceed this total, the
- *   set deletes other machines.
+ * - The total is at most the replicas and surge of the deployment. If the moved machines would exceed this total,
+ *   the set deletes machines of another template.
  */
 export function sizesOfMoved(o: Bounds): Map<string, number> {
   const { current, old } = o;
@@ -45,27 +45,21 @@ export function sizesOfMoved(o: Bounds): Map<string, number> {
   return resize;
 }
 
-/** The sets of a deployment, and the number of machines that all sets together may have. */
 type Bounds = Pick<InPlaceSnapshot, 'current' | 'old' | 'replicas' | 'surge'>;
 
-/** Number of machines that the deployment allows in addition to the replicas of its sets. */
 export const roomOf = ({ current, old, replicas, surge }: Bounds, resize: Resize = new Map()): number =>
   [...old, current].reduce(
     (room, one) => room - (resize.get(one.set.metadata.name) ?? replicasOf(one)),
     replicas + surge,
   );
 
-/** Number of replicas of a set that have no machine. */
 const vacated = (one: SetWithMachines): number => replicasOf(one) - one.machines.length;
 
-/** Returns true if an in-place update forbids the set to create machines. */
+/** Returns true if an in-place update forbids new machines in the set. */
 export const mayNotRefill = ({ set }: SetWithMachines): boolean =>
   set.metadata.labels?.[Labels.ScaleUpDisabled] !== undefined;
 
-/**
- * Corrects the size of each set that lost or received machines to its actual number (docs/compatibility/rules-deployments.md
- * §5.3).
- */
+/** Corrects the size of each set that lost or received machines (docs/compatibility/rules-deployments.md §5.3). */
 export function repairSizes(o: InPlaceSnapshot): Map<string, number> {
   const resize = sizesOfMoved(o);
   for (const one of o.old.filter(mayNotRefill)) {
@@ -75,8 +69,8 @@ export function repairSizes(o: InPlaceSnapshot): Map<string, number> {
 }
 
 /**
- * Prevents a total size of zero. During an in-place update, an old set can lose its machines and may not create new ones.
- * In this case, the current set creates the machines.
+ * Prevents a total size of zero: if an old set lost its machines and may not create new ones, the current set creates
+ * them.
  */
 export function keptAboveZero({ current, old, replicas, ceiling = replicas }: InPlaceSnapshot, resize: Resize): Resize {
   const left = [...old, current].some((one) => (resize.get(one.set.metadata.name) ?? replicasOf(one)) > 0);
@@ -85,8 +79,8 @@ export function keptAboveZero({ current, old, replicas, ceiling = replicas }: In
 }
 
 /**
- * Returns the size of the current set if no machine has to move. After a scale-down of the deployment, the function returns
- * smaller old sets instead (docs/compatibility/rules-deployments.md §5.4).
+ * Returns the size of the current set if no machine has to move. After a scale-down of the deployment, returns smaller
+ * old sets (docs/compatibility/rules-deployments.md §5.4).
  */
 export function resizeCurrent(o: InPlaceSnapshot): { resize: Resize; because: string } | undefined {
   const n = replicasOf(o.current);
@@ -105,8 +99,8 @@ export function resizeCurrent(o: InPlaceSnapshot): { resize: Resize; because: st
 }
 
 /**
- * Adds the surge to a current set that was created without it. A set has no surge if the user returned to its template, or
- * if a scale-up used the surge. Without the surge, a deployment with `maxUnavailable` 0 would never select a machine.
+ * Adds the surge to a current set that was created without it, or whose surge a scale-up used. Without the surge, a
+ * deployment with `maxUnavailable` 0 would never select a machine.
  */
 export function intoSurge(o: InPlaceSnapshot): Resize {
   const { current, old, replicas, surge } = o;
@@ -124,12 +118,11 @@ export function intoSurge(o: InPlaceSnapshot): Resize {
 const asSize = ({ set, machines }: SetWithMachines): SetSize =>
   sizeOf(set, { replicas: machines.length, available: machines.filter(isAvailable).length });
 
-/** Number of available machines of a set, limited to its replicas. */
 const steadyOf = (one: SetWithMachines): number => Math.min(one.machines.filter(isAvailable).length, replicasOf(one));
 
 /**
- * Returns the sizes after a user reduced the replicas. Machines are deleted in three steps: unavailable old machines, then
- * available old machines up to `maxUnavailable`, then unavailable new machines.
+ * After a scale-down by a user, deletes machines in three steps: unavailable old machines, available old machines up
+ * to `maxUnavailable`, unavailable new machines.
  */
 function scaledDown(o: InPlaceSnapshot, surplus: number): Resize {
   const { current, old, replicas, unavailable } = o;
@@ -148,10 +141,7 @@ function scaledDown(o: InPlaceSnapshot, surplus: number): Resize {
   return new Map([...resize, ...shrunk([current], surplus - fromIdle - fromAvailable + left, steadyOf)]);
 }
 
-/**
- * Deletes surplus old machines. An available machine is deleted only if enough machines stay available. An unavailable
- * machine is always deleted.
- */
+/** Deletes surplus old machines. Available machines are deleted only while enough machines stay available. */
 export function surplusGone(o: InPlaceSnapshot, left: readonly SetWithMachines[]): Map<string, number> {
   const available = [...left, o.current].reduce((total, one) => total + steadyOf(one), 0);
   const idle = left.reduce((total, one) => total + replicasOf(one) - steadyOf(one), 0);
@@ -160,7 +150,7 @@ export function surplusGone(o: InPlaceSnapshot, left: readonly SetWithMachines[]
 }
 
 /**
- * Removes `surplus` replicas from the sets, beginning with the oldest set.
+ * Removes `surplus` replicas from the sets, the oldest set first.
  * @param kept Returns the number of machines that a set must keep
  */
 function shrunk(

@@ -9,7 +9,7 @@ import { hasMachines, type View } from '../state/view.ts';
 import { planInPlaceUpdate } from './in-place.ts';
 import { sizesOfMoved } from './in-place-sizes.ts';
 
-/** The condition of a deployment with in-place updates, if the manager has no access to the nodes (P-25). */
+/** The condition if the manager has no access to the nodes (P-25). */
 export const NO_NODES = {
   type: ROLLOUT_BLOCKED,
   status: 'True',
@@ -18,10 +18,8 @@ export const NO_NODES = {
     'The in-place update is blocked: it needs Nodes, and there is no target cluster. Start the manager with --target-kubeconfig, or set spec.strategy.type to RollingUpdate or Recreate.',
 } as const satisfies ConditionChange;
 
-/** The condition of a rollout that is blocked because the manager has no access to nodes. */
 type Blocked = ConditionChange & { readonly reason: 'NoTargetCluster' | 'NodesNotReadable' };
 
-/** The condition if the manager cannot read the nodes at present. */
 const unseenNodes = (why: string): Blocked => ({
   ...NO_NODES,
   reason: 'NodesNotReadable',
@@ -36,10 +34,7 @@ function noNodesStep({ status }: MachineDeployment, condition: Blocked): Step {
 
 const MOST_NAMES = 3;
 
-/**
- * Reports failed in-place updates until they are resolved. While failed updates use the whole disruption budget, no further
- * node is selected.
- */
+/** While failed updates use the whole disruption budget, mcm selects no further node. */
 function failedUpdates(
   machines: readonly Machine[],
   nodeOf: View['nodeOf'],
@@ -69,10 +64,7 @@ const withMachines = ({ machines }: View, { set }: CountedSet) => ({
   machines: machines.get(set.metadata.uid) ?? [],
 });
 
-/**
- * Returns the sizes of the sets after machines moved between them. The step serves a rollout that was paused or scaled
- * after the move. The step creates and deletes no machine.
- */
+/** The step serves a rollout that was paused or scaled after the move. */
 export function movedStep(view: View): Step | undefined {
   const { deployment, counted, replicas, limits } = view;
   const { current, old } = counted;
@@ -82,7 +74,6 @@ export function movedStep(view: View): Step | undefined {
   return resize.size > 0 ? { resize, because: 'adjusting the sizes of the sets to their machines' } : undefined;
 }
 
-/** The next step of a deployment with in-place updates (docs/compatibility/rules-deployments.md §5). */
 export function inPlaceStep(view: View): Step {
   const { deployment, sizes, counted, limits } = view;
   const { current, old } = counted;
@@ -103,7 +94,7 @@ export function inPlaceStep(view: View): Step {
     unavailable: limits.unavailable,
     ...shareOf(view),
     manual: deployment.spec.strategy?.inPlaceUpdate?.orchestrationType === 'Manual',
-    // Outside of a maintenance window, mcm completes started in-place updates and starts no further one.
+    // Outside of a maintenance window, mcm completes started in-place updates but starts no new update.
     ...withoutUndefined({ repairsFirst: view.closed ? true : undefined }),
     nodeOf: nodeOf ?? (() => undefined),
     postponed: new Set(view.postponed.map(({ machine }) => machine)),

@@ -14,7 +14,6 @@ import {
 
 const CURRENT = set('new', 3);
 
-/** The changes of a node that this test expects, by their effect. */
 const CHANGES = {
   nothing: undefined,
   'select for the current template': selectedFor(CURRENT),

@@ -17,24 +17,23 @@ const Reasons = InPlaceUpdateReasons;
 const hashOf = ({ metadata }: MachineSet): string | undefined => metadata.labels?.[Labels.TemplateHash];
 const templateOf = ({ metadata }: Node): string | undefined => metadata.annotations?.[Annotations.SelectedForTemplate];
 /**
- * Value of the template annotation after an update to another template has ended. The next selection of the node then
- * applies to the current template.
+ * The template annotation after the end of an update to another template. The next selection of the node then applies
+ * to the current template.
  */
 const ENDED = '';
 
 const has = ({ metadata }: Node, key: string): boolean => metadata.labels?.[key] !== undefined;
 
 /**
- * Makes the node schedulable again. If the machine-config daemon keeps the node drained, the node stays cordoned, and the
- * daemon uncordons the node later.
+ * Makes the node schedulable again. A node that the machine-config daemon keeps drained stays cordoned until the
+ * daemon uncordons it.
  */
 export const schedulable = ({ metadata }: Node): { readonly unschedulable?: false } =>
   metadata.annotations?.[Annotations.ConfigDaemonDrain]?.startsWith('drain-') ? {} : { unschedulable: false };
 
-/** The annotations that {@link schedulable} reads. */
 export const DECIDED_BY_DRAIN = [Annotations.ConfigDaemonDrain] as const;
 
-/** Selects a node for an update to the template of the set, and records this template on the node. */
+/** Records the template of the set on the node, together with the selection. */
 export function selectedFor(current: MachineSet): Change {
   return {
     metadata: {
@@ -45,36 +44,26 @@ export function selectedFor(current: MachineSet): Change {
 }
 
 /**
- * Returns true if the node was selected for an update to another template. A node without a template annotation counts as
- * selected for the current template.
+ * Returns true if the node was selected for an update to another template. Without a template annotation, the
+ * selection is for the current template.
  */
 export function isOutdated(node: Node, current: MachineSet): boolean {
   const template = templateOf(node);
   return template !== undefined && template !== ENDED && template !== hashOf(current);
 }
 
-/** Returns true if the last update of the node, successful or failed, was to another template than the requested one. */
 const isElsewhere = (node: Node, current: MachineSet): boolean =>
   templateOf(node) === ENDED || isOutdated(node, current);
 
-/**
- * Returns true if the node was drained for an update to another template and this update has ended. The node waits for its
- * next update.
- */
+/** The update of the node to another template has ended. The node stays drained and waits for its next update. */
 export const beganFor = (node: Node, current: MachineSet): boolean =>
   has(node, Labels.CandidateForUpdate) && !has(node, Labels.SelectedForUpdate) && isElsewhere(node, current);
 
-/**
- * Returns true if the node was selected and has no template annotation. Such a node counts as selected for the current
- * template.
- */
+/** A selected node without a template annotation counts as selected for the current template. */
 const isUnnoted = (node: Node): boolean =>
   has(node, Labels.SelectedForUpdate) && !has(node, Labels.UpdateResult) && (templateOf(node) ?? ENDED) === ENDED;
 
-/**
- * Returns true if the agent may have started the update. mcm knows the progress and the template of the update only after
- * its end.
- */
+/** The agent may have started the update. mcm sees the progress of the update only after its end. */
 const hasBegun = (machine: Machine): boolean => {
   const reason = updateReasonOf(machine);
   const waits = reason === undefined || reason === Reasons.CandidateForUpdate || reason === Reasons.SelectedForUpdate;
@@ -82,8 +71,7 @@ const hasBegun = (machine: Machine): boolean => {
 };
 
 /**
- * Removes the selection and the result of an update to another template. The function waits until the Machine object shows
- * this result.
+ * Removes the selection and the result of an update to another template, after the Machine object shows this result.
  */
 function outdatedResult(machine: Machine): Change | undefined {
   const reason = updateReasonOf(machine);
@@ -97,7 +85,6 @@ function outdatedResult(machine: Machine): Change | undefined {
   };
 }
 
-/** Returns the change of the node that updates an old machine to the current template. */
 export function startedFor(machine: Machine, node: Node, current: MachineSet): Change | undefined {
   if (!has(node, Labels.SelectedForUpdate)) return undefined;
   const outdated = isOutdated(node, current);
@@ -106,9 +93,8 @@ export function startedFor(machine: Machine, node: Node, current: MachineSet): C
 }
 
 /**
- * Returns the change of a node that was marked for an update to another template, if its machine belongs to the current
- * set. An update that has not started is canceled. After an update that has ended, the node is updated back to the current
- * template.
+ * Returns the change of a node that was selected for another template, if its machine has the current template. An
+ * update that has not started is canceled. After a completed update, the node is updated back to the current template.
  */
 export function restarts(machine: Machine, node: Node, current: MachineSet): Change | undefined {
   if (!has(node, Labels.CandidateForUpdate)) return undefined;
@@ -131,8 +117,8 @@ export function restarts(machine: Machine, node: Node, current: MachineSet): Cha
 }
 
 /**
- * Removes the selection from a node that has the current template and is no candidate for an update. The next rollout would
- * otherwise use this selection. The selection stays while the agent may still update the node.
+ * Removes the selection from a node with the current template, because the next rollout would use this selection. The
+ * selection stays while the agent may still update the node.
  */
 export function leftoverOf(machine: Machine, node: Node): Change | undefined {
   if (!has(node, Labels.SelectedForUpdate) || has(node, Labels.CandidateForUpdate)) return undefined;

@@ -36,7 +36,6 @@ import {
   startedFor,
 } from './in-place-template.ts';
 
-/** One step of an in-place update. */
 export interface InPlaceStep {
   readonly resize: Resize;
   readonly work: InPlaceWork;
@@ -44,9 +43,9 @@ export interface InPlaceStep {
 }
 
 /**
- * Returns the next step of an in-place update (docs/compatibility/rules-deployments.md §5.2 to 5.7). First the sizes of the
- * sets follow the moved machines, then machines move, then nodes are selected. Each step depends only on the observed
- * state, so a reconcile after a crash returns the same step.
+ * Returns the next step of an in-place update (docs/compatibility/rules-deployments.md §5.2 to 5.7). First the sizes
+ * of the sets follow the moved machines, then machines move, then nodes are selected. The step depends only on the
+ * observed state, so a reconcile after a crash returns the same step.
  */
 export function planInPlaceUpdate(o: InPlaceSnapshot): InPlaceStep {
   const repair = repairSizes(o);
@@ -94,7 +93,6 @@ function reason(o: InPlaceSnapshot, left: readonly SetWithMachines[], selected: 
   return o.manual ? 'waiting: a user must select nodes' : 'waiting: no other machine may become unavailable now';
 }
 
-/** Returns the changes of nodes that were selected for a former template, and of nodes that a user selected. */
 function startAgain(o: InPlaceSnapshot): NodeMark[] {
   const { current, old } = o;
   const at = (machines: readonly Machine[], isOld: boolean) =>
@@ -107,7 +105,6 @@ function startAgain(o: InPlaceSnapshot): NodeMark[] {
   return [...old.flatMap(({ machines }) => at(machines, true)), ...at(current.machines, false)];
 }
 
-/** Removes the selection of nodes that have the current template. */
 const leftovers = (o: InPlaceSnapshot): NodeMark[] =>
   o.current.machines.flatMap((machine) => {
     const node = isTerminating(machine) || isBeingHandedOver(machine) ? undefined : nodeOf(machine, o);
@@ -120,13 +117,13 @@ const isUpdated = (machine: Machine, node: Node): boolean =>
   updateReasonOf(machine) === InPlaceUpdateReasons.UpdateSuccessful;
 
 /**
- * Moves updated machines to the current set. One write changes the owner and the labels, with the observed resourceVersion
+ * One write changes the owner and the labels, with the observed resourceVersion as precondition
  * (docs/compatibility/rules-deployments.md §5.5).
  */
 function handOver(o: InPlaceSnapshot): InPlaceWork['machines'] {
   const free = o.replicas - replicasOf(o.current);
   const moves = o.old.flatMap(({ set, machines }) => {
-    // If the set has no label that forbids new machines, the set would replace a machine that moves away.
+    // A set without the label that forbids new machines would replace a machine that moves away.
     if (!mayNotRefill({ set, machines })) return [];
     return machines.flatMap((machine) => {
       const node = nodeOf(machine, o);
@@ -138,9 +135,7 @@ function handOver(o: InPlaceSnapshot): InPlaceWork['machines'] {
   return moves.slice(0, Math.max(free, 0));
 }
 
-/**
- * Returns a patch that removes the labels of the former set and adds those of the new set. The value `null` removes a label.
- */
+/** The patch removes the labels of the former set and adds the labels of the new set. */
 export function movePatch({ metadata }: Machine, from: MachineSet, to: MachineSet): object {
   const off = Object.keys(from.spec.selector?.matchLabels ?? {}).map((key) => [key, null] as const);
   return {
@@ -161,15 +156,15 @@ export function movePatch({ metadata }: Machine, from: MachineSet, to: MachineSe
 }
 
 /**
- * Moved machines that the replicas of their sets already include. The nodes of these machines can take part in the next
- * update, and their sets may delete them.
+ * Moved machines that their sets already include in their replicas. Such a machine can take part in the next update,
+ * and its set may delete it.
  */
 const settledMoves = ({ machines }: SetWithMachines): readonly Machine[] =>
   machines.filter((machine) => !isTerminating(machine) && isBeingHandedOver(machine));
 
 /**
- * Removes the update marks of a machine when the replicas of its set include the machine. This also applies to an old set
- * (docs/compatibility/rules-deployments.md §5.3). Machines without a Node are skipped.
+ * Removes the update marks of a machine after its set includes the machine in its replicas, also in an old set
+ * (docs/compatibility/rules-deployments.md §5.3).
  */
 function tidyUp(o: InPlaceSnapshot): InPlaceWork {
   const { machines, set } = o.current;
@@ -187,7 +182,7 @@ function tidyUp(o: InPlaceSnapshot): InPlaceWork {
   };
 }
 
-/** Makes the node schedulable when its critical components are ready. One write contains all changes of the node. */
+/** One write contains all changes of the node: it also becomes schedulable if its critical components are ready. */
 export function cleaned(node: Node): NodeMark['change'] {
   const { PreferNoSchedule: prefer, CriticalComponentsNotReady: critical } = Taints;
   const others = (node.spec.taints ?? []).filter(
@@ -214,8 +209,8 @@ const wasEmptied = (machine: Machine, o: InPlaceSnapshot): boolean => {
 };
 
 /**
- * Selects nodes whose update to another template has ended, for an update to the current template. These nodes are selected
- * first. These nodes are already drained, so their update causes no additional disruption.
+ * Selects nodes whose update to another template has ended. These nodes are already drained, so another update causes
+ * no additional disruption.
  */
 function selectedAgain(o: InPlaceSnapshot): NodeMark[] {
   const { current, old } = o;
@@ -231,9 +226,9 @@ function selectedAgain(o: InPlaceSnapshot): NodeMark[] {
 }
 
 /**
- * Selects as many nodes as may still become unavailable (docs/compatibility/rules-deployments.md §5.6, 5.7). A machine that
- * is both selected and unavailable counts once. The original counts such a machine twice and updates fewer machines than
- * the limit allows.
+ * Selects as many nodes as may still become unavailable (docs/compatibility/rules-deployments.md §5.6, 5.7). A machine
+ * that is both selected and unavailable counts once. The original counts such a machine twice and updates too few
+ * machines.
  */
 function select(o: InPlaceSnapshot): NodeMark[] {
   const { replicas, unavailable, current, old } = o;

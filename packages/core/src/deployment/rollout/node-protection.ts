@@ -3,8 +3,8 @@ import { NO_MARKS, type Step } from '../state/step.ts';
 import { hasMachines, type View } from '../state/view.ts';
 
 /**
- * Protects the nodes from scale-down by the autoscaler while machines of two templates exist
- * (docs/compatibility/rules-deployments.md §3.6).
+ * Protects nodes from the autoscaler while machines of two templates exist (docs/compatibility/rules-deployments.md
+ * §3.6).
  */
 export function withProtection(view: View, step: Step): Step {
   const { counted, complete } = view;

@@ -1,15 +1,14 @@
 import { isActive, type SetSize, type Sizes } from '../state/size.ts';
 import type { RolloutStep } from './rolling-update.ts';
 
-/** The next step of Recreate: shrink the old sets, wait, create the current set, or resize it. */
 export type RecreateStep =
   | ({ readonly kind: 'resize' } & RolloutStep)
   | { readonly kind: 'create'; readonly because: string }
   | { readonly kind: 'wait'; readonly because: string };
 
 /**
- * Returns the next step of a deployment with the strategy Recreate. A deployment with this strategy never has machines of
- * two templates at the same time (docs/compatibility/rules-deployments.md §4).
+ * A deployment with the strategy Recreate never has machines of two templates at the same time
+ * (docs/compatibility/rules-deployments.md §4).
  */
 export function planRecreate({ current, old }: Sizes, replicas: number): RecreateStep {
   const active = old.filter(isActive);

@@ -97,7 +97,6 @@ describe('one step', () => {
   });
 });
 
-/** Runs whole rollouts in which every set gets its machines immediately. */
 function rollout(target: RolloutTarget): string[] {
   const lines: string[] = [];
   let old = target.replicas;

@@ -12,7 +12,6 @@ import {
   sum,
 } from '../state/size.ts';
 
-/** The bounds and the desired replicas of a rollout. */
 export interface RolloutTarget extends GrowthRule {
   readonly surge: number;
   readonly unavailable: number;
@@ -21,11 +20,10 @@ export interface RolloutTarget extends GrowthRule {
    * absent, only the bounds of the rollout apply.
    */
   readonly free?: number;
-  /** True while failed machines wait for their replacement. While it is true, the rollout deletes no available machine. */
+  /** True while failed machines wait for their replacement. The rollout then deletes no available machine. */
   readonly repairsFirst?: boolean;
 }
 
-/** One step of a rollout and its reason. */
 export interface RolloutStep {
   readonly resize: Resize;
   readonly because: string;
@@ -33,11 +31,10 @@ export interface RolloutStep {
 
 /**
  * Returns the replicas that the current set may have now (docs/compatibility/rules-deployments.md §3.2).
- *
- * - Each set counts with the larger number of its replicas and its machines. So terminating machines, and replicas without
- *   a machine, use up the surge.
- * - The original counts only the status of the sets. The original gives a new set its surge twice (BUG-4 of
- *   docs/compatibility/rules-deployments.md), and exceeds the surge when the status is outdated (incident 3).
+ * - Each set counts with the larger number of its replicas and its machines, so terminating machines and missing
+ *   machines use up the surge.
+ * - The original counts only the status of the sets. So the original gives a new set its surge twice (BUG-4), and
+ *   exceeds the surge when the status is outdated (incident 3).
  */
 export function currentReplicas(sizes: Sizes, { replicas, surge, ceiling = replicas }: RolloutTarget): number {
   const have = sizes.current?.replicas ?? 0;
@@ -62,17 +59,16 @@ function reduce(
 }
 
 /**
- * Returns the sizes to which the old sets may shrink (docs/compatibility/rules-deployments.md §3.4). Unhealthy machines are
- * deleted first, then as many available machines as the bound allows. Machines above the replicas of a set are already
- * being deleted. These machines count neither as available nor as unhealthy.
- *
- * - The rollout does not delete unreachable machines while the circuit breaker keeps them. The rollout also keeps available
- *   machines whose nodes postpone their disruption.
- * - Replicas without a machine use no budget. A failed machine uses the disruption budget that rollouts and repairs share.
+ * Returns the sizes to which the old sets may shrink (docs/compatibility/rules-deployments.md §3.4). Unhealthy
+ * machines are deleted first, then as many available machines as the bound allows. Machines above the replicas of a
+ * set are already being deleted and count neither as available nor as unhealthy.
+ * - Unreachable machines stay while the circuit breaker is open, and available machines stay while their nodes
+ *   postpone their disruption.
+ * - Replicas without a machine use no budget. A failed machine uses the disruption budget that rollouts and
+ *   replacements share.
  * - Available machines are deleted only if no failed machine waits for its replacement.
- * - The total never falls from several machines to 0 (incident 10). With 100 % unavailable, one machine stays until the
- *   current set has been scaled, which terminating machines can delay. This last machine is deleted if no other step is
- *   possible.
+ * - The total never falls from several machines to 0 (incident 10). With 100 % unavailable, one machine stays until
+ *   the current set has been scaled, unless no other step is possible.
  */
 export function shrinkOld(
   { current, old }: Sizes,
@@ -95,8 +91,7 @@ export function shrinkOld(
   const after = active.map((size) => ({ ...size, replicas: unhealthy.get(size.name) ?? size.replicas }));
   const left = budget - sum(active, (size) => size.replicas) + sum(after, (size) => size.replicas);
   const surplus = repairsFirst ? 0 : rolloutRoom(sum(all, steadyAvailable), replicas, unavailable);
-  // If the circuit breaker keeps machines of a set, the set does not shrink. Such a set would delete the kept machines
-  // first.
+  // A smaller set would first delete the machines that the circuit breaker keeps.
   const [healthy] = reduce(after, Math.min(surplus, left), ({ held, replicas, postponed = 0 }) =>
     held ? 0 : Math.max(replicas - postponed, 0),
   );
@@ -113,8 +108,8 @@ function addMissing(sizes: Sizes & { readonly current: SetSize }, target: Rollou
 }
 
 /**
- * Returns the next step of a rolling update. The current set grows first. If the current set cannot grow, the old sets
- * shrink. A step changes either the current set or the old sets, so each decision uses the result of the last one.
+ * Returns the next step of a rolling update. The old sets shrink only if the current set cannot grow. A step changes
+ * either the current set or the old sets, so each decision uses the result of the last one.
  */
 export function planRollingUpdate(sizes: Sizes & { readonly current: SetSize }, target: RolloutTarget): RolloutStep {
   const { current } = sizes;
@@ -128,8 +123,8 @@ export function planRollingUpdate(sizes: Sizes & { readonly current: SetSize }, 
   const missing = addMissing(sizes, target);
   if (missing.size > 0)
     return { resize: missing, because: 'the newest template is not proven yet: the last good set grows' };
-  // If the sets request too many machines, the current set may create no machine. The rollout then deletes no available
-  // machine, because it could not replace the machine.
+  // If the sets request too many machines, the current set may create no machine. The rollout could then not replace a
+  // deleted machine.
   const isOver = sum(allOf(sizes), (size) => size.replicas) > target.replicas + target.surge;
   const isFree = target.ceiling === undefined || isOver;
   const growth = isFree ? target.unavailable : Math.max((target.ceiling ?? 0) - current.replicas, 0);

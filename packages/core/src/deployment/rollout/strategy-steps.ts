@@ -12,7 +12,6 @@ import { surplusHistory } from './history.ts';
 import { planRecreate } from './recreate.ts';
 import { currentReplicas, planRollingUpdate } from './rolling-update.ts';
 
-/** The step after a change of `spec.replicas`, or while the rollout is paused. */
 export function scalingStep(view: View): Step {
   const { deployment, sizes, limits } = view;
   return planScaling(sizes, {
@@ -24,7 +23,6 @@ export function scalingStep(view: View): Step {
   });
 }
 
-/** The step that creates the set of the current template. */
 export function createStep(view: View, size = initialReplicas(view)): Step {
   const { deployment, limits, nextRevision } = view;
   const create = newSet(deployment, { replicas: size, revision: nextRevision, limits });
@@ -42,16 +40,12 @@ export function createStep(view: View, size = initialReplicas(view)): Step {
   };
 }
 
-/** Returns the rule that decides which set gets additional machines. */
 export const growthOf = ({ replicas, gate, good }: Pick<View, 'replicas' | 'gate' | 'good'>): GrowthRule => ({
   replicas,
   ceiling: gate?.ceiling,
   good,
 });
 
-/**
- * Returns the part of the disruption budget that the rollout may use. Replacements of failed machines use the other part.
- */
 export const shareOf = ({ repairs }: View): { readonly free: number; readonly repairsFirst: boolean } => ({
   free: repairs.budget.free,
   repairsFirst: hasFailures(repairs),
@@ -64,7 +58,6 @@ function initialReplicas(view: View): number {
     : replicas;
 }
 
-/** The next step of a rolling update. */
 export function rollingStep(view: View): Step {
   const { sizes, limits } = view;
   const { current } = sizes;
@@ -73,23 +66,20 @@ export function rollingStep(view: View): Step {
   return { ...planRollingUpdate({ ...sizes, current }, target), ...completion(view) };
 }
 
-/** Deletes old sets above the history limit when a rollout is complete. */
 export function completion(view: View): Partial<Step> {
   return view.complete ? { remove: historyOf(view) } : {};
 }
 
-/** The next step of a deployment with the strategy Recreate. */
 export function recreateStep(view: View): Step {
   const step = planRecreate(view.sizes, view.replicas);
   if (step.kind === 'create') return createStep(view);
   return { ...step, ...completion(view) };
 }
 
-/** Rolls back to a former template. */
 export function rollbackStep(view: View, revision: number): Step {
-  // A rollback first creates a set for the current template, so that the template gets a revision and a user can return to
-  // it. This set gets no machines, because the rollback would delete them. A template whose class is missing gets no set: a
-  // user could not return to it.
+  // A rollback first creates a set for the current template, so that the template gets a revision and a user can
+  // return to it. This set gets no machines. A template without its class gets no set, because a user could not return
+  // to it.
   if (!view.split.current && missingClass(view) === undefined) return createStep(view, 0);
   const rollback = planRollback(view.deployment, view.split, revision, {
     vouches: hasRolloutSettings(view.rolloutSettings),
@@ -107,6 +97,5 @@ export function rollbackStep(view: View, revision: number): Step {
   };
 }
 
-/** The old sets above the history limit. */
 export const historyOf = ({ controlled, split, deployment }: View): readonly MachineSet[] =>
   surplusHistory(split.old, controlled, deployment.spec.revisionHistoryLimit);

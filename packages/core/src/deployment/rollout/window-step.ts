@@ -6,9 +6,7 @@ import type { Step } from '../state/step.ts';
 import type { View } from '../state/view.ts';
 import { growthOf } from './strategy-steps.ts';
 
-/**
- * Returns the sizes after a window closes. The current set replaces the old machines that the rollout has already deleted.
- */
+/** The current set replaces the old machines that the rollout has already deleted. */
 function completed({ sizes, limits, ...view }: View): Resize {
   const { replicas } = view;
   const missing = replicas - sum(allOf(sizes), (size) => size.replicas);
@@ -17,16 +15,15 @@ function completed({ sizes, limits, ...view }: View): Resize {
 }
 
 /**
- * Returns true if the deployment would have no machines without the next step. For example, this happens after Recreate has
- * deleted the old machines.
+ * Returns true if the deployment would have no machines without the next step, for example after Recreate deleted the
+ * old machines.
  */
 const mustContinue = ({ deployment, sizes }: View): boolean =>
   deployment.spec.strategy?.type === 'Recreate' && !sizes.old.some(isActive);
 
 /**
- * Returns the step of a rollout outside of its maintenance windows. As during a pause, the sets follow a change of the
- * replicas by a user, and missing replicas are created. No machine is deleted or updated for the new template. Failed
- * machines are still replaced.
+ * Returns the step of a rollout outside of its maintenance windows. As during a pause, the sets follow the replicas
+ * and replace failed machines, but no machine is deleted or updated for the new template.
  * @param inPlace Steps that complete an in-place update which has already started.
  * @returns undefined if the rollout may continue
  */
@@ -43,7 +40,7 @@ export function windowStep(
   };
   const moved = inPlace.moved();
   if (moved) return { ...moved, measureProgress: false };
-  // If there is no current set, the rollout has not started.
+  // Without a current set, the rollout has not started.
   if (sizes.current === undefined || isScalingEvent(sizes, replicas)) {
     const scaling = planScaling(sizes, {
       ...growthOf(view),

@@ -5,7 +5,6 @@ import { deployment, machine, set } from '../../set/test-objects.ts';
 import type { SetSize } from '../state/size.ts';
 import { planScaling, type ScaleTarget } from './scaling.ts';
 
-/** Returns a set of a deployment that had six replicas before the scale-in. */
 const size = (name: 'old' | 'new', replicas: number, named?: number): SetSize => ({
   name,
   createdAt: name === 'old' ? 1 : 2,

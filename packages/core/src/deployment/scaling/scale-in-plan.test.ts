@@ -82,7 +82,6 @@ interface Case {
   readonly machines?: Readonly<Record<string, readonly Machine[]>>;
 }
 
-/** Returns the plan for three machines, of which the request names `a`. */
 function plan({ written = text(), annotations = {}, sets = [current()], machines = {}, ...rest }: Case = {}) {
   const { replicas: _, ...spec } = deployment(0).spec;
   const replicas = 'replicas' in rest ? rest.replicas : 2;

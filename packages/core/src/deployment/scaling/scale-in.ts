@@ -5,32 +5,25 @@ import { splitSets } from '../../rollout/revisions.ts';
 import { parseInstant, parseInteger } from '../../values/integers.ts';
 import type { PlannedEvent } from '../state/rollback.ts';
 
-/** Reasons of the events about scale-ins. */
 export const ScaleInReasons = {
   Accepted: 'ScaleInAccepted',
   Refused: 'ScaleInRefused',
-  /** A machine is named for deletion, but the controller does not delete the machine at present. */
+  /** The controller does not delete the named machine at present. */
   Pending: 'ScaleInPending',
 } as const;
 
-/**
- * Number of scale-in results that the deployment keeps. With these results, the controller recognizes a repeated request.
- */
+/** Number of stored results. A stored result shows that a request was repeated. */
 const REMEMBERED = 16;
 const MAX_ID_LENGTH = 128;
 
-/** A scale-in: the client names machines and reduces the replicas in the same write. */
 export interface ScaleIn {
   /** An ID that the client chooses. A second write with the same ID changes nothing. */
   readonly requestID: string;
   readonly machines: readonly string[];
-  /** The value of `spec.replicas` before the write, as seen by the client. */
   readonly from: number;
-  /** The value of `spec.replicas` after the write. */
   readonly to: number;
 }
 
-/** The outcome of a scale-in. */
 export interface ScaleInResult {
   readonly requestID: string;
   readonly outcome: 'Accepted' | 'Refused';
@@ -45,7 +38,6 @@ const isCount = (value: unknown): value is number =>
 const isId = (value: unknown): value is string =>
   typeof value === 'string' && value !== '' && value.length <= MAX_ID_LENGTH;
 
-/** Parses the annotation `scale-in`. The function never throws. */
 export function parseScaleIn(text: string): ParsedScaleIn {
   const value = tryParseJson(text);
   const { requestID, machines, from, to }: Partial<Record<keyof ScaleIn, unknown>> =
@@ -68,13 +60,12 @@ export function parseScaleIn(text: string): ParsedScaleIn {
   return { request: { requestID, machines, from, to } };
 }
 
-/** Returns the recorded outcomes, newest first. Invalid entries are skipped. */
+/** Newest first, without invalid entries. */
 export function scaleInResults(deployment: MachineDeployment): readonly ScaleInResult[] {
   const value = tryParseJson(deployment.metadata.annotations?.[Annotations.ScaleInResults] ?? '[]');
   return Array.isArray(value) ? value.filter((entry) => isId(entry?.requestID)) : [];
 }
 
-/** The observed state that decides about a scale-in. */
 export interface ScaleInSnapshot {
   readonly deployment: MachineDeployment;
   readonly sets: readonly MachineSet[];
@@ -82,24 +73,19 @@ export interface ScaleInSnapshot {
   readonly now: Date;
 }
 
-/** One write to the deployment that accepts or refuses a scale-in. */
 export interface ScaleInPlan {
   readonly annotations: Readonly<Record<string, string | null>>;
-  /** The former `spec.replicas`. The controller restores it when it refuses the request. */
+  /** The former `spec.replicas`, which the controller restores with a refusal. */
   readonly replicas?: number;
   readonly event: PlannedEvent | undefined;
 }
 
-/**
- * Returns the replicas of the deployment before this request. The sets of the deployment recorded this number when they
- * were last scaled.
- */
+/** The sets of the deployment recorded this number when they were last scaled. */
 function replicasBefore({ deployment, sets }: ScaleInSnapshot): number | undefined {
   const { current } = splitSets(deployment, sets);
   return parseInteger(current?.metadata.annotations?.[Annotations.DesiredReplicas]);
 }
 
-/** Returns the reason to refuse the request that a client has written; undefined if it is valid. */
 function objection(request: ScaleIn, snapshot: ScaleInSnapshot): string | undefined {
   const { deployment } = snapshot;
   const replicas = deployment.spec.replicas ?? 0;
@@ -112,7 +98,7 @@ function objection(request: ScaleIn, snapshot: ScaleInSnapshot): string | undefi
   return scaleInObjection(request, snapshot);
 }
 
-/** Returns the reason why the named machines cannot be removed now. Returns undefined if the machines can be removed. */
+/** Returns undefined if the machines can be removed. */
 export function scaleInObjection(
   request: Pick<ScaleIn, 'machines' | 'from' | 'to'>,
   { deployment, sets, machinesOf, now }: ScaleInSnapshot,
@@ -132,10 +118,7 @@ export function scaleInObjection(
   return undefined;
 }
 
-/**
- * Adds the named machines to the deletion list and sets the time of the last change by the autoscaler. The list and the
- * time decide which machines are marked and deleted.
- */
+/** The deletion list and the time of the last change by the autoscaler decide which machines are marked and deleted. */
 function named({ machines }: ScaleIn, deployment: MachineDeployment, now: Date): Record<string, string> {
   const annotations = deployment.metadata.annotations ?? {};
   const time = formatTime(now);
@@ -143,8 +126,8 @@ function named({ machines }: ScaleIn, deployment: MachineDeployment, now: Date):
   const last = annotations[Annotations.LastReplicaChangeByScaler];
   return {
     [Annotations.TriggerDeletion]: [...(list ? [list] : []), ...machines.map((name) => `${name}~${time}`)].join(','),
-    // The time never decreases. With an earlier time, machines that a client named before this request would lose their
-    // marks.
+    // The time never decreases. With an earlier time, machines that a client named before this request would lose
+    // their marks.
     [Annotations.LastReplicaChangeByScaler]:
       (parseInstant(last) ?? 0) > now.getTime() && last !== undefined ? last : time,
   };
@@ -155,10 +138,7 @@ const record = (deployment: MachineDeployment, result: ScaleInResult): Record<st
   [Annotations.ScaleInResults]: JSON.stringify([result, ...scaleInResults(deployment)].slice(0, REMEMBERED)),
 });
 
-/**
- * Returns the replicas to restore after a refused request. If another client has changed the replicas since the request,
- * they stay.
- */
+/** If another client has changed the replicas since the request, they stay. */
 function restored(to: number | undefined, snapshot: ScaleInSnapshot): { replicas?: number } {
   const before = replicasBefore(snapshot);
   const present = snapshot.deployment.spec.replicas ?? 0;
@@ -166,9 +146,8 @@ function restored(to: number | undefined, snapshot: ScaleInSnapshot): { replicas
 }
 
 /**
- * Accepts or refuses the whole request in the annotation `scale-in`. Returns undefined if there is no request.
- *
- * - If the request is accepted, all named machines are added to the deletion list. If it is refused, none is added.
+ * Accepts or refuses the whole request in the annotation `scale-in`. Returns undefined without a request.
+ * - An accepted request adds all named machines to the deletion list, and a refused request adds none.
  * - The result is one write, so after a crash the deployment has either the request or its outcome.
  * - A request whose ID is already recorded is removed without evaluation.
  */

@@ -139,10 +139,7 @@ test('a deployment without a set drops the names of machines that are gone', asy
   expect(called).toEqual([['list', { [Annotations.TriggerDeletion]: null }]]);
 });
 
-/**
- * Returns a deployment with two replicas. Since the last status, a user has reduced its replicas for machine `a` and raised
- * them again.
- */
+/** Since the last status, a user has reduced the replicas for machine `a` and raised them again. */
 const undone = () => {
   const annotations = {
     [Annotations.TriggerDeletion]: `a~${minutes(-1)}`,

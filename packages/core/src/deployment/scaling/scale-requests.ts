@@ -6,12 +6,11 @@ import type { DeploymentAccess } from '../writes/access.ts';
 import { planScaleIn, ScaleInReasons } from './scale-in.ts';
 import { planTriggers, type TriggerPlan, unmetTriggers } from './trigger-deletion.ts';
 
-/** Handles scale-downs of an autoscaler or a user that name machines. */
 export class ScaleRequests {
   readonly #access: DeploymentAccess;
   /**
-   * UIDs of machines that are marked for deletion but not deleted, by deployment. The map is empty after a restart, so the
-   * manager sends the events again.
+   * UIDs of machines that are marked for deletion but not deleted, by deployment. A new process sends the events
+   * again.
    */
   readonly #unmet = new Map<string, ReadonlySet<string>>();
 
@@ -19,7 +18,6 @@ export class ScaleRequests {
     this.#access = access;
   }
 
-  /** Accepts or refuses a scale-in of named machines, in one write. */
   async settleScaleIn(
     deployment: MachineDeployment,
     sets: readonly MachineSet[],
@@ -35,7 +33,6 @@ export class ScaleRequests {
     return written;
   }
 
-  /** Reports once for each machine why it is marked for deletion but not deleted. */
   reportUnmet(key: string, deployment: MachineDeployment, sets: readonly MachineSet[]): void {
     const unmet = sets.flatMap((set) => unmetTriggers(set, this.#access.machinesOf(set)));
     const before = this.#unmet.get(key);
@@ -50,11 +47,10 @@ export class ScaleRequests {
 
   /**
    * Marks the machines that the cluster autoscaler named, and removes obsolete names from its list
-   * (docs/compatibility/rules-deployments.md §9.2). The method writes the list first. So each name has a time before its
-   * machine is marked with this time.
-   *
-   * @returns The current deployment. Undefined if this call wrote the current set. The caller must then read all objects
-   * again.
+   * (docs/compatibility/rules-deployments.md §9.2). The list comes first, so each name has a time before its machine
+   * is marked with this time.
+   * @returns The current deployment. Undefined if this call wrote the current set: the caller must then read all
+   * objects again.
    */
   async applyTriggers(
     deployment: MachineDeployment,
@@ -101,17 +97,16 @@ export class ScaleRequests {
   }
 
   /**
-   * Handles a reduction of the replicas that the set did not see. Between two reconciles, a client may reduce the replicas
-   * for named machines and then raise the replicas again. The method then writes the time of the reduction to the set. The
-   * machines are marked after this write, because an unmarked name is the only evidence of the reduction.
-   *
+   * Handles a reduction of the replicas that the set did not see, because a client raised the replicas again. The set
+   * gets the time of the reduction before the machines get their marks: an unmarked name is the only evidence of the
+   * reduction.
    * @returns Whether the set was written.
    */
   async #coverUndone(deployment: MachineDeployment, set: MachineSet, signal: AbortSignal): Promise<boolean> {
     const now = this.#access.context.clock.now();
     const input = { deployment, set, machines: this.#access.machinesOf(set), now };
     const { withFall } = scalerTimes({ ...input, undone: true });
-    // If a reduction is still to come, its write covers all names, so this method has nothing to write.
+    // The write of an expected reduction covers all names.
     if (withFall === undefined || withFall === scalerTimes({ ...input, undone: false }).withFall) return false;
     const { uid, resourceVersion } = set.metadata;
     const annotations = { [Annotations.LastReplicaChangeByScaler]: withFall };
@@ -119,7 +114,6 @@ export class ScaleRequests {
     return true;
   }
 
-  /** Forgets a deleted deployment. */
   forget(key: string): void {
     this.#unmet.delete(key);
   }

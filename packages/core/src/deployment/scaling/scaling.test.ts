@@ -65,7 +65,6 @@ test.each([false, true])(
   },
 );
 
-/** Returns a set that was last scaled to four replicas. All its machines are available. */
 const of = (name: string, replicas: number, change: Partial<SetSize> = {}): SetSize => ({
   ...size(name, replicas, 4),
   ...change,

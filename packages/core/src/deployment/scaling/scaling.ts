@@ -12,19 +12,17 @@ import {
   sum,
 } from '../state/size.ts';
 
-/** The inputs of a scaling. */
 export interface ScaleTarget extends GrowthRule {
   readonly limits: Limits;
   readonly strategy: string | undefined;
-  /** `status.replicas` of the deployment. The value applies to sets without the annotation max-replicas. */
+  /** `status.replicas` of the deployment, for sets without the annotation max-replicas. */
   readonly statusReplicas: number;
-  /** True if the rollout is paused. During a pause, sets change their size only when the user changes the replicas. */
+  /** During a pause, sets change their size only after a change of the replicas by the user. */
   readonly paused?: boolean;
 }
 
 /**
- * New sizes, and the sets that need new desired-replicas and max-replicas annotations. These annotations are written even
- * if the size of the set stays the same.
+ * New sizes, and the sets that need new desired-replicas and max-replicas annotations. Such a set may keep its size.
  */
 export interface Scaling {
   readonly resize: Resize;
@@ -33,9 +31,8 @@ export interface Scaling {
 }
 
 /**
- * Returns true if the deployment's replicas changed since its sets were last scaled (docs/compatibility/rules-deployments.md
- * §1.11). If the user changes the template and the replicas together, the template change takes precedence. Without a
- * current set, there is no scaling event.
+ * Returns true if the replicas of the deployment changed since its sets were last scaled
+ * (docs/compatibility/rules-deployments.md §1.11). A simultaneous change of the template takes precedence.
  */
 export function isScalingEvent(sizes: Sizes, replicas: number): boolean {
   if (sizes.current === undefined) return false;
@@ -44,7 +41,7 @@ export function isScalingEvent(sizes: Sizes, replicas: number): boolean {
   return active.some((size) => size.desired !== undefined && size.desired !== replicas);
 }
 
-/** Returns true if the current set has all replicas of the deployment (docs/compatibility/rules-deployments.md §2.9). */
+/** Source: docs/compatibility/rules-deployments.md §2.9. */
 export const isSaturated = (current: SetSize | undefined, replicas: number): boolean =>
   current !== undefined &&
   current.replicas === replicas &&
@@ -53,25 +50,21 @@ export const isSaturated = (current: SetSize | undefined, replicas: number): boo
 
 const newestFirst = (a: SetSize, b: SetSize): number => oldestSizeFirst(b, a);
 
-/** Rounds to the nearest integer. A half is rounded up. `value` is never negative. */
+/** Rounds a half up. `value` is never negative. */
 const round = (value: number): number => Math.floor(value + 0.5);
 
-/**
- * Returns true if the replicas of the deployment changed. This function is for a paused rollout, which may have no current
- * set.
- */
+/** A paused rollout may have no current set. */
 const isRescaled = (active: readonly SetSize[], replicas: number): boolean =>
   active.some((size) => size.desired !== undefined && size.desired !== replicas);
 
 /**
  * Returns the sizes after a change of replicas, or while paused (docs/compatibility/rules-deployments.md §3.8).
- *
  * - A single active set gets all replicas.
- * - If the current set has all replicas, the others are scaled to 0.
- * - During a rollout, a scale-up goes to the current set, or to the last good set while the current template is not proven.
- *   A scale-down reduces the sets of named machines first. All sets share the remaining reduction.
- * - During a pause, sizes change only when the user changes the replicas or limits. The original fills the surge during a
- *   pause. The original then creates machines of a template whose machines fail.
+ * - If the current set has all replicas, the old sets are scaled to 0.
+ * - During a rollout, a scale-up goes to the current set, or to the last good set while the current template is not
+ *   proven. A scale-down first reduces the sets of named machines, then all sets.
+ * - During a pause, sizes change only when the user changes the replicas or limits. The original fills the surge
+ *   during a pause, and creates machines of a template whose machines fail.
  */
 export function planScaling(sizes: Sizes, target: ScaleTarget): Scaling {
   const { replicas, limits } = target;
@@ -81,7 +74,8 @@ export function planScaling(sizes: Sizes, target: ScaleTarget): Scaling {
   const paused = target.paused === true;
   const rolls = target.strategy === 'RollingUpdate';
   const stands = paused && !isRescaled(active, replicas);
-  // The surge reduces the sets only with the strategy RollingUpdate. In-place updates handle the surge in their own steps.
+  // Only the strategy RollingUpdate reduces the sets by the surge. In-place updates handle the surge in their own
+  // steps.
   if (stands && (!rolls || sum(active, (size) => size.replicas) <= replicas + limits.annotatedSurge)) {
     return { resize: new Map(), annotate, because: 'the rollout is paused: the sets keep their sizes' };
   }
@@ -90,9 +84,8 @@ export function planScaling(sizes: Sizes, target: ScaleTarget): Scaling {
     return { resize, annotate: [], because: 'all replicas belong to the current set' };
   }
   const named = withoutNamed(sizes, replicas);
-  // This function writes new annotations. Without them, every later reconcile would detect the same scaling event, and the
-  // rollout would make no progress (BUG-5). During a pause, no strategy resizes the sets, so this function distributes the
-  // replicas.
+  // Without new annotations, every later reconcile would detect the same scaling event, and the rollout would make no
+  // progress (BUG-5). During a pause, no strategy resizes the sets, so this function distributes the replicas.
   if (!rolls && !paused) {
     return { resize: named, annotate, because: 'the strategy of the rollout sets the sizes of the sets' };
   }
@@ -112,9 +105,9 @@ export function planScaling(sizes: Sizes, target: ScaleTarget): Scaling {
 }
 
 /**
- * Reduces the sets of named machines, up to the number by which the replicas of the deployment decrease. Otherwise another
- * set would delete a machine that is not named, and the set of a named machine would replace the deleted one. The current
- * set comes first, because only the current set deletes a named machine without a reduction (`coveredByScaler`).
+ * Reduces the sets of named machines, up to the reduction of the deployment. Otherwise another set would delete an
+ * unnamed machine, and the set of a named machine would replace the deleted one. The current set comes first: only the
+ * current set deletes a named machine without a reduction (`coveredByScaler`).
  */
 function withoutNamed(sizes: Sizes, replicas: number): Map<string, number> {
   const active = allOf(sizes).filter(isActive);
@@ -131,8 +124,8 @@ function withoutNamed(sizes: Sizes, replicas: number): Map<string, number> {
 }
 
 /**
- * If at most one set is active, this set gets all replicas that its template may have. During a pause, it also keeps its
- * surge machines. Otherwise it would delete an unnamed machine after the other sets lost their last named machines.
+ * A single active set gets all replicas that its template may have. During a pause, the set also keeps its surge
+ * machines. Otherwise it would delete an unnamed machine after the other sets lost their last named machines.
  */
 function scaleOnly(sizes: Sizes, active: SetSize | undefined, target: ScaleTarget): Scaling {
   const { replicas, ceiling, good } = target;
@@ -152,14 +145,13 @@ function scaleOnly(sizes: Sizes, active: SetSize | undefined, target: ScaleTarge
   };
 }
 
-/** Number of surge machines that a set keeps during a pause. */
 const surplusOf = ({ replicas, desired = replicas }: SetSize, target: ScaleTarget): number =>
   target.paused && target.replicas > 0 ? Math.min(Math.max(replicas - desired, 0), target.limits.annotatedSurge) : 0;
 
 /**
- * Adds machines up to the limit. Terminating machines can delay some of the added machines. During a pause or with a
- * ceiling, the rollout would not add the delayed machines later. So the annotations stay unchanged, and the scaling event
- * continues until all machines are added.
+ * Adds machines up to the limit. Terminating machines can delay some additions, and a paused rollout or a ceiling
+ * would never add them later. So the annotations stay unchanged, and the scaling event continues until all machines
+ * are added.
  */
 function addTo(sizes: Sizes, count: number, room: number, target: ScaleTarget): Scaling {
   const resize = grown(sizes, Math.min(count, room), target);
@@ -173,17 +165,15 @@ function addTo(sizes: Sizes, count: number, room: number, target: ScaleTarget): 
   return { resize, annotate: stays ? [] : names.map(({ name }) => name), because };
 }
 
-/** Number of machines that all sets together may have. */
 const allowedOf = ({ replicas, limits }: ScaleTarget): number => (replicas > 0 ? replicas + limits.annotatedSurge : 0);
 
 /**
- * Number of machines that may be added now. Terminating machines use up this number, including machines whose deletion was
- * just requested. The rollout adds the remaining machines after these deletions.
+ * Terminating machines use up this number, also after a deletion request that was just sent. The rollout adds the
+ * remaining machines after these deletions.
  */
 const roomFor = (sizes: Sizes, { replicas, limits }: ScaleTarget): number =>
   Math.max(replicas + limits.surge - sum(allOf(sizes), footprint), 0);
 
-/** Reduces the sets in proportion to their sizes. */
 function shareOut(active: readonly SetSize[], target: ScaleTarget, toAdd: number): Resize {
   const { replicas, limits } = target;
   const allowed = allowedOf(target);
@@ -206,9 +196,8 @@ const basis = (size: SetSize, { statusReplicas, replicas, limits }: ScaleTarget)
   size.max || statusReplicas || replicas + limits.annotatedSurge;
 
 /**
- * Changes a proportional reduction so that enough machines stay available. Sets with available machines lose fewer
- * machines, and sets with unavailable machines lose more. A proportional reduction can drain working machines while the new
- * machines still boot (incident 9).
+ * Changes a proportional reduction so that enough machines stay available: sets with unavailable machines lose more. A
+ * proportional reduction can drain working machines while the new machines still boot (incident 9).
  */
 function keepAvailable(active: readonly SetSize[], proportional: Resize, minAvailable: number): Resize {
   const resize = new Map(proportional);
@@ -217,7 +206,7 @@ function keepAvailable(active: readonly SetSize[], proportional: Resize, minAvai
   const goal = Math.min(minAvailable, sum(active, steadyAvailable));
   let lacking = Math.max(goal - sum(active, staying), 0);
   for (const taker of active) {
-    // A set never passes a reduction to itself, because a set that lacks available machines has no spare ones.
+    // A set that lacks available machines has no spare ones, so it never passes a reduction to itself.
     for (const giver of active) {
       const wanted = Math.min(steadyAvailable(taker) - staying(taker), lacking);
       const spare = now(giver) - staying(giver);

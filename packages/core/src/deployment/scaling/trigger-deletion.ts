@@ -13,48 +13,42 @@ import { parseInstant } from '../../values/integers.ts';
 
 const SECOND_MS = 1_000;
 
-/** A machine that the cluster autoscaler named, and the time of its decision. */
 export interface TimedTrigger extends Trigger {
   readonly time: string;
 }
 
-/** The plan for the annotation trigger-deletion-by-mcm. */
 export interface TriggerPlan {
-  /** Annotations of the deployment to write. The value null removes an annotation. Empty if nothing has to be written. */
+  /** Annotations of the deployment to write. The value null removes an annotation. */
   readonly annotations: Readonly<Record<string, string | null>>;
-  /** Annotations of machines to write. */
   readonly marks: readonly { readonly machine: Machine; readonly annotations: Readonly<Record<string, string>> }[];
   /** Invalid entries that are removed from the list, each with its reason. */
   readonly refused: readonly string[];
 }
 
-/** Adds the time `present` to entries without a time (docs/compatibility/rules-deployments.md §9.2, step A). */
+/** Source: docs/compatibility/rules-deployments.md §9.2, step A. */
 export const normaliseTriggers = (text: string, present: string): TimedTrigger[] =>
   readTriggers(text).map(({ name, time = present }) => ({ name, time }));
 
 const printTriggers = (triggers: readonly TimedTrigger[]): string =>
   triggers.map(({ name, time }) => `${name}~${time}`).join(',');
 
-/** Returns `now`, or the first second after `time` if this second is later. */
 const after = (time: number | undefined, now: Date): string =>
   formatTime(time === undefined ? now : new Date(Math.max(now.getTime(), time + SECOND_MS)));
 
-/** The inputs for the time in the mark of a machine. */
 interface MarkTimes {
-  /** Time of the machine's entry in the deletion list. */
   readonly entry: string;
   /**
-   * An earlier scale-down has already counted all names up to this time. Undefined if the scale-down for this name is in
-   * progress or still to come.
+   * The end of the time that an earlier scale-down has counted. Undefined if the scale-down for this name has not
+   * ended.
    */
   readonly covered: number | undefined;
   readonly now: Date;
 }
 
 /**
- * Returns the missing annotations of a marked machine: priority 1 and the time of the decision. Returns an empty object if
- * the machine has both annotations. A time that an earlier scale-down has already counted is replaced. With such a time,
- * the set would delete the machine before the scale-down for it.
+ * Returns the missing annotations of a marked machine: priority 1 and the time of the decision. A time that an earlier
+ * scale-down has already counted is replaced. With the old time, the set would delete the machine before the
+ * scale-down for it.
  */
 function marksOf(machine: Machine, { entry, covered, now }: MarkTimes): Readonly<Record<string, string>> {
   const { [Annotations.Priority]: priority, [Annotations.MarkedForDeletionTime]: marked } =
@@ -71,14 +65,13 @@ function marksOf(machine: Machine, { entry, covered, now }: MarkTimes): Readonly
 
 /**
  * Evaluates the deletion list of the autoscaler: which entries stay, and which machines are marked
- * (docs/compatibility/rules-deployments.md §9.2). An entry without a time gets the current time. The time of the last scaler
- * change then rises too, because its old value belongs to an earlier scale-down. The original can keep that time only in
- * memory, and then writes the set every second (ODD-8).
- *
- * @param machines The deployment's own machines by name. Names of other machines are removed from the list (ODD-14).
+ * (docs/compatibility/rules-deployments.md §9.2). An entry without a time gets the current time. The time of the last
+ * scaler change then rises too, because its old value belongs to an earlier scale-down. The original may keep that
+ * time only in memory, and then writes the set every second (ODD-8).
+ * @param machines The machines of the deployment by name. Names of other machines are removed from the list (ODD-14).
  * @param isElsewhere Returns true if a machine with the name exists outside of this deployment.
- * @param coveredFor Returns the end of the time that an earlier scale-down of the machine's set covers, in milliseconds
- * since 1970. Undefined if the replicas are reduced for this name.
+ * @param coveredFor Returns the end of the time that an earlier scale-down of the machine's set covers, in
+ * milliseconds since 1970. Undefined if the replicas are reduced for this name.
  */
 export function planTriggers(
   deployment: MachineDeployment,
@@ -139,17 +132,15 @@ const invalidEntries = (text: string): string[] =>
     .filter((entry) => entry.split('~').length > 2 || !NAME.test(entry.split('~')[0]?.trim() ?? ''))
     .map((entry) => `${entry.trim()} (must be name~time)`);
 
-/** A machine that is marked for deletion but not deleted. */
 export interface UnmetTrigger {
   readonly machine: Machine;
-  /** The reason why it is not deleted, and what would delete it. */
   readonly why: string;
 }
 
 /**
- * Returns the machines with priority 1 that the set does not delete. The set has its desired replicas, and the mark belongs
- * to no change by the autoscaler. The original does not report these machines. A mark alone deletes no machine, because
- * operators use priority 1 to choose machines for the next scale-down.
+ * Returns the machines with priority 1 that the set does not delete. The set has its desired replicas, and the mark
+ * belongs to no change by the autoscaler. The original does not report these machines. A mark alone deletes no
+ * machine, because operators use priority 1 to choose machines for the next scale-down.
  */
 export function unmetTriggers(set: MachineSet, machines: readonly Machine[]): UnmetTrigger[] {
   const named = machines.filter(

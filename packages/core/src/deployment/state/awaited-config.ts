@@ -2,7 +2,7 @@ import { Annotations, type Machine, type MachineDeployment } from '@mcm/api';
 import { isAvailable, isUnconfigured } from '../../objects/machines.ts';
 
 /**
- * Returns true if the rollout must not count the machine as available yet. For example, the machine waits for the
+ * Returns true if the rollout must not count the machine as available yet, for example because it waits for the
  * configuration of its pool.
  */
 export const awaitsConfig = (deployment: MachineDeployment, machine: Machine): boolean =>
@@ -12,9 +12,7 @@ export const awaitsConfig = (deployment: MachineDeployment, machine: Machine): b
 
 const MOST_NAMES = 3;
 
-/**
- * Returns the reason why a rollout waits for these machines. The text names the pool whose configuration the machines need.
- */
+/** The text names the pool whose configuration the machines need. */
 export function whyAwaited(deployment: MachineDeployment, machines: readonly Machine[]): string {
   const names = machines.map(({ metadata }) => metadata.name).toSorted();
   const more = names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : '';

@@ -1,29 +1,23 @@
 import { isActive, oldestSizeFirst, type SetSize, type Sizes, steadyAvailable, sum } from './size.ts';
 
-/** Defines which set gets the machines that are added to a deployment. */
+/** Decides which set gets the machines that are added to a deployment. */
 export interface GrowthRule {
-  /** `spec.replicas` of the deployment. */
   readonly replicas: number;
-  /** The highest number of replicas of the current set while its template is not proven. If absent, there is no limit. */
+  /** Maximum replicas of the current set while its template is not proven. If absent, there is no limit. */
   readonly ceiling?: number | undefined;
-  /**
-   * The last good set. The last good set gets the replicas that the current set may not have. Absent if no such set exists.
-   */
+  /** The last good set, which gets the replicas that the current set may not have. */
   readonly good?: string | undefined;
 }
 
-/** The data that {@link lastGood} needs in addition to the sizes of the sets. */
 export interface LastGoodOptions {
-  /** The name of the set that the deployment records as its last good set. */
+  /** The set that the deployment records as its last good set. */
   readonly named: string | undefined;
-  /** Returns true if a failed machine of the set paused the rollout. */
   readonly hasFailed: (set: string) => boolean;
 }
 
 /**
- * Returns the old set that gets new machines while the current template is not proven. The last good set is the set that
- * last had all machines of the deployment. If no such set is recorded, the function returns the set with the most available
- * machines. Sets without replicas come last.
+ * Returns the old set that gets new machines while the current template is not proven. The recorded last good set has
+ * precedence over the set with the most available machines.
  */
 export function lastGood(old: readonly SetSize[], { named, hasFailed }: LastGoodOptions): string | undefined {
   const active = old.filter(isActive);
@@ -38,8 +32,8 @@ export function lastGood(old: readonly SetSize[], { named, hasFailed }: LastGood
 
 /**
  * Returns the sizes after at most `count` machines are added. All code that adds machines to a deployment calls this
- * function, so the current set never exceeds the ceiling or `spec.replicas`. The last good set grows until `spec.replicas`
- * equals its machines plus the available machines of the other old sets.
+ * function, so the current set never exceeds the ceiling or `spec.replicas`. The last good set grows until its
+ * machines plus the available machines of the other old sets equal `spec.replicas`.
  */
 export function grown({ current, old }: Sizes, count: number, rule: GrowthRule): Map<string, number> {
   const { replicas, ceiling = replicas, good } = rule;
@@ -57,7 +51,6 @@ export function grown({ current, old }: Sizes, count: number, rule: GrowthRule):
   return resize;
 }
 
-/** Number of machines that a resize adds. */
 export const added = (sizes: Sizes, resize: ReadonlyMap<string, number>): number =>
   sum(sizes.current ? [...sizes.old, sizes.current] : sizes.old, (size) =>
     Math.max((resize.get(size.name) ?? size.replicas) - size.replicas, 0),

@@ -1,11 +1,10 @@
 import { allOf, type Resize, type Sizes, sum } from './size.ts';
 
-/** A plan that must not be executed, because the planner has a defect. The controller leaves the deployment unchanged. */
+/** A plan that breaks a limit, because of a defect of the planner. The controller leaves the deployment unchanged. */
 export class PlanRefused extends Error {
   override readonly name = 'PlanRefused';
 }
 
-/** The limits of a plan. */
 export interface PlanBounds {
   readonly replicas: number;
   readonly surge: number;
@@ -14,9 +13,9 @@ export interface PlanBounds {
 }
 
 /**
- * Verifies sizes before they are written. Sizes are non-negative integers, and their sum does not exceed replicas + surge.
- * A deployment with replicas is never scaled to 0 (incident 10). There are two exceptions: the strategy Recreate, and the
- * last machine if all machines may be unavailable.
+ * Verifies sizes before they are written. Sizes are non-negative integers, and their sum does not exceed replicas +
+ * surge. A deployment with replicas is never scaled to 0 (incident 10), except with Recreate, or for the last machine
+ * if all machines may be unavailable.
  * @throws PlanRefused with the bound that the plan breaks
  */
 export function checkPlan(sizes: Sizes, resize: Resize, { replicas, surge, unavailable, strategy }: PlanBounds): void {

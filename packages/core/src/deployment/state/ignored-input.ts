@@ -9,7 +9,7 @@ type Annotated = { readonly metadata: Pick<MachineDeployment['metadata'], 'annot
 
 const TYPE = MachineDeploymentConditions.InputIgnored;
 
-/** Returns sentences about invalid annotations, which mcm ignores. The schema of a CRD cannot refuse them. */
+/** Returns sentences about invalid annotations, which mcm ignores. The schema of a CRD cannot refuse annotations. */
 export function ignoredAnnotations(deployment: Annotated): string[] {
   const { annotations = {} } = deployment.metadata;
   const sizes = autoscalerSizesOf(deployment);
@@ -37,8 +37,8 @@ export function ignoredAnnotations(deployment: Annotated): string[] {
 }
 
 /**
- * With few replicas, `maxSurge` and `maxUnavailable` can both round to 0, and the rollout could make no progress. One
- * machine may then be unavailable.
+ * With few replicas, `maxSurge` and `maxUnavailable` can both round to 0. One machine may then be unavailable, so that
+ * the rollout makes progress.
  */
 function noLimits({ spec }: MachineDeployment): string | undefined {
   const { type, rollingUpdate, inPlaceUpdate } = spec.strategy ?? {};
@@ -48,8 +48,8 @@ function noLimits({ spec }: MachineDeployment): string | undefined {
   if (type === 'Recreate' || limits === undefined || replicas === 0) return undefined;
   const manual = type === 'InPlaceUpdate' && inPlaceUpdate?.orchestrationType === 'Manual';
   const surge = manual ? 0 : limits.maxSurge;
-  // Both limits round to 0 if `unavailable` is 1 only because of the minimum of one. With a surge of 1, this minimum does
-  // not apply.
+  // `unavailable` is at least 1, except with a surge. So a value of 1 only because of this minimum means that both
+  // limits round to 0.
   const { surge: more, unavailable } = fenceposts(surge, limits.maxUnavailable, replicas);
   const given = fenceposts(1, limits.maxUnavailable, replicas).unavailable;
   if (more !== 0 || unavailable !== 1 || given !== 0) return undefined;
@@ -57,10 +57,6 @@ function noLimits({ spec }: MachineDeployment): string | undefined {
   return `spec.strategy.${field}: ${texts} allow 0 of ${replicas} machines, which blocks every update. mcm lets one machine be unavailable. Set maxUnavailable: 1, or maxSurge to at least 1`;
 }
 
-/**
- * Returns sentences about the settings of a deployment that have no effect. Returns undefined if all settings have an
- * effect.
- */
 export function ignoredInput(
   deployment: MachineDeployment,
 ): Extract<ConditionChange, { type: typeof TYPE }> | undefined {

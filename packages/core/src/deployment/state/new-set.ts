@@ -16,22 +16,18 @@ import { revisionOf } from '../../rollout/revisions.ts';
 import { setName, templateHash } from '../../rollout/template-hash.ts';
 import { semanticEqual } from '../../values/semantic-equal.ts';
 
-/**
- * Number of former revisions that a set records. In the original, this list grows without limit (BUG-2 of
- * docs/compatibility/rules-deployments.md).
- */
+/** Maximum number of former revisions in a set. In the original, this list grows without limit (BUG-2). */
 const HISTORY_LENGTH = 20;
 
-/** The annotations that the deployment copies to its current set. */
 const copiedAnnotations = (deployment: MachineDeployment): Record<string, string> =>
   Object.fromEntries(
     Object.entries(deployment.metadata.annotations ?? {}).filter(([key]) => !ANNOTATIONS_NOT_COPIED.has(key)),
   );
 
 /**
- * Returns the annotations of a new set. For in-place updates, machines keep their deletion marks in the new set. While
- * named machines wait for their deletion, the new set gets no scaler time. With a scaler time, the set would delete these
- * machines before the replicas are reduced.
+ * For in-place updates, machines keep their deletion marks in the new set. While named machines wait for their
+ * deletion, the new set gets no scaler time. With a scaler time, the set would delete these machines before the
+ * replicas are reduced.
  */
 function initialAnnotations(deployment: MachineDeployment): Record<string, string> {
   const { [Annotations.LastReplicaChangeByScaler]: time, ...annotations } = copiedAnnotations(deployment);
@@ -40,16 +36,12 @@ function initialAnnotations(deployment: MachineDeployment): Record<string, strin
   return time === undefined || waits ? annotations : { ...annotations, [Annotations.LastReplicaChangeByScaler]: time };
 }
 
-/** The annotations that record the replicas of the last scaling. */
 export const scaleAnnotations = (replicas: number, limits: Limits): Record<string, string> => ({
   [Annotations.DesiredReplicas]: String(replicas),
   [Annotations.MaxReplicas]: String(replicas + limits.annotatedSurge),
 });
 
-/**
- * Returns the set for the current template of the deployment, with its finalizer (docs/compatibility/rules-deployments.md
- * §2.7).
- */
+/** Source: docs/compatibility/rules-deployments.md §2.7. */
 export function newSet(
   deployment: MachineDeployment,
   options: { readonly replicas: number; readonly revision: number; readonly limits: Limits },
@@ -85,7 +77,7 @@ export function newSet(
 
 function withRevision(annotations: Record<string, string>, set: MachineSet, revision: number): Record<string, string> {
   const before = revisionOf(set);
-  // If another client wrote a revision that is not an integer, the revision stays.
+  // A revision of another client that is not an integer stays.
   if (before === undefined || before >= revision) return annotations;
   const next = { ...annotations, [Annotations.Revision]: String(revision) };
   if (set.metadata.annotations?.[Annotations.Revision] === undefined) return next;
@@ -93,7 +85,7 @@ function withRevision(annotations: Record<string, string>, set: MachineSet, revi
   return { ...next, [Annotations.RevisionHistory]: [...history, String(before)].slice(-HISTORY_LENGTH).join(',') };
 }
 
-/** Returns the template of the set, with the fields of the deployment that change without a rollout. */
+/** The fields of the deployment that change without a rollout replace those of the set. */
 function syncedTemplate(deployment: MachineDeployment, set: MachineSet): MachineSet['spec']['template'] {
   const mine = set.spec.template;
   const theirs = deployment.spec.template.spec;
@@ -114,10 +106,9 @@ function syncedTemplate(deployment: MachineDeployment, set: MachineSet): Machine
 }
 
 /**
- * Returns the current set with its own size. The current set gets the annotations, revision, node template, configuration
- * and class kind of the deployment (docs/compatibility/rules-deployments.md §2.3). Returns the same object if nothing
- * differs. The history of revisions grows only when the revision changes.
- *
+ * Copies the annotations, revision, node template, configuration and class kind of the deployment to the current set
+ * (docs/compatibility/rules-deployments.md §2.3). Returns the same object if nothing differs. The history of revisions
+ * grows only when the revision changes.
  * @param revision One more than the highest revision of the old sets.
  * @param scalerTime Time of the last change by the scaler, RFC 3339. Undefined if the set keeps its time.
  */

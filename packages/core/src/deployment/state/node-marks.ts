@@ -5,13 +5,9 @@ import { isTerminating } from '../../objects/machines.ts';
 
 /** The sets whose nodes get or lose the marks of a rollout: a taint, a label and annotations. */
 export interface NodeMarks {
-  /** Add the PreferNoSchedule taint. */
   readonly taint: readonly MachineSet[];
-  /** Remove the PreferNoSchedule taint. */
   readonly untaint: readonly MachineSet[];
-  /** Add the label of candidates for an in-place update. */
   readonly candidates: readonly MachineSet[];
-  /** Add the annotations that disable scale-down. */
   readonly protect: readonly MachineSet[];
   /** Remove the annotations that disable scale-down, if mcm added them. */
   readonly unprotect: readonly MachineSet[];
@@ -24,7 +20,6 @@ interface Wanted {
   candidate?: boolean;
 }
 
-/** A change of one node. */
 export interface NodeMark {
   readonly node: Node;
   readonly change: NodeChange;
@@ -33,7 +28,7 @@ export interface NodeMark {
 const OURS = Taints.PreferNoSchedule;
 const isOurs = (taint: Taint): boolean => taint.key === OURS.key && taint.effect === OURS.effect;
 
-/** Returns the taints to write. Returns undefined if no taint changes. A taint with another value is replaced. */
+/** Returns undefined if no taint changes. A taint with another value is replaced. */
 function taintsFor(node: Node, wanted: boolean): Taint[] | null | undefined {
   const taints = node.spec.taints ?? [];
   const found = taints.find(isOurs);
@@ -43,10 +38,7 @@ function taintsFor(node: Node, wanted: boolean): Taint[] | null | undefined {
   return next.length > 0 ? next : null;
 }
 
-/**
- * Returns the annotations to write. Returns undefined if no annotation changes. A protection that another client added
- * stays.
- */
+/** Returns undefined if no annotation changes. A protection by another client stays. */
 function annotationsFor(node: Node, wanted: boolean): Record<string, string | null> | undefined {
   const { [Annotations.ScaleDownDisabled]: disabled, [Annotations.ScaleDownDisabledByMCM]: byUs } =
     node.metadata.annotations ?? {};
@@ -77,11 +69,11 @@ function markOf(node: Node, { taint, protect, candidate }: Wanted): NodeMark | u
 }
 
 /**
- * Returns one change for each node whose marks differ from the wanted ones. Machines without a Node in the cache are
- * skipped until the Node appears. Machines that are being deleted are always skipped. The protection of preserved machines
- * stays, because the machine controller added it.
- *
- * @param protection Whether nodes are protected from the autoscaler (`--autoscaler-scaledown-annotation-during-rollout`).
+ * Returns one change for each node whose marks differ from the wanted marks. Machines without a Node in the cache wait
+ * for the Node, and machines that are being deleted keep their marks. The protection of preserved machines stays,
+ * because the machine controller added it.
+ * @param protection Whether nodes are protected from the autoscaler
+ * (`--autoscaler-scaledown-annotation-during-rollout`).
  */
 export function nodeMarks(
   marks: NodeMarks,

@@ -10,7 +10,7 @@ import { overlappedBy } from './problems.ts';
 
 const start = (options: WorldOptions = {}) => World.start(startControlPlane, options);
 
-/** Starts a server without validation rules, because the controllers validate objects too. */
+/** The server has no validation rules, so the test reaches the validation of the controllers. */
 const startBare = () =>
   World.start(({ crds: _strict, ...options }) => startControlPlane({ ...options, crds: crdsWithoutRules() }));
 
@@ -27,7 +27,7 @@ const WELL = ['Available', 'Progressing'];
 const types = async (world: World, name = 'pool') =>
   ((await get(world, name)).status?.conditions ?? []).map(({ type }) => type).sort();
 
-/** Creates another deployment, one minute later. `labels` are the labels of its template, and its selector. */
+/** Creates another deployment, one minute later. `labels` are the labels of its template and of its selector. */
 async function another(world: World, labels: Record<string, string>, replicas = 2): Promise<void> {
   await world.pass(60);
   await world.keeper.resource(machineDeployments, NAMESPACE).create({
@@ -70,7 +70,6 @@ describe('overlapping selectors', () => {
       before.map(({ metadata }) => metadata.uid),
     );
     expect(await world.sets()).toHaveLength(1);
-    // The user can still change the older deployment.
     await world.change({ spec: { replicas: 4 } });
     await world.until(() => world.truth.store.size === 4, 60);
     await world.keeper.resource(machineDeployments, NAMESPACE).patch('other', {
@@ -239,7 +238,7 @@ describe('a class that does not exist', () => {
 });
 
 describe('a class that is created together with its users', () => {
-  /** Changes of classes arrive late, as with a slow watch. All other changes arrive immediately. */
+  /** Changes of classes arrive late, as with a slow watch. */
   const lateClasses = (): WorldOptions => ({
     classes: [],
     fault: async (request, answer, clock) => {

@@ -14,22 +14,15 @@ import type { View } from './view.ts';
 
 const { InvalidSpec, ReplacementHeld, RolloutBlocked, RolloutWaiting } = MachineDeploymentConditions;
 
-/** A condition for which the controller also records an event of the same name. */
 type Reported = Extract<ConditionChange, { type: EventReason }>;
 
-/** The problems of a deployment, except the progress of its rollout, and their events. */
 export interface Problems {
   readonly conditions: readonly ConditionChange[];
-  /**
-   * Events of problems that have started or ended. The controller sends them together with the status that contains the
-   * conditions.
-   */
+  /** The controller sends these events together with the status that contains the conditions. */
   readonly events: readonly PlannedEvent[];
 }
 
-/**
- * The part of a step that is reported: the condition that blocks the rollout, or the reason for which the rollout waits.
- */
+/** The part of a step that the status reports: the condition that blocks the rollout, or the reason for waiting. */
 interface Outcome {
   readonly condition?: ConditionChange | undefined;
   readonly waits?: { readonly reason: 'NodePostponed' };
@@ -39,7 +32,6 @@ interface Outcome {
 const said = ({ status }: MachineDeployment, type: MachineDeploymentConditionType) =>
   findCondition(status?.conditions ?? [], type);
 
-/** The condition for machines that a circuit breaker keeps from being replaced. */
 function replacementHeld({ repairs }: View): Reported | undefined {
   const [first] = repairs.held;
   if (first === undefined) return undefined;
@@ -48,7 +40,7 @@ function replacementHeld({ repairs }: View): Reported | undefined {
   return { type: ReplacementHeld, status: 'True', reason: 'ManyMachinesUnreachable', message };
 }
 
-/** Returns the name of the template's class if this class is missing. Classes of other kinds are not checked. */
+/** Classes of other kinds are not checked. */
 export function missingClass({ deployment, hasClass }: Pick<View, 'deployment' | 'hasClass'>): string | undefined {
   const { kind, name = '' } = deployment.spec.template.spec.class;
   return kind === 'MachineClass' && !hasClass(name) ? name : undefined;
@@ -61,10 +53,7 @@ function classNotFound(view: View): Reported | undefined {
   return { type: InvalidSpec, status: 'True', reason: 'ClassNotFound', message };
 }
 
-/**
- * The condition of a rollout that waits for a window, for the end of a freeze, or for nodes that postpone their disruption.
- * A paused rollout has another condition.
- */
+/** A paused rollout has another condition. */
 function waitingRollout(
   { closed, deployment }: View,
   { waits, because }: Outcome,
@@ -79,9 +68,8 @@ const hasRolledOut = ({ metadata }: MachineDeployment): boolean =>
   metadata.annotations?.[Annotations.Revision] !== undefined;
 
 /**
- * Returns true if deployment `a` is older than `b`. Creation times have a resolution of one second. With equal times, a
- * deployment that has already created a set counts as older, so a new deployment never stops a running one. If both
- * deployments have sets, or neither has one, the smaller UID decides.
+ * Creation times have a resolution of one second. With equal times, a deployment with a set counts as older, so a new
+ * deployment never stops a running one. Otherwise the smaller UID decides.
  */
 function isOlder(a: MachineDeployment, b: MachineDeployment): boolean {
   const [first, second] = [a.metadata.creationTimestamp, b.metadata.creationTimestamp];
@@ -90,9 +78,7 @@ function isOlder(a: MachineDeployment, b: MachineDeployment): boolean {
   return a.metadata.uid < b.metadata.uid;
 }
 
-/**
- * Returns the older deployments that select the same machines. The older deployments continue, and this deployment waits.
- */
+/** The older deployments continue, and this deployment waits. */
 export const overlappedBy = ({
   deployment,
   overlaps = [],
@@ -113,10 +99,7 @@ function selectorsOverlap(view: View): Reported | undefined {
 
 const NO_REVISION = 'RollbackRevisionNotFound';
 
-/**
- * The condition of a refused rollback to a missing revision. The controller removes the rollback request at once. The
- * condition stays until the spec changes.
- */
+/** The condition stays until the spec changes, although the controller has removed the rollback request. */
 function rollbackRefused({ deployment, refusedRollback }: View): ConditionChange | undefined {
   const { generation = 0 } = deployment.metadata;
   const stored = said(deployment, RolloutBlocked);
@@ -125,10 +108,8 @@ function rollbackRefused({ deployment, refusedRollback }: View): ConditionChange
   return message === undefined ? undefined : { type: RolloutBlocked, status: 'True', reason: NO_REVISION, message };
 }
 
-/** Returns the current problems, with events for problems that have started since the last status. */
 export function problemsOf(view: View, step: Outcome): Problems {
   const { deployment } = view;
-  // The step may already contain the condition that blocks the rollout.
   const blocked = step.condition?.type === RolloutBlocked;
   const refused = blocked ? undefined : rollbackRefused(view);
   const invalid = selectorsOverlap(view) ?? classNotFound(view);
@@ -145,7 +126,7 @@ export function problemsOf(view: View, step: Outcome): Problems {
   if (waiting && said(deployment, RolloutWaiting)?.reason !== waiting.reason) {
     events.push({ type: 'Normal', reason: waiting.type, message: waiting.message });
   }
-  // The controller already sent the event of a refused rollback when it removed the request.
+  // The removal of the rollback request already sent this event.
   const more = [waiting, refused].filter((one) => one !== undefined);
   return { conditions: [...conditions, ...more], events };
 }

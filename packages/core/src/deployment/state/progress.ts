@@ -17,7 +17,7 @@ import type { Conditions, CountedSets } from './status.ts';
 
 const PROGRESSING = MachineDeploymentConditions.Progressing;
 
-/** Returns true if any count improved since the stored status (docs/compatibility/rules-deployments.md §6.4). */
+/** Source: docs/compatibility/rules-deployments.md §6.4. */
 export function hasProgressed(stored: MachineDeploymentStatus | undefined, now: MachineDeploymentStatus): boolean {
   const before = stored ?? {};
   const outdated = (status: MachineDeploymentStatus) => (status.replicas ?? 0) - (status.updatedReplicas ?? 0);
@@ -29,7 +29,7 @@ export function hasProgressed(stored: MachineDeploymentStatus | undefined, now: 
   );
 }
 
-/** Returns the time of the progress deadline, in milliseconds since 1970. Returns undefined if there is no deadline. */
+/** In milliseconds since 1970. Undefined without a deadline. */
 export function progressDeadline(
   deployment: MachineDeployment,
   conditions: readonly AnyCondition[],
@@ -50,10 +50,7 @@ function isTimedOut(deployment: MachineDeployment, conditions: readonly AnyCondi
   return deadline !== undefined && deadline < now.getTime();
 }
 
-/**
- * Copies the condition `ReplicaFailure` from the current set, or else from the first set that has the condition. Removes
- * the condition if no set has it.
- */
+/** The current set has precedence over the old sets. */
 function withReplicaFailure(conditions: readonly AnyCondition[], { current, old }: CountedSets): AnyCondition[] {
   const type = MachineSetConditions.ReplicaFailure;
   const all = current ? [current, ...old] : old;
@@ -79,9 +76,8 @@ export function withProgress(
 }
 
 /**
- * Returns the stored counts, for comparison with the current set. If the current set was just created, the stored number of
- * updated machines belongs to another set and counts as zero. The original writes this 0 to the status before the first
- * machine of the new set exists. mcm does not write the 0.
+ * Returns the stored counts, for comparison with the current set. If the current set is new, the stored number of
+ * updated machines belongs to another set and counts as zero. The original writes this 0 to the status.
  */
 function storedCounts(
   stored: MachineDeploymentStatus | undefined,
@@ -102,8 +98,8 @@ function progressConditions(
   const { conditions } = status;
   const stored = findCondition(deployment.status?.conditions ?? [], PROGRESSING);
   const settled = ({ replicas = 0, updatedReplicas = 0 }: MachineDeploymentStatus) => replicas === updatedReplicas;
-  // The rollout is complete only if the stored status is complete too. Otherwise a rollout could be missed if old machines
-  // disappear and new ones appear between two reconciles. The cluster autoscaler reads this reason as the end of a rollout
+  // The stored status must be complete too. Otherwise mcm could miss a rollout if old machines disappear and new ones
+  // appear between two reconciles. The cluster autoscaler reads this reason as the end of a rollout
   // (docs/compatibility/rules-deployments.md §9.4).
   const done =
     settled(status) && settled(deployment.status ?? {}) && stored?.reason === ConditionReasons.NewMachineSetAvailable;
@@ -138,9 +134,9 @@ function progressConditions(
 }
 
 /**
- * Returns the condition `Progressing` of a paused or resumed deployment (docs/compatibility/rules-deployments.md §1.8).
- * Returns undefined if the condition does not change. A deployment that missed its progress deadline keeps the reason
- * `ProgressDeadlineExceeded`.
+ * Returns the condition `Progressing` of a paused or resumed deployment (docs/compatibility/rules-deployments.md
+ * §1.8). Returns undefined without a change. After a missed progress deadline, the reason `ProgressDeadlineExceeded`
+ * stays.
  */
 export function pauseCondition(deployment: MachineDeployment, now: Date): AnyCondition[] | undefined {
   const conditions = deployment.status?.conditions ?? [];

@@ -10,17 +10,16 @@ import type { Sets } from '../../rollout/revisions.ts';
 import { hadMachines, previousRevision, revisionOf } from '../../rollout/revisions.ts';
 import { sameTemplate, withoutHashLabel } from '../../rollout/template-hash.ts';
 
-/** An event to be recorded on an object. */
 export interface PlannedEvent {
   readonly type: 'Normal' | 'Warning';
   readonly reason: EventReason;
   readonly message: string;
 }
 
-/** The result of a rollback request. The result contains the deployment to write, without the request, and the event. */
+/** The result of a rollback request: the deployment to write, without the request, and the event. */
 export interface Rollback {
   readonly deployment: MachineDeployment;
-  /** The target set. The nodes of this set lose the PreferNoSchedule taint. */
+  /** The target set, whose nodes lose the PreferNoSchedule taint. */
   readonly target: MachineSet | undefined;
   readonly event: PlannedEvent;
 }
@@ -30,17 +29,13 @@ function withoutRequest(deployment: MachineDeployment): MachineDeployment {
   return { ...deployment, spec };
 }
 
-/**
- * Returns the annotations of the deployment after a rollback. The annotations that the controller maintains on the
- * deployment stay. All other annotations come from the set.
- */
+/** The annotations that the controller maintains on the deployment stay. All other annotations come from the set. */
 function restoredAnnotations(deployment: MachineDeployment, set: MachineSet): Record<string, string> {
   const kept = Object.entries(deployment.metadata.annotations ?? {}).filter(([key]) => ANNOTATIONS_NOT_COPIED.has(key));
   const restored = Object.entries(set.metadata.annotations ?? {}).filter(([key]) => !ANNOTATIONS_NOT_COPIED.has(key));
   return Object.fromEntries([...kept, ...restored]);
 }
 
-/** Returns a message that the revision is missing. The message lists the existing revisions. */
 function noRevision(to: number, sets: readonly MachineSet[]): string {
   const there = sets.map((set) => revisionOf(set) ?? 0).filter((revision) => revision > 0);
   const choice = there.length > 0 ? `name one of ${there.sort((a, b) => a - b).join(', ')}` : 'there is none';
@@ -50,13 +45,11 @@ function noRevision(to: number, sets: readonly MachineSet[]): string {
 }
 
 /**
- * Plans `spec.rollbackTo` (docs/compatibility/rules-deployments.md §1.9). Afterwards the target set is the current one and
- * gets the next revision.
+ * Plans `spec.rollbackTo` (docs/compatibility/rules-deployments.md §1.9). Afterwards the target set is the current one
+ * and gets the next revision.
  *
- * A rollback removes the recorded reason of a pause, because this reason concerns the abandoned template. With `vouches`,
- * the target is recorded as the last good set, so no canary delays the rollback. A set that never had a machine is not
- * recorded.
- *
+ * The rollback removes the recorded reason of a pause, because this reason concerns the abandoned template. With
+ * `vouches`, the target becomes the last good set if it ever had a machine, so no canary delays the rollback.
  * @param to The revision to return to. 0 means the revision before the current one.
  */
 export function planRollback(

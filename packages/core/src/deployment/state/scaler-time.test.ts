@@ -14,11 +14,10 @@ const list = (machines: readonly Machine[]) =>
     .join(',');
 
 interface Given {
-  /** Replicas of the deployment. */
   readonly replicas?: number;
   /** Replicas of the set, now and at its last scaling. */
   readonly before?: number;
-  /** Time of the last scaler change on the deployment, in minutes from now. Undefined if there is none. */
+  /** Time of the last scaler change on the deployment, in minutes from now. */
   readonly scaler?: number | undefined;
   /** Time of the last scaler change on the set, in minutes from now. */
   readonly set?: number;

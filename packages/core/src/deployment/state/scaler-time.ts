@@ -3,16 +3,14 @@ import { isFailed, isTerminating, markTimeOf } from '../../objects/machines.ts';
 import { coveredUntil, fallOf, readTriggers } from '../../objects/scaler.ts';
 import { parseInstant } from '../../values/integers.ts';
 
-/**
- * The observed state that decides which scaler time the current set gets. A scaler time is the time of the last change by
- * the autoscaler.
- */
+/** A scaler time is the time of the last change by the autoscaler. */
 export interface ScalerTimeInput {
   readonly deployment: MachineDeployment;
   readonly set: MachineSet;
-  /** Machines of the set. */
   readonly machines: readonly Machine[];
-  /** True if the replicas were reduced and raised again before the controller saw the reduction, see {@link isUndone}. */
+  /**
+   * True if the replicas were reduced and raised again before the controller saw the reduction, see {@link isUndone}.
+   */
   readonly undone: boolean;
   readonly now: Date;
 }
@@ -26,10 +24,9 @@ export interface ScalerTimes {
 }
 
 /**
- * Returns the scaler time that the current set may have. The set deletes machines that were named up to this time, even if
- * its replicas are not reduced. The time may therefore pass the name of an existing machine only in the write that reduces
- * the replicas. Otherwise the set would first replace this machine, and the later reduction would delete a machine that is
- * not named.
+ * Returns the scaler time that the current set may have. The set deletes machines that were named up to this time,
+ * even without a reduction of its replicas. So only the write that reduces the replicas may pass the name of an
+ * existing machine. Otherwise the set would first replace this machine, and later delete an unnamed machine.
  */
 export function scalerTimes(input: ScalerTimeInput): ScalerTimes {
   const { deployment, set, now } = input;
@@ -46,12 +43,12 @@ export function scalerTimes(input: ScalerTimeInput): ScalerTimes {
   return { always: undefined, withFall: rises ? printed(covered, text) : undefined };
 }
 
-/** If the time is the same, the text of the autoscaler stays unchanged. */
+/** An equal time keeps the text of the autoscaler. */
 const printed = (time: number, text: string | undefined): string =>
   text !== undefined && parseInstant(text) === time ? text : formatTime(new Date(time));
 
 /**
- * Returns the times of the open names in ascending order. A name is open if its machine exists and no earlier reduction has
+ * Times of the open names in ascending order. A name is open if its machine exists and no earlier reduction has
  * counted the name.
  */
 function openNames({ deployment, set, machines }: Pick<ScalerTimeInput, 'deployment' | 'set' | 'machines'>): number[] {
@@ -66,8 +63,7 @@ function openNames({ deployment, set, machines }: Pick<ScalerTimeInput, 'deploym
 }
 
 /**
- * Returns the latest time for which at most `fall` names are counted. The other names wait for a later reduction.
- *
+ * Returns the latest time for which at most `fall` names are counted. All further names wait for a later reduction.
  * @param open Times of the open names, in ascending order.
  * @param fall Number by which the replicas are reduced.
  * @param all The time for which all open names are counted.
@@ -80,10 +76,9 @@ function coverOf(open: readonly number[], fall: number, all: number): number | u
 }
 
 /**
- * Returns true if the replicas were reduced and raised again before the controller saw the reduction. The spec has then
- * changed at least twice since the last status, and the deployment names machines that are not marked yet. The original
+ * Returns true if the replicas were reduced and raised again before the controller saw the reduction. The spec has
+ * then changed at least twice since the last status, and the deployment names machines without a mark. The original
  * uses only the names, and deletes the machines without a reduction of the replicas.
- *
  * @param machines Machines of the current set.
  */
 export function isUndone({ metadata, status }: MachineDeployment, machines: readonly Machine[]): boolean {

@@ -2,24 +2,22 @@ import { Annotations, type MachineSet } from '@mcm/api';
 import { createdAt } from '../../objects/machines.ts';
 import { compareText, parseInteger } from '../../values/integers.ts';
 
-/** The numbers of a set that rollouts use. */
 export interface SetSize {
   readonly name: string;
-  /** Creation time of the set, in milliseconds since 1970. */
+  /** In milliseconds since 1970. */
   readonly createdAt: number;
-  /** `spec.replicas` of the set. */
   readonly replicas: number;
   /** Number of existing machines, including those that are being deleted. */
   readonly actual: number;
   readonly available: number;
   /**
-   * Number of terminating machines that count in addition to the replicas. If absent, terminating machines count only up to
-   * the replicas.
+   * Number of terminating machines that count in addition to the replicas. If absent, terminating machines count only
+   * up to the replicas.
    */
   readonly leaving?: number | undefined;
   /**
-   * Number of replicas without a machine. Terminating machines do not count as existing, and machines whose creation was
-   * sent do. Absent if the number is 0.
+   * Number of replicas without a machine, including replicas whose machine is terminating. Sent creations count as
+   * machines.
    */
   readonly open?: number | undefined;
   /**
@@ -27,14 +25,9 @@ export interface SetSize {
    * machines.
    */
   readonly held?: number | undefined;
-  /**
-   * Number of available machines whose nodes postpone their replacement. A rollout does not delete these machines. Absent
-   * if the number is 0.
-   */
+  /** Number of available machines whose nodes postpone their replacement. A rollout does not delete these machines. */
   readonly postponed?: number | undefined;
-  /**
-   * Number of machines within the replicas that are named for deletion, see {@link countNamed}. Absent if the number is 0.
-   */
+  /** Number of machines within the replicas that are named for deletion, see {@link countNamed}. */
   readonly named?: number | undefined;
   /** Value of the annotation desired-replicas. */
   readonly desired: number | undefined;
@@ -42,7 +35,6 @@ export interface SetSize {
   readonly max: number | undefined;
 }
 
-/** The numbers of a set whose machines were counted. */
 export const sizeOf = (
   set: MachineSet,
   counts: {
@@ -69,7 +61,6 @@ export const sizeOf = (
   max: parseInteger(set.metadata.annotations?.[Annotations.MaxReplicas]),
 });
 
-/** The current set, if it exists, and the old sets. */
 export interface Sizes {
   readonly current: SetSize | undefined;
   readonly old: readonly SetSize[];
@@ -83,7 +74,7 @@ export const isActive = (size: SetSize): boolean => size.replicas > 0;
 export const footprint = ({ replicas, actual, leaving = 0 }: SetSize): number =>
   Math.max(replicas, actual - leaving) + leaving;
 
-/** Number of available machines within the replicas. The set is about to delete the machines above its replicas. */
+/** Available machines within the replicas. The set is about to delete the machines above its replicas. */
 export const steadyAvailable = (size: SetSize): number => Math.min(size.available, size.replicas);
 
 export const sum = <T>(items: readonly T[], value: (item: T) => number): number =>
@@ -92,5 +83,5 @@ export const sum = <T>(items: readonly T[], value: (item: T) => number): number 
 export const oldestSizeFirst = (a: SetSize, b: SetSize): number =>
   a.createdAt - b.createdAt || compareText(a.name, b.name);
 
-/** New sizes by set name. Sets without an entry keep their size. */
+/** Sets without an entry keep their size. */
 export type Resize = ReadonlyMap<string, number>;

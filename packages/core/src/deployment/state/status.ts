@@ -11,13 +11,11 @@ import type { MachineCounts } from '../../set/status.ts';
 import { semanticEqual } from '../../values/semantic-equal.ts';
 import { sum } from './size.ts';
 
-/** A set and the counts of its machines. */
 export interface CountedSet {
   readonly set: MachineSet;
   readonly counts: MachineCounts;
 }
 
-/** The counted sets of a deployment. */
 export interface CountedSets {
   readonly current: CountedSet | undefined;
   readonly old: readonly CountedSet[];
@@ -25,10 +23,7 @@ export interface CountedSets {
 
 export type Conditions = NonNullable<MachineDeploymentStatus['conditions']>;
 
-/**
- * Returns the condition `Available`, which says whether enough machines are available. Preserved failed machines do not
- * count as missing.
- */
+/** Preserved failed machines do not count as missing. */
 function availability(
   deployment: MachineDeployment,
   available: number,
@@ -53,8 +48,8 @@ function availability(
 }
 
 /**
- * Returns the status of a deployment without the progress of its rollout (docs/compatibility/rules-deployments.md §6.1).
- * The counts come from the machines, because the statuses of the sets may be outdated.
+ * Returns the status of a deployment without the progress of its rollout (docs/compatibility/rules-deployments.md
+ * §6.1). The counts come from the machines, because the statuses of the sets may be outdated.
  */
 export function deploymentStatus(
   deployment: MachineDeployment,
@@ -86,7 +81,7 @@ export function deploymentStatus(
   });
 }
 
-/** Returns true if the status differs from the stored one. An absent field equals an empty one. */
+/** An absent field equals an empty one. */
 export const deploymentStatusDiffers = (
   stored: MachineDeploymentStatus | undefined,
   wanted: MachineDeploymentStatus,

@@ -30,30 +30,25 @@ import { type ScalerTimes, scalerTimes } from './scaler-time.ts';
 import { type SetSize, sizeOf } from './size.ts';
 import { type CountedSet, type CountedSets, deploymentStatus } from './status.ts';
 
-/** The observed state that decides about a deployment, read from the caches at one moment. */
+/** The observed state of a deployment, read from the caches at one moment. */
 export interface DeploymentSnapshot {
-  /** The deployment. The deployment is valid, has a selector that is not empty, and is not being deleted. */
+  /** A valid deployment with a selector that is not empty. The deployment is not being deleted. */
   readonly deployment: MachineDeployment;
-  /** The sets that the deployment controls. */
   readonly sets: readonly MachineSet[];
-  /** Machines by the UID of the set that controls them. */
+  /** Machines by the UID of their set. */
   readonly machines: ReadonlyMap<string, readonly Machine[]>;
-  /** Number of machines that a set is creating and that the cache does not contain yet, by the UID of the set. */
+  /** Number of machines that a set is creating and that the cache does not contain yet. */
   readonly creating: (setUid: string) => number;
-  /** Returns a node of the target cluster, if the cache contains it. */
   readonly nodeOf?: ((name: string) => Node | undefined) | undefined;
-  /**
-   * The reason why the manager cannot read the nodes of the target cluster, as a clause of a sentence. Absent if the
-   * manager can read the nodes, or if there is no target cluster.
-   */
+  /** The reason why the manager cannot read the nodes of the target cluster, as a clause of a sentence. */
   readonly nodesUnseen?: string | undefined;
-  /** Limits on the replacement of failed machines. If absent, the default limits apply without a circuit breaker. */
+  /** If absent, the default limits apply without a circuit breaker. */
   readonly guards?: Guards | undefined;
-  /** Other deployments that select the same machines. If absent, there is no such deployment. */
+  /** Other deployments that select the same machines. */
   readonly overlaps?: readonly MachineDeployment[];
-  /** Disruptions by other controllers of this process that the caches do not show yet. If absent, there are none. */
+  /** Disruptions by other controllers of this process that the caches do not show yet. */
   readonly disruptions?: DisruptionsUnderWay;
-  /** The message about a refused rollback. The controller has already removed the rollback request. */
+  /** The message about a refused rollback. */
   readonly refusedRollback?: string | undefined;
   readonly now: Date;
 }
@@ -64,7 +59,6 @@ const DEFAULT_GUARDS: Guards = {
   hasClass: () => true,
 };
 
-/** The snapshot with counts and the updated current set. The steps of a rollout read it. */
 export interface View extends DeploymentSnapshot {
   /**
    * Machines that count as replicas, by the UID of their set. Machines whose drain cannot end do not count, see
@@ -82,33 +76,23 @@ export interface View extends DeploymentSnapshot {
   readonly replicas: number;
   readonly nextRevision: number;
   readonly complete: boolean;
-  /** The failed machines to replace now, and the used part of the disruption budget. */
   readonly repairs: RepairPlan;
   readonly hasClass: Guards['hasClass'];
-  /** The settings of the rollout annotations. */
   readonly rolloutSettings: RolloutSettings;
-  /**
-   * The reason that delays the rollout, for example canaries that are not available yet. Undefined if nothing delays the
-   * rollout.
-   */
+  /** The reason that delays the rollout, for example canaries that are not available yet. */
   readonly gate: Gate | undefined;
-  /**
-   * The closed windows and active freezes that forbid the rollout to continue. Undefined if no window or freeze forbids it,
-   * or if there is no rollout.
-   */
+  /** The closed windows and active freezes that forbid the rollout to continue. */
   readonly closed: ClosedWindow | undefined;
-  /** Old machines whose nodes postpone their replacement or update. */
   readonly postponed: readonly PostponedMachine[];
   /**
    * Running machines whose Nodes have not applied their machine configuration yet. These machines do not count as
    * available.
    */
   readonly awaited: readonly Machine[];
-  /** The old set that gets the machines which the current set may not have yet. Undefined if there is no old set. */
+  /** The old set that gets the machines which the current set may not have yet. */
   readonly good: string | undefined;
 }
 
-/** Counts the machines of a snapshot and updates its current set. */
 export function viewOf(seen: DeploymentSnapshot): View {
   const { deployment, sets, now, guards = DEFAULT_GUARDS } = seen;
   const isReplica = isReplicaOf(deployment, guards);
@@ -189,9 +173,7 @@ export function viewOf(seen: DeploymentSnapshot): View {
   };
 }
 
-/**
- * Returns true if nodes can postpone their disruption: old machines exist, and no user overrides windows and postponements.
- */
+/** Nodes can postpone their disruption if old machines exist, and if no user overrides windows and postponements. */
 const mayPostpone = (
   { deployment, now }: DeploymentSnapshot,
   old: readonly CountedSet[],
@@ -249,9 +231,8 @@ const selectedBy =
   ({ metadata }: Machine): boolean =>
     nodeOf(metadata.labels?.[Labels.Node] ?? '')?.metadata.labels?.[Labels.SelectedForUpdate] !== undefined;
 
-/** Returns true if the set has machines or replicas. */
 export const hasMachines = ({ set, counts }: CountedSet): boolean =>
   counts.replicas > 0 || (set.spec.replicas ?? 0) > 0;
 
-/** Returns true if machines of an older template exist. The creation of a deployment does not count as a rollout. */
+/** The creation of a deployment does not count as a rollout. */
 export const rolling = (old: readonly CountedSet[]): boolean => old.some(hasMachines);

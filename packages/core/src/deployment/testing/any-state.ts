@@ -17,7 +17,6 @@ import type { Node } from '@mcm/kube';
 import * as fc from 'fast-check';
 import { deployment, machine, NOW, set } from '../../set/test-objects.ts';
 
-/** Progress of the in-place update of a machine. */
 export type UpdateStage = 'none' | 'candidate' | 'selected' | 'updating' | 'successful' | 'moved' | 'failed' | 'ended';
 
 const CLASSES = ['small', 'large', 'huge'] as const;
@@ -48,7 +47,6 @@ const anyMachine = fc.record({
   phase: often<MachinePhase | 'gone'>('Running', fc.constantFrom(...PHASES)),
   deleting: often(false, fc.boolean()),
   stage: often<UpdateStage>('none', fc.constantFrom(...STAGES)),
-  /** The template for which the node was selected: the current one, another one, or none that is recorded. */
   selectedFor: fc.constantFrom('current' as const, 'other' as const, undefined),
   priority: often<string | undefined>(undefined, fc.constantFrom('1', '2', '5')),
   preserved: often(false, fc.boolean()),
@@ -56,7 +54,6 @@ const anyMachine = fc.record({
 
 const anySet = fc.record({
   replicas: fc.integer({ min: 0, max: 7 }),
-  /** The replicas that were recorded at the last scaling of the set. */
   desired: often<'same' | number | undefined>('same', fc.oneof(fc.nat(7), fc.constant(undefined))),
   max: fc.option(fc.nat(9), { nil: undefined }),
   refills: fc.boolean(),
@@ -71,7 +68,8 @@ export const anyState = fc.record({
   surge: limit,
   unavailable: limit,
   /**
-   * Index of the deployment's template in the templates of the sets. If no set has this index, the template has no set yet.
+   * Index of the deployment's template in the templates of the sets. Without a set of this index, the template has no
+   * set yet.
    */
   template: fc.nat(2),
   sets: fc.array(anySet, { maxLength: 3 }),
@@ -88,7 +86,6 @@ export const anyState = fc.record({
 });
 export type AnyState = typeof anyState extends fc.Arbitrary<infer S> ? S : never;
 
-/** The objects of a state. */
 export interface Objects {
   readonly deployment: MachineDeployment;
   readonly sets: readonly MachineSet[];
@@ -194,7 +191,6 @@ function machineOf(name: string, owner: MachineSet, one: AnyMachine): Machine {
   return { ...made, status: { ...made.status, conditions } } as Machine;
 }
 
-/** Builds the objects of a state. */
 export function objectsOf(state: AnyState): Objects {
   const pool = deploymentOf(state);
   const sets = state.sets.map((one, index) => {
@@ -265,7 +261,7 @@ const setOf = (replicas: number, machines: readonly AnyMachine[], more: Partial<
   ...more,
 });
 
-/** States in which former versions made no progress, by description. */
+/** States in which former versions made no progress. */
 export const FORMER_DEAD_ENDS: Readonly<Record<string, AnyState>> = {
   'the old set may not refill and has no machine': {
     ...CALM,

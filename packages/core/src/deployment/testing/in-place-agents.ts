@@ -3,24 +3,19 @@ import { nodes } from '@mcm/kube';
 import { expect } from 'vitest';
 import type { World } from './world.ts';
 
-/** The result of an in-place update by the agent of a node. */
 export type Verdict = 'successful' | 'failed' | 'hangs';
 
-/** A strategy with in-place updates. */
 export const strategy = (orchestrationType: 'Auto' | 'Manual', maxSurge: number, maxUnavailable: number) => ({
   strategy: { type: 'InPlaceUpdate' as const, inPlaceUpdate: { orchestrationType, maxSurge, maxUnavailable } },
 });
 
 const condition = (reason: string) => ({ conditions: [{ type: 'InPlaceUpdate', status: 'True', reason }] });
 
-/**
- * Returns true if the machine shows the end of its last update. When the result is removed, the node of the machine becomes
- * a candidate again.
- */
+/** The node of the machine becomes a candidate again when the result is removed. */
 const hasEnded = ({ status }: Machine): boolean =>
   status?.conditions?.some(({ reason }) => reason === 'UpdateSuccessful' || reason === 'UpdateFailed') === true;
 
-/** Sets a label of a node. The value null removes the label. */
+/** The value null removes the label. */
 export async function label(world: World, name: string, value: string | null, key: string = Labels.SelectedForUpdate) {
   const body = { metadata: { labels: { [key]: value } } };
   await world.keeper.resource(nodes).patch(name, { type: 'merge', body });
@@ -58,7 +53,7 @@ export async function play(world: World, verdict: (machine: Machine) => Verdict 
   }
 }
 
-/** Runs several rounds. In each round, the manager, the machine controller and the agents act one after the other. */
+/** In each round, the manager, the machine controller and the agents act one after the other. */
 export async function rounds(world: World, count: number, verdict?: (machine: Machine) => Verdict): Promise<void> {
   for (let i = 0; i < count; i++) {
     await world.pass(1);
@@ -69,7 +64,6 @@ export async function rounds(world: World, count: number, verdict?: (machine: Ma
 
 export const uids = async (world: World) => (await world.machines()).map(({ metadata }) => metadata.uid).sort();
 
-/** Verifies that no node and no machine has a mark of an in-place update. */
 export async function expectClean(world: World): Promise<void> {
   for (const { metadata, spec } of await world.nodes()) {
     expect(Object.keys(metadata.labels ?? {}).filter((key) => key.startsWith('node.machine.sapcloud.io/'))).toEqual([]);

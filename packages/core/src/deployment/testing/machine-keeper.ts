@@ -1,29 +1,24 @@
 import { Labels, type Machine, machines } from '@mcm/api';
 import { ignoreNotFound, type KubeClient, nodes, type VirtualClock } from '@mcm/kube';
 
-/** Times after which simulated machines become Running, and after which deleted machines disappear. */
 export interface MachineLives {
-  /**
-   * Returns the time from creation to Running, in milliseconds. The result is undefined if the machine never becomes
-   * Running.
-   */
+  /** Milliseconds from creation to Running. Undefined if the machine never becomes Running. */
   readonly birthMs?: (machine: Machine, index: number) => number | undefined;
-  /** Returns the time from the deletion request until the machine disappears, in milliseconds. */
+  /** Milliseconds from the deletion request to the removal of the machine. */
   readonly deathMs?: (machine: Machine, index: number) => number;
 }
 
-/** The properties of a world that the keeper uses. */
 export interface KeptWorld {
   readonly namespace: string;
   readonly clock: VirtualClock;
   readonly keeper: KubeClient;
-  /** Collects the errors of the simulation. */
   readonly problems: unknown[];
   setPhase(name: string, phase: string): Promise<void>;
 }
 
 /**
- * Simulates a machine controller. Each machine becomes Running after a delay, and disappears some time after its deletion.
+ * Simulates a machine controller. Each machine becomes Running after a delay, and disappears some time after its
+ * deletion.
  */
 export class MachineKeeper {
   readonly #world: KeptWorld;
@@ -61,8 +56,7 @@ export class MachineKeeper {
     const existing = await ignoreNotFound(resource.get(name));
     if (existing === undefined || existing.metadata.deletionTimestamp !== undefined) return;
     await keeper.resource(nodes).create({ metadata: { name }, spec: {} });
-    // The server taints every new node. In a real cluster, the node lifecycle controller removes the taint when the node is
-    // ready.
+    // In a real cluster, the node lifecycle controller removes this taint when the node is ready.
     await keeper.resource(nodes).patch(name, { type: 'merge', body: { spec: { taints: null } } });
     await resource.patch(name, { type: 'merge', body: { metadata: { labels: { [Labels.Node]: name } } } });
     await this.#world.setPhase(name, 'Running');

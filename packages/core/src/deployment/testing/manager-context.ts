@@ -31,7 +31,6 @@ import { SAFEGUARD_DEFAULTS, type SafeguardSettings, Safeguards } from '../../di
 import { DisruptionsUnderWay } from '../../disruption/under-way.ts';
 import type { Journal } from '../../journal/journal.ts';
 
-/** The dependencies of a manager in a test. */
 interface Parts {
   readonly client: KubeClient;
   readonly namespace: string;
@@ -42,7 +41,6 @@ interface Parts {
   readonly journal?: Journal | undefined;
 }
 
-/** Returns the context of a manager that has just started, with empty caches. */
 export function managerContext({ client, namespace, safeguards, ...shared }: Parts): ControllerContext {
   const runtime = { ...shared, namespace, freeze: true };
   const classes = createInformer<MachineClass>(client, machineClasses, runtime);

@@ -2,29 +2,26 @@ import { type MachineSet, machineSets } from '@mcm/api';
 import { NAMESPACE, type World } from './world.ts';
 
 /**
- * After this time in seconds, all actions from before a pause or a scaling have ended. The time is longer than the delay of
- * a cache with retries.
+ * After this time in seconds, all actions from before a pause or a scaling have ended. The time is longer than the
+ * delay of a cache with retries.
  */
 const SETTLES_S = 20;
 
 /**
- * Verifies that no rollout creates or deletes a machine while a deployment is paused. Every set keeps its size until the
- * user scales or resumes the deployment. Changes of the template, the machines or the manager do not change the sizes. A
- * set may replace its own machines.
+ * Verifies that no rollout creates or deletes a machine while a deployment is paused. Every set keeps its size until
+ * the user scales or resumes the deployment. A set may replace its own machines.
  */
 export class PauseVerifier {
   readonly #world: World;
   #paused = false;
-  /** The sizes that must not change, by the name of the set. */
   #sizes: ReadonlyMap<string, number> | undefined;
-  /** Number of comparisons of sizes so far. */
   looks = 0;
 
   constructor(world: World) {
     this.#world = world;
   }
 
-  /** Records a request of the user. Tests call this method after the user has paused, resumed or scaled the deployment. */
+  /** Tests call this method after the user has paused, resumed or scaled the deployment. */
   async asked(paused = this.#paused): Promise<void> {
     this.#paused = paused;
     this.#sizes = undefined;
@@ -33,7 +30,7 @@ export class PauseVerifier {
     this.#sizes = await this.#look();
   }
 
-  /** Returns the violations: changes of sizes during the pause, one sentence each. */
+  /** Each sentence describes a change of a size during the pause. */
   async violations(): Promise<string[]> {
     const before = this.#sizes;
     if (before === undefined) return [];

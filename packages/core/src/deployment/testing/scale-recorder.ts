@@ -1,7 +1,6 @@
 import type { Machine } from '@mcm/api';
 import type { Informer } from '@mcm/kube';
 
-/** Records which machines were created and which machines got a deletion request since the start of the recorder. */
 export class ScaleRecorder {
   readonly created: string[] = [];
   readonly deleted: string[] = [];

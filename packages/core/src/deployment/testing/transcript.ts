@@ -6,7 +6,6 @@ import type { DeploymentSnapshot } from '../state/view.ts';
 
 const list = (names: readonly string[]): string => [...names].sort().join(', ');
 
-/** Describes the changes of a plan as text. */
 function changesOf(plan: RolloutPlan, { sets }: DeploymentSnapshot): readonly string[] {
   const before = new Map(sets.map(({ metadata, spec }) => [metadata.uid, spec.replicas ?? 0]));
   const resized = plan.write.filter(({ metadata, spec }) => before.get(metadata.uid) !== (spec.replicas ?? 0));
@@ -39,7 +38,7 @@ export class Transcript {
     this.#monotonic = monotonic;
   }
 
-  /** Wraps the planner. Tests pass this function as `decide` to the deployment controller. */
+  /** Tests pass this function as `decide` to the deployment controller. */
   readonly decide = (snapshot: DeploymentSnapshot): RolloutPlan => {
     const plan = planRollout(snapshot);
     for (const set of [...snapshot.sets, ...(plan.create ? [plan.create] : [])]) {
@@ -50,7 +49,6 @@ export class Transcript {
     return plan;
   };
 
-  /** Returns a logger that also records the decisions of set controllers. */
   logger(log: Logger): Logger {
     const info: Logger['info'] = (message, fields = {}) => {
       const { set, count, because, machines } = fields;
@@ -61,12 +59,10 @@ export class Transcript {
     return { debug: log.debug, warn: log.warn, error: log.error, with: (fields) => log.with(fields), info };
   }
 
-  /** Records an action of a user or a cloud. */
   user(text: string): void {
     this.#note('user', text);
   }
 
-  /** Gives a machine its name in the transcript: the class, and a number in the order of creation. */
   machine(name: string, className: string): void {
     if (this.#names.has(name)) return;
     const earlier = [...this.#names.values()].filter((known) => known.startsWith(`${className}-`)).length;
@@ -77,7 +73,7 @@ export class Transcript {
     this.#lines.push({ ms: this.#monotonic(), of, text });
   }
 
-  /** Returns all lines. A decision is omitted if it equals the last decision about the same object. */
+  /** Omits a decision that equals the last decision about the same object. */
   print(): string {
     const start = this.#lines[0]?.ms ?? 0;
     const names = [...this.#names].sort(([a], [b]) => b.length - a.length);
@@ -95,7 +91,6 @@ export class Transcript {
   }
 }
 
-/** The strategy of a deployment, as a partial spec. */
 export const rolling = (maxSurge: number, maxUnavailable: number): Pick<MachineDeployment['spec'], 'strategy'> => ({
   strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge, maxUnavailable } },
 });

@@ -2,20 +2,15 @@ import { Annotations, Labels, type Machine, type MachinePhase } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 import { machine } from '../../set/test-objects.ts';
 
-/** Labels of a node during an in-place update: candidate, selected, and the result of the agent. */
 type UpdateMark = 'candidate' | 'selected' | 'successful' | 'failed';
 
-/** A machine and its node in some state of an in-place update. */
 export interface UpdateState {
   readonly marks?: readonly UpdateMark[];
-  /** The template for which the node was selected. Undefined if the node has no template annotation. */
   readonly template?: string | undefined;
-  /** Value of the drain annotation of the machine-config daemon. */
   readonly daemonDrain?: string;
   readonly reason?: string | undefined;
   readonly phase?: MachinePhase;
   readonly deleting?: boolean;
-  /** True if the machine was moved to another set. */
   readonly moved?: boolean;
 }
 

@@ -45,8 +45,8 @@ export const NAMESPACE = 'test';
 const FINALIZER = 'machine.sapcloud.io/machine-controller-manager';
 
 /**
- * The functions of the embedded control plane that a world uses. Tests pass these functions to the world, because the
- * package core must not depend on the control plane.
+ * The functions of the embedded control plane. Tests pass these functions to the world, because the package core must
+ * not depend on the control plane.
  */
 export interface Plane {
   fetch(request: Request): Promise<Response>;
@@ -65,39 +65,39 @@ export interface WorldOptions extends MachineLives {
   readonly safetyUp?: number;
   readonly safetyDown?: number;
   readonly safeguards?: Partial<SafeguardSettings>;
-  /** Names of the existing MachineClasses. The default is small, large and huge. */
+  /** The default is small, large and huge. */
   readonly classes?: readonly string[];
   readonly decide?: DeploymentOptions['decide'];
   readonly readyCondition?: boolean;
-  /** Records the decisions of all controller processes. */
   readonly journal?: Journal;
-  /** Wraps the logger of the controllers. */
   readonly wrapLog?: (log: Logger) => Logger;
   /**
-   * If true, the CRDs have no validation rules. Stored objects may then be invalid, like objects that are older than the
-   * rules.
+   * If true, the CRDs have no validation rules. Stored objects may then be invalid, like objects that are older than
+   * the rules.
    */
   readonly lax?: boolean;
-  /** Changes an answer of the server to the controllers, or throws an error instead. */
+  /** Changes an answer of the server to the controllers, or throws an error. */
   readonly fault?: (request: Request, answer: () => Promise<Response>, clock: VirtualClock) => Promise<Response>;
 }
 
 /**
- * Runs the real controllers over the real API server, in one process with a virtual clock. Only the machine controller is
- * simulated, by a {@link MachineKeeper}.
+ * Runs the real controllers with the real API server, in one process with a virtual clock. Only the machine controller
+ * is simulated, by a {@link MachineKeeper}.
  */
 export class World implements AsyncDisposable {
   readonly clock = new VirtualClock({ start: new Date('2026-01-01T12:00:00Z') });
   readonly log = createMemoryLogger();
-  /** Errors of the test environment itself. */
   readonly problems: unknown[] = [];
-  /** Number of writes of the controllers by kind: `POST machines`, `PUT machinesets/status`, …. */
+  /** Number of writes of the controllers by kind, for example `POST machines`. */
   readonly writes = new Map<string, number>();
-  /** Verifies that each write of the controllers has the resource version of the object on which the decision was based. */
+  /**
+   * Verifies that each write of the controllers has the resource version of the object on which the decision was
+   * based.
+   */
   readonly bound = watchBoundWrites(['machines', 'machinesets']);
   readonly keeper: KubeClient;
   context: ControllerContext;
-  /** All machines on the server. Unlike the caches of the controllers, this informer has no delay. */
+  /** All machines on the server, without the delay of the caches of the controllers. */
   readonly truth: Informer<Machine>;
   readonly namespace = NAMESPACE;
   readonly #plane: Promise<Plane>;
@@ -105,8 +105,8 @@ export class World implements AsyncDisposable {
   readonly #stop = new AbortController();
   #stopManager = new AbortController();
   /**
-   * Prevents the garbage collection of watch requests. Node.js stops forwarding the signal of a collected Request, so its
-   * watch would never end.
+   * Prevents the garbage collection of watch requests. Node.js stops forwarding the signal of a collected Request, so
+   * its watch would never end.
    */
   readonly #watches: Request[] = [];
   #running: Promise<unknown>[] = [];
@@ -188,7 +188,6 @@ export class World implements AsyncDisposable {
   /** Names of machines that sets created, each with the UID of the first machine of that name. */
   readonly names = new Map<string, string>();
 
-  /** Verifies that a set gives each name to only one machine. */
   #verifyName(machine: Machine): void {
     const { name, uid } = machine.metadata;
     if (controllerOf(machine) === undefined) return;
@@ -220,8 +219,8 @@ export class World implements AsyncDisposable {
   }
 
   /**
-   * Stops the manager at any point and starts a new manager with empty caches. The new manager starts after all requests of
-   * the first have reached the server, as with a real Lease.
+   * Stops the manager at any point and starts a new manager with empty caches. As with a real Lease, the new manager
+   * starts after all requests of the first have reached the server.
    */
   async restart(): Promise<void> {
     await this.stop();
@@ -231,13 +230,11 @@ export class World implements AsyncDisposable {
     this.#manage();
   }
 
-  /** Stops the manager and its caches. */
   async stop(): Promise<void> {
     this.#stopManager.abort(new Error('killed'));
     await this.clock.advance(1_000);
   }
 
-  /** Called after a manager has stopped and before the next one starts. */
   beforeRestart: () => void = () => undefined;
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -251,7 +248,6 @@ export class World implements AsyncDisposable {
       throw new Error(`writes that do not name what they were decided on: ${[...this.bound.unbound].join(', ')}`);
   }
 
-  /** Advances the virtual time. */
   async pass(seconds: number): Promise<void> {
     await this.clock.advance(seconds * 1000);
   }
@@ -311,13 +307,11 @@ export class World implements AsyncDisposable {
     await this.keeper.resource(machines, NAMESPACE).patch(name, { type: 'merge', body });
   }
 
-  /** Creates a machine of class small without a set. */
   async addMachine(metadata: Draft<Machine>['metadata']): Promise<void> {
     const draft: Draft<Machine> = { metadata, spec: { class: { kind: 'MachineClass', name: 'small' } } };
     await this.keeper.resource(machines, NAMESPACE).create(draft);
   }
 
-  /** UIDs of machines that a user deleted. */
   readonly byHand = new Set<string>();
 
   async deleteMachine(name: string): Promise<void> {
@@ -326,7 +320,7 @@ export class World implements AsyncDisposable {
     await this.keeper.resource(machines, NAMESPACE).delete(name);
   }
 
-  /** Number of Running machines that are not being deleted. */
+  /** Running machines that are not being deleted. */
   available(): number {
     return this.context.machines.store
       .list()
@@ -363,10 +357,7 @@ export class World implements AsyncDisposable {
       .join(' ');
   }
 
-  /**
-   * Returns true if the status reports a complete rollout and no old set has machines. The method reads the caches, because
-   * tests call the method often.
-   */
+  /** Reads the caches, because tests call this method often. */
   complete(): boolean {
     const { deployments, machines: cache } = this.context;
     const deployment = deployments.store.get(`${NAMESPACE}/pool`);

@@ -25,9 +25,8 @@ const PARALLEL = 32;
 const NAMES_IN_EVENT = 10;
 
 /**
- * Returns a new warm machine of a set. The deployment owns the machine, and the machine has no labels of the template. So
- * no MachineSet of mcm or of the original counts or replaces the machine. The autoscaler does not see the machine in a node
- * group.
+ * Returns a new warm machine of a set. The deployment owns the machine, and the machine has no labels of the template.
+ * So no MachineSet of mcm or of the original counts or replaces the machine, and the autoscaler does not see it.
  */
 function warmMachine(
   deployment: MachineDeployment,
@@ -54,7 +53,6 @@ function warmMachine(
   };
 }
 
-/** Creates and deletes the warm machines of deployments. */
 export class WarmMachines {
   readonly #context: ControllerContext;
   readonly #client: ResourceClient<Machine>;
@@ -66,19 +64,16 @@ export class WarmMachines {
     this.#client = context.client.resource(machineResource, context.namespace);
   }
 
-  /** Returns the warm machines of a deployment. */
   of({ metadata }: MachineDeployment): readonly Machine[] {
     return this.#context.machines.store
       .byIndex(BY_CONTROLLER, metadata.uid)
       .filter((machine) => warmStateOf(machine) !== undefined);
   }
 
-  /** Returns true if the deployment has the setting for warm machines, or has warm machines. */
   concern(deployment: MachineDeployment): boolean {
     return warmSettingOf(deployment) !== undefined || this.of(deployment).length > 0;
   }
 
-  /** Creates missing warm machines, and deletes the others. */
   async reconcile(deployment: MachineDeployment, signal: AbortSignal): Promise<void> {
     const warm = this.of(deployment);
     const { machines, sets, log } = this.#context;
@@ -123,9 +118,8 @@ export class WarmMachines {
   }
 
   /**
-   * Returns names for new machines. Names of creations without an answer come first, so that a repeated creation never
-   * makes an additional machine. All other names are random, because a machine must not have the name of an earlier
-   * machine.
+   * Names of creations without an answer come first, so that a repeated creation never makes an additional machine.
+   * New names are random, because a machine must not have the name of an earlier machine.
    */
   #namesFor(deployment: MachineDeployment, { metadata: { name } }: MachineSet, count: number): readonly string[] {
     const open = this.#unansweredOf(deployment);
@@ -135,7 +129,7 @@ export class WarmMachines {
   }
 
   /**
-   * If a machine with this name exists, the answer to an earlier request was lost, or the cache does not contain the
+   * A machine with this name may exist: the answer to an earlier request was lost, or the cache does not contain the
    * machine yet.
    */
   async #createOne(name: string, draft: Draft<Machine>, signal: AbortSignal): Promise<Machine> {
@@ -150,8 +144,8 @@ export class WarmMachines {
   }
 
   /**
-   * Deletes warm machines. Each request has the observed version as a precondition, so a machine that a set has taken
-   * stays. The next reconcile decides about a refused deletion again.
+   * Each request has the observed version as a precondition, so a machine that a set has taken stays. The next
+   * reconcile decides about a refused deletion again.
    */
   async delete(deployment: MachineDeployment, toDelete: readonly Machine[], signal: AbortSignal): Promise<void> {
     const gone: string[] = [];

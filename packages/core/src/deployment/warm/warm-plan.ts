@@ -3,23 +3,19 @@ import { createdAt, isFailed, isTerminating } from '../../objects/machines.ts';
 import { compareText } from '../../values/integers.ts';
 import { isTaken, isUsable, type WarmSetting, warmSettingOf, warmStateOf } from '../../warm/warm-machine.ts';
 
-/** Maximum number of warm machines that are created in one reconcile. */
+/** Maximum number of warm machines that one reconcile creates. */
 const BURST = 100;
 
-/** The observed state that decides about the warm machines of a deployment. */
 export interface WarmSnapshot {
   readonly deployment: MachineDeployment;
-  /** The set of the current template. Absent if it does not exist yet. */
+  /** The set of the current template. */
   readonly current: MachineSet | undefined;
-  /** The former sets. */
   readonly old: readonly MachineSet[];
-  /** All warm machines of the deployment. */
   readonly warm: readonly Machine[];
   /** Number of machines of the current set that are not being deleted. */
   readonly alive: number;
 }
 
-/** The warm machines to create and to delete. */
 export interface WarmPlan {
   readonly create: number;
   readonly state: WarmSetting['state'];
@@ -29,7 +25,7 @@ export interface WarmPlan {
 
 const NOTHING: WarmPlan = { create: 0, remove: [], state: 'Stopped', because: 'no change' };
 
-/** Machines that are not usable come first. Among the other machines, the newest come first. */
+/** Unusable machines come first, then the newest machines. */
 const leastUseful =
   (hash: string | undefined) =>
   (a: Machine, b: Machine): number =>
@@ -39,10 +35,9 @@ const leastUseful =
 
 /**
  * Decides which warm machines a deployment creates and deletes. The number of warm machines never exceeds the setting.
- *
- * - During a rollout, warm machines stay, because a failed rollout may be undone. When the old sets have no replicas, warm
- *   machines of an older template are replaced.
- * - Replicas come first. No warm machine is created while the current set lacks machines.
+ * - During a rollout, warm machines stay, because a failed rollout may be undone. After the rollout, new warm
+ *   machines replace those of an older template.
+ * - Replicas come first: no warm machine is created while the current set lacks machines.
  * - A machine that a set is taking does not count, and is never deleted.
  */
 export function planWarmPool(snapshot: WarmSnapshot): WarmPlan {

@@ -4,7 +4,6 @@ import { BY_CONTROLLER, type ControllerContext } from '../../control/caches.ts';
 import { MachineWriter } from '../../set/replicas/machine-writer.ts';
 import { SetWriter } from './set-writer.ts';
 
-/** The caches and writes that the steps of a reconcile share. */
 export class DeploymentAccess {
   readonly context: ControllerContext;
   readonly client: ResourceClient<MachineDeployment>;

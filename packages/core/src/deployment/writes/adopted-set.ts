@@ -1,21 +1,19 @@
 import { Labels, type Machine, type MachineDeployment, type MachineSet } from '@mcm/api';
 import { templateHash } from '../../rollout/template-hash.ts';
 
-/** The next change for the template hash of an adopted set. */
 export type HashStep =
   | { readonly kind: 'writeSet'; readonly set: MachineSet }
   | { readonly kind: 'labelMachines'; readonly machines: readonly Machine[]; readonly hash: string };
 
 /**
- * Returns the next step that gives an adopted set its template hash (docs/compatibility/rules-deployments.md §2.6). Another
- * program created the set, so it selects by the labels of the deployment and would claim the machines of the other sets.
- *
- * 1. The template gets the hash, so new machines have it.
+ * Returns the next step that gives an adopted set its template hash (docs/compatibility/rules-deployments.md §2.6).
+ * Another program created the set, so it selects by the labels of the deployment and would claim the machines of other
+ * sets.
+ * 1. The template gets the hash, so new machines have the hash.
  * 2. All machines of the set get the hash.
- * 3. The selector gets the hash. The set loses no machine, because all machines have the hash.
+ * 3. The selector gets the hash.
  *
  * Each reconcile determines the step from the objects. The original blocks a worker for up to two minutes here.
- *
  * @returns undefined when the set has its hash.
  */
 export function nextHashStep(

@@ -18,7 +18,6 @@ const { InvalidSpec, Progressing, Ready, RolloutBlocked, Stalled } = MachineDepl
 
 type Status = MachineDeploymentStatus & { conditions: Conditions };
 
-/** Returns the condition that reports why the deployment cannot become ready by itself. */
 function stalledBy(conditions: readonly AnyCondition[]): Extract<ConditionChange, { type: 'Stalled' }> | undefined {
   for (const type of [InvalidSpec, RolloutBlocked] as const) {
     const cause = findCondition(conditions, type);
@@ -43,9 +42,8 @@ function readiness(deployment: MachineDeployment, status: Status, isStalled: boo
 }
 
 /**
- * Returns the status with the conditions `Ready` and `Stalled`. With these conditions, `kubectl wait` and the library
- * kstatus recognize whether a rollout is in progress, complete or failed. Both tools also compare
- * `status.observedGeneration`.
+ * Adds the conditions `Ready` and `Stalled`. With these conditions, `kubectl wait` and the library kstatus recognize
+ * whether a rollout is in progress, complete or failed.
  */
 export function withReadiness(deployment: MachineDeployment, status: Status, now: Date): Status {
   const stall = stalledBy(status.conditions);
@@ -59,7 +57,7 @@ export function withReadiness(deployment: MachineDeployment, status: Status, now
   return { ...status, conditions: [...conditions] };
 }
 
-/** Returns the status without the conditions `Ready` and `Stalled`, for a process without the flag. */
+/** For a process without the flag `--ready-condition`. */
 export const withoutReadiness = (status: Status): Status => {
   const isOurs = ({ type }: AnyCondition): boolean => type === Ready || type === Stalled;
   return status.conditions.some(isOurs)

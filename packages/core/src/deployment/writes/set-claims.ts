@@ -6,7 +6,6 @@ import { compileSelector } from '../../objects/selector.ts';
 import type { DeploymentAccess } from './access.ts';
 import { nextHashStep } from './adopted-set.ts';
 
-/** Adopts, releases and labels the sets of deployments. */
 export class SetClaims {
   readonly #access: DeploymentAccess;
 
@@ -16,8 +15,8 @@ export class SetClaims {
 
   /**
    * Adopts and releases sets. Returns the sets that the deployment controls afterwards.
-   * @param alone True if no other deployment selects the same sets. If other deployments select them, the owner of a set
-   * without a controller is ambiguous.
+   * @param alone True if no other deployment selects the same sets. Otherwise the owner of a set without a controller
+   * is ambiguous.
    */
   async claim(deployment: MachineDeployment, alone: boolean, signal: AbortSignal): Promise<readonly MachineSet[]> {
     const matches = compileSelector(deployment.spec.selector);
@@ -27,8 +26,8 @@ export class SetClaims {
     const { owned, adopt, release } = claim({ uid, deleting: false }, matches, candidates);
     if (adopt.length + release.length === 0) return owned;
     if (adopt.length > 0) {
-      // Reads the deployment from the server. The deployment may be deleted by now, or replaced by another deployment of
-      // the same name. The garbage collector would then delete the adopted sets.
+      // The deployment may be deleted by now, or replaced by another deployment of the same name. The garbage
+      // collector would then delete the adopted sets.
       const live = await this.#access.client.get(name, { signal });
       if (live.metadata.uid !== uid || live.metadata.deletionTimestamp !== undefined) {
         const wanted = adopt.map((set) => set.metadata.name).join(', ');
@@ -40,7 +39,9 @@ export class SetClaims {
     return this.#access.setsOf(deployment);
   }
 
-  /** Executes the next step that gives adopted sets their template hash. Returns true if another reconcile must follow. */
+  /**
+   * Executes the next step that gives adopted sets their template hash. Returns true if another reconcile must follow.
+   */
   async labelAdopted(
     deployment: MachineDeployment,
     sets: readonly MachineSet[],

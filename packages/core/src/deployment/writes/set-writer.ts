@@ -13,7 +13,6 @@ import { mayHaveHappened, settled } from '../../flow/answers.ts';
 import { inParallel } from '../../flow/slow-start.ts';
 import { sameTemplate } from '../../rollout/template-hash.ts';
 
-/** The outcome of creating a set. */
 export type SetCreation =
   | { readonly kind: 'created'; readonly set: MachineSet }
   /** A set of another template or owner already has the name, so the caller must use another hash. */
@@ -45,8 +44,7 @@ export class SetWriter {
     } catch (error) {
       if (isAlreadyExists(error)) return this.#existing(deployment, draft, signal);
       if (mayHaveHappened(error)) {
-        // The server may have executed a request whose answer is an error. Before the method reports a failure, it reads
-        // the set from the server.
+        // The server may have executed a request whose answer is an error.
         const found = await this.#lookAfter(draft.metadata.name ?? '', error, signal);
         if (found !== undefined && this.#isUsable(deployment, found)) return { kind: 'created', set: found };
         throw error;
@@ -57,8 +55,7 @@ export class SetWriter {
   }
 
   async #existing(deployment: MachineDeployment, draft: Draft<MachineSet>, signal: AbortSignal): Promise<SetCreation> {
-    // The read goes to the server instead of the cache, because the result decides whether another set with machines is
-    // created.
+    // The server decides instead of the cache, because a wrong answer would create another set with machines.
     const existing = await this.#client.get(draft.metadata.name ?? '', { signal });
     return this.#isUsable(deployment, existing) ? this.#made(existing) : { kind: 'collision' };
   }
@@ -73,10 +70,7 @@ export class SetWriter {
     return { kind: 'created', set };
   }
 
-  /**
-   * Writes a whole set.
-   * @throws KubeError for a conflict: another client wrote the set.
-   */
+  /** @throws KubeError for a conflict: another client wrote the set. */
   async update(set: MachineSet, signal: AbortSignal): Promise<MachineSet> {
     try {
       const written = await this.#client.update(set, { signal });
@@ -91,8 +85,8 @@ export class SetWriter {
   }
 
   /**
-   * Reads a set from the server after a write without an answer, so that the next decision knows the size of the set. If
-   * the set is larger than in the cache, the deployment could get too many machines.
+   * Reads a set from the server after a write without an answer, so that the next decision knows the size of the set.
+   * A smaller size in the cache could lead to too many machines.
    */
   async #lookAfter(name: string, error: unknown, signal: AbortSignal): Promise<MachineSet | undefined> {
     if (!mayHaveHappened(error)) return undefined;
@@ -114,8 +108,8 @@ export class SetWriter {
   }
 
   /**
-   * Deletes the sets that are not being deleted yet. Each request has the observed resource version as a precondition. The
-   * method tries all sets, then throws the first error, for example if a set has changed.
+   * Deletes the sets that are not being deleted yet. Each request has the observed resource version as a precondition.
+   * The method tries all sets, then throws the first error.
    */
   async delete(sets: readonly MachineSet[], signal: AbortSignal): Promise<void> {
     const alive = sets.filter((set) => set.metadata.deletionTimestamp === undefined);

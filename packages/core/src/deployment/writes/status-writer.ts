@@ -25,7 +25,7 @@ import type { DeploymentAccess } from './access.ts';
 import { withoutReadiness, withReadiness } from './ready-condition.ts';
 import { messageOf, type SetCreation } from './set-writer.ts';
 
-/** Minimum interval between writes of a status in which only counts changed. */
+/** Minimum interval between writes of a status in which only counts changed, in milliseconds. */
 const STATUS_INTERVAL_MS = 1_000;
 
 /** Condition types that only mcm writes. Each condition exists only while its problem exists. */
@@ -37,7 +37,6 @@ const OURS: readonly MachineDeploymentConditionType[] = [
   MachineDeploymentConditions.InputIgnored,
 ];
 
-/** Writes the status of deployments when it changes. */
 export class StatusWriter {
   readonly #access: DeploymentAccess;
   readonly #pace = new Pace(STATUS_INTERVAL_MS);
@@ -104,20 +103,17 @@ export class StatusWriter {
     return { current: current && count(current), old: old.map(count) };
   }
 
-  /** Forgets a deleted deployment. */
   forget(key: string): void {
     this.#pace.forget(key);
   }
 }
 
-/** Returns true if conditions differ only in the time of their last update. */
 function onlyRefreshed(now: readonly AnyCondition[], before: readonly AnyCondition[]): boolean {
   const essence = (conditions: readonly AnyCondition[]) =>
     conditions.map(({ type, status, reason }) => `${type}=${status}/${reason}`).sort();
   return semanticEqual(essence(now), essence(before));
 }
 
-/** Returns the stored conditions, updated with those of this step: a pause, a new set, a failure, or a blocked rollout. */
 function ownConditions(
   deployment: MachineDeployment,
   plan: RolloutPlan,

@@ -5,12 +5,9 @@ import type { PlannedEvent } from '../state/rollback.ts';
 import type { View } from '../state/view.ts';
 import { zonesOf } from './zone-step.ts';
 
-/**
- * A zone without machines returns after this time, in milliseconds. The next machine of the zone shows whether it works.
- */
+/** A zone without machines returns after this time. The next machine of the zone shows whether the zone works. */
 const RETRY_MS = 30 * 60_000;
 
-/** Changes of the zones on standby. */
 export interface StandbyChange {
   /** The value of the annotation. The value null removes it, and undefined keeps it. */
   readonly text?: string | null | undefined;
@@ -20,8 +17,8 @@ export interface StandbyChange {
 }
 
 /**
- * Decides which zones are on standby. A zone is lost when all its machines are down. A lost zone returns when one of its
- * machines is available again. If no machine is left in it, it returns after a while.
+ * Decides which zones are on standby. A zone is lost when all its machines are down, and returns when one of its
+ * machines is available again. A lost zone without machines returns after {@link RETRY_MS}.
  */
 export function standbyOf(view: View): StandbyChange {
   const { deployment, now } = view;

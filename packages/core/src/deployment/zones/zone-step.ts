@@ -9,7 +9,6 @@ import { footprint, type SetSize } from '../state/size.ts';
 import type { Step } from '../state/step.ts';
 import type { View } from '../state/view.ts';
 
-/** The zones of a deployment and their machines. Undefined if it has no zones. */
 export function zonesOf({ deployment, sets, machines, disruptions, nodeOf }: View): ZoneInput | undefined {
   const setting = zoneSettingOf(deployment);
   if (setting === undefined) return undefined;
@@ -17,21 +16,20 @@ export function zonesOf({ deployment, sets, machines, disruptions, nodeOf }: Vie
   return { setting, machines: all, isLeaving: disruptions?.isLeaving, nodeOf };
 }
 
-/** What the current set has, while no older set has machines. */
 interface Standing {
   readonly current: SetSize;
   /** Machines of the set that are not being deleted. */
   readonly staying: readonly Machine[];
   /** Machines of evacuated zones, which the set deletes first. */
   readonly movers: readonly Machine[];
-  /** A machine of the zone with the most machines, if the zones are out of balance and it may be moved. */
+  /** A machine of the zone with the most machines, if the zones are out of balance and the machine may move. */
   readonly surplus: Machine | undefined;
 }
 
 /**
- * Moves machines between zones: out of evacuated zones, and from the zone with the most machines to the one with the fewest.
- * The set first grows by at most the surge, and its new machines get other zones. When they are available, it shrinks, and
- * deletes as many machines that move. Without a surge, it first deletes as many as may be unavailable.
+ * Moves machines between zones: out of evacuated zones, and from the zone with the most machines to the zone with the
+ * fewest. The set first grows by at most the surge, with new machines in other zones. When they are available, the set
+ * shrinks and deletes the machines that move. Without a surge, the set first deletes as many as may be unavailable.
  * @returns Undefined if no machine moves, so the rollout decides
  */
 export function zoneStep(view: View): Step | undefined {
@@ -39,7 +37,7 @@ export function zoneStep(view: View): Step | undefined {
   const { current } = sizes;
   const input = zonesOf(view);
   if (!input || !current || deployment.spec.strategy?.type !== 'RollingUpdate') return undefined;
-  // A rollout creates its machines in the right zones itself.
+  // A rollout already creates its machines in the right zones.
   if (sizes.old.some((size) => footprint(size) > 0)) return undefined;
   const over = current.replicas - replicas;
   if (replicas === 0 || over < 0 || over > limits.surge) return undefined;
@@ -84,7 +82,7 @@ function standingOf(view: View, input: ZoneInput, current: SetSize): Standing {
   return { current, staying, movers, surplus: moves ? first : undefined };
 }
 
-/** Returns true if the zone of a machine has at least two machines more than another zone. */
+/** A zone is too full if it has at least two machines more than another zone. */
 function isOverfull(input: ZoneInput, states: readonly ZoneState[], machine: Machine): boolean {
   const open = openZones(states);
   const zone = zoneOfMachine(input, machine);
@@ -92,7 +90,7 @@ function isOverfull(input: ZoneInput, states: readonly ZoneState[], machine: Mac
   return mine - Math.min(...open.map(({ staying }) => staying.length)) >= 2;
 }
 
-/** Returns the next size of the set: it grows, and shrinks by one for each new machine that is available. */
+/** The set grows, and shrinks by one for each new machine that is available. */
 function withSurge({ replicas, limits }: View, { current, staying, movers }: Standing, wanted: number): number {
   const kept = staying.filter((machine) => !movers.includes(machine)).filter(isAvailable).length;
   const arrived = kept - (replicas - movers.length);
@@ -103,7 +101,7 @@ function withSurge({ replicas, limits }: View, { current, staying, movers }: Sta
   return current.replicas + Math.max(Math.min(goal - current.replicas, room), 0);
 }
 
-/** Returns the next size of the set: it shrinks by what the disruption budget allows. The rollout fills it again. */
+/** The set shrinks by the free part of the disruption budget. The rollout fills it again. */
 function withoutSurge(
   { replicas, limits, repairs }: View,
   { current, staying, movers }: Standing,
@@ -112,7 +110,7 @@ function withoutSurge(
   const kept = staying.filter((machine) => !movers.includes(machine)).filter(isAvailable).length;
   const missing = replicas - movers.length - kept;
   if (footprint(current) > replicas || staying.length < replicas) return current.replicas;
-  // The set would delete a missing machine instead.
+  // A smaller set would drop a missing replica instead of the machine that must move.
   if (missing > 0) return current.replicas;
   const most = Math.min(wanted, limits.unavailable, repairs.budget.free, Math.max(replicas - 1, 1));
   return current.replicas - Math.max(most, 0);
