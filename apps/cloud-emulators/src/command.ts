@@ -17,7 +17,7 @@ import { hollowKubelets } from './machines/hollow-kubelets.ts';
 import { withAdmin } from './server/admin.ts';
 import { type Listener, listen } from './server/listen.ts';
 
-/** Connections that all kubelets share for requests. Each watch has its own connection. */
+/** Connections that all kubelets share for requests. Each watch uses an additional connection. */
 const KUBELET_CONNECTIONS = 16;
 const random: Random = { next: Math.random };
 
@@ -27,7 +27,7 @@ async function main(): Promise<void> {
   const log = createLogger({ level: flags.logLevel });
   if (dataDir !== undefined) useFolder(dataDir);
   const nodeCluster = flags.nodeKubeconfig === undefined ? undefined : await readNodeCluster(flags.nodeKubeconfig);
-  // The port is opened first, so that nothing is written to the data when the port is in use.
+  // The port is opened first, so that the data stays unchanged if the port is in use.
   const listener = await open(flags, log);
   const store = dataDir === undefined ? new MemoryStore() : openSqliteStore(dataDir);
   const power = hollowKubelets({
@@ -72,7 +72,7 @@ function useFolder(dataDir: string): void {
   }
 }
 
-/** Opens the server. The clients of Azure send tokens only over TLS. */
+/** Clients of Azure send tokens only over TLS. */
 function open({ provider, port, dataDir }: EmulatorFlags, log: ReturnType<typeof createLogger>): Promise<Listener> {
   if (provider !== 'azure') return listen({ port, log });
   const now = realClock.now();

@@ -2,8 +2,6 @@ import { type Transport, VirtualClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { Ec2Endpoint, GceEndpoint } from './index.ts';
 
-/** Tests that consoles return the texts of VMs in the formats of the clouds. */
-
 const clock = new VirtualClock();
 const TEXT = 'Booting\nregistered node é\n';
 const power = { on: () => undefined, off: () => undefined, console: () => TEXT };

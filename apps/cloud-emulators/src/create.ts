@@ -14,11 +14,11 @@ export interface CreateEmulatorOptions {
   readonly origin: string;
   readonly operationMs: number;
   readonly visibleAfterMs: number;
-  /** The number of VMs on a page of a listing. If absent, the default of the cloud. */
+  /** The number of VMs on a page of a listing. Default: as in the cloud. */
   readonly pageSize?: number | undefined;
   readonly power?: Power;
   readonly store?: EmulatorStore;
-  /** JSON of `MCM_EMULATOR_ACCOUNT`; undefined: requests need no credentials. */
+  /** The value of `MCM_EMULATOR_ACCOUNT` as JSON. If undefined, requests need no credentials. */
   readonly account: string | undefined;
 }
 
@@ -47,7 +47,7 @@ const ACCOUNTS = {
     tenant: named,
     clientId: named,
     secret: named,
-    /** The two other kinds of credentials of the application. */
+    /** The application may use a certificate or a workload token instead of a secret. */
     certificate: named.exactOptional(),
     assertion: named.exactOptional(),
     identities: z.strictObject({ system: z.boolean(), users: z.array(named) }).exactOptional(),
@@ -55,7 +55,7 @@ const ACCOUNTS = {
   gcp: z.strictObject({ email: named, key: named, federation: federation.exactOptional() }),
 } as const;
 
-/** Creates the emulator of a provider. @throws Error with the invalid field of the account */
+/** @throws Error that names the invalid field of the account */
 export function createEmulator(provider: Provider, options: CreateEmulatorOptions): Emulator {
   const { account, operationMs, visibleAfterMs, ...common } = options;
   switch (provider) {

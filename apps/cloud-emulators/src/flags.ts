@@ -8,12 +8,12 @@ export type Provider = (typeof PROVIDERS)[number];
 export interface EmulatorFlags {
   readonly provider: Provider;
   readonly port: number;
-  /** The folder of the data; undefined: the data is in memory. */
+  /** The folder for the data. If undefined, the data is in memory. */
   readonly dataDir: string | undefined;
   readonly nodeKubeconfig: string | undefined;
   readonly operationMs: number;
   readonly visibleAfterMs: number;
-  /** The number of VMs on a page of a listing. If undefined, the default of the cloud. */
+  /** The number of VMs on a page of a listing. Default: as in the cloud. */
   readonly pageSize: number | undefined;
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
 }
@@ -64,7 +64,7 @@ export function parseFlags(argv: readonly string[]): EmulatorFlags {
   const { provider, dataDir, nodeKubeconfig, pageSize, ...raw } = command
     .parse([...argv], { from: 'user' })
     .opts<Omit<EmulatorFlags, 'provider' | 'dataDir' | 'nodeKubeconfig' | 'pageSize'> & Partial<EmulatorFlags>>();
-  // The parser does not require this flag, because its error would hide a misspelled flag.
+  // Commander does not require this flag, because a missing flag would hide a misspelled flag.
   if (provider === undefined) return command.error(`--provider must be one of ${PROVIDERS.join(', ')}`);
   return { ...raw, provider, dataDir, nodeKubeconfig, pageSize };
 }

@@ -2,10 +2,7 @@ import { type Transport, VirtualClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { ArmEndpoint, Ec2Endpoint, GceEndpoint } from './index.ts';
 
-/**
- * Tests of listings over several pages, while items are added and deleted: existing items are neither skipped nor returned
- * twice.
- */
+/** Items are added and deleted between two pages of a listing. Each remaining item must be listed exactly once. */
 
 const ask = async (transport: Transport, method: string, path: string, body?: string): Promise<string> =>
   (await transport({ method, path, headers: {}, ...(body === undefined ? {} : { body }) })).text();
@@ -17,8 +14,9 @@ const [GONE, NEW] = ['a', 'f'];
 const STAYED = ['b', 'c', 'd', 'e'];
 
 /**
- * Lists all pages. @param page Returns the names on the page of a token, and the next token @param change Called between the
- * first and the second page
+ * Lists all pages.
+ * @param page Returns the names on the page of a token, and the next token
+ * @param change Called between the first and the second page
  */
 async function listed(
   page: (token: string | undefined) => Promise<{ names: readonly string[]; next: string | undefined }>,

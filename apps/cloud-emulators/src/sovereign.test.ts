@@ -92,7 +92,7 @@ test('each sovereign cloud accepts only its own audience and tokens, and stores 
   for (const audience of [PUBLIC, CHINA])
     expect((await login('login.microsoftonline.us', audience)).json).toMatchObject({ error: 'invalid_resource' });
 
-  // The scope as Microsoft's library for Go writes it.
+  // Microsoft's library for Go writes the scope in this form.
   const library = await login('login.microsoftonline.us', `${GOVERNMENT}/`, ' openid offline_access profile');
   expect(library.status).toBe(200);
 

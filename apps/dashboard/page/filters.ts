@@ -12,14 +12,13 @@ export const GROUPS = {
 } as const;
 export type Group = keyof typeof GROUPS;
 
-/** The sort orders within a group. */
 export const SORTS = { name: 'Name', level: 'State', created: 'Age' } as const;
 export type Sort = keyof typeof SORTS;
 
 export const query = signal('');
-/** Empty: all levels. */
+/** Empty means all levels. */
 export const levels = signal<ReadonlySet<Level>>(new Set());
-/** Empty: all namespaces. */
+/** Empty means all namespaces. */
 export const namespace = signal('');
 export const group = signal<Group>('deployment');
 export const sort = signal<Sort>('name');
@@ -65,7 +64,7 @@ export function readFilters(search: URLSearchParams): void {
   levels.value = new Set(LEVELS.filter((level) => asked.includes(level)));
 }
 
-/** The filters as part of an address; empty for the defaults. */
+/** The filters as part of an address. Empty for the defaults. */
 export function filterSearch(): string {
   const search = new URLSearchParams();
   if (query.value !== '') search.set('q', query.value);

@@ -53,7 +53,6 @@ export function duration(ms: number): string {
 
 const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
 
-/** The time of a day. */
 export const timeOf = (at: number): string => clock.format(at);
 
 export const plural = (number: number, noun: string): string =>

@@ -1,12 +1,13 @@
 import type { Frame } from '../src/wire.ts';
 import { apply, connection } from './store.ts';
 
-/** Connects to the stream of the server. The browser reconnects by itself. */
+/** Connects to the stream of the server. After a lost connection, the browser reconnects automatically. */
 export function connect(): void {
   const stream = new EventSource('/live');
   stream.addEventListener('error', () => {
     connection.value = 'lost';
-    // After an error response, the browser does not reconnect. The session may be valid again, so the page connects again.
+    // After an error response, the browser does not reconnect. The session may be valid again, so the page connects
+    // again.
     if (stream.readyState === EventSource.CLOSED) setTimeout(connect, 5_000);
   });
   stream.addEventListener('message', ({ data }: MessageEvent<string>) => {

@@ -1,10 +1,8 @@
 import { effect, signal } from '@preact/signals';
 import { filterSearch, readFilters } from './filters.ts';
 
-/** The path of the shown page. */
 export const path = signal(location.pathname);
 
-/** Shows another page of the dashboard. */
 function go(href: string): void {
   const target = new URL(href, location.href);
   history.pushState(null, '', target);

@@ -18,19 +18,18 @@ import { isRegrouped, matches, namespace } from './filters.ts';
 export const connection = signal<'connecting' | 'live' | 'lost'>('connecting');
 /** Sentences about missing or outdated data. */
 export const gaps = signal<readonly string[]>([]);
-/** The namespace that the server watches; empty for all namespaces. Undefined before the first message. */
+/** The namespace that the server watches. Empty means all namespaces. Undefined before the first message. */
 export const watched = signal<string | undefined>(undefined);
-/** Whether the user logged in. */
 export const login = signal(false);
 export const trend = signal<readonly TrendSample[]>([]);
 /** The time of the server, in steps of five seconds. */
 export const now = signal(Date.now());
 
-/** Each machine has its own signal, so that a change draws only one tile again. */
+/** Each machine has a separate signal, so that a change draws only one tile again. */
 export const machines = new Map<string, Signal<MachineRow>>();
 /** Changes when a machine appears, disappears, or moves to another group. */
 export const structure = signal(0);
-/** Changes with each message that has machines. */
+/** Changes with each message that contains machines. */
 export const machineChanges = signal(0);
 /** Machines that need attention. */
 export const urgent = new Set<string>();
@@ -64,7 +63,7 @@ export const counts: ReadonlySignal<ReadonlyMap<Level, number>> = computed(() =>
   return sums;
 });
 
-/** The known namespaces, in the order of their names. */
+/** The known namespaces, sorted by name. */
 export const namespaces: ReadonlySignal<readonly string[]> = computed(() => {
   structure.value;
   return [...new Set([...tally.keys(), ...[...deployments.value.values()].map(({ ns }) => ns)])].sort();
@@ -114,7 +113,6 @@ function applyTable<Row extends { readonly key: string }>(
   table.value = next;
 }
 
-/** Applies a message of the server. */
 export function apply(frame: Frame): void {
   const { first } = frame;
   batch(() => {
@@ -138,23 +136,22 @@ export function apply(frame: Frame): void {
   });
 }
 
-/** Maximum number of samples of the trend. */
+/** The maximum number of samples of the trend. */
 const MOST_TREND = 2_500;
 
-/** Appends samples. If a sample has the time of the last one, it replaces it. */
+/** Appends samples. A sample replaces the last one if their times are equal. */
 function mergedTrend(before: readonly TrendSample[], added: readonly TrendSample[]): readonly TrendSample[] {
   const from = added[0]?.[0] ?? 0;
   const kept = before.at(-1)?.[0] === from ? before.slice(0, -1) : before;
   return [...kept, ...added].slice(-MOST_TREND);
 }
 
-/** The shown machines: of the selected namespace, levels and search. */
+/** The machines that match the selected namespace, levels and search. */
 export const shown: ReadonlySignal<readonly Signal<MachineRow>[]> = computed(() => {
   structure.value;
   return [...machines.values()].filter((row) => matches(row.peek()));
 });
 
-/** Objects of the selected namespace. */
 export const inNamespace = <Row extends { readonly ns: string }>(rows: ReadonlyMap<string, Row>): readonly Row[] =>
   [...rows.values()].filter(({ ns }) => namespace.value === '' || ns === namespace.value);
 

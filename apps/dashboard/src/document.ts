@@ -1,4 +1,6 @@
-/** The HTML document of all addresses of the dashboard. The script of the document draws the content from the address. */
+/**
+ * The HTML document of all addresses of the dashboard. The script of the document draws the content from the address.
+ */
 export const DOCUMENT = `<!doctype html>
 <html lang="en">
 <head>

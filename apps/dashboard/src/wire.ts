@@ -1,14 +1,14 @@
 /** The data between the server and the page. All times are milliseconds since 1970. */
 
-/** The levels of a machine for users, with the most urgent first. */
+/** The levels of a machine for users, most urgent first. */
 export const LEVELS = ['failed', 'blocked', 'leaving', 'starting', 'ready'] as const;
 
 /**
- * - `failed`: a user must act, or mcm will replace the machine. Drawn red.
- * - `blocked`: the machine waits for something that may need a user. Drawn amber.
- * - `leaving`: the machine is drained or deleted. Drawn gray.
- * - `starting`: the machine is created, or its Node joins. Drawn blue.
- * - `ready`: the machine runs. Drawn green.
+ * - `failed`: a user must act, or mcm will replace the machine (red)
+ * - `blocked`: the machine waits and may need a user (amber)
+ * - `leaving`: the machine is drained or deleted (gray)
+ * - `starting`: the machine is created, or its Node joins (blue)
+ * - `ready`: the machine runs (green)
  */
 export type Level = (typeof LEVELS)[number];
 
@@ -19,7 +19,10 @@ export interface MachineRow {
   readonly uid: string;
   readonly ns: string;
   readonly name: string;
-  /** Name of its MachineDeployment. Like the names of its set, zone, class and node, it is empty if there is none. */
+  /**
+   * The name of its MachineDeployment. The names of the deployment, set, zone, class and node are empty if the machine
+   * has none.
+   */
   readonly deployment: string;
   readonly set: string;
   readonly zone: string;
@@ -29,7 +32,7 @@ export interface MachineRow {
   readonly level: Level;
   /** The current step in the life of the machine: see {@link STAGES}. */
   readonly stage: Stage;
-  /** The reason why the machine waits; empty for a machine that runs. */
+  /** The reason why the machine waits. Empty for a machine that runs. */
   readonly why: string;
   /** The time since which the machine has its level. */
   readonly since: number;
@@ -38,10 +41,9 @@ export interface MachineRow {
 
 /** The steps in the life of a machine, in order. */
 export const STAGES = ['vm', 'join', 'run', 'drain', 'delete', 'gone'] as const;
-/** One of {@link STAGES}. */
 export type Stage = (typeof STAGES)[number];
 
-/** The states of a rollout, with the most urgent first. */
+/** The states of a rollout, most urgent first. */
 export const ROLLOUT_STATES = [
   'failed',
   'blocked',
@@ -52,10 +54,9 @@ export const ROLLOUT_STATES = [
   'paused',
   'complete',
 ] as const;
-/** One of {@link ROLLOUT_STATES}. */
 export type RolloutState = (typeof ROLLOUT_STATES)[number];
 
-/** A MachineDeployment with the counts of its machines. */
+/** A MachineDeployment with the numbers of its machines. */
 export interface DeploymentRow {
   readonly key: string;
   readonly ns: string;
@@ -66,29 +67,31 @@ export interface DeploymentRow {
   readonly total: number;
   readonly updated: number;
   readonly available: number;
-  /** Machines with an older template. */
+  /** The number of machines with an older template. */
   readonly old: number;
   readonly state: RolloutState;
-  /** The problem; empty if there is none. */
+  /** The problem. Empty if there is none. */
   readonly why: string;
   /** The time since which the deployment has its state. */
   readonly since: number;
 }
 
-/** A drain in progress. */
 export interface DrainRow {
   /** The key of the machine. */
   readonly key: string;
   readonly ns: string;
   readonly name: string;
   readonly node: string;
-  /** Number of pods that must leave; -1 if the pods are not known. */
+  /** The number of pods that must leave. -1 if the pods are not known. */
   readonly left: number;
   /** The highest number of pods during this drain. */
   readonly pods: number;
-  /** The reasons that block the drain; empty if it is not blocked. */
+  /** The reasons that block the drain. Empty if the drain is not blocked. */
   readonly blockers: readonly string[];
-  /** `blocked`: something blocks the drain. `failed`: it has been blocked for a long time. `leaving`: it continues. */
+  /**
+   * `blocked` means that something blocks the drain. `failed` means that the drain is blocked for a long time.
+   * `leaving` means that the drain continues.
+   */
   readonly level: Extract<Level, 'blocked' | 'failed' | 'leaving'>;
   readonly since: number;
 }
@@ -117,31 +120,31 @@ export interface PoolRow {
 }
 
 /**
- * - `acts`: a process renews the Lease of the controller.
- * - `stopped`: no process of the controller can act.
- * - `behind`: a process renews the Lease, but it does not process changed objects.
- * - `unknown`: the Lease does not exist, or mcm has no permission to read it.
+ * - `acts`: a process renews the Lease of the controller
+ * - `stopped`: no process of the controller can act
+ * - `behind`: a process renews the Lease but does not process changed objects
+ * - `unknown`: the Lease does not exist, or mcm may not read it
  */
 export type ControllerState = 'acts' | 'stopped' | 'behind' | 'unknown';
 
-/** A controller of a namespace. */
 export interface ControllerRow {
   readonly key: string;
   readonly ns: string;
   readonly name: string;
   readonly state: ControllerState;
-  /** The process that holds the Lease; empty if there is none or if it is not known. */
+  /** The process that holds the Lease. Empty if there is no holder or if it is not known. */
   readonly holder: string;
-  /** The time of the last activity, or of the first change that the controller did not process. 0 if it is not known. */
+  /**
+   * The time of the last activity, or of the first change that the controller did not process. 0 if it is not known.
+   */
   readonly since: number;
   readonly level: Level;
-  /** The evidence that the controller does not act; empty while it acts. */
+  /** The evidence that the controller does not act. Empty for a working controller. */
   readonly why: string;
   /** The effects of a stopped controller, one sentence each. */
   readonly effects: readonly string[];
 }
 
-/** An event of an object of the fleet. */
 export interface EventRow {
   readonly key: string;
   readonly at: number;
@@ -170,7 +173,6 @@ export interface Tables {
   readonly controllers: ControllerRow;
   readonly events: EventRow;
 }
-/** The name of a table in a {@link Frame}. */
 export type TableName = keyof Tables;
 
 /** One message of the stream. The first message of a connection has all rows. */
@@ -178,7 +180,7 @@ export interface Frame {
   readonly at: number;
   readonly first?: First;
   readonly tables: { readonly [Name in TableName]?: Delta<Tables[Name]> };
-  /** Sentences about data that is missing or outdated; absent: unchanged. */
+  /** Sentences about data that is missing or outdated. If absent, the sentences are unchanged. */
   readonly gaps?: readonly string[] | undefined;
   /** New samples of {@link First.trend}. */
   readonly trend?: readonly TrendSample[] | undefined;
@@ -186,17 +188,17 @@ export interface Frame {
 
 /** The part of the first message that does not change. */
 export interface First {
-  /** The namespace that is watched; empty: all. */
+  /** The watched namespace. Empty means all namespaces. */
   readonly namespace: string;
   /** Whether the user logged in, so that the page can end the session. */
   readonly login: boolean;
   readonly trend: readonly TrendSample[];
 }
 
-/** `[time, failed, blocked, leaving, starting, ready]`: the number of machines in each of {@link LEVELS}. */
+/** `[time, failed, blocked, leaving, starting, ready]`: the number of machines at each of {@link LEVELS}. */
 export type TrendSample = readonly number[];
 
-/** A part of a machine's life. A segment ends at the start of the next segment. */
+/** A period in a machine's life. A segment ends at the start of the next segment. */
 export interface Segment {
   readonly from: number;
   readonly stage: Stage;
@@ -204,7 +206,6 @@ export interface Segment {
   readonly why: string;
 }
 
-/** A point in the life of a machine. */
 export interface Mark {
   readonly at: number;
   readonly text: string;
@@ -214,22 +215,22 @@ export interface Mark {
 export interface MachineLife {
   readonly key: string;
   readonly created: number;
-  /** The time of the deletion; 0 if the machine exists. */
+  /** The time of the deletion. 0 if the machine exists. */
   readonly gone: number;
   readonly segments: readonly Segment[];
   readonly marks: readonly Mark[];
 }
 
-/** `[time, remaining pods]`, and what blocked the drain at this time. */
+/** `[time, remaining pods]`, and the reasons that blocked the drain at this time. */
 export interface DrainSample {
   readonly at: number;
   readonly left: number;
   readonly blockers: readonly string[];
 }
 
-/** The answer for `/api/machines/NAMESPACE/NAME`. */
+/** The response for `/api/machines/NAMESPACE/NAME`. */
 export interface MachineDetail {
-  /** The last row of the machine; undefined if the dashboard never saw the machine. */
+  /** The last row of the machine. Undefined if the dashboard has never received the machine. */
   readonly row: MachineRow | undefined;
   readonly exists: boolean;
   readonly life: MachineLife | undefined;
@@ -237,9 +238,9 @@ export interface MachineDetail {
   /** The output of `mcm explain machine/NAME`, or the reason why it is missing. */
   readonly explain: readonly string[];
   readonly providerID: string;
-  /** The key of the machine that replaces this machine; empty if it is not known. */
+  /** The key of the machine that replaces this machine. Empty if it is not known. */
   readonly successor: string;
-  /** The key of the machine that this machine replaces; empty if it is not known. */
+  /** The key of the machine that this machine replaces. Empty if it is not known. */
   readonly predecessor: string;
   readonly events: readonly EventRow[];
 }
@@ -247,11 +248,11 @@ export interface MachineDetail {
 /** `[time, desired, updated, available, all]`. */
 export type RolloutSample = readonly number[];
 
-/** The answer for `/api/deployments/NAMESPACE/NAME`. */
+/** The response for `/api/deployments/NAMESPACE/NAME`. */
 export interface DeploymentDetail {
   readonly row: DeploymentRow | undefined;
   readonly samples: readonly RolloutSample[];
-  /** The lives of the deployment's machines, with the oldest first. */
+  /** The lives of the deployment's machines, oldest first. */
   readonly lives: readonly MachineLife[];
   readonly explain: readonly string[];
   readonly hints: readonly string[];

@@ -198,7 +198,7 @@ test('without permission to list machines, pools with machines report verb and r
     }
     const { CurrentConfig, DesiredConfig, State } = NodeAnnotations;
     const annotations = { [CurrentConfig]: 'old', [DesiredConfig]: 'old', [State]: 'Done' };
-    // A node without a machine, and a node with a machine that could belong to a pool.
+    // A node without a machine, and a node whose machine could belong to a pool.
     for (const [name, labels] of [
       ['plain', role],
       ['born', { ...role, [Labels.MachineName]: 'm' }],
@@ -221,7 +221,7 @@ test('without permission to list machines, pools with machines report verb and r
       target,
       'old',
     ]);
-    // The role is corrected. No restart is necessary.
+    // After the correction of the role, no restart is necessary.
     allowed = true;
     await clock.advance(60_000);
     expect([(await resolved())?.reason, await reported('born')]).toEqual(['NotFound', target]);

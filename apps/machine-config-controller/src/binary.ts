@@ -12,10 +12,9 @@ import { loadTemplates, machineConfigCrds } from '@mcm/machine-config';
 import { serverNames, startConfigServer } from './config-server.ts';
 import { CONTROLLERS, createConfigControllers, DEFAULT_CONFIG_SETTINGS } from './controllers.ts';
 
-/** The built-in templates. */
 export const TEMPLATES = fileURLToPath(new URL('../templates', import.meta.url));
 
-/** Name of the Service in `deploy/`. */
+/** The name of the Service in `deploy/`. */
 const SERVICE = 'machine-config-controller';
 const VERSION = '0.1.0';
 const PROFILES = ['Old', 'Intermediate', 'Modern'];
@@ -106,7 +105,6 @@ function check(given: FlagValues<typeof flags>): readonly string[] {
     : [`--tls-profile must be one of ${PROFILES.join(', ')}, not ${JSON.stringify(profile)}`];
 }
 
-/** The `machine-config-controller` binary. */
 export const machineConfigController: BinaryDefinition<typeof flags> = {
   name: 'machine-config-controller',
   version: VERSION,

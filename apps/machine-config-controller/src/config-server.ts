@@ -16,21 +16,22 @@ import { createConfigEndpoint, createTokenCaches, type RateLimit } from '@mcm/ma
 
 const FLAGS = { port: '--config-server-port', certificates: '--config-server-cert-dir' } as const;
 
-/** Address and certificate of the config server. */
 export interface ConfigServerSettings {
   readonly host: string;
-  /** 0: any free port. */
+  /** 0 selects a free port. */
   readonly port: number;
-  /** Directory with `tls.crt` and `tls.key`; empty for self-signed certificates. */
+  /** The directory with `tls.crt` and `tls.key`. If empty, the certificates are self-signed. */
   readonly certificates: string;
   /** Settings of self-signed certificates. */
   readonly selfMade: Pick<SelfMadeOptions, 'namespace' | 'secret' | 'names'>;
-  /** Whether the server reads the machines of bootstrap tokens from a cache. False if the CRDs of machines may be absent. */
+  /**
+   * Whether the server reads the machines of bootstrap tokens from a cache. False if the CRDs of machines may be
+   * absent.
+   */
   readonly machinePools: boolean;
   readonly limit: RateLimit;
 }
 
-/** Dependencies of the config server. */
 export interface ConfigServerContext {
   readonly control: KubeClient;
   readonly target: KubeClient;
@@ -41,13 +42,11 @@ export interface ConfigServerContext {
   readonly served: ServedCertificate;
 }
 
-/** A running config server. */
 export interface ConfigServer {
   readonly port: number;
   close(): Promise<void>;
 }
 
-/** The metrics of the config server. */
 export function registerConfigServerMetrics(meters: Meters): (status: number) => void {
   const name = 'mcc_config_server_requests_total';
   const count = meters.counter({
@@ -58,7 +57,7 @@ export function registerConfigServerMetrics(meters: Meters): (status: number) =>
   return (status) => count({ code: String(status) });
 }
 
-/** The DNS names of a Service in its cluster. Machines outside of it need `--config-server-names`. */
+/** The DNS names of a Service in its cluster. Machines outside the cluster need `--config-server-names`. */
 export const serverNames = (service: string, namespace: string): readonly string[] => [
   `${service}.${namespace}.svc`,
   `${service}.${namespace}.svc.cluster.local`,
@@ -95,7 +94,7 @@ async function serveSelfMade(settings: ConfigServerSettings, serve: Serve, conte
   return { server, stop } satisfies Served;
 }
 
-/** Serves configurations for first boots until `close` is called. Every replica of the controller does this. */
+/** Serves configurations for first boots until `close` is called. Every replica of the controller serves them. */
 export async function startConfigServer(
   settings: ConfigServerSettings,
   context: ConfigServerContext,

@@ -47,26 +47,24 @@ import {
   watchedSettings,
 } from '@mcm/machine-config';
 
-/** Clients and other dependencies of the controllers. */
 export interface ConfigControllerOptions {
   /** The cluster of the MachineConfigs. */
   readonly control: KubeClient;
   /** The cluster of the nodes. */
   readonly target: KubeClient;
   readonly recorder: EventRecorder;
-  /** Events about nodes. */
+  /** Records events about nodes. */
   readonly nodeRecorder: EventRecorder;
   readonly runtime: InformerRuntime;
   readonly metrics?: QueueMetrics;
-  /** Registers the metrics of pools. If absent, there are none. */
+  /** Registers the metrics of pools. If absent, there are no metrics. */
   readonly meters?: Meters;
   readonly tree: TemplateTree;
   readonly identity: ControllerIdentity;
 }
 
-/** Settings from flags. */
 export interface ConfigSettings {
-  /** Maximum number of parallel drains. The other queues are short. */
+  /** The maximum number of parallel drains. The other queues are short. */
   readonly concurrency: number;
   readonly pullSecretNamespace: string;
   /** `Old`, `Intermediate` or `Modern`. */
@@ -80,7 +78,6 @@ export interface ConfigSettings {
   readonly machinePools: boolean;
 }
 
-/** The default settings. */
 export const DEFAULT_CONFIG_SETTINGS: ConfigSettings = {
   concurrency: 5,
   pullSecretNamespace: 'openshift-config',
@@ -93,7 +90,6 @@ export const DEFAULT_CONFIG_SETTINGS: ConfigSettings = {
   machinePools: false,
 };
 
-/** Names of the controllers. */
 export const CONTROLLERS = [
   'template',
   'kubelet-config',
@@ -104,7 +100,6 @@ export const CONTROLLERS = [
   'machine',
 ];
 
-/** The controllers of this binary. */
 export interface ConfigControllers {
   readonly units: readonly Unit[];
   /** Whether no controller has work within `withinMs` (default 0). */
@@ -113,7 +108,7 @@ export interface ConfigControllers {
 
 const MACHINE_KINDS: readonly ResourceDefinition<KubeObject>[] = [machines, machineSets, machineDeployments];
 
-/** Returns whether a node may be uncordoned. A node whose machine is being deleted stays cordoned. */
+/** Returns whether a node may be uncordoned. If its machine is in deletion, the node stays cordoned. */
 const mayUncordon =
   (fleet: MachineFleet) =>
   ({ metadata }: Node): boolean =>
@@ -139,7 +134,7 @@ const projectPod = ({ apiVersion, kind, metadata, spec, status }: Pod): Pod => {
 
 const nodeOf = ({ spec }: Pod): readonly string[] => (spec.nodeName === undefined ? [] : [spec.nodeName]);
 
-/** Creates the caches and controllers. The caches and controllers start only when their units run. */
+/** Creates the caches and controllers, which start only when their units run. */
 export function createConfigControllers(
   { control, target, recorder, nodeRecorder, runtime, metrics, meters, tree, identity }: ConfigControllerOptions,
   chosen: Partial<ConfigSettings> = {},

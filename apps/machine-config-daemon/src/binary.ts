@@ -66,7 +66,6 @@ const flags = {
   }),
 } as const;
 
-/** The `machine-config-daemon` binary, which runs on each node. */
 export const machineConfigDaemon: BinaryDefinition<typeof flags> = {
   name: 'machine-config-daemon',
   version: '0.1.0',
@@ -117,7 +116,7 @@ function noticesOf(given: Pick<FlagValues<typeof flags>, 'interruptions' | 'meta
   return { source, metadata: undiciTransport({ server: given['metadata-endpoint'], connections: 2 }) };
 }
 
-/** @throws ConfigError with the file, the field and its allowed values */
+/** @throws ConfigError that names the file, the field and its allowed values */
 export async function readPolicy(file: string): Promise<DisruptionPolicy> {
   if (file === '') return DEFAULT_POLICY;
   const say = (problem: string, cause?: unknown) =>

@@ -27,7 +27,7 @@ import { machineHost } from './machine-host.ts';
 import { RootDisk } from './root-disk.ts';
 import { rootFolder } from './root-folder.testing.ts';
 
-/** Tests of the daemon's loop with changes of its Node and of its disk. A folder is the root directory of the machine. */
+/** The loop of the daemon with changes of its Node and of its disk. A folder is the root directory of the machine. */
 
 const { CurrentConfig, DesiredConfig, State, Reason, DesiredDrain, LastAppliedDrain, PostConfigAction } =
   NodeAnnotations;
@@ -36,10 +36,10 @@ const RETRIED_MS = 70_000;
 
 interface Fault {
   /**
-   * The number of writing requests and programs until the process is killed. For writes to the disk, see machine.test.ts.
+   * The number of write requests and programs until the process is killed. For writes to the disk, see machine.test.ts.
    */
   left: number;
-  /** Whether the last request still has its effect. */
+  /** Whether the last request still takes effect. */
   readonly done: boolean;
 }
 
@@ -52,7 +52,7 @@ class Machine implements AsyncDisposable {
   boots = 1;
   /** The number of writes until the disk is full. */
   room = Number.POSITIVE_INFINITY;
-  /** The error that all programs return. Undefined: they succeed. */
+  /** The error that all programs return. If undefined, all programs succeed. */
   broken: string | undefined;
   fault: Fault | undefined;
   died = 0;
@@ -127,7 +127,7 @@ class Machine implements AsyncDisposable {
     await this.clock.advance(10);
   }
 
-  /** Starts the process. The previous one must have ended. */
+  /** Starts the process. The previous process must have ended. */
   run(): void {
     const stop = new AbortController();
     this.#stop = stop;
@@ -280,7 +280,7 @@ test.each([0, 2, 4])(
   'a disk that is full after %i writes is reported, and with free space the update continues or is reverted automatically',
   async (room) => {
     await using machine = await withOne();
-    // When the disk has free space again, the target is first the old config, and then the new one.
+    // When the disk has free space again, the target is first the old config, and then the new config.
     for (const name of ['one', 'two']) {
       machine.room = room;
       await machine.tell({ [DesiredConfig]: 'two' });

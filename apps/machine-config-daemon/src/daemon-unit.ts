@@ -12,13 +12,12 @@ import {
 } from '@mcm/machine-config';
 import { DiskWatch } from './watch-disk.ts';
 
-/** Dependencies of the daemon. */
 export interface DaemonUnitOptions {
   readonly nodeName: string;
   readonly root: string;
   readonly host: DaemonHost;
   readonly policy: DisruptionPolicy;
-  /** Informer of the daemon's own Node. */
+  /** The informer of the daemon's own Node. */
   readonly informer: Informer<Node>;
   readonly runtime: InformerRuntime;
   /** The cluster of the Node. */
@@ -27,8 +26,8 @@ export interface DaemonUnitOptions {
   readonly configClient: KubeClient;
   readonly recorder: EventRecorder;
   /**
-   * The source of notices about interruptions of the VM, and the transport to its metadata service. If absent, the daemon
-   * reads no notices.
+   * The source of notices about interruptions of the VM, and the transport to its metadata service. If absent, the
+   * daemon reads no notices.
    */
   readonly notices?: Pick<NoticeWatchOptions, 'source' | 'metadata'> | undefined;
 }

@@ -8,8 +8,8 @@ const isMissing = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
 
 /**
- * Returns the path in the file system of this process for a path of the node.
- * - Links in the parents are resolved in the node's root directory. An absolute link starts there, and no link leads out of it.
+ * Converts a path on the node to a path in the file system of this process.
+ * - Links in the parent directories are resolved within the node's root directory. No link leads out of it.
  * - A link at the end of the path is not resolved.
  * @param root path of the node's root directory
  * @param path absolute path in the file system of the node

@@ -2,7 +2,7 @@ import { type NodeDisk, readText } from '@mcm/machine-config';
 
 /** kernel-install creates boot entries from this file. */
 const CMDLINE = '/etc/kernel/cmdline';
-/** Directory of the existing boot entries, defined by the Boot Loader Specification. */
+/** The directory of the existing boot entries, defined by the Boot Loader Specification. */
 const ENTRIES = '/boot/loader/entries';
 
 /** Returns the paths of boot entries. A NodeDisk has no operation to list files. */
@@ -10,7 +10,7 @@ export type ListEntries = (directory: string) => Promise<readonly string[]>;
 
 const optionsOf = (text: string): string => /^options[ \t]+(.*)$/m.exec(text)?.[1]?.trim() ?? '';
 
-/** Reads the command line of the next boot: from the file for new entries, otherwise from the newest entry. */
+/** Reads the command line of the next boot from the file for new entries, or from the newest entry. */
 export async function readCommandLine(disk: NodeDisk, list: ListEntries): Promise<string> {
   const text = await readText(disk, CMDLINE);
   if (text !== undefined) return text.trim();
@@ -19,8 +19,8 @@ export async function readCommandLine(disk: NodeDisk, list: ListEntries): Promis
 }
 
 /**
- * Writes the command line to all boot entries, and then to the file for new entries. `readCommandLine` reads that file, so the write is repeated after
- * a crash.
+ * Writes the command line to all boot entries, and then to the file for new entries. `readCommandLine` reads that file,
+ * so the write is repeated after a crash.
  */
 export async function writeCommandLine(disk: NodeDisk, list: ListEntries, line: string): Promise<void> {
   for (const path of await list(ENTRIES)) {

@@ -13,24 +13,26 @@ import {
 import { pathInRoot } from './in-root.ts';
 import { readCommandLine, writeCommandLine } from './kernel-command-line.ts';
 
-/** Runs a program and waits for its end. @throws Error with its stderr */
+/**
+ * Runs a program and waits for its end.
+ * @throws Error with its stderr
+ */
 export type RunProgram = (argv: readonly string[]) => Promise<void>;
 
-/** Access of the daemon to its machine. */
 export interface MachineHostOptions {
-  /** Path of the node's root directory. */
+  /** The path of the node's root directory. */
   readonly root: string;
   readonly disk: NodeDisk;
   readonly run: RunProgram;
-  /** Path of the file with the ID of the current boot, in the file system of this process. */
+  /** The path of the file with the ID of the current boot, in the file system of this process. */
   readonly bootIdFile: string;
   readonly readFile: (path: string) => Promise<string>;
-  /** Command that reboots the machine; empty if a user reboots it. */
+  /** The command that reboots the machine. If empty, a user reboots the machine. */
   readonly reboot: readonly string[];
 }
 
 const run = promisify(execFile);
-/** A program that runs longer than this time counts as failed. */
+/** A program that runs longer than this time has failed. */
 const PROGRAM_LIMIT_MS = 120_000;
 
 /** Runs programs in the node's root directory, with the systemd of the node. */
@@ -42,7 +44,6 @@ export const programsIn =
     await run(first, rest, { timeout: PROGRAM_LIMIT_MS });
   };
 
-/** A Linux machine below a root directory. */
 export function machineHost({
   root,
   disk,
@@ -80,7 +81,8 @@ async function act(program: RunProgram, action: PostAction): Promise<void> {
 }
 
 /**
- * Services of the built-in policy. Some of them do not exist on machines with another container runtime or operating system.
+ * The services of the built-in policy. Some of these services do not exist on machines with another container runtime
+ * or operating system.
  */
 const OPTIONAL_SERVICES: ReadonlySet<string> = new Set(servicesOf(DEFAULT_POLICY));
 
@@ -90,8 +92,8 @@ async function onService(program: RunProgram, verb: 'reload' | 'restart', servic
 }
 
 /**
- * Whether a service is installed. `systemctl cat` has a special exit code for a missing unit file. Any other error means
- * that the machine has a problem.
+ * Whether a service is installed. `systemctl cat` has a special exit code for a missing unit file. Any other error
+ * means that the machine has a problem.
  */
 async function isInstalled(program: RunProgram, service: string): Promise<boolean> {
   try {
@@ -104,8 +106,8 @@ async function isInstalled(program: RunProgram, service: string): Promise<boolea
 }
 
 /**
- * The part of a change that the daemon does not support: the operating system, the kernel and packages belong to the image
- * of the machine. To change them, a pool must replace its machines.
+ * Returns the part of a change that the daemon does not support. The operating system, the kernel and packages belong
+ * to the image, so a change needs new machines.
  */
 function unsupported(diff: ConfigDiff): string | undefined {
   const cannot = [

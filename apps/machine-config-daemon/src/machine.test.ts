@@ -20,7 +20,7 @@ import { rootFolder } from './root-folder.testing.ts';
 const { CurrentConfig, DesiredConfig, State, Reason, DesiredDrain, LastAppliedDrain } = NodeAnnotations;
 const CMDLINE = 'etc/kernel/cmdline';
 
-/** A folder that is the root directory of a node, its Node, and daemons that can be killed between two writes. */
+/** A folder as the root directory of a node, its Node, and daemons that the test can kill between two writes. */
 class Machine implements AsyncDisposable {
   readonly root: string;
   readonly programs: string[] = [];
@@ -69,7 +69,7 @@ class Machine implements AsyncDisposable {
   path = (path: string) => join(this.root, path);
   text = (path: string) => readFile(this.path(path), 'utf8');
 
-  /** Starts a daemon on the current disk. The drain controller answers immediately. */
+  /** Starts a daemon on the current disk. The drain controller drains the node immediately. */
   async play(): Promise<'died' | 'waits'> {
     this.#death = Promise.withResolvers();
     const daemon = this.#daemon();

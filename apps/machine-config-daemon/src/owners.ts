@@ -1,7 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { pathInRoot } from './in-root.ts';
 
-/** Finds the ID of a user or group in the node's own files. Numbers are IDs. @throws Error for an unknown name */
+/**
+ * Finds the ID of a user or group in the node's own files. Numbers are IDs.
+ * @throws Error for an unknown name
+ */
 export async function ownerId(
   root: string,
   file: '/etc/passwd' | '/etc/group',

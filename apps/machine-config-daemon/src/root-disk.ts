@@ -31,7 +31,8 @@ export class RootDisk implements NodeDisk {
   readonly #onWrite: (path: string) => void;
 
   /**
-   * @param onWrite Called with the path on the node before each change. A watch uses it to ignore the daemon's own changes.
+   * @param onWrite Called with the path on the node before each change, so that a watch can ignore the daemon's own
+   * changes
    */
   constructor(root: string, onWrite: (path: string) => void = () => undefined) {
     this.#root = root;
@@ -136,7 +137,8 @@ export class RootDisk implements NodeDisk {
 
   async #writeFile(path: string, entry: Extract<Entry, { kind: 'file' }>): Promise<void> {
     const { user, group } = await this.#ownerOf(entry);
-    // The file is created without access for other users, so that they cannot read it before its owner and mode are set.
+    // The file is created without access for other users, so that they cannot read it before its owner and mode are
+    // set.
     const file = await open(path, 'wx', 0o600);
     try {
       await file.writeFile(entry.content);

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import type { Clock } from '@mcm/kube';
 import { pathInRoot } from './in-root.ts';
 
-/** Changes occur in bursts. The check of the whole disk starts when there was no change for this time. */
+/** Changes occur in bursts. The check of the whole disk starts after this time without a change. */
 const QUIET_MS = 500;
 
 /** Reports changes in the directories that a config writes to. */

@@ -172,7 +172,7 @@ const startAutoscaler = ({ flags: given, namespace, control, target, clock, log,
     { control, target, namespace, runtime, clock, log, served: serving('autoscaler certificate') },
   );
 
-/** Creates the `machine-controller-manager` binary, with traces of rollouts if they are enabled. */
+/** Creates the `machine-controller-manager` binary, with traces of rollouts if enabled. */
 export const managerBinary = (tracing: TracingSettings | TracingOff): BinaryDefinition<typeof flags> => ({
   name: NAME,
   version: VERSION,

@@ -42,40 +42,39 @@ import {
   type Unit,
 } from '@mcm/kube';
 
-/** The API servers, clocks and metrics that the controllers use. */
 export interface Environment {
   /** The cluster of the Machine objects. */
   readonly control: KubeClient;
-  /** The cluster of the nodes; undefined if there is none. */
+  /** The cluster of the nodes. Undefined if there is none. */
   readonly target: KubeClient | undefined;
   /** The namespace of the Machine objects. */
   readonly namespace: string;
   /** The clock, the random numbers, the log, and the settings of caches. */
   readonly runtime: InformerRuntime;
   readonly metrics?: QueueMetrics;
-  /** Registry for the metrics of deployments and sets. If absent, there are none. */
+  /** The registry for the metrics of deployments and sets. If absent, there are no metrics. */
   readonly meters?: Meters;
   /**
-   * Records events for traces of rollouts. The recorder is registered before the controllers start. If absent, there are no
+   * Records events for traces of rollouts, and is registered before the controllers start. If absent, there are no
    * traces.
    */
   readonly traces?: Pick<Traces, 'exporter' | 'rollouts'> | undefined;
-  /** Receives the decisions. If absent, they are not recorded. */
+  /** Receives the decisions. If absent, decisions are not recorded. */
   readonly journal?: Journal | undefined;
 }
 
 /** The settings of the operator. Times are in milliseconds. */
 export interface ManagerSettings extends SafeguardSettings {
-  /** Maximum number of objects of one kind that are processed at the same time. */
+  /** The maximum number of objects of one kind that are processed at the same time. */
   readonly concurrency: number;
-  /** The same for single controllers, by the name of the controller. */
+  /** The maximum number of parallel objects for single controllers, by the name of the controller. */
   readonly concurrencyByController?: Readonly<Record<string, number>>;
   /** A set is frozen when its number of machines exceeds replicas and surge by this number. */
   readonly safetyUp: number;
   /** A frozen set is unfrozen when its number of machines is this much below the freeze limit. */
   readonly safetyDown: number;
   readonly overshootingPeriodMs: number;
-  /** Whether the cluster autoscaler must not remove the nodes of a rollout. */
+  /** Whether to keep the cluster autoscaler from removing the nodes of a rollout. */
   readonly protectNodesDuringRollout: boolean;
   /** Whether MachineDeployments have the conditions `Ready` and `Stalled`. */
   readonly readyCondition: boolean;
@@ -92,10 +91,8 @@ export const DEFAULT_SETTINGS: ManagerSettings = {
   ...SAFEGUARD_DEFAULTS,
 };
 
-/** The names of the controllers. */
 export const CONTROLLERS = ['machinedeployment', 'machineset', 'overshoot-safety'];
 
-/** The controllers of this binary. */
 export interface Controllers {
   readonly units: readonly Unit[];
   /** Whether no controller has work within `withinMs` (default 0). */
@@ -107,7 +104,7 @@ export interface Controllers {
 /** A rollout produces many similar events. Events within this time are combined into one write. */
 const EVENT_DELAY_MS = 3_000;
 
-/** Creates the caches and controllers. The caches and controllers start only when their units run. */
+/** Creates the caches and controllers, which start only when their units run. */
 export function createControllers(environment: Environment, settings: ManagerSettings): Controllers {
   const { control, target, namespace, runtime, metrics } = environment;
   const local = { ...runtime, namespace };

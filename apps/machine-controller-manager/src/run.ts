@@ -12,8 +12,8 @@ export interface RunningManager {
 }
 
 /**
- * Runs the controllers of the binary in this process until the signal aborts. The function uses no flags, no Lease and no
- * sockets, so that a simulation can run it with its own clock.
+ * Runs the controllers of the binary in this process until the signal aborts. The function uses no flags, no Lease and
+ * no sockets, so that a simulation can run it with its own clock.
  */
 export function runManager(
   environment: Environment,

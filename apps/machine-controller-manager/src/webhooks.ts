@@ -14,7 +14,7 @@ import {
   startAdmissionServer,
 } from '@mcm/kube';
 
-/** The webhooks of this binary, by the path in the installed configurations. */
+/** The webhooks of this binary, by their path in the webhook configurations. */
 const webhookHandlers = (control: KubeClient): Readonly<Record<string, AdmissionHandler>> => ({
   '/default': admitDefaults,
   '/validate': admitValid(async (namespace): Promise<readonly MachineDeployment[]> => {
@@ -23,12 +23,11 @@ const webhookHandlers = (control: KubeClient): Readonly<Record<string, Admission
   }),
 });
 
-/** The port and the certificate of the webhooks. */
 export interface WebhookSettings {
   readonly host: string;
-  /** The port; 0: no webhooks are served. */
+  /** 0 means that no webhooks are served. */
   readonly port: number;
-  /** Directory with `tls.crt` and `tls.key`. If empty, the program creates the certificates. */
+  /** The directory with `tls.crt` and `tls.key`. If empty, the program creates the certificates. */
   readonly certificates: string;
   /** Settings of certificates that the program creates. */
   readonly selfMade: Pick<SelfMadeOptions, 'namespace' | 'secret' | 'names' | 'configurations'>;
@@ -40,7 +39,6 @@ export const serviceNames = (service: string, namespace: string): readonly strin
   `${service}.${namespace}.svc.cluster.local`,
 ];
 
-/** The parts of the process that the webhooks use. */
 export interface WebhookContext {
   readonly control: KubeClient;
   readonly clock: Clock;
@@ -80,7 +78,7 @@ async function serveSelfMade(settings: WebhookSettings, context: WebhookContext)
   };
 }
 
-/** Serves the webhooks until the returned function is called. Every replica of the binary does this. */
+/** Serves the webhooks until the returned function is called. Every replica of the binary serves them. */
 export async function serveWebhooks(settings: WebhookSettings, context: WebhookContext): Promise<Stop | undefined> {
   if (settings.port === 0) return undefined;
   return settings.certificates === '' ? serveSelfMade(settings, context) : serveFromFiles(settings, context);

@@ -8,10 +8,11 @@ import { ascii, isAscii } from './output/ascii.ts';
 import { printProblem } from './output/format.ts';
 import { createProgram } from './program.ts';
 
-// With this flag, the exit of the process does not wait for its compiler threads. `processHost` of @mcm/kube does the same.
+// With this flag, the process does not wait for its compiler threads when it exits. `processHost` of @mcm/kube sets the
+// same flag.
 setFlagsFromString('--no-concurrent-sparkplug');
 
-/** A reader such as `head` may close the pipe early. A closed pipe is not an error. */
+/** A program such as `head` may close the pipe early, which is not an error. */
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
   process.exit(0);
@@ -22,7 +23,7 @@ const say = (line: string): void => {
   process.stdout.write(`${line}\n`);
 };
 
-/** Aborts with `Ended` at the first SIGINT, SIGTERM or SIGHUP; a second one ends the process at once. */
+/** Aborts with `Ended` at the first SIGINT, SIGTERM or SIGHUP. A second signal ends the process immediately. */
 function untilSignal(): AbortSignal {
   const controller = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
@@ -35,10 +36,7 @@ function untilSignal(): AbortSignal {
   return controller.signal;
 }
 
-/**
- * The message for an error: one sentence for an error that the user can fix or that a server returned. A bug of mcm also has
- * a stack.
- */
+/** Formats an error. The output contains the stack only for a bug of mcm. */
 async function describe(error: unknown): Promise<string> {
   if (error instanceof UserError) return error.message;
   const { ConfigError, KubeError } = await import('@mcm/kube');
@@ -46,7 +44,7 @@ async function describe(error: unknown): Promise<string> {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
-/** Adapts a text to a terminal without Unicode or without colors: see https://no-color.org. */
+/** Adapts a text to a terminal without Unicode or without colors. See https://no-color.org. */
 const draw = (text: string): string => {
   const plain = process.env.NO_COLOR ? stripVTControlCharacters(text) : text;
   return isAscii(process.env) ? ascii(plain) : plain;
@@ -54,13 +52,13 @@ const draw = (text: string): string => {
 
 const program = createProgram({ say, random, signal: untilSignal, stdout: process.stdout, draw });
 
-// This interval keeps the process running. The timers of `realClock`, for which a command may wait, do not.
+// This interval keeps the process running, because the timers of `realClock` do not.
 setInterval(() => undefined, 2 ** 30);
 
 try {
   const [, , first, ...words] = process.argv;
-  // kubectl_complete-mcm calls this. Commander must not parse the words, because all of them, including flags, are input for
-  // the completion.
+  // `kubectl_complete-mcm` calls this. Commander must not parse the arguments, because the completion also needs the
+  // flags.
   if (first === '__complete') for (const line of await completions(program, words)) say(line);
   else await program.parseAsync();
 } catch (error) {
@@ -69,7 +67,8 @@ try {
   }
   process.exitCode = error instanceof Ended ? error.code : process.exitCode || 1;
 }
-// Exit explicitly, because open sockets and watches would keep the process running. Output in a slow pipe is flushed first.
+// Exit explicitly, because open sockets and watches would keep the process running. First, write the remaining output
+// to slow pipes.
 for (const stream of [process.stdout, process.stderr])
   await new Promise<void>((resolve) => stream.write('', () => resolve()));
 process.exit(process.exitCode ?? 0);

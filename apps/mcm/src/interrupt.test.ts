@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, test } from 'vitest';
 
 const main = fileURLToPath(new URL('./main.ts', import.meta.url));
-/** An API server that accepts connections and never answers. */
+/** An API server that accepts connections and never responds. */
 let stalled: Server;
 let folder: string;
 
@@ -37,7 +37,8 @@ afterAll(() => {
 
 test.for([
   ['rollout status workers', 130, null],
-  // Commands that only read do not handle the signal, so a shell would return 130. The test verifies the signal itself.
+  // Commands that only read do not handle the signal. The test reads the signal itself, because only a shell converts
+  // it to the exit code 130.
   ['explain machinedeployment/workers', null, 'SIGINT'],
   ['logs --follow', 0, null],
 ] as const)(

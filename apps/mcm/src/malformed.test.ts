@@ -44,7 +44,9 @@ const server = createServer(async (incoming, outgoing) => {
 });
 
 const nameOf = ({ kind }: ResourceDefinition<KubeObject>, index: number): string => `${kind.toLowerCase()}-${index}`;
-/** For each field, one object without it and one with a wrong type. Every command runs with every object. */
+/**
+ * For each field, one object without the field and one object with a wrong type. Every command runs with every object.
+ */
 const casesOf = ({ shape = {} }: ResourceDefinition<KubeObject>) => {
   const all = [...malformations(shape)].filter(({ field }) => field.split('.').length <= 2);
   const kept = Map.groupBy(all, ({ field }) => field);
@@ -52,7 +54,7 @@ const casesOf = ({ shape = {} }: ResourceDefinition<KubeObject>) => {
 };
 
 beforeAll(async () => {
-  vi.spyOn(process.stderr, 'write').mockReturnValue(true); // The commands print each malformed object to it.
+  vi.spyOn(process.stderr, 'write').mockReturnValue(true); // The commands print each malformed object to standard error.
   plane = await startControlPlane({ crds: OPEN, controllers: false });
   client = createClient({ transport: handlerTransport(plane.fetch), userAgent: 'test', clock: realClock });
   for (const definition of kinds) {
@@ -161,7 +163,7 @@ test.each([[['tree']], [['events']], [['plan', '-f', 'FILE']], [['debug', 'bundl
 );
 
 test('explain, plan and rollout of each malformed object succeed or return a user error', async () => {
-  // Only one in ten objects is tested, because each one causes a dozen requests.
+  // Only one in ten objects is tested, because each object causes a dozen requests.
   const some = (definition: ResourceDefinition<KubeObject>): readonly number[] =>
     casesOf(definition).flatMap((_, index) => (index % 10 === 0 ? [index] : []));
   for (const index of some(machineDeployments)) {

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { withoutUndefined } from '@mcm/kube';
 import { type ArmResource, diskIdBeside, type Reference, type ResourceBody } from './model.ts';
 
-/** The form of a resource in answers. */
 export function reported(resource: ArmResource): object {
   const { id, name, kind, body, state, vmId, attachedTo, privateIp } = resource;
   const { osProfile, ipConfigurations, storageProfile, ...properties } = body.properties;
@@ -31,7 +30,7 @@ export function reported(resource: ArmResource): object {
   };
 }
 
-/** The state of a VM as Azure reports it. */
+/** The state of a VM in the format of Azure. */
 export function view({ state, failure }: ArmResource): object {
   const why = failure ? `/${failure.code}` : '';
   const message = failure ? { message: failure.message } : {};
@@ -40,7 +39,7 @@ export function view({ state, failure }: ArmResource): object {
   return { statuses: [provisioning, ...(state === 'Succeeded' || state === 'Updating' ? [power] : [])] };
 }
 
-/** A hash of the resource. The hash differs after every change. */
+/** Each change of the resource changes this hash. */
 const etagOf = ({ state, body, attachedTo }: ArmResource): string =>
   createHash('sha256')
     .update(JSON.stringify([state, body, attachedTo]))
@@ -49,7 +48,7 @@ const etagOf = ({ state, body, attachedTo }: ArmResource): string =>
 
 type StorageProfile = NonNullable<ResourceBody['properties']['storageProfile']>;
 
-/** The disks of a VM. Each disk has the ID of its own resource. */
+/** The disks of a VM, each with the ID of its disk resource. */
 function withDiskIds(vmId: string, { osDisk, dataDisks, ...rest }: StorageProfile): StorageProfile {
   const one = (disk: Reference): Reference =>
     disk.name === undefined
@@ -61,7 +60,7 @@ function withDiskIds(vmId: string, { osDisk, dataDisks, ...rest }: StorageProfil
   };
 }
 
-/** Adds the IDs of the IP configurations to a NIC, and its addresses. */
+/** Adds the IDs of the IP configurations and the IP addresses to a NIC. */
 const addressed = (
   nicId: string,
   configuration: IpConfiguration,

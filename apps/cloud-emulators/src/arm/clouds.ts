@@ -13,7 +13,7 @@ interface Sovereign {
   readonly endpoint: ArmEndpoint;
 }
 
-/** The part of a store that belongs to one cloud. */
+/** The part of a store for one cloud. */
 const partOf = (store: EmulatorStore, name: string): EmulatorStore => ({
   *load() {
     for (const row of store.load())
@@ -24,8 +24,8 @@ const partOf = (store: EmulatorStore, name: string): EmulatorStore => ({
 });
 
 /**
- * The emulators of the public cloud and of the sovereign clouds, each with its own tokens and resources. The public cloud
- * answers all other hosts.
+ * The emulators of the public cloud and of the sovereign clouds, each with its own tokens and resources. The public
+ * cloud answers requests to all other hosts.
  */
 export class AzureClouds implements Emulator {
   readonly faults: Faults;
@@ -72,8 +72,8 @@ export class AzureClouds implements Emulator {
   }
 
   /**
-   * The cloud of the requested host. For a token of the metadata service, the cloud of the requested resource. Undefined:
-   * the public cloud.
+   * The cloud of the requested host. For a token of the metadata service, the cloud of the requested resource.
+   * Undefined for the public cloud.
    */
   #asked(request: TransportRequest, { pathname, searchParams }: URL): Sovereign | undefined {
     const resource = searchParams.get('resource') ?? '';

@@ -12,21 +12,20 @@ import { type Label, labelOf, pathOf } from './paths.ts';
 import { Resources } from './resources.ts';
 import type { AzureCloud } from './sovereign.ts';
 
-/** The inputs of an Azure Resource Manager endpoint. */
 export interface ArmEndpointOptions {
   readonly clock: Clock;
   readonly pageSize?: number | undefined;
-  /** The duration of an operation; default 45 s. */
+  /** The duration of an operation. Default: 45 s. */
   readonly operationMs?: number;
-  /** The delay until Resource Graph shows a change; default 0. */
+  /** The delay until Resource Graph shows a change. Default: 0. */
   readonly graphLagMs?: number;
-  /** Base URL of the operation links in answers. Default: the public cloud. */
+  /** The base URL of the operation links in responses. Default: the public cloud. */
   readonly origin?: string;
-  /** The principals that get tokens. If absent, requests need no token. */
+  /** The applications that get tokens. If absent, requests need no token. */
   readonly principals?: readonly Principal[] | undefined;
-  /** The managed identities of the requesting host. If absent, it has every identity. */
+  /** The managed identities of the requesting host. If absent, every identity is valid. */
   readonly identities?: HostIdentities | undefined;
-  /** The purchase plans of marketplace images, by URN. Other images have none. */
+  /** The purchase plans of marketplace images, by URN. Other images have no plan. */
   readonly plans?: Readonly<
     Record<string, { readonly name: string; readonly publisher: string; readonly product: string }>
   >;
@@ -34,9 +33,12 @@ export interface ArmEndpointOptions {
   readonly groups?: readonly string[];
   readonly power?: Power;
   readonly store?: EmulatorStore;
-  /** A sovereign cloud with its own hosts. If absent, the public cloud, which accepts tokens of every audience. */
+  /**
+   * A sovereign cloud with its own hosts. If absent, the endpoint is the public cloud and accepts tokens of every
+   * audience.
+   */
   readonly cloud?: AzureCloud;
-  /** Faults and counts that several clouds share. If absent, the endpoint has its own. */
+  /** Faults and counts that several clouds share. If absent, the endpoint creates its own. */
   readonly shared?: { readonly faults: Faults; readonly counts: Map<string, number> };
 }
 
@@ -77,7 +79,6 @@ export class ArmEndpoint implements Emulator {
     });
   }
 
-  /** IDs of all existing resources. */
   ids(): readonly string[] {
     return this.#resources.all().map(({ id }) => id);
   }
@@ -87,7 +88,7 @@ export class ArmEndpoint implements Emulator {
     return this.#resources.all().map(({ id, name, kind, state }) => ({ kind: kinds[kind], id, name, state }));
   }
 
-  /** Adds a resource as if a user had created it. */
+  /** Adds a resource that a user created without the driver. */
   place(id: string, body: object): void {
     this.#resources.place(id, body);
   }
@@ -227,7 +228,8 @@ export class ArmEndpoint implements Emulator {
     const { query, options } = graphBody.parse(JSON.parse(body));
     const rows = graphRows(query, this.#resources.seenByGraph());
     const { pageSize = Number.POSITIVE_INFINITY } = this.#options;
-    // A page continues after the last row of the previous page, even if rows were added or removed in the meantime.
+    // A page continues after the last row of the previous page, even if rows were added or removed between the
+    // requests.
     const after = options?.$skipToken === undefined ? '' : Buffer.from(options.$skipToken, 'base64url').toString();
     const left = rows.filter(({ key }) => key > after);
     const some = left.slice(0, pageSize);

@@ -8,7 +8,7 @@ export const graphBody = z.looseObject({
   options: z.looseObject({ $skipToken: z.string().optional() }).nullish(),
 });
 
-/** A quoted text in the query language. */
+/** A quoted string in the query language. */
 const TEXT = "'((?:[^'\\\\]|\\\\.)*)'";
 const plain = (text: string): string => text.replaceAll(/\\(.)/g, '$1');
 
@@ -29,7 +29,7 @@ export interface GraphRow {
   };
 }
 
-/** Answers the queries of the driver: by type, by resource group and by names of tags. The oldest row is first. */
+/** Evaluates the queries of the driver: by type, by resource group and by names of tags. The oldest row is first. */
 export function graphRows(query: string, resources: readonly ArmResource[]): readonly GraphRow[] {
   const all = (pattern: string): string[] =>
     [...query.matchAll(new RegExp(`${pattern} ${TEXT}`, 'g'))].map(([, text = '']) => plain(text));

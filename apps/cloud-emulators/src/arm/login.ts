@@ -10,13 +10,12 @@ export interface Principal {
   readonly tenant: string;
   readonly clientId: string;
   readonly secret?: string;
-  /** The client assertion that is accepted. */
+  /** The accepted client assertion. */
   readonly assertion?: string;
-  /** A certificate as PEM. The key of the certificate signs assertions. */
+  /** A certificate as PEM. The key of the certificate signs the client assertions. */
   readonly certificate?: string;
 }
 
-/** The managed identities of the requesting host. */
 export interface HostIdentities {
   readonly system: boolean;
   /** Client IDs of user-assigned identities. */
@@ -27,22 +26,20 @@ interface LoginOptions {
   readonly clock: Clock;
   readonly origin?: string;
   readonly principals?: readonly Principal[] | undefined;
-  /** Absent: the host has every identity. */
+  /** If absent, the host has every identity. */
   readonly identities?: HostIdentities | undefined;
-  /** If absent, the public cloud, with every audience. */
+  /** If absent, the public cloud with every audience. */
   readonly cloud?: AzureCloud | undefined;
 }
 
 const LOGIN = /^\/([^/]+)\/(oauth2\/v2\.0\/token|v2\.0\/\.well-known\/openid-configuration)$/;
 const IMDS = '/metadata/identity/oauth2/token';
 
-/** Whether a path belongs to the login service. */
 export const isLogin = (path: string): boolean => LOGIN.test(path);
 
-/** Whether a path belongs to the instance metadata service. */
 export const isMetadata = (path: string): boolean => path === IMDS;
 
-/** The error of Microsoft Entra for an audience of another cloud; undefined if the audience is accepted. */
+/** The error of Microsoft Entra for an audience of another cloud. Undefined if the audience is accepted. */
 const wrongAudience = (cloud: AzureCloud | undefined, scope: string): TransportResponse | undefined =>
   cloud === undefined || hasAudience(cloud, scope)
     ? undefined
@@ -52,7 +49,7 @@ const wrongAudience = (cloud: AzureCloud | undefined, scope: string): TransportR
         `AADSTS500011: The resource principal named ${scope} was not found in the tenant.`,
       );
 
-/** The answer of the login service; undefined for an unknown path. */
+/** The response of the login service. Undefined for an unknown path. */
 export function answerLogin(
   path: string,
   body: string,
@@ -92,14 +89,17 @@ export function answerLogin(
   return jsonAnswer(200, tokens.issue(clientId));
 }
 
-/** Whether the header of an assertion contains the SHA-256 or SHA-1 of a certificate. Clients use base64 or base64url. */
+/**
+ * Whether the header of an assertion contains the SHA-256 or SHA-1 hash of a certificate. Clients use base64 or
+ * base64url.
+ */
 function namesCertificate(header: Readonly<Record<string, unknown>>, own: X509Certificate): boolean {
   const named = (name: string): string => Buffer.from(String(header[name] ?? ''), 'base64').toString('hex');
   const print = (fingerprint: string): string => fingerprint.replaceAll(':', '').toLowerCase();
   return named('x5t#S256') === print(own.fingerprint256) || named('x5t') === print(own.fingerprint);
 }
 
-/** The error in a client assertion of an application. */
+/** Returns the error in a client assertion of an application. */
 function problemOf(assertion: string, { certificate, clientId }: Principal, clock: Clock): string | undefined {
   const token = readJwt(assertion);
   if (!token) return 'AADSTS50027: JWT token is invalid or malformed.';
@@ -117,7 +117,6 @@ function problemOf(assertion: string, { certificate, clientId }: Principal, cloc
 /** The clock difference that Microsoft Entra tolerates. */
 const CLOCK_SKEW_S = 300;
 
-/** The answer of the instance metadata service; undefined for an unknown path. */
 export function answerMetadata(
   url: URL,
   metadata: string | undefined,

@@ -13,7 +13,7 @@ const reference = z.looseObject({
 });
 export type Reference = z.infer<typeof reference>;
 
-/** The part of a resource's body that the emulator reads. The rest is stored and returned unchanged. */
+/** The fields of a resource's body that the emulator reads. The other fields are stored and returned unchanged. */
 export const resourceBody = z.looseObject({
   location: text,
   tags: z.record(z.string(), z.string()).optional(),
@@ -52,28 +52,28 @@ export interface ArmResource {
   readonly kind: ResourceKind;
   readonly group: string;
   body: ResourceBody;
-  /** `Creating`, `Updating`, `Deleting`, `Succeeded`, `Failed`. */
+  /** One of `Creating`, `Updating`, `Deleting`, `Succeeded`, `Failed`. */
   state: string;
   /** Unix time in milliseconds. */
   readonly createdAt: number;
-  /** Resource Graph shows the resource from this time on. If absent, after the default delay. */
+  /** The time at which Resource Graph starts to show the resource. If absent, the default delay applies. */
   readonly graphFrom?: number | undefined;
-  /** The VM that a disk or a NIC is attached to. */
+  /** The ID of the VM to which a disk or a NIC is attached. */
   attachedTo?: string;
   privateIp?: string | undefined;
   /** The error of the last operation on the resource. */
   failure?: { readonly code: string; readonly message: string };
-  /** The ID of a VM. The ID differs from the ID of an earlier VM with the same name. */
+  /** The unique ID of a VM. A later VM with the same name has another ID. */
   readonly vmId: string;
 }
 
-/** A running operation, which is stored with its end time. So another process can complete it. */
+/** A running operation with its end time, so that another process can complete the operation. */
 export interface ArmOperation {
   readonly number: string;
   readonly resource: string;
   readonly what: 'put' | 'delete';
   readonly doneAt: number;
-  /** The delay until Resource Graph shows the deletion; absent: the default delay. */
+  /** The delay until Resource Graph shows the deletion. If absent, the default delay applies. */
   readonly graphLagMs?: number | undefined;
   readonly fail?: { readonly code: string; readonly message: string; readonly leave: boolean } | undefined;
   done: boolean;
@@ -82,11 +82,11 @@ export interface ArmOperation {
 /** The key of a resource. IDs are case-insensitive. */
 export const keyOf = (id: string): string => id.toLowerCase();
 
-/** The ID of a disk in the same resource group as a VM or another disk. */
+/** The ID of a disk in the resource group of a VM or of another disk. */
 export const diskIdBeside = (id: string, name: string): string =>
   id.replace(/(virtualMachines|disks)\/[^/]+$/, `disks/${name}`);
 
-/** Merges a change. Entries of lists are merged by their names or IDs. Everything else follows JSON merge patch. */
+/** Applies a change. List entries are merged by their names or IDs. All other fields follow JSON merge patch. */
 export function merge(old: unknown, change: unknown): unknown {
   if (Array.isArray(old) && Array.isArray(change)) {
     const keyFor = (each: unknown): unknown =>

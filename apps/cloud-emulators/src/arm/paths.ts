@@ -1,6 +1,6 @@
 import type { ResourceKind } from './model.ts';
 
-/** The name that fault rules use for a request, in the format `METHOD kind`. */
+/** The name of a request in fault rules, in the format `METHOD kind`. */
 export interface Label {
   readonly method: string;
   readonly kind:
@@ -37,7 +37,6 @@ export const labelOf = (method: string, path: string): Label => ({
   kind: PATTERNS.find(([pattern]) => pattern.test(path))?.[1] ?? 'none',
 });
 
-/** The resource group and the last name of a path. */
 export function pathOf(path: string): { readonly group: string; readonly name: string } {
   const [, group = ''] = /\/resourceGroups\/([^/]+)/i.exec(path) ?? [];
   return { group: decodeURIComponent(group), name: decodeURIComponent(path.split('/').at(-1) ?? '') };

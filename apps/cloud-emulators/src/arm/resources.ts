@@ -29,7 +29,6 @@ export interface ResourcesOptions {
   readonly store?: EmulatorStore;
 }
 
-/** The ID of an existing or new resource, split into its parts. */
 export interface Place {
   readonly id: string;
   readonly group: string;
@@ -46,7 +45,7 @@ export class Resources {
   readonly #all: Kept<ArmResource>;
   readonly #operations: Kept<ArmOperation>;
   readonly #power: Power;
-  /** Deleted resources that Resource Graph still lists, each with the time until then. */
+  /** Deleted resources that Resource Graph still lists, each with the end time of its listing. */
   readonly #ghosts: { readonly resource: ArmResource; readonly until: number }[] = [];
   #number = 0;
 
@@ -121,7 +120,10 @@ export class Resources {
     return this.#begin(202, known, 'delete', fault);
   }
 
-  /** The metadata service of a VM reports an interruption. A spot VM with the eviction policy `Delete` ends at the deadline. */
+  /**
+   * The metadata service of a VM reports an interruption. A spot VM with the eviction policy `Delete` is deleted at the
+   * deadline.
+   */
   interrupt(name: string, order: InterruptionOrder): boolean {
     const vm = this.all().find((each) => each.kind === 'virtualMachines' && each.name === name);
     if (!vm || vm.state === 'Deleting') return false;
@@ -136,7 +138,6 @@ export class Resources {
     return true;
   }
 
-  /** Adds a resource whose creation is complete. */
   place(id: string, body: object): void {
     const [, group = '', kind = 'disks', name = ''] =
       /\/resourceGroups\/([^/]+)\/providers\/[^/]+\/(\w+)\/([^/]+)$/.exec(id) ?? [];
@@ -173,7 +174,7 @@ export class Resources {
     };
   }
 
-  /** The error if a NIC or an attached disk of a VM does not exist or is already in use. */
+  /** Returns an error if a NIC or an attached disk of a VM does not exist or is already in use. */
   #missing(place: Place, { properties }: ResourceBody): TransportResponse | undefined {
     const disks = (properties.storageProfile?.dataDisks ?? []).filter(({ createOption }) => createOption === 'Attach');
     const wanted = [
@@ -260,7 +261,7 @@ export class Resources {
     else {
       const failed = fail !== undefined;
       const booted = resource.state === 'Creating' && !failed && resource.kind === 'virtualMachines';
-      // If a deletion has started in the meantime, the end of an earlier operation does not change the state.
+      // After the start of a deletion, the end of an earlier operation does not change the state.
       if (resource.state === 'Deleting' && what === 'put') return;
       resource.state = failed ? 'Failed' : 'Succeeded';
       const { failure: _, ...rest } = resource;
@@ -271,7 +272,8 @@ export class Resources {
 
   /**
    * Deletes a VM. Resources with the delete option `Delete` are deleted too, and the others are detached.
-   * @param half Whether only a part was created, without disks. lag: the delay of Resource Graph.
+   * @param half Whether the creation failed before the disks were created
+   * @param lag The delay of Resource Graph
    */
   #remove(resource: ArmResource, { lag, half = false }: { readonly lag: number; readonly half?: boolean }): void {
     this.#forget(resource, lag);
@@ -333,7 +335,7 @@ export class Resources {
   }
 }
 
-/** The polling interval of operations that the answers request. */
+/** The polling interval that responses request from clients. */
 const SOON_MS = 10_000;
 
 /** A completed operation can be read for this time. */

@@ -1,4 +1,3 @@
-/** The hosts and audiences of an Azure cloud. */
 export interface AzureCloud {
   readonly name: string;
   readonly management: string;
@@ -7,7 +6,7 @@ export interface AzureCloud {
   readonly audiences: readonly string[];
 }
 
-/** The sovereign clouds, as Microsoft documents them. */
+/** The sovereign clouds, as in the documentation of Microsoft. */
 export const SOVEREIGN: readonly AzureCloud[] = [
   {
     name: 'AzureChina',
@@ -23,12 +22,11 @@ export const SOVEREIGN: readonly AzureCloud[] = [
   },
 ];
 
-/** All hosts of these clouds. */
 export const SOVEREIGN_HOSTS: readonly string[] = SOVEREIGN.flatMap(({ management, login }) => [management, login]);
 
 /**
- * Whether a scope or resource belongs to a cloud. Clients write it with or without a slash at the end, and Microsoft's
- * libraries append scopes.
+ * Whether a scope or resource belongs to a cloud. Clients may add a slash at the end, and Microsoft's libraries append
+ * scopes.
  */
 export const hasAudience = ({ audiences }: AzureCloud, text: string): boolean => {
   const [first = ''] = text.split(' ');

@@ -4,7 +4,6 @@ import { Ec2Error, entriesOf, listOf, type Params } from './params.ts';
 import type { Ec2State } from './state.ts';
 import { type Element, elements, items } from './xml.ts';
 
-/** The codes of the states of an instance. */
 export const STATES: Readonly<Record<string, number>> = {
   pending: 0,
   running: 16,
@@ -40,7 +39,10 @@ const networkInterface = (each: CloudInterface): readonly Element[] =>
         }),
   });
 
-/** An instance in the form of answers. @param volumes The attached volumes */
+/**
+ * An instance in the format of responses.
+ * @param volumes The attached volumes
+ */
 export const instanceElement = (
   each: CloudInstance,
   volumes: readonly CloudVolume[],
@@ -103,11 +105,11 @@ export function describeInstances(cloud: Ec2State, params: Params, rule?: Script
   return page(cloud, hits, params);
 }
 
-/** The state of an instance that reads return. For some time after a change, it is the state before the change. */
+/** The instance as reads return it. For some time after a change, this is the earlier state. */
 const reportedOf = ({ now }: Ec2State, each: CloudInstance): CloudInstance =>
   each.stale && each.stale.until > now ? each.stale.was : each;
 
-/** After any change, reads return the earlier state of an instance for this time. */
+/** After a change, reads return the earlier state of an instance for this time. */
 export function readsLag(cloud: Ec2State, each: CloudInstance, { visibleAfterMs }: OperationFault): void {
   if (visibleAfterMs === undefined) return;
   settle(cloud, each);
@@ -123,7 +125,7 @@ function afterOf(token: string): number {
   return Number(ordinal);
 }
 
-/** A page continues after the last returned item, even if items were added or deleted in the meantime. */
+/** A page continues after the last returned item, even if items were added or deleted between the requests. */
 function page(cloud: Ec2State, hits: readonly CloudInstance[], params: Params): readonly Element[] {
   const { options } = cloud;
   const { NextToken: token, MaxResults: most = Number.POSITIVE_INFINITY } = params;
@@ -155,7 +157,7 @@ function matches(each: CloudInstance, { name, values }: { name: string; values: 
   throw new Ec2Error('InvalidParameterValue', `The filter '${name}' is invalid`);
 }
 
-/** Compares a text with a filter value of EC2. In the value, `*` matches any text, and `?` matches one letter. */
+/** Compares a text with a filter value of EC2. In the value, `*` matches any text, and `?` matches one character. */
 const matchesText = (pattern: string, text: string | undefined): boolean =>
   text !== undefined &&
   new RegExp(
@@ -172,7 +174,7 @@ export const OWNER = '111122223333';
 export const volumesOf = ({ volumes }: Ec2State, { instanceId: of }: CloudInstance): readonly CloudVolume[] =>
   volumes.values().filter(({ instanceId }) => of !== undefined && instanceId === of);
 
-/** Applies all changes of state that were due before the current time. */
+/** Applies all state changes that are due at the current time. */
 export function settle(cloud: Ec2State, each: CloudInstance): void {
   const { bootMs = cloud.options.bootMs ?? 0, bootFails } = each;
   if (each.state === 'pending' && Date.parse(each.launchTime ?? '') + bootMs <= cloud.now) {
@@ -200,8 +202,8 @@ function endAtBoot(
 }
 
 /**
- * Detaches the resources that remain after the termination of an instance, and deletes the others. @param all Whether the
- * attached resources are kept
+ * Detaches the resources that remain after the termination of an instance, and deletes the others.
+ * @param all Whether to keep all attached resources
  */
 function release(cloud: Ec2State, each: CloudInstance, all = false): void {
   each.userData = '';
@@ -214,7 +216,6 @@ function release(cloud: Ec2State, each: CloudInstance, all = false): void {
 const unknownId = (id: string): Ec2Error =>
   new Ec2Error('InvalidInstanceID.NotFound', `The instance ID '${id}' does not exist`);
 
-/** Returns the instance with an ID. @throws Ec2Error if EC2 does not show it */
 export function instanceWithId(cloud: Ec2State, id: string): CloudInstance {
   const each = cloud.instances.find(({ instanceId }) => (instanceId ?? '') === id);
   if (!each || (each.visibleFrom ?? 0) > cloud.now) throw unknownId(id);

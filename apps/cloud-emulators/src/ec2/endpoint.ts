@@ -26,7 +26,6 @@ import type { Ec2EndpointOptions, Ec2State } from './state.ts';
 import { assumeRole, isOfSts, temporarySecret } from './sts.ts';
 import { answerXml, type Element, errorXml, stsErrorXml, stsXml } from './xml.ts';
 
-/** A received request. */
 export interface SeenRequest {
   readonly action: string;
   /** All other form fields. */
@@ -35,12 +34,12 @@ export interface SeenRequest {
   readonly scope: Scope | undefined;
 }
 
-/** Terminated instances are shown for this time. */
+/** Terminated instances are listed for this time. */
 const REMEMBERED_MS = 3_600_000;
 
 /**
- * Emulates the parts of EC2 (Query API) and STS that the driver uses, in the process of the test. Requests change its state
- * as in EC2, on the given clock and with scripted faults. Launches are idempotent by their client token.
+ * Emulates the parts of EC2 (Query API) and STS that the driver uses. Requests change the state as in EC2, on the given
+ * clock and with simulated faults. A repeated client token returns the same launch.
  */
 export class Ec2Endpoint implements Emulator, Ec2State {
   readonly options: Ec2EndpointOptions;
@@ -54,7 +53,6 @@ export class Ec2Endpoint implements Emulator, Ec2State {
   readonly queue: Queue;
   readonly #kept: Kept<CloudInstance>;
   readonly seen: SeenRequest[] = [];
-  /** The number of requests that matched each rule. */
   readonly #met = new Map<ScriptRule, number>();
   script: readonly ScriptRule[];
   launches = 0;
@@ -139,7 +137,6 @@ export class Ec2Endpoint implements Emulator, Ec2State {
     return this.#ordinals.get(instance) ?? 0;
   }
 
-  /** Stores a changed instance, and removes instances that were terminated too long ago to be shown. */
   keep(changed: CloudInstance): void {
     this.#kept.put(changed.instanceId ?? '', changed);
     const gone = this.instances.findIndex(
@@ -291,7 +288,7 @@ export class Ec2Endpoint implements Emulator, Ec2State {
   }
 }
 
-/** The number in the ID of an instance. A later instance has a higher number, also in another process. */
+/** The number in the ID of an instance. A later instance has a higher number, even in another process. */
 const numberOf = (id: string): number => Number(/^i-0c0ffee(\d{10})$/.exec(id)?.[1] ?? 0);
 
 const XML = { 'content-type': 'text/xml;charset=UTF-8' };

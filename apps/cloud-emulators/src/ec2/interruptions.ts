@@ -12,7 +12,7 @@ const TYPES: Readonly<Record<InterruptionOrder['kind'], string>> = {
   Freeze: 'AWS Health Event',
 };
 
-/** The event of EventBridge about an interruption. Source: the reference of EventBridge. */
+/** An EventBridge event about an interruption. Source: the EventBridge reference. */
 function eventOf(instanceId: string, region: string, order: InterruptionOrder, now: number, id: string): object {
   const { kind, noticeMs } = order;
   const start = new Date(now + noticeMs);
@@ -43,7 +43,8 @@ function eventOf(instanceId: string, region: string, order: InterruptionOrder, n
 }
 
 /**
- * Announces an interruption in the queue, and ends the instance at its deadline. Returns false if there is no such instance.
+ * Announces an interruption in the queue, and ends the instance at its deadline. Returns false if there is no such
+ * instance.
  */
 export function interrupt(cloud: Ec2State, queue: Queue, name: string, order: InterruptionOrder): boolean {
   const each = cloud.instances.find(({ tags, state }) => tags?.Name === name && isAlive(state));
@@ -57,7 +58,7 @@ export function interrupt(cloud: Ec2State, queue: Queue, name: string, order: In
   return true;
 }
 
-/** EventBridge reports every stop of an instance, also one that a client requested. */
+/** EventBridge also reports a stop that a client requested. */
 export function announceStop(cloud: Ec2State, queue: Queue, { instanceId, zone }: CloudInstance): void {
   const id = instanceId ?? '';
   const order = { kind: 'Ended', noticeMs: 0 } as const;

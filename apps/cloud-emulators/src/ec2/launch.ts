@@ -7,7 +7,7 @@ import { Ec2Error, entriesOf, listOf, type Params } from './params.ts';
 import type { Ec2State } from './state.ts';
 import { type Element, elements, items } from './xml.ts';
 
-/** Launches the requested instances. With a known client token, returns the instances of the earlier launch. */
+/** Launches instances. For a known client token, returns the instances of the earlier launch. */
 export function runInstances(
   cloud: Ec2State,
   params: Params,
@@ -41,10 +41,7 @@ const fingerprintOf = (params: Params): string =>
     .update(JSON.stringify(Object.entries(params).toSorted()))
     .digest('hex');
 
-/**
- * The zone of a launch. The last letter of the first interface's subnet determines it. Otherwise, it is the first zone of
- * the region.
- */
+/** The zone of a launch: the last letter of the subnet of the first interface, or the first zone of the region. */
 const zoneOf = (params: Params, region: string): string =>
   params['Placement.AvailabilityZone'] ??
   `${region}${/-([a-f])$/.exec(params['NetworkInterface.1.SubnetId'] ?? params.SubnetId ?? '')?.[1] ?? 'a'}`;
@@ -101,7 +98,7 @@ function launch(cloud: Ec2State, params: Params, region: string, fault: Operatio
   return made;
 }
 
-/** Adds the volumes of an instance. Tests list volumes to find leftovers; the driver does not read them. */
+/** Adds the volumes of an instance. The driver does not read volumes, but tests use them to find leftovers. */
 function attachVolumes(cloud: Ec2State, params: Params, { instanceId = '', tags = {} }: CloudInstance): void {
   for (const [index, mapping] of entriesOf(params, 'BlockDeviceMapping').entries()) {
     const volumeId = `vol-${String(instanceId).slice(2)}${index}`;

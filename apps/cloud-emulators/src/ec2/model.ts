@@ -1,4 +1,4 @@
-/** A network interface of an instance. Answers omit its undefined and null fields. */
+/** A network interface of an instance. Responses omit fields that are undefined or null. */
 export interface CloudInterface {
   networkInterfaceId?: string | null;
   deviceIndex?: number | null;
@@ -10,7 +10,7 @@ export interface CloudInterface {
   subnetId?: string | undefined;
   groups?: readonly string[];
   privateIp?: string | undefined;
-  /** Whether the interface is deleted with its instance. If absent, true. */
+  /** Whether the interface is deleted with its instance. Default: true. */
   deleteOnTermination?: boolean | undefined;
 }
 
@@ -20,7 +20,6 @@ export interface LooseInterface {
   readonly name: string;
 }
 
-/** An instance of EC2's API, with the fields that a driver reads. */
 export interface CloudInstance {
   instanceId?: string | null;
   state?: string | null;
@@ -28,16 +27,16 @@ export interface CloudInstance {
   tags?: Record<string, string>;
   sourceDestCheck?: boolean | null;
   networkInterfaces?: CloudInterface[];
-  /** The reservation of the instance. Answers list instances of one reservation together. */
+  /** The ID of the reservation. Responses group instances by reservation. */
   reservation?: string;
   launchTime?: string;
   /** The client token of the launch. */
   clientToken?: string | undefined;
-  /** The instance is not shown before this time. */
+  /** Responses omit the instance before this time. */
   visibleFrom?: number;
-  /** The instance is shutting down until this time. After this time, the instance is terminated. */
+  /** The instance is shutting down until this time, and terminated afterwards. */
   terminatedFrom?: number;
-  /** The instance is stopping until this time. After this time, the instance is stopped. */
+  /** The instance is stopping until this time, and stopped afterwards. */
   stoppedFrom?: number;
   /** The region of the instance. Absent for instances that existed at the start. */
   region?: string;
@@ -45,15 +44,15 @@ export interface CloudInstance {
   machineType?: string;
   image?: string;
   privateIp?: string;
-  /** The decoded user data. The user data is never returned, and is emptied when the instance is terminated. */
+  /** The decoded user data, which no response contains. A termination clears it. */
   userData?: string;
-  /** The launch parameters of the client token. */
+  /** The parameters of the launch, to compare later launches with the same client token. */
   fingerprint?: string;
-  /** The duration of the boot. If absent, the default of the endpoint. */
+  /** The duration of the boot. Default: the duration of the endpoint. */
   bootMs?: number | undefined;
-  /** The error of the boot, after which the instance is terminated. `leave`: its volumes are kept. */
+  /** The error of the boot, after which the instance is terminated. With `leave`, its volumes are kept. */
   bootFails?: { readonly code: string; readonly message: string; readonly leave: boolean } | undefined;
-  /** Reason of the termination by EC2 or by a request. */
+  /** The reason of the termination by EC2 or by a request. */
   stateReason?: { readonly code: string; readonly message: string };
   /** An earlier state, which reads return until the given time. */
   stale?: { readonly until: number; readonly was: CloudInstance };
@@ -68,20 +67,19 @@ export interface CloudVolume {
   instanceId?: string;
 }
 
-/** An image (AMI) of EC2's API, with the fields that a driver reads. */
 export interface CloudImage {
   readonly imageId: string;
   readonly rootDeviceName?: string | null;
 }
 
-/** A rule of a script. The first rule that matches a request applies. The fields are those of the recordings. */
+/** A rule of a script. The first rule that matches a request applies. The recordings use the same fields. */
 export interface ScriptRule {
   readonly action: string;
-  /** Whether only DescribeInstances by IDs or by filters matches. */
+  /** Limits the rule to DescribeInstances by IDs or by filters. */
   readonly by?: 'id' | 'tags';
   /** The number of matching requests before the rule takes effect. */
   readonly after?: number;
-  /** The number of effects after which the rule ends. If absent, unlimited. */
+  /** The number of effects after which the rule ends. Default: unlimited. */
   readonly times?: number;
   readonly error?: {
     readonly http: number;
@@ -90,17 +88,17 @@ export interface ScriptRule {
     readonly retryAfter?: number | undefined;
   };
   readonly raw?: { readonly http: number; readonly contentType: string; readonly body: string };
-  /** The connection is closed without an answer. */
+  /** The connection is closed without a response. */
   readonly close?: boolean;
-  /** The request is carried out, but its answer is lost. */
+  /** The request takes effect, but its response is lost. */
   readonly lose?: boolean;
   readonly notVisible?: boolean;
   readonly empty?: boolean;
-  /** The client cancels the request before the answer arrives. */
+  /** The client cancels the request before the response arrives. */
   readonly cancelCaller?: boolean;
 }
 
-/** The answer to a launch. If absent, it is one instance with a generated name. */
+/** The response to a launch. Default: one instance with a generated name. */
 export interface LaunchAnswer {
   readonly instanceIds?: readonly (string | null)[];
   readonly privateDnsName?: string | null;

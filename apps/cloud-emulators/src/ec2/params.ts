@@ -1,4 +1,3 @@
-/** An error response of the endpoint. */
 export class Ec2Error extends Error {
   readonly http: number;
   readonly code: string;
@@ -12,7 +11,7 @@ export class Ec2Error extends Error {
 
 export type Params = Readonly<Record<string, string>>;
 
-/** Values of `Prefix.1`, `Prefix.2`, … in order. */
+/** The values of `Prefix.1`, `Prefix.2` and so on, in order. */
 export const listOf = (params: Params, prefix: string): string[] => {
   const found: string[] = [];
   for (let i = 1; params[`${prefix}.${i}`] !== undefined; i++) found.push(params[`${prefix}.${i}`] ?? '');

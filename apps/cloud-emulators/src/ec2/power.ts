@@ -32,7 +32,7 @@ function answerOf(changed: readonly { readonly each: CloudInstance; readonly bef
   ];
 }
 
-/** Stops running instances. EventBridge reports this like the end of an instance. A stopped instance stays stopped. */
+/** Stops running instances. EventBridge reports the stop. A stopped instance ignores the request. */
 export function stopInstances(
   cloud: Ec2State & { readonly queue: Queue },
   params: Params,
@@ -56,7 +56,7 @@ export function stopInstances(
   );
 }
 
-/** Starts stopped instances. The launch time is the time of the start, as in EC2. */
+/** Starts stopped instances. As in EC2, the launch time becomes the time of the start. */
 export function startInstances(cloud: Ec2State, params: Params, fault: OperationFault): readonly Element[] {
   return answerOf(
     found(cloud, params).map((each) => {

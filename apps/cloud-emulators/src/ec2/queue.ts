@@ -11,7 +11,7 @@ interface Message {
 }
 
 const PREFIX = 'AmazonSQS.';
-/** The pause between two checks during a long poll. */
+/** The interval of checks during a long poll. */
 const LOOK_MS = 250;
 
 /** The action of a request to SQS, such as `ReceiveMessage`. Undefined for a request to another service. */
@@ -20,11 +20,13 @@ export function sqsAction({ headers }: TransportRequest): string | undefined {
   return target?.startsWith(PREFIX) ? target.slice(PREFIX.length) : undefined;
 }
 
-/** An error response of SQS. */
 export const sqsRefusal = (http: number, code: string, message: string): TransportResponse =>
   jsonAnswer(http, { __type: `com.amazonaws.sqs#${code}`, message });
 
-/** The SQS queue of the account. A message is received again after its visibility timeout, until it is deleted. */
+/**
+ * The SQS queue of the account. Until a client deletes a message, the queue delivers it again after each visibility
+ * timeout.
+ */
 export class Queue {
   readonly #clock: Clock;
   readonly #messages: Message[] = [];
@@ -109,6 +111,5 @@ export class Queue {
   }
 }
 
-/** The name of the queue. */
 const QUEUE = 'mcm-interruptions';
 const URL_OF_QUEUE = `https://sqs.eu-west-1.amazonaws.com/000000000000/${QUEUE}`;

@@ -1,7 +1,6 @@
 import { createHash, createHmac } from 'node:crypto';
 import type { TransportRequest } from '@mcm/kube';
 
-/** The signer and the scope of a signed request. */
 export interface Scope {
   readonly accessKeyId: string;
   readonly region: string;
@@ -17,7 +16,7 @@ const hmac = (key: string | Buffer, text: string): Buffer => createHmac('sha256'
 const AUTHORIZATION =
   /^AWS4-HMAC-SHA256 Credential=(?<id>[^/]*)\/(?<date>\d+)\/(?<region>[^/]*)\/(?<service>[^/]*)\/aws4_request, SignedHeaders=(?<headers>[^,]*), Signature=(?<signature>\w+)$/;
 
-/** Reads AWS Signature Version 4. Returns undefined for an unsigned request. */
+/** Parses AWS Signature Version 4. Returns undefined for an unsigned request. */
 export function readScope(request: TransportRequest): Scope | undefined {
   const headers = Object.fromEntries(Object.entries(request.headers).map(([key, value]) => [key.toLowerCase(), value]));
   const found = AUTHORIZATION.exec(headers.authorization ?? '')?.groups;

@@ -5,22 +5,21 @@ import type { EmulatorStore, Kept } from '../server/kept.ts';
 import type { CloudImage, CloudInstance, CloudVolume, LaunchAnswer, LooseInterface, ScriptRule } from './model.ts';
 import type { WebIdentity } from './sts.ts';
 
-/** The inputs of an EC2 endpoint. */
 export interface Ec2EndpointOptions {
   readonly clock: Clock;
   readonly images?: readonly CloudImage[];
   readonly instances?: readonly CloudInstance[];
   readonly launch?: LaunchAnswer;
   readonly pageSize?: number | undefined;
-  /** Region in the private DNS names of instances. Default: the region of the request. */
+  /** The region in the private DNS names of instances. Default: the region of the request. */
   readonly dnsRegion?: string;
   /** Whether the second page has the same token as the first page. */
   readonly repeatToken?: boolean;
   readonly script?: readonly ScriptRule[];
   readonly cancelCaller?: () => void;
-  /** The delay until a new instance is shown; default 0. */
+  /** The delay until responses contain a new instance. Default: 0. */
   readonly visibleAfterMs?: number;
-  /** The duration of the state shutting-down; default: unlimited. */
+  /** The duration of the state shutting-down. Default: unlimited. */
   readonly shutdownMs?: number;
   /** The duration of the state pending. Default: until the first read. */
   readonly bootMs?: number;
@@ -28,15 +27,15 @@ export interface Ec2EndpointOptions {
   /** Stores instances and volumes for the next process. */
   readonly store?: EmulatorStore;
   /**
-   * Secret keys by access key. The endpoint refuses requests that are not signed with one of them. If absent, it accepts
-   * every signature.
+   * Secret keys by access key. The endpoint refuses requests with other signatures. If absent, every signature is
+   * valid.
    */
   readonly keys?: Readonly<Record<string, string>>;
-  /** Tokens and roles of workloads that STS accepts. If absent, STS accepts all. */
+  /** Workload tokens and roles that STS accepts. If absent, STS accepts all. */
   readonly webIdentity?: WebIdentity;
   /**
-   * The role of the requesting host. The metadata service and the container agent return its keys. If absent, there is no
-   * role.
+   * The role of the requesting host. The metadata service and the container agent return its keys. If absent, there is
+   * no role.
    */
   readonly host?: HostRole;
 }
@@ -52,9 +51,8 @@ export interface Ec2State {
   launches: number;
   /** Unix time in milliseconds. */
   readonly now: number;
-  /** The position of an instance among all instances, including terminated ones. */
+  /** The position of an instance among all instances, including terminated instances. */
   ordinalOf(instance: CloudInstance): number;
-  /** Stores a changed instance. */
   keep(changed: CloudInstance): void;
   /** Powers an instance on after its boot. */
   powerOn(each: CloudInstance, resumed: boolean): void;

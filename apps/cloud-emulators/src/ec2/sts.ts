@@ -8,8 +8,8 @@ const KEYS = {
   AccessKeyId: 'ASIAFAKEWEBIDENTITY1',
   SecretAccessKey: 'fake-web-identity-secret',
   SessionToken: 'fake-session-token',
-  // Clients compare the expiry with the wall clock, but the emulator may use a virtual clock. So the expiry is far in the
-  // future.
+  // Clients compare the expiry with the wall clock, but the emulator may use a virtual clock. So the expiry is far in
+  // the future.
   Expiration: '2099-01-01T00:00:00Z',
 } as const;
 
@@ -19,23 +19,22 @@ const OWN: HostRole['keys'] = {
   sessionToken: KEYS.SessionToken,
 };
 
-/** The secret key of temporary credentials; undefined if the emulator did not issue them. */
+/** The secret key of temporary credentials. Undefined if another service issued them. */
 export const temporarySecret = ({ accessKeyId, sessionToken }: Scope, host?: HostRole): string | undefined =>
   [OWN, ...(host ? [host.keys] : [])].find(
     (keys) => keys.accessKeyId === accessKeyId && keys.sessionToken === sessionToken,
   )?.secretAccessKey;
 
-/** Whether an action belongs to STS. */
+/** Whether STS handles the action. */
 export const isOfSts = (action: string): boolean => action.startsWith('AssumeRole');
 
-/** Tokens and roles of workloads that STS accepts. */
+/** Workload tokens and roles that STS accepts. */
 export interface WebIdentity {
   readonly tokens: readonly string[];
   /** ARNs of roles that trust the tokens. */
   readonly roles: readonly string[];
 }
 
-/** The state of STS. */
 interface StsState {
   /** If absent, STS accepts any token and any role. */
   readonly webIdentity: WebIdentity | undefined;
@@ -43,7 +42,6 @@ interface StsState {
   readonly now: number;
 }
 
-/** Checks the token and the role. An expired or unknown token is refused, and a role that does not trust the token. */
 function checkWebIdentity({ RoleArn = '', WebIdentityToken = '' }: Params, { webIdentity, now }: StsState): void {
   const { exp } = claimsOf(WebIdentityToken);
   if (typeof exp === 'number' && exp * 1_000 <= now)
@@ -59,8 +57,8 @@ function checkWebIdentity({ RoleArn = '', WebIdentityToken = '' }: Params, { web
 }
 
 /**
- * The result of `AssumeRole` or `AssumeRoleWithWebIdentity`. @throws Ec2Error with the missing parameter, or with the
- * refused token or role
+ * The result of `AssumeRole` or `AssumeRoleWithWebIdentity`.
+ * @throws Ec2Error for a missing parameter, or for a refused token or role
  */
 export function assumeRole(action: string, params: Params, state: StsState): readonly Element[] {
   const byToken = action === 'AssumeRoleWithWebIdentity';
@@ -91,12 +89,12 @@ const textOf = (value: unknown): string | undefined => {
   return typeof first === 'string' ? first : undefined;
 };
 
-/** The claims of a token; empty for an invalid token. The emulator does not verify the signature. */
+/** The claims of a token. Empty for an invalid token. The emulator does not verify the signature. */
 function claimsOf(token: string): Readonly<Record<string, unknown>> {
   try {
     const claims: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
     return typeof claims === 'object' && claims !== null ? (claims as Record<string, unknown>) : {};
   } catch {
-    return {}; // Some tests use tokens that are no JSON Web Tokens.
+    return {}; // Some tests use tokens that are not JSON Web Tokens.
   }
 }

@@ -1,4 +1,4 @@
-/** The content of an element: a text, or other elements. A list has one element for each entry. */
+/** The content of an element: a string, or other elements. A list has one element for each entry. */
 export type Content = string | number | boolean | readonly Element[];
 export type Element = readonly [name: string, content: Content];
 
@@ -23,7 +23,7 @@ export const items = <T>(all: readonly T[], one: (each: T) => readonly Element[]
 
 const HEAD = '<?xml version="1.0" encoding="UTF-8"?>';
 
-/** The complete answer to an action. */
+/** The complete response to an action. */
 export const answerXml = (action: string, requestId: string, body: readonly Element[]): string =>
   `${HEAD}<${action}Response xmlns="http://ec2.amazonaws.com/doc/2016-11-15/">${render([['requestId', requestId], ...body])}</${action}Response>`;
 

@@ -1,7 +1,7 @@
 import { type Clock, sleep, type Transport, type TransportRequest, type TransportResponse } from '@mcm/kube';
 import { type FaultRule, type FaultRuleInput, faultRule } from './rule.ts';
 
-/** The effects of a fault on one request that the endpoint itself applies. */
+/** The effects of a fault that the endpoint itself applies to a request. */
 export type OperationFault = Pick<FaultRule, 'failOperation' | 'operationMs' | 'visibleAfterMs'>;
 
 interface Ordered {
@@ -13,13 +13,13 @@ interface Ordered {
   at: number;
 }
 
-/** Writes error responses in the format of a cloud. `throttled`: with its error code for throttling. */
+/** Creates error responses in the format of a cloud. `throttled` uses the error code for throttling. */
 export interface Refuser {
   refuse(label: string, refusal: NonNullable<FaultRule['refuse']>): TransportResponse;
   throttle(label: string, retryAfter: number | undefined): TransportResponse;
 }
 
-/** The simulated faults of a cloud, as rules. */
+/** Simulates faults of a cloud with rules. */
 export class Faults {
   readonly #clock: Clock;
   readonly #rules: Ordered[] = [];
@@ -29,7 +29,11 @@ export class Faults {
     this.#clock = clock;
   }
 
-  /** Adds a rule. @returns its ID. @throws ZodError, or SyntaxError for an invalid regular expression */
+  /**
+   * Adds a rule.
+   * @returns the ID of the rule
+   * @throws ZodError, or SyntaxError for an invalid regular expression
+   */
   order(input: FaultRuleInput): string {
     const rule = faultRule.parse(input);
     for (const pattern of [rule.on, rule.body ?? '']) new RegExp(pattern);
@@ -38,7 +42,10 @@ export class Faults {
     return id;
   }
 
-  /** Removes a rule. @returns whether it existed */
+  /**
+   * Removes a rule.
+   * @returns whether the rule existed
+   */
   lift(id: string): boolean {
     const index = this.#rules.findIndex((each) => each.id === id);
     if (index >= 0) this.#rules.splice(index, 1);
@@ -54,7 +61,7 @@ export class Faults {
   }
 
   /**
-   * Wraps a transport. The faults apply to a request before the transport receives it.
+   * Wraps a transport. Faults apply before the transport receives the request.
    * @param labelOf Returns the name of a request in fault rules
    */
   before(
@@ -80,7 +87,7 @@ export class Faults {
     };
   }
 
-  /** The rules that apply to a request. The first rule that determines the answer is the last one. */
+  /** The rules that apply to a request. The rule that determines the response is the last item. */
   *#meet(label: string, text: string): Iterable<FaultRule> {
     for (const ordered of [...this.#rules]) {
       const { rule } = ordered;
@@ -108,7 +115,7 @@ export class Faults {
   }
 }
 
-/** Simulates a connection that ends without an answer. */
+/** Simulates a connection that ends without a response. */
 export class ConnectionLost extends Error {
   override readonly name = 'ConnectionLost';
 

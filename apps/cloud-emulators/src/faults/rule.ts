@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * A fault rule. The first matching rule applies. After a rule with only `delayMs` or `perSecond`, the next rules are also
- * checked, unless the rule refuses the request.
+ * A fault rule. The first matching rule applies. If a rule has only `delayMs` or `perSecond` and does not refuse the
+ * request, the later rules apply too.
  */
 export const faultRule = z.strictObject({
   /** Regular expression for the name of a request: `^RunInstances$`, `^PUT virtualMachines$`, `^POST instances$`. */
@@ -11,9 +11,9 @@ export const faultRule = z.strictObject({
   body: z.string().optional(),
   /** The number of matching requests before the rule takes effect. */
   after: z.number().int().min(0).optional(),
-  /** The number of effects after which the rule ends. If absent, unlimited. */
+  /** The number of effects after which the rule ends. Default: unlimited. */
   times: z.number().int().min(1).optional(),
-  /** The request is refused with an error response of the cloud, and has no effect. */
+  /** The cloud refuses the request with an error response. The request has no effect. */
   refuse: z
     .strictObject({
       status: z.number().int().min(300).max(599),
@@ -24,20 +24,20 @@ export const faultRule = z.strictObject({
     })
     .optional(),
   /**
-   * The maximum number of requests per second. Further requests are refused as throttled. The requests of one second may
-   * arrive at the same time.
+   * The maximum number of requests per second. Further requests get an error response for throttling. All requests of
+   * one second may arrive at the same time.
    */
   perSecond: z.number().positive().optional(),
   /** Seconds in `Retry-After` of a throttled request. */
   retryAfter: z.number().min(0).optional(),
-  /** Ends the connection: `before` the request is carried out, or `after` it, so that only the answer is lost. */
+  /** Ends the connection before or after the request takes effect. With `after`, only the response is lost. */
   lose: z.enum(['before', 'after']).optional(),
   /** The error at the end of the operation that the request starts. On EC2, the boot of the instance fails. */
   failOperation: z
     .strictObject({
       code: z.string(),
       message: z.string().default('requested by a fault rule'),
-      /** Whether an incomplete resource is left after the error. */
+      /** Whether an incomplete resource remains after the error. */
       leave: z.boolean().default(false),
     })
     .optional(),
@@ -45,11 +45,11 @@ export const faultRule = z.strictObject({
   operationMs: z.number().min(0).optional(),
   /** The delay in milliseconds until listings show the changes of the request. */
   visibleAfterMs: z.number().min(0).optional(),
-  /** The delay of the answer in milliseconds. */
+  /** The delay of the response in milliseconds. */
   delayMs: z.number().min(0).optional(),
 });
 
-/** A stored fault: the calls that it matches, and its effect on them. */
+/** A fault rule with its defaults. */
 export type FaultRule = z.infer<typeof faultRule>;
-/** The input form of a {@link FaultRule}: fields with a default are optional. */
+/** The input for a {@link FaultRule}: fields with a default are optional. */
 export type FaultRuleInput = z.input<typeof faultRule>;

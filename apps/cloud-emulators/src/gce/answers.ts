@@ -4,7 +4,7 @@ import type { GceInstance, GceOperation } from './model.ts';
 /** The prefix of all links. */
 export const API = 'https://www.googleapis.com/compute/v1';
 
-/** A hash of the current state. A change must contain the fingerprint of the state on which it is based. */
+/** A hash of the current state. A change must contain the fingerprint of the state that the client has read. */
 const fingerprint = (value: unknown): string =>
   createHash('sha256')
     .update(JSON.stringify(value ?? null))
@@ -56,7 +56,6 @@ export function reported({ id, name, zone, project, body, creationTimestamp, sta
   };
 }
 
-/** The form of an operation in answers. */
 export function reportedOperation(operation: GceOperation): object {
   const { name, number, zone, project, operationType, instance, targetId, beganAt, doneAt, done, errors } = operation;
   const at = `${API}/projects/${project}/zones/${zone}`;

@@ -12,13 +12,12 @@ import { Instances } from './instances.ts';
 import { exchangeAssertion, type ServiceAccountKey } from './login.ts';
 import { type GceOperation, insertedBody } from './model.ts';
 
-/** The inputs of a Compute Engine endpoint. */
 export interface GceEndpointOptions {
   readonly clock: Clock;
   readonly pageSize?: number | undefined;
-  /** The duration of an operation; default 12 s. */
+  /** The duration of an operation. Default: 12 s. */
   readonly operationMs?: number;
-  /** The delay until listings show a new instance; default 0. */
+  /** The delay until listings show a new instance. Default: 0. */
   readonly visibleAfterMs?: number;
   /** The accounts whose assertions are exchanged for tokens. If absent, requests need no token. */
   readonly accounts?: readonly ServiceAccountKey[] | undefined;
@@ -31,7 +30,7 @@ export interface GceEndpointOptions {
 const ORIGIN = 'https://compute.googleapis.com';
 const PATH =
   /^\/compute\/v1\/projects\/([^/]+)\/zones\/([^/]+)\/(instances|operations)(?:\/([^/]+?)(\/(?:wait|serialPort|stop|start|suspend|resume))?)?$/;
-/** A wait for an operation ends after this time at the latest. */
+/** The maximum duration of a request that waits for an operation. */
 const LONGEST_WAIT_MS = 120_000;
 const TOKEN = '/token';
 /** The states of an instance before and during a change of its power state. */
@@ -68,7 +67,7 @@ export class GceEndpoint implements Emulator {
     });
   }
 
-  /** Names of the existing instances. */
+  /** The names of the existing instances. */
   names(): readonly string[] {
     this.#instances.settle();
     return this.#instances.instances.values().map(({ name }) => name);
@@ -93,7 +92,7 @@ export class GceEndpoint implements Emulator {
     return this.#instances.interrupt(name, order);
   }
 
-  /** Adds an instance as if a user had created it. */
+  /** Adds an instance that a user created without the driver. */
   place(project: string, zone: string, body: object): void {
     const made = this.#instances.add(project, zone, insertedBody.parse(body));
     this.#instances.keep({ ...made, status: 'RUNNING' });
@@ -160,8 +159,8 @@ export class GceEndpoint implements Emulator {
   }
 
   /**
-   * Starts an insertion. If the request ID is known, it returns the operation that this ID started. The name is reserved at
-   * once.
+   * Starts an insertion and reserves the name immediately. For a known request ID, returns the operation of the earlier
+   * request.
    */
   #insert(
     { project, zone }: { project: string; zone: string },
@@ -203,7 +202,6 @@ export class GceEndpoint implements Emulator {
     return this.#begin({ project, zone, instance: name, operationType: 'delete' }, requestId, fault);
   }
 
-  /** Stops, starts, suspends or resumes an instance. */
   #power(
     { project, zone }: { project: string; zone: string },
     name: string,
@@ -245,7 +243,7 @@ export class GceEndpoint implements Emulator {
     return found ? json(200, reported(found)) : absent(`projects/${project}/zones/${zone}/instances/${name}`);
   }
 
-  /** The serial port of a VM. The first port is the console. A negative `start` counts from the end. */
+  /** The output of the serial port of a VM. The first port is the console. A negative `start` counts from the end. */
   #serialPort(
     { project, zone }: { project: string; zone: string },
     name: string,
@@ -272,7 +270,7 @@ export class GceEndpoint implements Emulator {
   #list({ project, zone }: { project: string; zone: string }, query: URLSearchParams): TransportResponse {
     const { pageSize = 500 } = this.#options;
     const size = Math.min(pageSize, Number(query.get('maxResults') ?? pageSize));
-    // A page continues after the last row of the previous page, even if instances were removed in the meantime.
+    // A page continues after the last row of the previous page, even if instances were removed between the requests.
     const after = BigInt(query.get('pageToken') ?? 0);
     const all = this.#instances.listed().filter((each) => each.zone === zone && each.project === project);
     const filter = query.get('filter') ?? '';

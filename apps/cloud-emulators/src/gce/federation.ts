@@ -6,13 +6,13 @@ import { answer, jsonAnswer } from '../server/answer.ts';
 
 /** The identities without keys of service accounts. */
 export interface Federation {
-  /** Audience of the workload identity pool. */
+  /** The audience of the workload identity pool. */
   readonly audience: string;
-  /** Tokens of workloads that the pool accepts. */
+  /** Workload tokens that the pool accepts. */
   readonly tokens: readonly string[];
   /** Service accounts that federated identities and other accounts may impersonate. */
   readonly impersonable: readonly string[];
-  /** Service accounts of the requesting host by email address. `default` is the first one. */
+  /** Service accounts of the requesting host, by email address. `default` means the first account. */
   readonly hostAccounts: readonly string[];
   /** The AWS role of the requesting host. */
   readonly aws?: HostRole;
@@ -27,7 +27,7 @@ const SUBJECT = '/subject-token';
 /** The maximum age of a signed AWS request that Google accepts. */
 const OLDEST_MS = 15 * 60_000;
 
-/** The answer of a token service; undefined for an unknown path. */
+/** The response of a token service. Undefined for an unknown path. */
 export function answerFederation(
   request: TransportRequest,
   federation: Federation | undefined,
@@ -66,7 +66,7 @@ function exchange(
   return jsonAnswer(200, tokens.issue('federated'));
 }
 
-/** Whether a signed AWS request was made by the host's role, for this pool, and recently. */
+/** Whether the host's role recently signed an AWS request for this pool. */
 function isOurRole(subject: string, { aws, audience }: Federation, clock: Clock): boolean {
   try {
     const signed: {
@@ -89,7 +89,7 @@ function isOurRole(subject: string, { aws, audience }: Federation, clock: Clock)
       scope.signedWith(aws.keys.secretAccessKey)
     );
   } catch {
-    return false; // The text is no request.
+    return false; // The text is not a request.
   }
 }
 

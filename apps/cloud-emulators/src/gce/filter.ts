@@ -4,13 +4,13 @@ export class FilterError extends Error {
 }
 
 /**
- * Matches `name = "m-1"`, `labels.role:worker`, `status!=RUNNING`, and the older form with regular expressions: `name eq
- * m-.*`.
+ * Matches `name = "m-1"`, `labels.role:worker`, `status!=RUNNING`, and the older form with regular expressions: `name
+ * eq m-.*`.
  */
 const COMPARISON = /^\(?\s*([\w.-]+)\s*(!=|=|:|\b(?:eq|ne)\b)\s*("[^"]*"|[^\s"()]+)\s*\)?$/;
 
 /**
- * Reads a filter of a listing. A filter contains only comparisons that are joined by AND or by parentheses.
+ * Parses a filter of a listing. A filter contains only comparisons, joined by AND or by parentheses.
  * @throws FilterError for other filters
  */
 export function readFilter(text: string): (item: object) => boolean {

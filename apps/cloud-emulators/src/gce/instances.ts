@@ -8,7 +8,7 @@ import type { GceDisk, GceInstance, GceOperation, InsertedBody } from './model.t
 
 export interface InstancesOptions {
   readonly clock: Clock;
-  /** The delay until listings show a new instance; default 0. */
+  /** The delay until listings show a new instance. Default: 0. */
   readonly visibleAfterMs?: number;
   readonly power?: Power;
   readonly store?: EmulatorStore;
@@ -21,7 +21,7 @@ export class Instances {
   readonly #operations: Kept<GceOperation>;
   readonly #options: InstancesOptions;
   readonly #power: Power;
-  /** Deleted instances that listings still contain, each with the time until then. */
+  /** Deleted instances that listings still contain, each with the end time of its listing. */
   readonly #ghosts: { readonly instance: GceInstance; readonly until: number }[] = [];
   #number = 0;
 
@@ -109,7 +109,7 @@ export class Instances {
     return made;
   }
 
-  /** Applies all changes that were due before the current time. */
+  /** Applies all changes that are due at the current time. */
   settle(): void {
     const now = this.now();
     for (const each of this.#operations.values()) {
@@ -146,7 +146,7 @@ export class Instances {
     }
   }
 
-  /** Begins a change of the power state. The system of a VM that stops has no power from now on. */
+  /** Begins a change of the power state. A VM that stops loses its power immediately. */
   changePower(changed: GceInstance): void {
     if (changed.status !== 'STAGING') this.#power.halt?.(changed.id);
     this.keep(changed);

@@ -4,7 +4,6 @@ import { readJwt } from '../login/jwt.ts';
 import type { BearerTokens } from '../login/tokens.ts';
 import { jsonAnswer } from '../server/answer.ts';
 
-/** A service account whose assertions are accepted. */
 export interface ServiceAccountKey {
   readonly email: string;
   /** The private or the public key as PEM. */
@@ -15,7 +14,7 @@ export interface ServiceAccountKey {
 const LONGEST_S = 3_600 + 300;
 const GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 
-/** The answer of Google's token endpoint to an assertion that an account has signed (RFC 7523). */
+/** The response of Google's token endpoint to an assertion that an account has signed (RFC 7523). */
 export function exchangeAssertion(
   body: string,
   accounts: readonly ServiceAccountKey[] | undefined,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The part of an instance's body that the emulator reads. The rest is stored and returned unchanged. */
+/** The fields of an instance's body that the emulator reads. The other fields are stored and returned unchanged. */
 export const insertedBody = z.looseObject({
   name: z.string().regex(/^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$/),
   machineType: z.string().optional(),
@@ -33,9 +33,12 @@ export interface GceInstance {
   readonly body: InsertedBody;
   readonly creationTimestamp: string;
   readonly privateIp: string;
-  /** Listings show the instance from this time on. If absent, after the default delay of the endpoint. */
+  /** The time at which listings start to show the instance. If absent, the default delay of the endpoint applies. */
   readonly listedFrom?: number;
-  /** `PROVISIONING`, `STAGING`, `RUNNING`, `STOPPING`, `SUSPENDING`, `SUSPENDED`, or `TERMINATED` for a stopped one. */
+  /**
+   * `PROVISIONING`, `STAGING`, `RUNNING`, `STOPPING`, `SUSPENDING`, `SUSPENDED`, or `TERMINATED` for a stopped
+   * instance.
+   */
   status: string;
 }
 
@@ -48,7 +51,7 @@ export interface GceDisk {
   readonly instance?: string;
 }
 
-/** A running operation, which is stored with its end time. So another process can complete it. */
+/** A running operation with its end time, so that another process can complete the operation. */
 export interface GceOperation {
   readonly name: string;
   readonly number: number;

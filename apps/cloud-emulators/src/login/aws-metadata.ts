@@ -2,7 +2,6 @@ import type { Clock, TransportRequest, TransportResponse } from '@mcm/kube';
 import { answer, jsonAnswer } from '../server/answer.ts';
 import { headerOf } from './tokens.ts';
 
-/** The role of a host in AWS. */
 export interface HostRole {
   readonly role: string;
   readonly region: string;
@@ -10,7 +9,10 @@ export interface HostRole {
 }
 
 const ROLES = '/latest/meta-data/iam/security-credentials/';
-/** The lifetime of a session, in the request and in the answer. The AWS SDK for Go ignores a session without it. */
+/**
+ * The lifetime of a session, in the request and in the response. The AWS SDK for Go ignores a session without this
+ * header.
+ */
 const TTL = 'x-aws-ec2-metadata-token-ttl-seconds';
 const SESSION = 'session-of-the-emulator';
 const LIFE_MS = 6 * 3_600_000;
@@ -23,7 +25,7 @@ function keysOf({ keys }: HostRole, clock: Clock): object {
   return { AccessKeyId, SecretAccessKey, Token, Expiration: new Date(clock.now().getTime() + LIFE_MS).toISOString() };
 }
 
-/** The answer of the metadata service of a host (IMDSv2) or of its container agent; undefined for an unknown path. */
+/** The response of the metadata service of a host (IMDSv2) or of its container agent. Undefined for an unknown path. */
 export function answerAwsMetadata(
   { method, path, headers }: TransportRequest,
   host: HostRole | undefined,

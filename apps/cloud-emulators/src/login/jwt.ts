@@ -2,7 +2,7 @@ import { constants, createVerify, type KeyObject } from 'node:crypto';
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** A signed JSON Web Token, whose signature is not verified yet. */
+/** A signed JSON Web Token. Reading the token does not verify its signature. */
 export interface Jwt {
   readonly header: Members;
   readonly claims: Members;
@@ -15,11 +15,11 @@ const membersOf = (part: string): Members | undefined => {
     const value: unknown = JSON.parse(Buffer.from(part, 'base64url').toString());
     return typeof value === 'object' && value !== null ? (value as Members) : undefined;
   } catch {
-    return undefined; // Another text is no token.
+    return undefined; // The text is not a token.
   }
 };
 
-/** Reads a token; undefined for an invalid text. */
+/** Parses a token. Returns undefined for an invalid text. */
 export function readJwt(text: string): Jwt | undefined {
   const [first = '', second = '', signature = ''] = text.split('.');
   const [header, claims] = [membersOf(first), membersOf(second)];

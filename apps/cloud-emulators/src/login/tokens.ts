@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '@mcm/kube';
 
 /**
- * Issues bearer tokens and verifies them. The class stores no token, because each token contains its expiry and a
+ * Issues bearer tokens and verifies them. The class stores no tokens, because each token contains its expiry and a
  * signature.
  */
 export class BearerTokens {
@@ -17,7 +17,7 @@ export class BearerTokens {
     this.#lifeMs = lifeMs;
   }
 
-  /** The answer of an OAuth token endpoint. */
+  /** The response of an OAuth token endpoint. */
   issue(subject: string): {
     readonly access_token: string;
     readonly expires_in: number;
@@ -46,6 +46,6 @@ export class BearerTokens {
   }
 }
 
-/** Returns a header. The name of the header may have any letter case. */
+/** Returns a header. The name may have any letter case. */
 export const headerOf = (headers: Readonly<Record<string, string>>, name: string): string | undefined =>
   Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1];

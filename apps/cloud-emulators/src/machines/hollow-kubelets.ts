@@ -10,7 +10,7 @@ export interface HollowKubeletOptions extends Pick<KubeletHostOptions, 'connect'
   readonly store: EmulatorStore;
 }
 
-/** The capacity of the nodes of all emulated machine types. */
+/** The capacity of all simulated nodes, for every machine type. */
 const SHAPE = { cpus: 4, memoryGi: 16, gpus: 0 };
 /** The maximum length of a console, as in real clouds. */
 const CONSOLE_LENGTH = 65_536;

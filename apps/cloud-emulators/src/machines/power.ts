@@ -1,7 +1,7 @@
-/** The properties of a VM that its simulated system uses. */
+/** The properties of a VM that its simulated operating system uses. */
 export interface PoweredVm {
   readonly id: string;
-  /** The name of its operating system. */
+  /** The host name of the operating system. */
   readonly hostname: string;
   readonly providerId: string;
   readonly zone: string;
@@ -16,16 +16,18 @@ export interface PoweredVm {
 
 /** Called when the VMs of a cloud are powered on or off. */
 export interface Power {
-  /** @param resumed Whether the VM already ran before the emulator restarted */
+  /** @param resumed Whether the VM already ran before a restart of the emulator */
   on(vm: PoweredVm, resumed: boolean): void;
   off(id: string): void;
-  /** The VM is stopped, and keeps its disk. If absent, VMs have no simulated system. */
+  /** Called when a VM is stopped. The VM keeps its disk. If absent, VMs have no simulated operating system. */
   halt?(id: string): void;
-  /** The metadata service of a VM reports an interruption. If absent, VMs have no agent that reads it. */
+  /**
+   * Called when the metadata service of a VM reports an interruption. If absent, VMs have no agent that reads notices.
+   */
   notice?(id: string, text: string): void;
   /** The newest part of the console output of a VM. If absent, VMs have no console. */
   console?(id: string): string;
 }
 
-/** VMs without a simulated system. */
+/** VMs without a simulated operating system. */
 export const noPower: Power = { on: () => undefined, off: () => undefined };

@@ -10,8 +10,8 @@ export const ADMIN = '/_emulator';
 const refuse = (status: number, message: string): Answer => jsonAnswer(status, { error: { message } });
 
 /**
- * Adds the emulator's own API to the API of the cloud: `GET /_emulator/resources`, `GET /_emulator/counts`, `GET|POST|DELETE
- * /_emulator/faults`, `DELETE /_emulator/faults/<id>`, `POST /_emulator/interruptions`.
+ * Adds the emulator's own API to the API of the cloud: `GET /_emulator/resources`, `GET /_emulator/counts`,
+ * `GET|POST|DELETE /_emulator/faults`, `DELETE /_emulator/faults/<id>`, `POST /_emulator/interruptions`.
  */
 export function withAdmin(emulator: Emulator): Transport {
   const { faults, counts } = emulator;
@@ -59,7 +59,7 @@ function jsonOf(body: string): unknown {
   try {
     return JSON.parse(body);
   } catch {
-    return undefined; // the schema refuses it
+    return undefined; // The schema refuses undefined.
   }
 }
 

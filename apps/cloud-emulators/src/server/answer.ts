@@ -1,11 +1,11 @@
 import type { TransportResponse } from '@mcm/kube';
 
-/** A complete answer of an emulator, with headers in the form that a server sends. */
+/** A complete response of an emulator, with headers in the form that a server sends. */
 export interface Answer extends TransportResponse {
   readonly sent: Readonly<Record<string, string>>;
 }
 
-/** @param headers Their names are in lower case */
+/** @param headers Names in lower case */
 export const answer = (status: number, text: string, headers: Readonly<Record<string, string>> = {}): Answer => ({
   status,
   headers: { get: (name) => headers[name.toLowerCase()] ?? null },
@@ -14,12 +14,12 @@ export const answer = (status: number, text: string, headers: Readonly<Record<st
   sent: headers,
 });
 
-/** An answer with a JSON body, or with an empty body if `body` is absent. */
+/** A response with a JSON body, or with an empty body if `body` is absent. */
 export const jsonAnswer = (status: number, body?: object, headers: Readonly<Record<string, string>> = {}): Answer =>
   body === undefined
     ? answer(status, '', headers)
     : answer(status, JSON.stringify(body), { 'content-type': 'application/json; charset=utf-8', ...headers });
 
-/** The headers of an answer. The interface of transports only gives access to single headers. */
+/** Collects the headers of a response. The interface of transports gives access only to single headers. */
 export const headersOf = (response: TransportResponse): Readonly<Record<string, string>> =>
   'sent' in response ? (response as Answer).sent : {};

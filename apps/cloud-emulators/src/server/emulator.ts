@@ -1,9 +1,9 @@
 import type { Transport } from '@mcm/kube';
 import type { Faults } from '../faults/faults.ts';
 
-/** A resource that an account would pay for. */
+/** A resource that causes cost. */
 export interface ListedResource {
-  /** `instance`, `volume`, `networkInterface`, `disk`. */
+  /** One of `instance`, `volume`, `networkInterface`, `disk`. */
   readonly kind: string;
   readonly id: string;
   readonly name: string;
@@ -19,8 +19,8 @@ export interface InterruptionOrder {
 }
 
 /**
- * The text that an agent on a VM writes to its Node about an order. Undefined for a kind that the metadata service does not
- * report, or that needs no reaction.
+ * The text that an agent on a VM writes to its Node. Undefined for a kind of interruption that the metadata service
+ * does not report, or that needs no reaction.
  */
 export function nodeNotice(
   prefix: 'azure' | 'gce',
@@ -39,16 +39,16 @@ export function nodeNotice(
 
 /** The emulator of a cloud on the loopback address: its API and its resources. */
 export interface Emulator {
-  /** Answers the requests to the cloud's API. */
+  /** Handles the requests to the cloud's API. */
   readonly transport: Transport;
   readonly faults: Faults;
   /** All existing resources in the order of their creation, without terminated instances. */
   resources(): readonly ListedResource[];
-  /** Number of requests since the start, by operation. */
+  /** The number of requests since the start, by operation. */
   readonly counts: ReadonlyMap<string, number>;
   /**
-   * Announces an interruption of the VM with the name of a machine. Returns false if there is no such VM. If absent, the
-   * emulator supports no interruptions.
+   * Announces an interruption of the VM with the name of a machine. Returns false if there is no such VM. If absent,
+   * the emulator supports no interruptions.
    */
   interrupt?(name: string, order: InterruptionOrder): boolean;
   /** Powers on the VMs that were running when the last process ended. */

@@ -1,4 +1,4 @@
-/** Stores the state of an emulator for the next process. The stores of the local cloud implement it. */
+/** Stores the state of an emulator for the next process. The stores of the local cloud implement this interface. */
 export interface EmulatorStore {
   load(): Iterable<{ readonly kind: string; readonly id: string; readonly body: unknown }>;
   put(kind: string, id: string, body: object): void;
@@ -6,7 +6,7 @@ export interface EmulatorStore {
 }
 
 /**
- * Stored objects of one kind, by ID. `put` also writes to the store. After a change of an object, the caller must call `put`
+ * Stored objects of one kind, by ID. `put` writes an object to the store. After a change of an object, call `put`
  * again.
  */
 export class Kept<T extends object> {

@@ -6,35 +6,32 @@ import { foreignRefusal, type Logger, type Transport } from '@mcm/kube';
 import { headersOf } from './answer.ts';
 
 export interface ListenOptions {
-  /** The port on 127.0.0.1. With 0, the system chooses a free port. */
+  /** The port on 127.0.0.1. 0 selects a free port. */
   readonly port: number;
-  /** PEM. If absent, the server uses plain http. */
+  /** PEM. If absent, the server uses plain HTTP. */
   readonly tls?: { readonly key: string; readonly certificate: string };
   readonly log: Logger;
-  /**
-   * Hosts of the cloud. The server also acts as a proxy for them: it answers `CONNECT` with TLS. If absent, there are none.
-   */
+  /** Hosts of the cloud. The server is also a proxy for these hosts and answers `CONNECT` with TLS. Default: none. */
   readonly hosts?: readonly string[];
 }
 
-/** A server that listens on the loopback interface. */
 export interface Listener {
-  /** Such as `https://127.0.0.1:6443`. */
+  /** For example `https://127.0.0.1:6443`. */
   readonly origin: string;
-  /** Called when the origin is known. Requests wait until then. */
+  /** Sets the handler of requests. Earlier requests wait for this call. */
   serve(transport: Transport): void;
   close(): Promise<void>;
 }
 
-/** Maximum size of a request. The requests of these clouds are smaller. */
+/** The maximum size of a request. The requests of these clouds are smaller. */
 const LARGEST_BODY = 4 * 1024 * 1024;
 
-/** Opens a server on the loopback address. @throws Error of the operating system if the port is in use */
+/** @throws Error of the operating system if the port is in use */
 export async function listen({ port, tls, log, hosts = [] }: ListenOptions): Promise<Listener> {
   const ready = Promise.withResolvers<Transport>();
   const handle: RequestListener = (request, response) => {
     pass(request, response, { ready: ready.promise, hosts }).catch((error: unknown) => {
-      // `ConnectionLost` simulates a lost answer. Any other error is a bug of the emulator, and must be visible.
+      // `ConnectionLost` simulates a lost response. Any other error is a bug of the emulator, and must be visible.
       if (!(error instanceof Error && error.name === 'ConnectionLost'))
         log.error('Cannot answer a request', { path: request.url, error });
       response.destroy();
@@ -61,7 +58,7 @@ export async function listen({ port, tls, log, hosts = [] }: ListenOptions): Pro
 }
 
 /**
- * Answers `CONNECT` for the hosts with its own server. The proxy connects to no other host.
+ * Answers `CONNECT` for the hosts itself and connects to no other host.
  * @returns a function that ends the connections
  */
 function acceptTunnels(server: Server, hosts: readonly string[]): () => void {
@@ -85,8 +82,8 @@ function acceptTunnels(server: Server, hosts: readonly string[]): () => void {
 }
 
 /**
- * Whether a client has verified the server as one of the hosts. A web page cannot do that, because browsers do not trust the
- * authority.
+ * Whether a client has verified the server as one of the hosts. A web page cannot do that, because browsers do not
+ * trust the CA.
  */
 function isPlayed({ socket, headers }: IncomingMessage, hosts: readonly string[]): boolean {
   const name = socket instanceof TLSSocket ? socket.servername : undefined;

@@ -2,7 +2,6 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import { colorOf, colors } from '../theme.ts';
 
-/** A line in a chart. */
 export interface Line {
   readonly name: string;
   /** The name of a color of the style sheet. */
@@ -16,7 +15,7 @@ export interface Line {
 export type ChartData = readonly [times: readonly number[], ...lines: readonly (readonly number[])[]];
 
 interface ChartOptions {
-  /** The content of the chart, for screen readers. */
+  /** The description of the chart, for screen readers. */
   readonly label: string;
   readonly lines: readonly Line[];
   readonly data: ChartData;
@@ -75,7 +74,10 @@ const HOURS = {
     }),
 };
 
-/** A chart of numbers over time. Its legend shows the values at the pointer. Without a pointer, it shows the last values. */
+/**
+ * A chart of values over time. Its legend shows the values at the pointer. Without a pointer, the legend shows the last
+ * values.
+ */
 export function Chart(options: ChartOptions) {
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>(undefined);

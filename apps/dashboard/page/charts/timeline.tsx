@@ -41,11 +41,11 @@ const Axis = ({ span }: { span: Span }) => (
   </div>
 );
 
-/** The life of one machine: its steps as bars, and each wait with its reason. */
+/** The history of one machine: steps as bars, and each wait with its reason. */
 export function LifeLine({ life, now }: { life: MachineLife; now: number }) {
   const end = life.gone || now;
   const first = life.segments[0]?.from ?? life.created;
-  // A short life is shown whole. A long one starts at the first known state.
+  // The chart shows a short life in full. For a long life, the chart starts at the first known state.
   const from = end - life.created < 6 * 3_600_000 ? Math.min(life.created, first) : first;
   const span = { from, to: Math.max(end, from + 1_000) };
   const all = bars(life, now);
@@ -98,12 +98,12 @@ export function LifeLine({ life, now }: { life: MachineLife; now: number }) {
   );
 }
 
-/** Maximum number of lanes. */
+/** The maximum number of lanes. */
 const MOST_LANES = 60;
 /** The timeline starts this long before the first change. */
 const BEFORE_MS = 30_000;
 
-/** The time of the last change of the machines, with some time before the first one. */
+/** The period from shortly before the first change to the last change of the machines. */
 function spanOf(lives: readonly MachineLife[], now: number): Span {
   const changes = lives.flatMap(({ segments }) => segments.slice(1).map(({ from }) => from));
   const born = lives.map(({ created }) => created).filter((at) => now - at < 3_600_000);

@@ -14,10 +14,10 @@ interface Item {
   readonly since: number;
 }
 
-/** Maximum number of shown items. */
+/** The maximum number of shown items. */
 const MOST = 6;
 
-/** Machines with the same problem are one item. */
+/** Machines with the same problem share one item. */
 function ownItems(): readonly Item[] {
   const rows = [...urgent].flatMap((key) => machines.get(key)?.peek() ?? []);
   const own = rows.filter(({ ns }) => namespace.value === '' || ns === namespace.value);
@@ -67,7 +67,7 @@ function items(): readonly Item[] {
   return [...dead, ...[...rollouts, ...own].toSorted((a, b) => urgency(a) - urgency(b) || a.since - b.since)];
 }
 
-/** The most urgent problems, with their reasons. It is not drawn if there are none. */
+/** The most urgent problems, with their reasons. Without problems, nothing is drawn. */
 export function Attention() {
   const all = items();
   if (all.length === 0) return null;

@@ -9,7 +9,6 @@ import { densityOf, Tiles } from './tiles.tsx';
 type Rows = Signal<MachineRow>[];
 
 interface Line {
-  /** The key of the group. */
   readonly key: string;
   readonly title: string;
   readonly cells: ReadonlyMap<string, Rows>;
@@ -18,7 +17,6 @@ interface Line {
 
 interface Layout {
   readonly lines: readonly Line[];
-  /** The columns, in the order of their names. */
   readonly columns: readonly string[];
   readonly size: number;
 }
@@ -49,7 +47,7 @@ const layout = computed<Layout>(() => {
   const lines = new Map<string, { title: string; cells: Map<string, Rows>; size: number }>();
   const columns = new Set<string>();
   const filtered = levels.value.size > 0 || query.value !== '';
-  // A deployment without machines is shown too, because it may be the problem.
+  // A deployment without machines is shown too, because its lack of machines may be the problem.
   if (group.value === 'deployment' && !filtered) {
     for (const { key, name } of inNamespace(deployments.value))
       lines.set(key, { title: name, cells: new Map(), size: 0 });

@@ -54,10 +54,7 @@ function vertical(tiles: readonly HTMLElement[], from: HTMLElement, down: boolea
   return inLine.toSorted((a, b) => Math.abs(a.box.left - here.left) - Math.abs(b.box.left - here.left))[0]?.tile;
 }
 
-/**
- * Moves the focus between the tiles of a group with the arrow keys. Only one tile of a group can be reached with the Tab
- * key.
- */
+/** Moves the focus between the tiles of a group with the arrow keys. The Tab key reaches only one tile of a group. */
 function moveFocus(event: KeyboardEvent & { readonly currentTarget: HTMLElement }): void {
   const tiles = [...event.currentTarget.querySelectorAll<HTMLElement>('.tile')];
   const from = document.activeElement;
@@ -78,7 +75,6 @@ function moveFocus(event: KeyboardEvent & { readonly currentTarget: HTMLElement 
   next.focus();
 }
 
-/** The tiles of one group. */
 export const Tiles = ({
   rows,
   label,

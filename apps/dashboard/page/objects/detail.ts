@@ -1,17 +1,17 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 
-/** The answer for one object, or the reason why it is missing. */
+/** The response for one object, or the reason why it is missing. */
 export interface Loaded<T> {
   readonly data?: T;
   readonly problem?: string;
 }
 
-/** Minimum time between two requests for the same object. */
+/** The minimum time between two requests for the same object. */
 const GAP_MS = 1_000;
 
 /**
- * Loads the details of an object. Loads them again when `version` changes.
- * @param read Converts the text of the answer
+ * Loads the details of an object, and loads them again when `version` changes.
+ * @param read Converts the text of the response
  */
 export function useLoaded<T>(url: string, version: unknown, read: (text: string) => T): Loaded<T> {
   const [loaded, setLoaded] = useState<Loaded<T>>({});

@@ -9,7 +9,7 @@ const byUrgency = (a: DrainRow, b: DrainRow): number => {
   return urgency(a) - urgency(b) || a.since - b.since;
 };
 
-/** Machines that are being drained without a watch of their pods. */
+/** Machines in drain whose pods are not watched. */
 const others = computed<readonly MachineRow[]>(() => {
   machineChanges.value;
   return shown.value
@@ -53,7 +53,6 @@ function Drain({ row }: { row: DrainRow }) {
   );
 }
 
-/** The page of all drains. */
 export function DrainsPage() {
   const rows = inNamespace(drains.value).toSorted(byUrgency);
   return (

@@ -12,7 +12,7 @@ const KINDS: Readonly<Record<string, string>> = {
   MachineConfigPool: 'machineconfigpool',
 };
 
-/** The page of the object of an event. */
+/** The address of the page of an event's object. */
 function hrefOf({ kind, ns, name }: EventRow): string | undefined {
   if (kind === 'Machine') return machineHref(`${ns}/${name}`);
   if (kind === 'MachineDeployment') return rolloutHref(`${ns}/${name}`);
@@ -21,7 +21,6 @@ function hrefOf({ kind, ns, name }: EventRow): string | undefined {
   return known === undefined ? undefined : yamlHref(known, clusterWide ? '' : ns, name);
 }
 
-/** Events, newest first. */
 export function EventTable({ rows, short = false }: { rows: readonly EventRow[]; short?: boolean }) {
   if (rows.length === 0) return <p class="empty">There are no events.</p>;
   return (
@@ -57,7 +56,7 @@ export function EventTable({ rows, short = false }: { rows: readonly EventRow[];
   );
 }
 
-/** Number of bars of the histogram. */
+/** The number of bars in the histogram. */
 const BUCKETS = 60;
 const HOUR_MS = 3_600_000;
 
@@ -92,10 +91,9 @@ function Histogram({ rows }: { rows: readonly EventRow[] }) {
   );
 }
 
-/** Number of events that the page shows at first. */
+/** The number of events that the page shows at first. */
 const FIRST = 200;
 
-/** The page of all events. */
 export function EventsPage() {
   const [most, setMost] = useState(FIRST);
   const [onlyWarnings, setOnlyWarnings] = useState(false);

@@ -80,7 +80,7 @@ function Facts({ row, detail }: { row: MachineRow; detail: MachineDetail | undef
   );
 }
 
-/** The page of one machine. It also shows a machine that was deleted in the last hours. */
+/** The page of one machine. The page also exists for a machine that was deleted in the last hours. */
 export function MachinePage({ ns, name }: { ns: string; name: string }) {
   const key = `${ns}/${name}`;
   structure.value; // Draws the page again when the machine is created or deleted.

@@ -56,7 +56,6 @@ function Row({ row }: { row: MachineRow }) {
   );
 }
 
-/** The machines as a table. */
 export function MachinesPage() {
   const [most, setMost] = useState(FIRST);
   const rows = sorted.value;

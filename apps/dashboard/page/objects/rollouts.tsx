@@ -56,7 +56,6 @@ function RolloutCard({ row }: { row: DeploymentRow }) {
   );
 }
 
-/** The page of all rollouts. */
 export function RolloutsPage() {
   const words = query.value.toLowerCase().split(/\s+/).filter(Boolean);
   const rows = inNamespace(deployments.value)
@@ -113,7 +112,6 @@ function Status({ row, detail }: { row: DeploymentRow; detail: DeploymentDetail 
   );
 }
 
-/** The page of one rollout. */
 export function RolloutPage({ ns, name }: { ns: string; name: string }) {
   const key = `${ns}/${name}`;
   const row = deployments.value.get(key);

@@ -11,7 +11,6 @@ const KINDS: Readonly<Record<string, string>> = {
 
 const same = (text: string): string => text;
 
-/** An object as YAML. */
 export function YamlPage({ kind, ns, name }: { kind: string; ns: string; name: string }) {
   const { data, problem } = useLoaded(`/api/yaml/${kind}/${ns}/${name}`, 0, same);
   return (

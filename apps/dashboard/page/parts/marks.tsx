@@ -5,7 +5,6 @@ import { LEVEL_NAMES } from '../format.ts';
 /** The symbol of a level. The shapes differ, so that users can distinguish levels without colors. */
 export const Shape = ({ level }: { level: Level }) => <span class={`shape ${level}`} aria-hidden="true" />;
 
-/** A level with its name. */
 export const Badge = ({ level, text = LEVEL_NAMES[level] }: { level: Level; text?: string | undefined }) => (
   <span class={`badge ${level}`}>
     <Shape level={level} />
@@ -13,7 +12,7 @@ export const Badge = ({ level, text = LEVEL_NAMES[level] }: { level: Level; text
   </span>
 );
 
-/** Length of the end of a name that stays visible. Names of machines in one set differ only there. */
+/** The length of the end of a name that stays visible. Names of machines in one set differ only there. */
 const TAIL = 12;
 
 /** A name in one line, without breaks at hyphens. If a name is too long, its middle is cut. */
@@ -31,7 +30,6 @@ export const Meter = ({ part, whole, level, label }: { part: number; whole: numb
   </span>
 );
 
-/** A box of the page with a heading. */
 export const Card = ({
   id,
   title,

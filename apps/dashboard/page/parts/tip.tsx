@@ -24,7 +24,7 @@ function show(target: EventTarget | null): void {
   shown.value = { key: tile.dataset.key ?? '', left: Math.min(left, most), top: below };
 }
 
-/** Shows a short description of the tile below the pointer or with the focus. Escape hides it. */
+/** Shows a short description of the tile that has the pointer or the focus. Escape hides the description. */
 export function startTip(): void {
   document.addEventListener('mouseover', ({ target }) => show(target));
   document.addEventListener('focusin', ({ target }) => show(target));
@@ -35,7 +35,7 @@ export function startTip(): void {
   });
 }
 
-/** The description. The tile has the same text as its label, so screen readers ignore this one. */
+/** The label of the tile contains the same text, so screen readers ignore this description. */
 export function Tip() {
   const at = shown.value;
   const row = at && machines.get(at.key)?.value;

@@ -2,8 +2,8 @@ import type { fromJSON } from '@grpc/proto-loader';
 import { withoutUndefined } from '@mcm/kube';
 
 /**
- * The external gRPC protocol of the cluster autoscaler, as a JSON descriptor of protobuf.
- * Source: kubernetes/autoscaler, cluster-autoscaler/cloudprovider/externalgrpc/protos; k8s.io/api/core/v1.
+ * The external gRPC protocol of the cluster autoscaler, as a JSON descriptor of protobuf. Source:
+ * kubernetes/autoscaler, cluster-autoscaler/cloudprovider/externalgrpc/protos; k8s.io/api/core/v1.
  */
 
 type Descriptor = Parameters<typeof fromJSON>[0];
@@ -28,7 +28,9 @@ const message = (fields: Fields): Message => ({
 const EMPTY = message({});
 const OF_GROUP = message({ id: [1, 'string'] });
 
-/** The methods of the protocol that mcm answers. The others return UNIMPLEMENTED, which is allowed for them. */
+/**
+ * The methods of the protocol that mcm implements. The other methods return UNIMPLEMENTED, which the protocol allows.
+ */
 const METHODS = [
   'NodeGroups',
   'NodeGroupForNode',
@@ -44,7 +46,6 @@ const METHODS = [
   'NodeGroupTemplateNodeInfo',
 ] as const;
 
-/** A method of the protocol. */
 export type Method = (typeof METHODS)[number];
 
 const PROTOCOL: Messages = {
@@ -93,7 +94,7 @@ const PROTOCOL: Messages = {
   NodeGroupTemplateNodeInfoResponse: message({ nodeBytes: [2, 'bytes'] }),
 };
 
-/** The parts of a Node that a template has. `Encoder` only exists to get the encoder of `Node`. */
+/** The fields of a Node that a template has. `Encoder` exists only to get the encoder of `Node`. */
 const CORE: Messages = {
   Encoder: { methods: { Node: { requestType: 'Node', responseType: 'Node', comment: '' } } },
   Node: message({ metadata: [1, 'ObjectMeta'], spec: [2, 'NodeSpec'], status: [3, 'NodeStatus'] }),
@@ -109,12 +110,10 @@ const CORE: Messages = {
   NodeCondition: message({ type: [1, 'string'], status: [2, 'string'] }),
 };
 
-/** The name of the service of the protocol. */
 export const SERVICE = 'clusterautoscaler.cloudprovider.v1.externalgrpc.CloudProvider';
 /** The name of the service that encodes Nodes. */
 export const ENCODER = 'core.Encoder';
 
-/** The descriptor of the protocol. */
 export const DESCRIPTOR: Descriptor = {
   nested: {
     core: { nested: CORE },

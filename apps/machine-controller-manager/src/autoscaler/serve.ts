@@ -17,16 +17,14 @@ import {
 } from '@mcm/kube';
 import { type AutoscalerServer, startAutoscalerServer } from './server.ts';
 
-/** The port and the certificates of the protocol. */
 export interface AutoscalerSettings {
   readonly host: string;
-  /** 0: the protocol is not served. */
+  /** 0 means that the protocol is not served. */
   readonly port: number;
-  /** Directory with `tls.crt`, `tls.key`, and `ca.crt`, the authority of the clients. */
+  /** The directory with `tls.crt`, `tls.key`, and `ca.crt`, the CA of the clients. */
   readonly certificates: string;
 }
 
-/** The parts of the process that the protocol uses. */
 export interface AutoscalerContext {
   readonly control: KubeClient;
   /** Undefined without a target cluster. */
@@ -51,7 +49,7 @@ async function readClientCa(directory: string): Promise<string> {
   }
 }
 
-/** The server of the present certificates. A change of the files replaces it, and the autoscaler connects again. */
+/** A server that restarts when the certificate files change. The autoscaler then connects again. */
 class RenewedServer {
   readonly #start: (pair: ServingPair) => Promise<AutoscalerServer>;
   readonly #log: Logger;
@@ -79,8 +77,9 @@ class RenewedServer {
 }
 
 /**
- * Serves the external gRPC protocol of the cluster autoscaler until the returned function is called. Every replica does this, because
- * the autoscaler connects to any of them. Each request that changes a size is one conditional write.
+ * Serves the external gRPC protocol of the cluster autoscaler until the returned function is called. Every replica
+ * serves the protocol, because the autoscaler connects to any of them. Each request that changes a size is one
+ * conditional write.
  */
 export async function serveAutoscaler(
   settings: AutoscalerSettings,

@@ -7,11 +7,11 @@ import { DESCRIPTOR, ENCODER, type Method, SERVICE } from './protocol.ts';
 export interface AutoscalerCertificates {
   readonly cert: string;
   readonly key: string;
-  /** The authority of the certificates of clients. */
+  /** The CA of the client certificates. */
   readonly clientCa: string;
 }
 
-/** The fields of all requests. protobuf fills absent ones with defaults. */
+/** The fields of all requests. protobuf fills absent fields with defaults. */
 interface Request {
   readonly id: string;
   readonly delta: number;
@@ -21,22 +21,21 @@ interface Request {
 
 export interface AutoscalerServerOptions {
   readonly host: string;
-  /** 0: a free port. */
+  /** 0 selects a free port. */
   readonly port: number;
   readonly groups: Pick<NodeGroups, keyof NodeGroups>;
-  /** Whether the caches are complete. Until then all requests are refused. */
+  /** Whether the caches are complete. Until then, the server refuses all requests. */
   readonly ready: () => boolean;
   readonly log: Logger;
 }
 
-/** A running server. */
 export interface AutoscalerServer {
   readonly port: number;
   close(): Promise<void>;
 }
 
 const STATES = { running: 1, creating: 2, deleting: 3 } as const;
-/** Classes of errors: the cloud has no capacity, or any other one. */
+/** The classes of errors: the cloud has no capacity, or any other error. */
 const OUT_OF_RESOURCES = 1;
 const OTHER = 99;
 

@@ -4,7 +4,6 @@ import { DEFAULT_DATA_DIR } from '../command/environment.ts';
 import type { OutputFormat } from '../output/format.ts';
 import type { InterruptOptions } from './interrupt.ts';
 
-/** Adds `mcm cloud`, which lists and interrupts the resources in the cloud of a local instance. */
 export function addCloud(program: Command, say: (line: string) => void): void {
   const cloud = program.command('cloud').description('inspect and interrupt the cloud of a local instance');
   withOutput(

@@ -4,15 +4,14 @@ import { undiciTransport } from '@mcm/kube';
 import { UserError } from '../command/errors.ts';
 import { inspectDataDir } from '../up/data/data-dir.ts';
 
-/** A connection to the cloud of a running instance. */
 export interface CloudConnection {
   /** `local`, or the name of the provider whose cloud is emulated. */
   readonly provider: string;
-  /** Sends a request. Returns the text of a successful answer. @throws UserError with the error of the cloud */
+  /** @throws UserError with the error of the cloud */
   readonly call: (method: 'GET' | 'POST', path: string, body?: object) => Promise<string>;
 }
 
-/** Connects to the cloud of the instance with this data directory. @throws UserError if no instance runs */
+/** @throws UserError if no instance runs in this data directory */
 export async function withCloud<T>(dataDir: string, work: (cloud: CloudConnection) => Promise<T>): Promise<T> {
   const instance = inspectDataDir(dataDir);
   const { provider = 'local', cloudAddress } = instance?.state ?? {};

@@ -3,7 +3,6 @@ import { UserError } from '../command/errors.ts';
 import { formatted, type OutputFormat } from '../output/format.ts';
 import { withCloud } from './connect.ts';
 
-/** The options of `mcm cloud interrupt`. */
 export interface InterruptOptions {
   readonly dataDir: string;
   readonly notice: string;
@@ -19,7 +18,7 @@ interface Named {
   readonly state: string;
 }
 
-/** `mcm cloud interrupt`: the cloud of a local instance announces an interruption. Returns the lines to print. */
+/** Runs `mcm cloud interrupt`: the cloud of a local instance announces an interruption. Returns the lines to print. */
 export async function interrupt(
   name: string,
   { dataDir, notice, kind, output }: InterruptOptions,

@@ -1,7 +1,6 @@
 import { formatted, type OutputFormat } from '../output/format.ts';
 import { withCloud } from './connect.ts';
 
-/** A resource of a cloud, as its emulator or the local cloud lists it. */
 interface Listed {
   readonly kind: string;
   readonly id: string;
@@ -9,14 +8,13 @@ interface Listed {
   readonly state: string;
 }
 
-/** `mcm cloud list`: the lines to print. */
 export const cloudLines = async (dataDir: string, output: OutputFormat): Promise<readonly string[]> =>
   formatted(output, await listCloud(dataDir), listedLines);
 
 const listedLines = (found: readonly Listed[]): string[] =>
   found.length === 0 ? ['nothing'] : found.map(({ kind, id, name, state }) => [kind, name, state, id].join('  '));
 
-/** @throws UserError when no instance runs */
+/** @throws UserError if no instance runs */
 const listCloud = (dataDir: string): Promise<readonly Listed[]> =>
   withCloud(dataDir, async ({ provider, call }) => {
     const text = await call('GET', provider === 'local' ? '/v1/instances' : '/_emulator/resources');

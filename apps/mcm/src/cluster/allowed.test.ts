@@ -21,7 +21,6 @@ interface Rule {
   readonly verbs: readonly string[];
 }
 
-/** Creates a user with these permissions in the namespace and in the whole cluster, and writes a kubeconfig for it. */
 async function admit(name: string, inNamespace: readonly Rule[], everywhere: readonly Rule[]): Promise<void> {
   const accounts = `/api/v1/namespaces/${NS}/serviceaccounts`;
   await post(accounts, { metadata: { name } });
@@ -39,14 +38,13 @@ async function admit(name: string, inNamespace: readonly Rule[], everywhere: rea
   await grant('Role', `namespaces/${NS}/`, inNamespace);
   await grant('ClusterRole', '', everywhere);
   const { status } = (await post(`${accounts}/${name}/token`, { spec: {} })) as { status: { token: string } };
-  // A client certificate would take precedence over the token.
+  // Remove the client certificate, because it would take precedence over the token.
   const withToken = plane.kubeconfig().replaceAll(plane.adminToken, status.token);
   writeFileSync(join(folder, name), withToken.replace(/^\s+client-(certificate|key)-data: .*\n/gm, ''));
 }
 
 const READ = ['get', 'list', 'watch'];
 
-/** The rules in the `kubectl create role` commands of the documentation. */
 function documentedRules(role: string): readonly Rule[] {
   const page = readFileSync(new URL('../../../../docs/permissions.md', import.meta.url), 'utf8');
   const [, verbs = '', kinds = ''] =

@@ -11,8 +11,8 @@ import {
 } from '@mcm/kube';
 
 /**
- * Returns the result of a read, or null if the caller has no permission. Without the permission, the function adds the
- * error of the server to `unread`. A caller without permission for one kind still gets the others.
+ * Returns the result of a read, or null if the caller has no permission. In that case, the function adds the error of
+ * the server to `unread`.
  */
 export async function ifAllowed<T>(reading: Promise<T>, unread?: Set<string>): Promise<T | null> {
   try {
@@ -24,22 +24,26 @@ export async function ifAllowed<T>(reading: Promise<T>, unread?: Set<string>): P
   }
 }
 
-/** All Nodes; undefined if the caller has no permission to list them. */
+/** Returns undefined if the caller has no permission to list Nodes. */
 export async function readNodes(client: KubeClient, unread?: Set<string>): Promise<readonly Node[] | undefined> {
   return (await ifAllowed(client.resource<Node>(nodes).list(), unread))?.items;
 }
 
-/** The page with a role for all kinds that the commands read. */
 const ROLE = 'docs/permissions.md, "The mcm command"';
 
-/** The permission that an administrator must grant, if the authorizer refused a request. Undefined for any other error. */
+/**
+ * If the authorizer refused a request, returns the permission that an administrator must grant. For any other error,
+ * returns undefined.
+ */
 export function lackText(error: KubeError): string | undefined {
   const permission = isForbidden(error) ? refusedPermission(error.message) : undefined;
   if (permission === undefined) return undefined;
   return `these credentials need ${permissionText(permission)}${namespaceOf(error)} (${ROLE})`;
 }
 
-/** The permissions that a watch of a kind needs. If the authorizer did not refuse the watch, the message of the server. */
+/**
+ * If the authorizer refused the watch, returns the missing permissions. Otherwise, returns the message of the server.
+ */
 export function needsText(error: KubeError): string {
   const permission = refusedPermission(error.message);
   if (permission === undefined) return `the refused request (${error.message})`;
@@ -53,7 +57,6 @@ const namespaceOf = ({ message }: KubeError): string => {
   return namespace === undefined ? '' : ` in namespace ${namespace}`;
 };
 
-/** The last lines of the output, if the caller has no permission for a part of the cluster. */
 export const unreadLines = (unread: readonly string[]): string[] =>
   unread.length === 0
     ? []

@@ -2,10 +2,9 @@ import type { CommandEnvironment } from '../command/environment.ts';
 import { formatted, type OutputFormat } from '../output/format.ts';
 import { unreadLines } from './allowed.ts';
 
-/** The functions with which a command prints its result. */
 export type Telling = Pick<CommandEnvironment, 'say' | 'draw' | 'warn'>;
 
-/** A model, the errors of refused reads, and lines that are printed before the model but do not belong to it. */
+/** A model for the output. The errors of refused reads and the notes above the model are printed separately. */
 interface Reported<T> {
   readonly model: T;
   readonly unread: ReadonlySet<string>;
@@ -13,8 +12,8 @@ interface Reported<T> {
 }
 
 /**
- * Prints a model and the kinds that could not be read. With JSON and YAML, these kinds and the lines before the model go to
- * standard error, because the output has no field for them.
+ * Prints a model and the kinds that could not be read. With JSON and YAML, everything except the model goes to standard
+ * error, because the output has no field for it.
  */
 export function tell<T>(
   { say, draw, warn }: Telling,

@@ -4,7 +4,6 @@ import { UserError } from '../command/errors.ts';
 import { OUTPUT_FORMATS, type OutputFormat } from '../output/format.ts';
 import type { ClusterFlags } from './cluster.ts';
 
-/** Adds the flags that select the cluster of a command. */
 export const withCluster = (command: Command): Command =>
   command
     .option(
@@ -19,21 +18,17 @@ export const withCluster = (command: Command): Command =>
     )
     .option('--data-dir <dir>', 'directory of the local instance, with its kubeconfig', DEFAULT_DATA_DIR);
 
-/** Adds the flag that selects objects by their labels. */
 export const withSelector = (command: Command, of: string): Command =>
   command.option('-l, --selector <selector>', `only ${of} with these labels, such as app=web,tier!=test`);
 
-/** Adds the flag that selects all namespaces. */
 export const withAllNamespaces = (command: Command): Command =>
   command.option('-A, --all-namespaces', 'use all namespaces');
 
-/** Adds the flag for the output format. */
 export const withOutput = (command: Command): Command =>
   command.addOption(
     new Option('-o, --output <format>', 'output format').choices(OUTPUT_FORMATS).default('text' satisfies OutputFormat),
   );
 
-/** The flags of commands that read a cluster. */
 export type AskFlags = ClusterFlags & { readonly output: OutputFormat };
 
 const KINDS: Readonly<Record<string, readonly string[]>> = {
@@ -44,7 +39,7 @@ const KINDS: Readonly<Record<string, readonly string[]>> = {
   Node: ['node', 'nodes', 'no'],
 };
 
-/** An object in the words of a user. `kind` is undefined if the user wrote only a name. */
+/** An object as the user wrote it. `kind` is undefined if the user wrote only a name. */
 export interface Reference {
   readonly kind: string | undefined;
   readonly name: string;
@@ -57,7 +52,10 @@ const kindOf = (word: string): string | undefined => {
 
 const POOL: readonly string[] = ['pool', 'pools', 'machineconfigpool', 'machineconfigpools', 'mcp'];
 
-/** Joins the words for an object: `TYPE NAME` becomes `TYPE/NAME`. Throws `UserError` for other words. */
+/**
+ * Joins `TYPE NAME` to `TYPE/NAME`.
+ * @throws UserError if the arguments have another form
+ */
 export function objectText(words: readonly string[]): string {
   const [first = '', name, ...more] = words;
   if (name === undefined) return first;
@@ -65,7 +63,10 @@ export function objectText(words: readonly string[]): string {
   throw new UserError(`"${words.join(' ')}" is not an object; write TYPE/NAME or TYPE NAME`);
 }
 
-/** Reads `KIND/NAME` or `NAME`. The kind can be a short name. Throws `UserError` for an unknown kind. */
+/**
+ * Parses `KIND/NAME` or `NAME`. The kind may be a short name.
+ * @throws UserError for an unknown kind
+ */
 export function reference(text: string): Reference {
   const slash = text.indexOf('/');
   const name = text.slice(slash + 1);
@@ -77,7 +78,10 @@ export function reference(text: string): Reference {
   throw new UserError(`"${text}" has an unknown kind; write one of ${Object.keys(KINDS).join(', ').toLowerCase()}`);
 }
 
-/** The name in `KIND/NAME` or `NAME`, if all objects of the command have one kind. Throws `UserError` for another kind. */
+/**
+ * Returns NAME from `KIND/NAME` or `NAME`, for a command that accepts only one kind.
+ * @throws UserError for another kind
+ */
 export function nameOf(wanted: keyof typeof KINDS, text: string): string {
   const word = String(wanted).toLowerCase();
   const { kind, name } = reference(text);

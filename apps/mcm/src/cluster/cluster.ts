@@ -19,43 +19,43 @@ import { printable } from '../output/printable.ts';
 import { lackText } from './allowed.ts';
 
 /**
- * The API groups of the commands: the machines and the machine configs. The second name is a text here, because its package
- * would slow down the start.
+ * The API groups that the commands read. The second group is a literal, because its package would slow down the start.
  */
 const GROUPS: readonly string[] = [GROUP, 'machineconfiguration.openshift.io'];
 
-/** The flags that select the cluster and the namespace of a command. */
 export interface ClusterFlags {
   readonly kubeconfig?: string | undefined;
-  /** The kubeconfig of the target cluster, if it is a different cluster. */
+  /** The kubeconfig of the target cluster, if the target cluster is not the control cluster. */
   readonly targetKubeconfig?: string;
   readonly dataDir: string;
-  /** A context of the kubeconfig; default: its current one. */
+  /** A context of the kubeconfig. Default: the current context. */
   readonly context?: string | undefined;
-  /** Default: the namespace of the context, otherwise `default`. */
+  /** Default: the namespace of the context, or `default`. */
   readonly namespace?: string | undefined;
 }
 
 /**
- * Clients for the clusters of a command. The clients convert each object to its type, so a malformed object cannot break a
- * command.
+ * Clients for the clusters of a command. The clients convert each object to its type, so that a malformed object cannot
+ * break a command.
  */
 export interface Cluster {
-  /** Client for the control cluster. */
   readonly client: KubeClient;
-  /** Client for the target cluster; the same client if it is the same cluster. */
+  /** The client for the target cluster. Equals `client` if both clusters are the same. */
   readonly target: KubeClient;
   readonly namespace: string;
-  /** Clients that return objects unchanged, as the server stores them. If absent, `client` and `target` do. */
+  /** Clients that return objects as the server stores them. If absent, `client` and `target` return such objects. */
   readonly asStored?: { readonly client: KubeClient; readonly target: KubeClient };
-  /** Returns a text of the control cluster, such as a log. Throws an Error with the answer of the server. */
+  /**
+   * Returns a text of the control cluster, such as a log.
+   * @throws Error with the answer of the server
+   */
   readonly text?: (path: string) => Promise<string>;
   close(): Promise<void>;
 }
 
 /**
- * Finds the kubeconfig files: the files of the flag, otherwise of `$KUBECONFIG`, of the local instance, or of the user.
- * @throws UserError when none of them exists.
+ * Finds the kubeconfig files. The order is: the flag, `$KUBECONFIG`, the local instance, the default file of the user.
+ * @throws UserError if no file exists
  */
 export function findKubeconfigs(
   flags: ClusterFlags,
@@ -74,15 +74,15 @@ export function findKubeconfigs(
 }
 
 /**
- * Converts the error of a request without an answer, or with a refused credential, to a message with a hint.
- * @returns the error unchanged if it is another one.
+ * Converts a failed connection or a refused credential to a message with a hint.
+ * @returns any other error unchanged
  */
 export function inWords(error: unknown, flags: ClusterFlags): unknown {
   if (!(error instanceof KubeError)) return error;
   const { message, code, status } = error;
   const lack = lackText(error);
   if (lack !== undefined) return new UserError(`${message}; ${lack}`);
-  // The error 404 contains the name of a missing object. If the kind is missing, it contains no name.
+  // If an object is missing, the error 404 contains its name. If the kind is missing, the error contains no name.
   const group = status.details?.name ? undefined : GROUPS.find((one) => message.includes(`/${one}/`));
   const lacksKind = code === 404 && group !== undefined;
   if (code !== 0 && code !== 401 && !lacksKind) return error;
@@ -107,8 +107,9 @@ export function inWords(error: unknown, flags: ClusterFlags): unknown {
 const onStderr = (line: string): void => void process.stderr.write(`mcm: ${printable(line)}\n`);
 
 /**
- * Connects to the clusters that the flags select. Throws `ConfigError` for an invalid kubeconfig.
- * @param warn Called once for each malformed object.
+ * Connects to the clusters that the flags select.
+ * @param warn Called once for each malformed object
+ * @throws ConfigError for an invalid kubeconfig
  */
 export async function connect(
   flags: ClusterFlags,
@@ -117,7 +118,7 @@ export async function connect(
   warn: (line: string) => void = onStderr,
 ): Promise<Cluster> {
   const to = async (files: readonly string[], context?: string) => {
-    // In a pod, the value inClusterConfig selects the service account of the pod.
+    // In a pod, `inClusterConfig` selects the service account of the pod.
     const [only, ...others] = files;
     const source = only === IN_CLUSTER && others.length === 0 ? IN_CLUSTER : files;
     const config = await loadKubeconfig(source, context === undefined ? {} : { context });
@@ -136,7 +137,7 @@ export async function connect(
   const control = await to(files, flags.context);
   const { targetKubeconfig } = flags;
   const inPod = targetKubeconfig === IN_CLUSTER && files[0] === IN_CLUSTER;
-  // `none` means no target cluster, as in the flags of the controllers.
+  // As in the flags of the controllers, `none` means that there is no target cluster.
   const own = targetKubeconfig === undefined || targetKubeconfig === 'none' || inPod;
   const target = own ? control : await to([targetKubeconfig]);
   const reported = new Set<string>();
@@ -158,7 +159,7 @@ export async function connect(
   };
 }
 
-/** Connects, calls `work`, and closes the connections, also after an error. */
+/** Connects, calls `work`, and closes the connections even if `work` fails. */
 export async function inCluster<T>(
   flags: ClusterFlags,
   name: string,

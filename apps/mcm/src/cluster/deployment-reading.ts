@@ -13,18 +13,16 @@ import { defined } from '@mcm/kube';
 import { ifAllowed } from './allowed.ts';
 import { getNamed } from './missing.ts';
 
-/** A deployment with its sets and machines, which were read at the same time. */
+/** A deployment with its sets and machines, read at the same time. */
 export interface DeploymentReading {
   readonly deployment: MachineDeployment;
-  /** The sets that it controls. */
   readonly sets: readonly MachineSet[];
-  /** Machines, by the UID of the set that controls them. */
+  /** Machines by the UID of their set. */
   readonly machines: ReadonlyMap<string, readonly Machine[]>;
-  /** All machines of the namespace. */
   readonly fleet: readonly Machine[];
 }
 
-/** A deployment with those of its objects that the caller has permission to read. */
+/** A deployment and the related objects that the caller may read. */
 export type ReadableEnvironment = Pick<DeploymentReading, 'deployment'> &
   Partial<NamespaceReading> &
   Partial<Pick<FullReading, 'others'>>;
@@ -32,14 +30,13 @@ export type ReadableEnvironment = Pick<DeploymentReading, 'deployment'> &
 /** A deployment with all objects that affect its machines. */
 export interface FullReading extends DeploymentReading {
   readonly classes: readonly MachineClass[];
-  /** The other deployments of the namespace. */
   readonly others: readonly MachineDeployment[];
 }
 
 const ownerOf = ({ metadata }: MachineSet | Machine): string | undefined =>
   metadata.ownerReferences?.find((owner) => owner.controller)?.uid;
 
-/** The machine objects of a namespace, which were read at the same time. */
+/** The machine objects of a namespace, read at the same time. */
 export interface NamespaceReading {
   readonly deployments: readonly MachineDeployment[];
   readonly sets: readonly MachineSet[];
@@ -64,7 +61,6 @@ export async function readNamespace(client: KubeClient, namespace: string): Prom
   return { deployments, sets, fleet, classes };
 }
 
-/** The sets and machines of a deployment, from the objects of its namespace. */
 export function ownedBy(
   deployment: MachineDeployment,
   { sets, fleet }: Pick<NamespaceReading, 'sets' | 'fleet'>,
@@ -79,7 +75,7 @@ export function ownedBy(
   };
 }
 
-/** Throws `UserError` when the deployment does not exist. */
+/** @throws UserError if the deployment does not exist */
 export async function readDeployment(client: KubeClient, namespace: string, name: string): Promise<DeploymentReading> {
   const deployment = await getDeployment(client, namespace, name);
   const [sets, fleet] = await Promise.all([
@@ -90,9 +86,8 @@ export async function readDeployment(client: KubeClient, namespace: string, name
 }
 
 /**
- * Reads a deployment and those of its objects that the caller has permission to read. Adds the errors of the others to
- * `unread`.
- * @throws UserError when the deployment does not exist
+ * Reads a deployment and the related objects that the caller may read. Adds the errors of refused reads to `unread`.
+ * @throws UserError if the deployment does not exist
  */
 export async function readWithEnvironment(
   client: KubeClient,
@@ -117,7 +112,7 @@ export async function readWithEnvironment(
   });
 }
 
-/** Throws `UserError` when the deployment does not exist. */
+/** @throws UserError if the deployment does not exist */
 export const getDeployment = (
   client: KubeClient,
   namespace: string,

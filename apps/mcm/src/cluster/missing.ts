@@ -8,10 +8,13 @@ import {
 } from '@mcm/kube';
 import { UserError } from '../command/errors.ts';
 
-/** The number of existing names in the message when no name is similar. */
+/** The maximum number of existing names in the message if no name is similar. */
 const MOST_NAMES = 5;
 
-/** Reads an object that a user named. If it does not exist, throws `UserError` with a similar name or with existing names. */
+/**
+ * Reads an object by its name.
+ * @throws UserError with a similar name or with existing names if the object does not exist
+ */
 export async function getNamed<T extends KubeObject>(
   client: KubeClient,
   definition: ResourceDefinition<T>,

@@ -1,4 +1,4 @@
-/** A failure that the user can fix: printed as one sentence, without a stack. */
+/** An error that the user can fix. The program prints its message without a stack. */
 export class UserError extends Error {
   override readonly name = 'UserError';
 }

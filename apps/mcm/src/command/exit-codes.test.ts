@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { Ended, EXIT_CODES, exitCodesOf } from './exit-codes.ts';
 
-/** The rows in the README for an exit code. */
 function rowsOf({ code, means, of = {} }: (typeof EXIT_CODES)[number]): string[] {
   const own = Object.entries(of).map(([command, text]) => `| ${code} | \`${command}\` | ${text} |`);
   return [...own, ...(means === undefined ? [] : [`| ${code} | all others | ${means} |`])];

@@ -1,21 +1,19 @@
 import { constants } from 'node:os';
 
-/** The meaning of an exit code. */
 interface ExitCode {
   readonly code: number;
-  /** The meaning for all commands that `of` does not list. If absent, only the commands in `of` use the code. */
+  /** The meaning for all commands that are not in `of`. If absent, only the commands in `of` use the code. */
   readonly means?: string;
-  /** The meaning for single commands, by the command without the program's name. */
+  /** The meaning for each of these commands. The keys do not contain the name of the program. */
   readonly of?: Readonly<Record<string, string>>;
 }
 
 /**
- * Exit codes of `mcm plan`. As in `kubectl diff`, 0 means no steps, 1 means steps, and more than 1 means an error. 4 is for
- * a plan that gets stuck.
+ * The exit codes of `mcm plan`, as in `kubectl diff`: 0 means no steps, 1 means steps, and more than 1 means an error.
+ * 4 means that the plan cannot be completed.
  */
 export const PLAN_EXIT = { nothing: 0, changes: 1, problem: 2, stuck: 4 } as const;
 
-/** Exit code of `mcm status` when no instance runs. */
 export const NOT_RUNNING = 3;
 
 const interrupted = 'ended by a second Ctrl-C';
@@ -63,24 +61,21 @@ export const EXIT_CODES: readonly ExitCode[] = [
   },
 ];
 
-/** The exit codes of a command. The command is given without the program's name. */
+/** The exit codes of a command. The path does not contain the name of the program. */
 export const exitCodesOf = (path: string): readonly (readonly [code: number, means: string])[] =>
   EXIT_CODES.flatMap(({ code, means, of }) => {
     const text = of?.[path] ?? means;
     return text === undefined ? [] : [[code, text] as const];
   });
 
-/**
- * The exit code of an error: 1, or 2 for a command that returns 1 as its result. The command is given without the program's
- * name.
- */
+/** Returns the exit code for an error. The code is 2 for a command that returns 1 as a result, otherwise 1. */
 export const errorCodeOf = (path: string): number =>
   exitCodesOf(path).some(([code]) => code === PLAN_EXIT.problem) ? PLAN_EXIT.problem : 1;
 
 /** The error of a command that a signal ended. */
 export class Ended extends Error {
   override readonly name = 'Ended';
-  /** 128 + the number of the signal, as in a shell. */
+  /** 128 plus the number of the signal, as in a shell. */
   readonly code: number;
   constructor(signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP') {
     super(`received ${signal}`);

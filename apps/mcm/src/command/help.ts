@@ -5,11 +5,10 @@ import { errorCodeOf, exitCodesOf } from './exit-codes.ts';
 
 /** Content of `--help` in addition to arguments and flags. */
 interface Help {
-  /** Example commands, each with its description. */
   readonly examples: readonly (readonly [command: string, does: string])[];
 }
 
-/** The help by command, without the program's name. */
+/** The keys are commands without the name of the program. */
 const HELP: Readonly<Record<string, Help>> = {
   up: {
     examples: [
@@ -180,31 +179,29 @@ const HELP: Readonly<Record<string, Help>> = {
   version: { examples: [['mcm version', 'prints the version of this command']] },
 };
 
-/** The commands without subcommands, with their full names. */
+/** Returns the commands without subcommands, by their full names. */
 export function leavesOf(command: Command, path: readonly string[] = []): { path: string; command: Command }[] {
   const own = command.commands.filter((child) => child.name() !== 'help');
   if (own.length === 0) return [{ path: path.join(' '), command }];
   return own.flatMap((child) => leavesOf(child, [...path, child.name()]));
 }
 
-/** The example commands in the help of a command. */
 export const examplesOf = (path: string): readonly string[] => HELP[path]?.examples.map(([command]) => command) ?? [];
 
-/** On a narrower terminal, descriptions are below the flag instead of next to it. */
+/** The minimum width of a terminal, in columns, for descriptions in the line of the flag. */
 const BESIDE = 40;
 
-/** Configures a command and its later subcommands, so that help and errors are wrapped between words on narrow terminals. */
+/** Configures a command and its subcommands, so that help and errors are wrapped between words on narrow terminals. */
 export function forTerminals(command: Command): Command {
   return command
     .configureHelp({ minWidthToWrap: 20, formatItem, formatHelp })
     .configureOutput({ writeErr: (text) => process.stderr.write(wrappedText(text, columnsOf(process.stderr))) });
 }
 
-/** Formats the help. The usage line is wrapped too. */
 const formatHelp = (command: Command, helper: Formatter): string =>
   wrappedText(Formatter.prototype.formatHelp.call(helper, command, helper), helper.helpWidth);
 
-/** Formats a flag or a command with its description, next to it or, on a narrow terminal, below it. */
+/** Formats a flag or a command with its description. On a narrow terminal, the description is below the flag. */
 function formatItem(term: string, termWidth: number, description: string, helper: Formatter): string {
   const [width, start] = [helper.helpWidth ?? 80, `  ${term}`];
   if (description === '') return start;
@@ -217,8 +214,8 @@ function formatItem(term: string, termWidth: number, description: string, helper
 }
 
 /**
- * Adds examples and exit codes to the help of every command. A usage error refers to this help, and has the exit code of an
- * error.
+ * Adds examples and exit codes to the help of every command. A usage error refers to this help and uses the exit code
+ * for errors.
  */
 export function addHelp(program: Command): void {
   for (const { path, command } of leavesOf(program)) {
@@ -229,7 +226,7 @@ export function addHelp(program: Command): void {
   pointToHelp(program, program.name());
 }
 
-/** After a usage error, prints how to get the help. The whole help would scroll the error off the screen. */
+/** Prints a hint about `--help` after a usage error. The full help would scroll the error off the screen. */
 function pointToHelp(command: Command, path: string): void {
   reportRefusals(command, 'mcm').showHelpAfterError(`see: ${path} --help`);
   for (const child of command.commands) pointToHelp(child, `${path} ${child.name()}`);

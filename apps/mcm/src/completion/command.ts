@@ -2,10 +2,9 @@ import type { Command } from 'commander';
 import { completionScript, SHELLS } from './completion.ts';
 import { kubectlScript } from './kubectl.ts';
 
-/** The programs that request completions: a shell, or kubectl for its plugins. */
+/** The programs that request completions: shells, and kubectl for its plugins. */
 const ASKING = [...SHELLS, 'kubectl'] as const;
 
-/** Adds `mcm completion`. */
 export function addCompletion(program: Command, say: (line: string) => void): void {
   program
     .command('completion')

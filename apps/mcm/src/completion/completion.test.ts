@@ -18,10 +18,10 @@ function program(): Command {
   return mcm;
 }
 
-/** Scripts that print the words that each shell proposes. The last word is the one that the user is typing. */
+/** Scripts that print the completions of each shell. The last argument is the word that the user is typing. */
 const PROBES: Readonly<Record<Shell, string>> = {
   bash: `COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _mcm; printf '%s\\n' "\${COMPREPLY[@]}"`,
-  // Without a terminal, zsh has no completion. This script replaces the two builtins that the completion uses.
+  // Without a terminal, zsh has no completion, so the script replaces the two builtins that the completion uses.
   zsh: `words=("$@"); CURRENT=$#; compdef() { :; }; _files() { :; }
 compadd() { shift; local one found=1; for one in "$@"; do [[ $one == \${words[CURRENT]}* ]] && print -- $one && found=0; done; return $found; }
 SCRIPT
@@ -44,7 +44,6 @@ const isThere = (shell: Shell): boolean => spawnSync(shell, ['-c', 'exit 0']).st
 
 const CASES: readonly [words: readonly string[], expected: readonly string[]][] = [
   [['ro'], ['rollout']],
-  // Flags are proposed only after a dash.
   [
     ['rollout', ''],
     ['status', 'start'],
@@ -58,7 +57,7 @@ const CASES: readonly [words: readonly string[], expected: readonly string[]][] 
     ['status', 'start'],
   ],
   [['rollout', 'status', 'web', '--no'], ['--no-watch']],
-  // The flags of `status` and `rollout status` differ.
+  // `status` and `rollout status` have different flags.
   [['rollout', 'status', '--da'], []],
   [['status', '--da'], ['--data-dir']],
   [['tree', '--ou'], ['--output']],

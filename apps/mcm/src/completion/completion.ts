@@ -2,11 +2,10 @@ import type { Command } from 'commander';
 import { isNamed, takesNames } from './objects.ts';
 import { type Flag, type Place, placesOf } from './places.ts';
 
-/** The supported shells. */
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
 
-/** The words that a shell proposes. As in kubectl, it proposes long flags only after a `-`. */
+/** The completions of a shell. As in kubectl, the shell offers long flags only after a `-`. */
 interface Offered {
   readonly words: string;
   readonly flags: string;
@@ -19,7 +18,7 @@ const offered = ({ commands, values, flags }: Place): Offered => ({
 
 const paths = (places: readonly Place[]): string[] => places.flatMap(({ path }) => (path === '' ? [] : [`"${path}"`]));
 
-/** Shell code that proposes words of a list, any file name, or names that a command finds. */
+/** Shell code for three kinds of completions: words of a list, file names, and names that a command finds. */
 interface Offers {
   readonly choices: (words: string) => string;
   readonly anything: string;
@@ -114,7 +113,7 @@ function fishFlag(name: string, { names, values }: Flag): string {
   return isNamed(names) ? `${written} -x -a '${fishNames(name)}'` : `${written} -r`;
 }
 
-/** A completion script for a shell, with commands, flags and their values. */
+/** Generates the completion script for a shell. */
 export function completionScript(program: Command, shell: Shell): string {
   return { bash, zsh, fish }[shell](program.name(), placesOf(program, []));
 }

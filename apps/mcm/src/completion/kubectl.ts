@@ -2,12 +2,12 @@ import type { Command } from 'commander';
 import type { Line } from './names.ts';
 import { type Flag, type Place, placesOf } from './places.ts';
 
-/** The last line of the output. The line tells cobra, the command library of kubectl, whether to offer file names too. */
+/** The last line of the output. This line tells cobra, the command library of kubectl, whether to offer file names. */
 const DIRECTIVES = { words: ':4', files: ':0' } as const;
 
 /**
  * The completions for `kubectl mcm WORDS`, in the format that kubectl reads from `kubectl_complete-mcm`.
- * @param words All words. The last one is being completed, and may be empty
+ * @param words All words. The user is typing the last word, which may be empty.
  */
 export function kubectlCompletions(program: Command, words: readonly string[]): readonly string[] {
   const places = new Map(placesOf(program, []).map((place) => [place.path, place]));
@@ -19,7 +19,6 @@ export function kubectlCompletions(program: Command, words: readonly string[]): 
   return [...offers(takes ?? offered(place, begun), begun), DIRECTIVES.words];
 }
 
-/** The command and the word that is completed. */
 function lineOf(places: ReadonlyMap<string, Place>, words: readonly string[]): Line {
   const before = words.slice(0, -1);
   const path = before.reduce((known, word) => {
@@ -34,7 +33,7 @@ function lineOf(places: ReadonlyMap<string, Place>, words: readonly string[]): L
 const flagOf = (place: Place | undefined, name: string): Flag | undefined =>
   place?.flags.find(({ names }) => names.includes(name));
 
-/** The completions with the names of objects, contexts, namespaces and logs, which need a cluster or files. */
+/** Adds names of objects, contexts, namespaces and logs, which need a cluster or files. */
 export async function completions(program: Command, words: readonly string[]): Promise<readonly string[]> {
   const line = lineOf(new Map(placesOf(program, []).map((place) => [place.path, place])), words);
   const { namesFor } = await import('./names.ts');
@@ -43,14 +42,14 @@ export async function completions(program: Command, words: readonly string[]): P
   return names.length === 0 ? known : [...known.slice(0, -1), ...names, DIRECTIVES.words];
 }
 
-/** Flags are proposed only after a `-`, because there are more flags than commands. */
+/** Flags are offered only after a `-`, because there are more flags than commands. */
 const offered = ({ commands, values, flags }: Place, begun: string): readonly string[] =>
   begun.startsWith('-') ? flags.flatMap(({ names }) => names) : [...commands, ...values];
 
 const offers = (all: readonly string[], begun: string): readonly string[] =>
   all.filter((word) => word.startsWith(begun));
 
-/** The executable that kubectl looks for. */
+/** The content of the executable `kubectl_complete-mcm`. */
 export const kubectlScript = (name: string): string =>
   `#!/bin/sh
 # completion of "kubectl ${name}". Run: ${name} completion kubectl > kubectl_complete-${name}. Then make it executable and put it into the PATH.

@@ -20,7 +20,7 @@ const POOLS: ResourceDefinition<KubeObject> = {
 
 const PROVIDERS = ['local', 'aws', 'azure', 'gcp'];
 
-/** The kinds that a command accepts, by the word that a user writes. */
+/** The kinds of objects by the argument of the command. */
 const TYPES: Readonly<Record<string, ResourceDefinition<KubeObject>>> = {
   machinedeployment: machineDeployments,
   machineset: machineSets,
@@ -29,15 +29,13 @@ const TYPES: Readonly<Record<string, ResourceDefinition<KubeObject>>> = {
   pool: POOLS,
 };
 
-/** The words before the cursor. */
 export interface Line {
-  /** The words of the command, such as `rollout status`. */
+  /** The subcommand, such as `rollout status`. */
   readonly path: string;
-  /** All words except the last one. */
   readonly before: readonly string[];
-  /** The word at the cursor, which may be empty. */
+  /** The text before the cursor, which may be empty. */
   readonly begun: string;
-  /** The flag before the cursor, if the word at the cursor is its value. */
+  /** The flag whose value the user is typing. */
   readonly flag?: string;
 }
 
@@ -59,8 +57,8 @@ function flagsOf({ before }: Line): ClusterFlags {
 }
 
 /**
- * The names that may follow the words: objects, contexts, namespaces or log files. Empty after an error, because a
- * completion cannot print a message.
+ * The objects, contexts, namespaces or log files that can complete the command line. After an error, the list is empty,
+ * because a completion cannot print a message.
  */
 export async function namesFor(line: Line): Promise<readonly string[]> {
   try {
@@ -78,7 +76,7 @@ async function candidates(line: Line): Promise<readonly string[]> {
   if (types.length === 0) return [];
   const [type] = line.begun.includes('/') ? line.begun.split('/') : [undefined];
   const definition = TYPES[type ?? last];
-  // TYPE NAME and TYPE/NAME need only the objects of one type.
+  // `TYPE NAME` and `TYPE/NAME` need only the objects of one type.
   if (definition !== undefined && types.includes(type ?? last)) {
     const names = await listed(line, (client, namespace) => namesOf(client, definition, namespace));
     return type === undefined ? names : names.map((name) => `${type}/${name}`);
@@ -133,7 +131,7 @@ async function namesOf(
   return items.map(({ metadata }) => metadata.name).sort();
 }
 
-/** The contexts of the kubeconfig files, without a request. */
+/** Reads the contexts from the kubeconfig files, without a request to a server. */
 function contextsOf(flags: ClusterFlags): readonly string[] {
   return findKubeconfigs(flags).flatMap((file) => {
     const config: unknown = parse(readFileSync(file, 'utf8'));

@@ -1,4 +1,4 @@
-/** The types of objects that each command accepts. For an object of the first type, users may write only its name. */
+/** The types of objects that each command accepts. Users may omit the first type. */
 const OBJECTS: Readonly<Record<string, readonly string[]>> = {
   tree: ['machinedeployment'],
   explain: ['machinedeployment', 'machine'],
@@ -9,15 +9,15 @@ const OBJECTS: Readonly<Record<string, readonly string[]>> = {
   'config explain': ['pool'],
 };
 
-/** The types of objects that may follow the words of a command. Empty if the command accepts no object. */
+/** The types of objects that a command accepts. The list is empty if the command accepts no object. */
 export const typesOf = (path: string): readonly string[] =>
   path.startsWith('rollout ') ? ['machinedeployment'] : (OBJECTS[path] ?? []);
 
-/** Flags whose values are completed with names: contexts of the kubeconfig, namespaces, machines and providers. */
+/** Flags whose values are names: contexts of the kubeconfig, namespaces, machines and providers. */
 const NAMED_FLAGS: readonly string[] = ['--context', '--namespace', '--machine', '--provider'];
 
 /** Whether the completion of a command runs `mcm __complete` to find names. */
 export const takesNames = (path: string): boolean => path === 'logs' || typesOf(path).length > 0;
 
-/** Whether the completion of a flag's value runs `mcm __complete`. */
+/** Whether the completion of the flag's value runs `mcm __complete`. */
 export const isNamed = (flags: readonly string[]): boolean => flags.some((flag) => NAMED_FLAGS.includes(flag));

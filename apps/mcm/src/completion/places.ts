@@ -1,15 +1,14 @@
 import type { Command, Option } from 'commander';
 
-/** A flag, and the values that it accepts. */
 export interface Flag {
   readonly names: readonly string[];
-  /** Undefined: the flag has no value. Empty: any value, such as a file name. */
+  /** If undefined, the flag has no value. If empty, every value is valid, such as a file name. */
   readonly values: readonly string[] | undefined;
 }
 
-/** The words that may follow a command: subcommands, flags and argument values. */
+/** The possible completions after a command: subcommands, flags and argument values. */
 export interface Place {
-  /** The words of the command, such as `rollout status`; empty for the program. */
+  /** The subcommand, such as `rollout status`. The path of the program itself is empty. */
   readonly path: string;
   readonly commands: readonly string[];
   readonly values: readonly string[];
@@ -21,7 +20,6 @@ const flagOf = ({ long, short, argChoices, required, optional }: Option): Flag =
   values: required || optional ? (argChoices ?? []) : undefined,
 });
 
-/** The program and all its commands. */
 export function placesOf(command: Command, path: readonly string[]): Place[] {
   const help = command.createHelp();
   const below = help.visibleCommands(command).filter((child) => child.name() !== 'help');

@@ -12,7 +12,6 @@ const TEMPLATES = [
 ] as const;
 const POOL = ['--pool <name>', 'only this pool'] as const;
 
-/** Adds the commands `config render`, `diff`, `status` and `explain`. These commands only read. */
 export function addConfig(program: Command, say: Say): void {
   const config =
     program.commands.find((command) => command.name() === 'config') ??

@@ -101,7 +101,6 @@ test('diff with a cluster renders the objects of the cluster, replaced by those 
     const paths = [join(directory, 'same.yaml')];
     const first = await compareWithCluster(client, { paths });
     expect(changeLines(first).filter((line) => /\+ file \/etc\/(motd|other)/.test(line))).toHaveLength(2);
-    // The object that the controller would render.
     const [made] = (await renderPaths({ paths, onto: await storedObjects(client) })).pools;
     if (!made?.machineConfig) throw new Error('nothing is rendered');
     const { ownerReferences: _none, ...metadata } = made.machineConfig.metadata;

@@ -17,15 +17,15 @@ import { stringify } from 'yaml';
 import { UserError } from '../command/errors.ts';
 import { type Reading, readObjects } from '../files/read.ts';
 
-/** Input of a render. */
 export interface RenderRequest extends Reading {
   readonly paths: readonly string[];
-  /** Absent: the templates of the controller. */
+  /** Default: the templates of the controller. */
   readonly templates?: string | undefined;
-  /** If set, only this pool is rendered. */
+  /** If present, only this pool is rendered. */
   readonly pool?: string | undefined;
   /**
-   * Additional objects, such as those of a cluster. An object in `paths` replaces the object with the same kind and name.
+   * Additional objects, such as the objects of a cluster. An object from `paths` replaces the additional object with
+   * the same kind and name.
    */
   readonly onto?: readonly KubeObject[];
 }
@@ -33,7 +33,10 @@ export interface RenderRequest extends Reading {
 const identity = ({ apiVersion, kind, metadata: { namespace = '', name } }: KubeObject): string =>
   JSON.stringify([apiVersion, kind, namespace, name]);
 
-/** Renders the pools of files and directories. Throws `UserError` for unreadable input. */
+/**
+ * Renders the pools from files and directories.
+ * @throws UserError for unreadable input
+ */
 export async function renderPaths({
   paths,
   templates,
@@ -51,13 +54,11 @@ export async function renderPaths({
   throw new UserError(`there is no pool ${pool}; there are ${pools.map(({ name }) => name).join(', ')}`);
 }
 
-/** The problems, one sentence each. */
 export const problemsOf = ({ pools, problems }: OfflineResult): readonly string[] => [
   ...problems,
   ...pools.flatMap(({ name, problem }) => (problem === undefined ? [] : [`pool ${name}: ${problem}`])),
 ];
 
-/** A rendered MachineConfig and the names of its sources. */
 interface Rendered {
   readonly object: object;
   readonly sources: readonly string[];
@@ -70,10 +71,9 @@ const renderedOf = ({ pools }: OfflineResult): Rendered[] =>
     return [{ object: { ...machineConfig, metadata }, sources }];
   });
 
-/** The rendered MachineConfigs as objects that users can apply. */
 export const renderedObjects = (result: OfflineResult): object[] => renderedOf(result).map(({ object }) => object);
 
-/** The rendered MachineConfigs as YAML. A comment of each object contains its sources. */
+/** The rendered MachineConfigs as YAML. A comment in each object lists its sources. */
 export const renderedYaml = (result: OfflineResult): string =>
   renderedOf(result)
     .map(({ object, sources }) => `# Sources: ${sources.join(', ')}\n${stringify(object, { lineWidth: 0 })}`)
@@ -87,7 +87,7 @@ const KINDS: readonly ResourceDefinition<KubeObject>[] = [
   containerRuntimeConfigs,
 ];
 
-/** The objects of a cluster that determine rendered configurations, with the pull secret of the ControllerConfig. */
+/** Reads the objects that determine rendered configurations, and the pull secret of the ControllerConfig. */
 export async function storedObjects(client: KubeClient): Promise<readonly KubeObject[]> {
   const lists = await Promise.all(
     KINDS.map(async (definition) => {
@@ -103,10 +103,10 @@ export async function storedObjects(client: KubeClient): Promise<readonly KubeOb
   return [...lists.flat(), ...(secret ? [{ ...secret, apiVersion: 'v1', kind: 'Secret' }] : [])];
 }
 
-/** Reads the current MachineConfig of a pool, by the name of the pool. */
+/** Reads the current MachineConfig of the named pool. */
 export type Former = (pool: string) => Promise<MachineConfig | undefined>;
 
-/** The MachineConfigs that are the targets of the pools of a cluster. */
+/** Reads the MachineConfigs that are the targets of the pools of a cluster. */
 export const inForce =
   (client: KubeClient): Former =>
   async (name) => {
@@ -115,13 +115,11 @@ export const inForce =
     return target ? ignoreNotFound(client.resource(machineConfigs).get(target)) : undefined;
   };
 
-/** The changes on the nodes of a pool, one line each. */
 export interface PoolChanges {
   readonly pool: string;
   readonly changes: readonly string[];
 }
 
-/** The pools with changes for their nodes. */
 export async function changesOf({ pools }: OfflineResult, former: Former): Promise<readonly PoolChanges[]> {
   const changed: PoolChanges[] = [];
   for (const { name, machineConfig } of pools) {
@@ -132,6 +130,5 @@ export async function changesOf({ pools }: OfflineResult, former: Former): Promi
   return changed;
 }
 
-/** The changes as lines of text. */
 export const changeLines = (changed: readonly PoolChanges[]): string[] =>
   changed.flatMap(({ pool, changes }) => [`pool ${pool}`, ...changes.map((line) => `  ${line}`)]);

@@ -16,7 +16,10 @@ import {
 import type { Cluster } from '../cluster/cluster.ts';
 import { UserError } from '../command/errors.ts';
 
-/** The name in `pool/NAME`, `machineconfigpool/NAME`, `mcp/NAME` or `NAME`. Throws `UserError` for another kind. */
+/**
+ * Parses `pool/NAME`, `machineconfigpool/NAME`, `mcp/NAME` or `NAME`.
+ * @throws UserError for another kind
+ */
 export function poolNameOf(text: string): string {
   const [kind, name] = text.includes('/') ? text.split('/', 2) : ['pool', text];
   const known = ['pool', 'pools', 'machineconfigpool', 'machineconfigpools', 'mcp'];
@@ -25,8 +28,8 @@ export function poolNameOf(text: string): string {
 }
 
 /**
- * Reads the machines for pools that replace machines. Returns undefined if there is no such pool, or if the cluster has no
- * CRDs of machines.
+ * Reads the machines for pools that replace machines. Returns undefined if no pool replaces machines, or if the cluster
+ * has no CRDs of machines.
  */
 async function readFleet({ client }: Cluster, pools: readonly MachineConfigPool[]): Promise<MachineFleet | undefined> {
   if (!pools.some((pool) => referencesOf(pool).length > 0)) return undefined;
@@ -44,9 +47,9 @@ async function readFleet({ client }: Cluster, pools: readonly MachineConfigPool[
 }
 
 /**
- * Explains pools with the decisions of the update controller.
- * @param name If set, only this pool
- * @throws UserError if this pool does not exist
+ * Explains pools with the decision functions of the update controller.
+ * @param name If present, only this pool
+ * @throws UserError if the named pool does not exist
  */
 export async function readPools(cluster: Cluster, now: Date, name?: string): Promise<readonly PoolExplanation[]> {
   const { client, target } = cluster;
@@ -113,7 +116,7 @@ function stateOf(pool: PoolExplanation): string {
 
 const DEGRADED: readonly string[] = ['Degraded', 'Unreconcilable'];
 
-/** The status line names degraded nodes, so that a stuck rollout is visible without another command. */
+/** The status line names degraded nodes, so that a blocked rollout is visible without another command. */
 function degradedNodes(standing: PoolExplanation['standing']): readonly string[] {
   const names = standing.filter(({ state }) => DEGRADED.includes(state)).map(({ name }) => name);
   const [first] = names;
@@ -127,7 +130,6 @@ function nextOf({ next, target, nodes: count, updated }: PoolExplanation): strin
   return target !== '' && updated === count ? 'none: every node has the target' : 'no node';
 }
 
-/** The explanation of a pool as text. */
 export function poolLines(pool: PoolExplanation): string[] {
   const list = (title: string, items: readonly string[]): string[] =>
     items.length === 0 ? [] : ['', title, ...items.map((item) => `  - ${item}`)];

@@ -32,10 +32,10 @@ export interface RenderFlags {
 
 export type DiffFlags = ClusterFlags & RenderFlags & { readonly against?: string };
 
-/** Exit codes as in diff(1): 0 no changes, 1 changes, 2 an error. */
+/** Exit codes as in diff(1): 0 means no changes, 1 means changes, and 2 means an error. */
 const EXIT = { same: 0, differs: 1, problem: 2 } as const;
 
-/** Warnings go to standard error, because the output may be piped to a program. */
+/** Warnings go to standard error, because another program may read the output. */
 function warnOf({ warnings }: OfflineResult, warn: Say): void {
   for (const warning of warnings) warn(`warning: ${warning}`);
 }
@@ -51,7 +51,6 @@ const request = (paths: readonly string[], { pool, templates, recursive = false 
   templates,
 });
 
-/** `mcm config render`. */
 export async function reportRender(paths: readonly string[], flags: RenderFlags, say: Say): Promise<void> {
   const result = await renderPaths(request(paths, flags));
   warnOf(result, onStderr);
@@ -59,7 +58,6 @@ export async function reportRender(paths: readonly string[], flags: RenderFlags,
   refuse(problemsOf(result));
 }
 
-/** `mcm config diff`. */
 export async function reportDiff(paths: readonly string[], flags: DiffFlags, say: Say): Promise<void> {
   process.exitCode = EXIT.problem;
   try {
@@ -72,14 +70,12 @@ export async function reportDiff(paths: readonly string[], flags: DiffFlags, say
   }
 }
 
-/** `mcm config status`. */
 export const reportPools = (text: string | undefined, flags: AskFlags, say: Say): Promise<void> =>
   inCluster(flags, 'config status', async (cluster) => {
     const name = text === undefined ? undefined : poolNameOf(text);
     for (const line of formatted(flags.output, await readPools(cluster, realClock.now(), name), statusLines)) say(line);
   });
 
-/** `mcm config explain`. */
 export const reportPool = (text: string, flags: AskFlags, say: Say): Promise<void> =>
   inCluster(flags, 'config explain', async (cluster) => {
     const [pool] = await readPools(cluster, realClock.now(), poolNameOf(text));
@@ -98,7 +94,7 @@ async function compare(paths: readonly string[], flags: DiffFlags, warn: Say): P
   return changesOf(now, (name) => Promise.resolve(before.pools.find((pool) => pool.name === name)?.machineConfig));
 }
 
-/** The changes on nodes that would follow if a user applied the objects of files to a cluster. */
+/** Returns the changes on nodes that would follow if a user applied the files to the cluster. */
 export async function compareWithCluster(
   client: KubeClient,
   about: RenderRequest,

@@ -1,26 +1,26 @@
 /**
- * Assesses whether the controllers act. Commands, the live screen and the dashboard must not announce the next step of a
- * controller that does not act. Before, each of these programs prints {@link controllerLines} and calls {@link doesAct}.
+ * Determines whether the controllers act. No command and no page may announce the next step of a stopped controller.
+ * Callers print {@link controllerLines} and use {@link doesAct}.
  *
  * - For a single reading, `readControllers` in `read.ts` reads the Leases and calls {@link assessControllers}.
- * - For watches, keep one {@link ControllerObserver}. Call its `assess` for each frame and at least every 2 s, because a
- *   stopped controller causes no event. For changes that it has seen, it uses only the clock of this process.
+ * - For watches, keep one {@link ControllerObserver} and call its `assess` at least every 2 s. A stopped controller
+ *   causes no event.
  *
- * The evidence, with the strongest first:
+ * Evidence that a controller does not act, strongest first:
  *
  * - The leader does not renew the Lease.
  * - No process holds the Lease.
  * - `observedGeneration` of a MachineDeployment stays lower than its generation.
  *
- * Without a Lease, a controller may run without leader election. The state of such a controller is `unknown`, unless objects prove that it
- * does not act.
+ * Without a Lease, a controller may run without leader election. The state of such a controller is `unknown`, unless objects prove that the
+ * controller does not act.
  */
 import { formatTime, type Machine, type MachineDeployment, MachineDeploymentConditions, parseTime } from '@mcm/api';
 import { validateDeployment } from '@mcm/core';
 import type { Lease } from '@mcm/kube';
 import { age } from '../output/age.ts';
 
-/** The controllers by the name of their Lease, and the effects while they do not act. */
+/** The controllers by the name of their Lease, and the effects of a stopped controller. */
 const CONTROLLERS = {
   'machine-controller-manager': {
     effects: [
@@ -39,31 +39,31 @@ const CONTROLLERS = {
   },
 } as const satisfies Record<string, { readonly effects: readonly string[] }>;
 
-/** A controller, by the name of its Lease. */
+/** The name of a controller equals the name of its Lease. */
 export type ControllerName = keyof typeof CONTROLLERS;
 
-/** All controllers, in the order of the output. */
+/** All controllers in the order of the output. */
 export const CONTROLLER_NAMES = Object.keys(CONTROLLERS) as readonly ControllerName[];
 
-/** Whether a controller acts, and the evidence. */
+/** The state of a controller and the evidence for this state. */
 export interface ControllerHealth {
   readonly name: ControllerName;
   /**
-   * - `acts`: a process renews the Lease.
-   * - `stopped`: no process can act.
-   * - `behind`: a process renews the Lease, but it does not process changed objects.
-   * - `unknown`: without a Lease and without other evidence.
+   * - `acts`: a process renews the Lease
+   * - `stopped`: no process can act
+   * - `behind`: a process renews the Lease but does not process changed objects
+   * - `unknown`: there is neither a Lease nor other evidence
    */
   readonly state: 'acts' | 'stopped' | 'behind' | 'unknown';
   /** RFC 3339. The time of the last activity, or of the first change that the controller did not process. */
   readonly since?: string | undefined;
-  /** The identity in the Lease. */
+  /** The holder identity in the Lease. */
   readonly holder?: string;
-  /** The evidence as a sentence without a period; empty for `acts`. */
+  /** The evidence as a sentence without a period. Empty for `acts`. */
   readonly reason: string;
-  /** The effects of the stopped controller; empty for `acts` and `unknown`. */
+  /** The effects of the stopped controller. Empty for `acts` and `unknown`. */
   readonly effects: readonly string[];
-  /** For `behind`: the names of the MachineDeployments whose last change the controller did not process. */
+  /** For `behind`: the names of the MachineDeployments with unprocessed changes. */
   readonly unprocessed: readonly string[];
 }
 
@@ -73,13 +73,13 @@ export interface ControllerSource {
   readonly leases: ReadonlyMap<string, Lease>;
   readonly deployments: readonly MachineDeployment[];
   readonly machines?: readonly Machine[];
-  /** Leases that the caller has no permission to read, with the message of the server. */
+  /** Leases that the caller may not read, with the message of the server. */
   readonly refused?: ReadonlyMap<string, string>;
 }
 
 /**
- * Another process usually takes a released Lease within milliseconds. If there is only one process, its restart takes some
- * seconds.
+ * Another process usually acquires a released Lease within milliseconds. If there is only one process, its restart
+ * takes some seconds.
  */
 const HAND_OVER_MS = 10_000;
 /** A working controller processes a change within this time. */
@@ -95,22 +95,22 @@ interface LeaseAge {
 
 const durationOf = ({ spec }: Lease): number => (spec?.leaseDurationSeconds || 15) * 1_000;
 
-/** The age of a Lease from its times. The clocks of the reader and of the holder may differ. */
+/** Computes the age of a Lease from its times. The clocks of this computer and of the holder may differ. */
 function ageOf(lease: Lease, now: Date): LeaseAge {
   const at = parseTime(lease.spec?.renewTime ?? undefined);
   return { ms: at === undefined ? 0 : now.getTime() - at.getTime(), durationMs: durationOf(lease), at };
 }
 
 /**
- * Whether a Lease with a holder has expired by its times. A Lease may also look expired because of a difference between the
- * clocks.
+ * Whether a Lease has a holder and has expired by its times. A difference between clocks may make a valid Lease look
+ * expired.
  */
 export const looksExpired = (lease: Lease, now: Date): boolean => {
   const { ms, durationMs } = ageOf(lease, now);
   return (lease.spec?.holderIdentity ?? '') !== '' && ms > durationMs;
 };
 
-/** The time of the last change of the spec; undefined if the object does not contain it. */
+/** Returns the time of the last change of the spec, or undefined if the object does not contain it. */
 function specChangedAt({ metadata }: MachineDeployment): Date | undefined {
   const { managedFields } = metadata as { readonly managedFields?: unknown };
   const writes = (Array.isArray(managedFields) ? managedFields : []).filter(
@@ -125,8 +125,8 @@ function specChangedAt({ metadata }: MachineDeployment): Date | undefined {
 }
 
 /**
- * If the manager refuses or deletes a deployment, it does not update the observed generation. So this does not prove that
- * the manager stopped.
+ * The manager does not update the observed generation of a deployment that it refuses or deletes. Such a deployment
+ * does not prove that the manager stopped.
  */
 function isUnprocessed(deployment: MachineDeployment): boolean {
   const { metadata, status } = deployment;
@@ -168,7 +168,7 @@ interface Unprocessed {
   readonly since?: Date | undefined;
 }
 
-/** The deployments with an unprocessed change that is older than the time limit, and the time of the oldest change. */
+/** Returns the deployments with unprocessed changes older than the time limit, and the time of the oldest change. */
 function unprocessedOf(
   deployments: readonly MachineDeployment[],
   now: Date,
@@ -237,7 +237,7 @@ function withoutLease(
   return name === 'machine-config-controller' ? undefined : base(name, 'unknown', lease);
 }
 
-/** The oldest machine that no machine controller has processed. */
+/** Returns the oldest machine that no machine controller has processed. */
 function untouchedMachine(machines: readonly Machine[], now: Date): Machine | undefined {
   const created = ({ metadata }: Machine): number => parseTime(metadata.creationTimestamp)?.getTime() ?? Number.NaN;
   return machines
@@ -252,8 +252,8 @@ function untouchedMachine(machines: readonly Machine[], now: Date): Machine | un
 }
 
 /**
- * Assesses the controllers of a watched cluster. The observer measures the age of a Lease from its last observed change,
- * with the clock of this process.
+ * Assesses the controllers of a watched cluster. The clock of this process measures the time since the last observed
+ * change of a Lease.
  */
 export class ControllerObserver {
   readonly #leases = new Map<string, { readonly renewTime: string; readonly at: Date; readonly changed: boolean }>();
@@ -288,14 +288,13 @@ export class ControllerObserver {
   }
 }
 
-/** The controllers that do not act or are behind. */
 export const notActing = (healths: readonly ControllerHealth[]): readonly ControllerHealth[] =>
   healths.filter(({ state }) => state === 'stopped' || state === 'behind');
 
 /**
- * Whether a controller acts. False only if there is evidence.
- * @param deployment The name of a MachineDeployment. The result is also false if the controller has not processed its last
- * change.
+ * Returns false only if there is evidence that a controller does not act.
+ * @param deployment The name of a MachineDeployment. The function also returns false if the last change of this
+ * deployment is unprocessed.
  */
 export const doesAct = (healths: readonly ControllerHealth[], name: ControllerName, deployment?: string): boolean =>
   !healths.some(
@@ -304,7 +303,7 @@ export const doesAct = (healths: readonly ControllerHealth[], name: ControllerNa
       (health.state === 'stopped' || (deployment !== undefined && health.unprocessed.includes(deployment))),
   );
 
-/** One sentence about a controller that does not act, without its effects. */
+/** One sentence about a controller that does not act, without the effects. */
 export const controllerSentence = (health: ControllerHealth, now: Date): string =>
   `${headline(health, now)}: ${health.reason}`;
 
@@ -315,7 +314,7 @@ function headline({ name, state, since }: ControllerHealth, now: Date): string {
   return `${name} ${what}${from}`;
 }
 
-/** The controllers that do not act, with their effects and a hint; empty if all act. */
+/** The controllers that do not act, with effects and a hint. Empty if all controllers act. */
 export function controllerLines(healths: readonly ControllerHealth[], now: Date): readonly string[] {
   const bad = notActing(healths);
   if (bad.length === 0) return [];

@@ -2,13 +2,13 @@ import type { Machine, MachineDeployment } from '@mcm/api';
 import { type Clock, errorText, isForbidden, isNotFound, type KubeClient, type Lease, leases, sleep } from '@mcm/kube';
 import { assessControllers, CONTROLLER_NAMES, type ControllerHealth, looksExpired } from './health.ts';
 
-/** A leader renews its Lease every 2 s by default. */
+/** Longer than the default renewal interval of 2 s. */
 const SECOND_LOOK_MS = 3_000;
 const LOOK_EVERY_MS = 500;
 /** A larger difference between two clocks is improbable. */
 const MOST_SKEW_MS = 600_000;
 
-/** The objects that the caller has read, of the same namespace. */
+/** The objects of one namespace that the caller has read. */
 export interface ControllerReading {
   readonly client: KubeClient;
   readonly namespace: string;
@@ -18,8 +18,9 @@ export interface ControllerReading {
 }
 
 /**
- * Reads the Leases of the controllers and assesses whether they act. A Lease that seems to have expired is read again for 3 s,
- * because the clocks of the holder and of this computer may differ. Throws `KubeError` when the API server does not answer.
+ * Reads the Leases of the controllers and assesses whether the controllers act. If a Lease looks expired, the function
+ * reads the Lease again for 3 s, because clocks may differ.
+ * @throws KubeError if the API server does not respond
  */
 export async function readControllers(reading: ControllerReading): Promise<readonly ControllerHealth[]> {
   const { clock, deployments = [], machines = [] } = reading;
@@ -55,7 +56,7 @@ async function readLease({ client, namespace }: ControllerReading, name: string)
   }
 }
 
-/** Whether the holder renews a Lease that seems to have expired. */
+/** Whether the holder renews a Lease that looks expired. */
 async function secondLook(reading: ControllerReading, { name, lease }: Found): Promise<boolean> {
   const { clock } = reading;
   const renewTime = lease?.spec?.renewTime ?? '';

@@ -17,7 +17,7 @@ const NONE = { deployments: [], machines: [] };
 
 let clock: VirtualClock;
 let plane: ControlPlane;
-/** Undefined: the API server answers. Otherwise, requests fail. */
+/** If present, all requests fail with this result. */
 let failure: (() => Promise<Response>) | undefined;
 let interrupted: AbortController;
 const client = () =>
@@ -66,7 +66,7 @@ function watch(namespace: string | undefined = 'default', startingMs = 0): Contr
   return made;
 }
 
-/** Advances the time. If the controller acts, the holder renews its Lease in the meantime. */
+/** Advances the time. If `acts` is true, the holder renews its Lease. */
 async function pass(made: ControllerWatch, seconds: number, acts: boolean): Promise<readonly string[]> {
   const stopped = new Set<string>();
   for (let second = 0; second < seconds; second += 2) {
@@ -109,7 +109,7 @@ describe('a watch of controllers', () => {
     expect(await pass(made, 120, false)).toEqual([]);
     failure = undefined;
     interrupted = new AbortController();
-    // The watch recovers before the holder: its first renewal succeeds some seconds later.
+    // The watch recovers some seconds before the holder renews its Lease.
     expect(await pass(made, 12, false)).toEqual([]);
     expect(await pass(made, 30, true)).toEqual([]);
     expect(await pass(made, 40, false)).toEqual([NAME]);

@@ -13,23 +13,22 @@ import { CONTROLLER_NAMES, type ControllerHealth, ControllerObserver } from './h
 /** After an outage of the API server, a holder needs some seconds for its next renewal. */
 const AFTER_OUTAGE_MS = 15_000;
 
-/** The client and the scope of watched controllers. */
 export interface ControllerWatchOptions extends Omit<InformerRuntime, 'outage'> {
   readonly client: KubeClient;
-  /** The watched namespace. Undefined: all namespaces. */
+  /** The watched namespace, or undefined for all namespaces. */
   readonly namespace: string | undefined;
   readonly signal: AbortSignal;
   readonly onChange: () => void;
   /**
-   * During this time after the start of the watch, a controller is assessed only if it has renewed its Lease. The others may
-   * still be starting. Default: 0.
+   * Shortly after the start, a controller without an observed renewal may still be starting and is not assessed.
+   * Default: 0.
    */
   readonly startingMs?: number;
 }
 
 /**
- * Watches the Leases of the controllers. Other Leases, such as those of kubelets, are not read.
- * While the API server does not answer, the last assessment holds, because no holder can renew its Lease.
+ * Watches only the Leases of the controllers. During an outage of the API server, the last assessment stays valid,
+ * because no holder can renew its Lease.
  */
 export class ControllerWatch {
   readonly #options: ControllerWatchOptions;
@@ -61,7 +60,7 @@ export class ControllerWatch {
     else if (this.#failing.delete(name)) this.#answeredAt = this.#options.clock.now().getTime();
   }
 
-  /** Starts the watches. The watches end with the signal. */
+  /** Starts the watches. The signal ends them. */
   run(): void {
     const { onChange, signal } = this.#options;
     for (const informer of this.#informers.values()) {
@@ -76,7 +75,7 @@ export class ControllerWatch {
     await Promise.all([...this.#informers.values()].map((informer) => informer.whenSynced(signal)));
   }
 
-  /** Whether the Leases were read, or the read was refused. Before that, no controller is assessed. */
+  /** Whether the Leases were read or the read was refused. No controller is assessed before. */
   get #isKnown(): boolean {
     return [...this.#informers.values()].every(({ synced, refused }) => synced || refused !== undefined);
   }
@@ -88,7 +87,8 @@ export class ControllerWatch {
   }
 
   /**
-   * The health of the controllers of a namespace. Call it at least every 2 s, because a stopped controller causes no event.
+   * The health of the controllers of a namespace. Call this method at least every 2 s, because a stopped controller
+   * causes no event.
    * @param objects The deployments and machines of this namespace
    */
   assess(
@@ -119,12 +119,11 @@ export class ControllerWatch {
     return renewed !== undefined && renewed.getTime() > this.#startedAt;
   }
 
-  /** If the server refuses the read, it answers, so this is not an interruption. */
+  /** A server that refuses the read is available. */
   #isInterrupted(): boolean {
     return [...this.#failing].some((name) => this.#informers.get(name)?.refused === undefined);
   }
 
-  /** Drops the data of all other namespaces. */
   keep(namespaces: ReadonlySet<string>): void {
     for (const name of this.#known.keys()) {
       if (namespaces.has(name)) continue;

@@ -11,7 +11,6 @@ function portNumber(text: string): number {
   return port;
 }
 
-/** Adds `mcm dashboard`, a live read-only page of the fleet for the browser. */
 export function addDashboard(program: Command, environment: CommandEnvironment): void {
   withCluster(
     program

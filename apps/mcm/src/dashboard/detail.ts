@@ -25,20 +25,18 @@ import type { Sources } from './board/sources.ts';
 import { visible } from './rows/text.ts';
 import type { Settings } from './settings.ts';
 
-/** Maximum number of machines on the timeline of a rollout. */
+/** The maximum number of machines on the timeline of a rollout. */
 const MOST_LIVES = 200;
-/** Maximum number of events on the page of an object. */
+/** The maximum number of events on the page of an object. */
 const MOST_EVENTS = 100;
 
-/** Answers requests for one object. */
 export interface Details {
   machine(ns: string, name: string, signal: AbortSignal): Promise<MachineDetail>;
   deployment(ns: string, name: string): DeploymentDetail;
-  /** An object as YAML. Undefined if it does not exist, or if its kind has no page. */
+  /** An object as YAML. Undefined if the object does not exist, or if its kind has no page. */
   yaml(kind: string, ns: string, name: string, signal: AbortSignal): Promise<string | undefined>;
 }
 
-/** The inputs of the details. */
 export interface DetailOptions {
   readonly client: KubeClient;
   readonly target: KubeClient;
@@ -50,7 +48,7 @@ export interface DetailOptions {
   readonly controllers: Controllers;
 }
 
-/** The kinds that have a YAML page. Secrets are not among them. */
+/** The kinds with a YAML page. Secrets are excluded. */
 const KINDS: Readonly<Record<string, { readonly of: ResourceDefinition<KubeObject>; readonly onTarget?: true }>> = {
   machine: { of: machines },
   machineset: { of: machineSets },
@@ -139,7 +137,7 @@ async function machineDetail(
   };
 }
 
-/** The explanation of a deployment, from the watches. */
+/** Explains a deployment from the caches, without a request. */
 function explained({ sources, settings, clock, controllers }: DetailOptions, deployment: MachineDeployment) {
   const { uid, namespace } = deployment.metadata;
   const inNamespace = <T extends KubeObject>(all: readonly T[]): readonly T[] =>

@@ -12,10 +12,13 @@ import { UserError } from '../command/errors.ts';
 import type { Gate } from './access/gate.ts';
 import { type DashboardOptions, type DashboardServer, startDashboard } from './server.ts';
 
-/** The time for which a self-signed certificate is valid. */
+/** The validity of a self-signed certificate. */
 const VALID_MS = 365 * 86_400_000;
 
-/** Whether the address is a loopback address, which needs no login. Throws `UserError` if it is not an IP address. */
+/**
+ * Whether the address is a loopback address, which needs no login.
+ * @throws UserError if the text is not an IP address
+ */
 export function isLoopback(address: string): boolean {
   if (isIP(address) === 0) throw new UserError(`--listen ${address}: must be an IP address, for example 0.0.0.0`);
   return address === '127.0.0.1';
@@ -29,9 +32,9 @@ async function selfSigned(host: string, clock: Clock): Promise<ServingPair> {
 
 /**
  * Serves the dashboard to other machines, with TLS and logins.
- * @param remote `certificates` is a directory with `tls.crt` and `tls.key`. New connections use changed files.
- *
- * @throws UserError when the certificate is invalid or the port is not available
+ * @param remote `certificates` is a directory with `tls.crt` and `tls.key`. If the files change, new connections use
+ * the new certificate.
+ * @throws UserError if the certificate is invalid or the port is not available
  */
 export async function startRemote(
   { host, certificates }: { readonly host: string; readonly certificates: string | undefined },

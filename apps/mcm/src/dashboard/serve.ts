@@ -33,11 +33,11 @@ export type DashboardFlags = ClusterFlags & {
   readonly tlsCertDir?: string;
 };
 
-/** `mcm dashboard`: serves until the signal aborts. */
+/** Runs `mcm dashboard` until the signal aborts. */
 export const runDashboard = (flags: DashboardFlags, environment: CommandEnvironment): Promise<void> =>
   inCluster(flags, 'dashboard', async (cluster) => {
     const signal = environment.signal();
-    // If the server does not answer at the start, the command ends with an error. Later, the page shows the problem.
+    // If the server does not respond at the start, the command ends with an error. Later, the page shows the problem.
     await cluster.client.request('GET', '/version', { signal });
     const all = flags.allNamespaces === true;
     const remote = isLoopback(flags.listen) ? undefined : { host: flags.listen, certificates: flags.tlsCertDir };
@@ -54,29 +54,32 @@ export const runDashboard = (flags: DashboardFlags, environment: CommandEnvironm
     await dashboard.close();
   });
 
-/** The time between two messages: a burst of changes is sent once. */
+/** The minimum interval between two messages, so that a burst of changes is sent once. */
 const GAP_MS = 200;
 /**
- * The time between two checks for objects that wait too long. The check also sends a message that keeps the connections
+ * The interval of the check for objects that wait too long. The check also sends a message that keeps the connections
  * open.
  */
 const TICK_MS = 5_000;
-/** The time between two assessments of the controllers. A controller that stops causes no event. */
+/** The interval of the health check, because a controller that stops causes no event. */
 const CONTROLLERS_MS = 2_000;
 
-/** The options of a dashboard. */
 export interface ServeOptions {
   readonly random: Random;
   readonly signal: AbortSignal;
   readonly port: number;
   readonly allNamespaces?: boolean;
   /**
-   * If set, other machines can reach the server, with TLS and logins. Without a directory, the certificate is self-signed.
+   * If present, other machines can reach the server with TLS and logins. Without a directory, the certificate is
+   * self-signed.
    */
   readonly remote?: { readonly host: string; readonly certificates: string | undefined } | undefined;
 }
 
-/** Watches a cluster and serves its dashboard until the signal aborts. Throws `UserError` when the port is not available. */
+/**
+ * Watches a cluster and serves its dashboard until the signal aborts.
+ * @throws UserError if the port is not available
+ */
 export async function serveDashboard(
   { client, target, namespace: own }: Cluster,
   { random, signal, port, allNamespaces = false, remote }: ServeOptions,

@@ -44,7 +44,7 @@ interface Answer {
   readonly body: string;
 }
 
-/** This uses `node:http`, because `fetch` does not allow another Host header. */
+/** `node:http`, because `fetch` does not allow another Host header. */
 const ask = (path: string, { host, method = 'GET' }: { host?: string; method?: string } = {}): Promise<Answer> =>
   new Promise((resolve, reject) => {
     const headers = host === undefined ? {} : { host };

@@ -9,14 +9,14 @@ import type { Hub } from './board/hub.ts';
 import type { Details } from './detail.ts';
 
 export interface DashboardServer {
-  /** `http://127.0.0.1:PORT/`, with the actual port. */
+  /** `http://127.0.0.1:PORT/` with the actual port. */
   readonly url: string;
-  /** Uses this certificate for new connections. Without TLS, it has no effect. */
+  /** Uses this certificate for new connections. Has no effect without TLS. */
   use(pair: ServingPair): void;
   close(): Promise<void>;
 }
 
-/** The settings of a server that other machines can reach. Such a server needs TLS and logins. */
+/** The settings for access from other machines, which requires TLS and logins. */
 interface Remote {
   /** The IP address to listen on. */
   readonly host: string;
@@ -25,7 +25,7 @@ interface Remote {
 }
 
 export interface DashboardOptions {
-  /** 0 for any. */
+  /** 0 selects a free port. */
   readonly port: number;
   /** If absent, only this machine can reach the server. */
   readonly remote?: Remote | undefined;
@@ -36,7 +36,8 @@ export interface DashboardOptions {
 }
 
 /**
- * The page loads resources only from this server, and no other site can embed it. The script creates no markup from text.
+ * The page loads resources only from this server, and no other site can embed the page. The script never creates HTML
+ * from text.
  */
 const HEADERS = {
   'content-security-policy': [
@@ -69,28 +70,31 @@ const TYPES = {
 
 const NO_PAGE = 'page not found; the dashboard is at /\n';
 
-/** Matches a valid name of an object, or `-` as the namespace of an object without a namespace. */
+/** Matches a valid object name, or `-` as the namespace of a cluster-wide object. */
 const NAME = '([a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?)';
 const PLACE = `([a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?|-)`;
-/** Matches the paths of pages. The script of the page draws each of them. */
+/** Matches the paths of pages. The script draws the page for each path. */
 const PAGES = new RegExp(
   `^/(?:|machines|rollouts|drains|events|system|(?:machines|rollouts)/${PLACE}/${NAME}|yaml/[a-z]+/${PLACE}/${NAME})$`,
 );
 const API = new RegExp(`^/api/(machines|rollouts|yaml/([a-z]+))/${PLACE}/${NAME}$`);
 
 /**
- * Checks the Host header. Without this check, a web page could read the dashboard with DNS rebinding:
- * its own domain could resolve to this machine.
+ * Checks the Host header. Without this check, a web page could read the dashboard with DNS rebinding: the domain of the
+ * page could resolve to this machine.
  */
 function isOurs({ headers }: IncomingMessage, port: number): boolean {
   const ours = ['127.0.0.1', 'localhost', '[::1]'].map((host) => `${host}:${port}`);
   return ours.includes(headers.host?.toLowerCase() ?? '');
 }
 
-/** The time between two checks of the permission for an open stream. */
+/** The interval between two checks of the permission for an open stream. */
 const AGAIN_MS = 60_000;
 
-/** Serves the read-only dashboard on 127.0.0.1, or for other machines. Throws `UserError` when the port is not available. */
+/**
+ * Serves the read-only dashboard on 127.0.0.1, or for other machines.
+ * @throws UserError if the port is not available
+ */
 export async function startDashboard(options: DashboardOptions): Promise<DashboardServer> {
   const { remote } = options;
   let port = options.port;
@@ -115,7 +119,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   };
 }
 
-/** Handles logins, and refuses requests that are not allowed. Returns whether it has sent an answer. */
+/** Handles logins and refuses forbidden requests. Returns whether the response was sent. */
 async function guarded(
   gate: Gate,
   request: IncomingMessage,
@@ -205,12 +209,12 @@ async function endWhenRefused(
   while (!until.aborted) {
     await pause(clock, AGAIN_MS, until);
     const refusal = until.aborted ? undefined : await gate.check(request);
-    // If the API server does not answer, the last decision stays valid.
+    // If the API server does not respond, the last decision stays valid.
     if (refusal !== undefined && refusal.status !== 503) response.end();
   }
 }
 
-/** The path of a request; undefined for a target that is not a path, such as `//host` and `*`. */
+/** The path of a request. Undefined if the target is not a path, such as `//host` or `*`. */
 function pathOf(target = '/'): string | undefined {
   return target.startsWith('/') && !target.startsWith('//') && URL.canParse(target, 'http://dashboard')
     ? new URL(target, 'http://dashboard').pathname

@@ -9,12 +9,12 @@ export interface Settings {
 }
 
 /**
- * The settings are read periodically. A watch would mostly receive renewals of the Leases, but flags change only with a new
- * process.
+ * The settings are polled, because they change only with a new process. A watch would mostly receive renewals of the
+ * Leases.
  */
 const AGAIN_MS = 60_000;
 
-/** Reads the settings periodically until the signal aborts. If a read fails, the last settings stay valid. */
+/** Polls the settings until the signal aborts. If a read fails, the last settings stay valid. */
 export function followSettings(
   client: KubeClient,
   namespace: string,
@@ -31,7 +31,7 @@ export function followSettings(
       settings = { manager, ofMachines };
       if (changed) onChange();
     } catch (error) {
-      // The line is only a debug message, because the page already shows that the server does not answer.
+      // The page already shows the outage, so the log line has the level debug.
       log.debug('Cannot read the Leases', { error: errorText(error) });
     }
   };

@@ -32,7 +32,7 @@ import type { FetchedJournals } from '../journal/controllers.ts';
 import { fleetTree, treeLines } from '../tree/tree.ts';
 import { type BundleFile, type CollectedLogs, podLogs } from './logs.ts';
 
-/** An object without managed fields and without the annotation of `kubectl apply`. */
+/** Removes the managed fields and the annotation of `kubectl apply`. */
 function reported(object: KubeObject): KubeObject {
   const { managedFields: _, ...metadata }: KubeObject['metadata'] & { managedFields?: unknown } = object.metadata;
   const annotations = Object.entries(metadata.annotations ?? {}).filter(
@@ -106,8 +106,8 @@ const sourcesOf = ({ client, target }: Stored, namespace: string): readonly Sour
 ];
 
 /**
- * Reads the Secrets of the classes, only to remove their values from all texts. A Secret that cannot be read does not keep
- * the values of the others in the files.
+ * Reads the Secrets of the classes, to remove their values from all texts. If one Secret cannot be read, the values of
+ * the other Secrets are still removed.
  */
 async function knownSecrets(
   { client, namespace }: Cluster,
@@ -132,8 +132,8 @@ async function knownSecrets(
 /**
  * Collects the data that explains the state of the machines: objects, events, Leases, the tree and the logs of the
  * controllers.
- * - The bundle contains no Secrets and no environment of pods. Known secrets, and texts that look like secrets, become
- *   `***`.
+ * - The bundle contains no Secrets and no environment variables of pods. Known secrets, and texts that look like
+ *   secrets, become `***`.
  * - `errors.txt` lists the data that could not be read.
  *
  * @param local The logs of a local instance
@@ -161,10 +161,7 @@ export async function collectBundle(
       errors.push(`${file}: ${errorText(error)}`);
     }
   }
-  /**
-   * Copies of the objects with the correct types, for functions that read them. The files of the bundle contain the stored
-   * objects.
-   */
+  /** Copies of the objects with checked types. The files of the bundle contain the objects as stored. */
   const of = <T extends KubeObject>(file: string, { shape = {} }: ResourceDefinition<T>): readonly T[] =>
     (objects.get(file) ?? []).map((object) => {
       const copy = structuredClone(object) as T;
@@ -197,7 +194,7 @@ export async function collectBundle(
   return [...files, ...journalFiles(journals, known)];
 }
 
-/** The journals as files. The lines of the files are still JSON, but without the secrets. */
+/** Converts journals to files. The lines stay JSON, without the secrets. */
 function journalFiles({ found }: FetchedJournals, known: Known): BundleFile[] {
   const clean = scrubber(known);
   return found.map(({ lines, journal }) => ({

@@ -4,7 +4,6 @@ import type { CommandEnvironment } from '../command/environment.ts';
 import { withController } from '../journal/command.ts';
 import type { ControllerFlags } from '../journal/controllers.ts';
 
-/** Adds `debug bundle`. */
 export function addDebug(program: Command, environment: CommandEnvironment): void {
   withOutput(
     withController(

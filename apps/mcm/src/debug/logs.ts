@@ -3,13 +3,12 @@ import { basename, join } from 'node:path';
 import { errorText } from '@mcm/kube';
 import type { Cluster } from '../cluster/cluster.ts';
 
-/** A file of a bundle. */
 export interface BundleFile {
   readonly name: string;
   readonly text: string;
 }
 
-/** The number of lines of each log in a bundle. */
+/** The maximum number of lines of each log in a bundle. */
 const TAIL_LINES = 2_000;
 /** The programs of an installation, by the label of their pods. */
 const APPS = ['machine-controller-manager', 'machine-config-controller', 'machine-config-daemon'];
@@ -23,7 +22,7 @@ export interface CollectedLogs {
 
 const tailOf = (text: string): string => text.trimEnd().split('\n').slice(-TAIL_LINES).join('\n');
 
-/** The logs of a local instance; empty without one. */
+/** The logs of a local instance. Empty if there is none. */
 export function localLogs(dataDir: string): CollectedLogs {
   const folder = join(dataDir, 'logs');
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return { files: [], errors: [] };
@@ -40,7 +39,7 @@ export function localLogs(dataDir: string): CollectedLogs {
   return { files, errors };
 }
 
-/** The fields of a pod for its logs. */
+/** The fields of a pod that are needed to read its logs. */
 interface LoggingPod {
   readonly metadata: { readonly name: string };
   readonly spec: { readonly containers: readonly { readonly name: string }[] };
@@ -50,8 +49,8 @@ interface LoggingPod {
 }
 
 /**
- * The logs of the pods of an installation in the namespace. For a restarted container, also the logs before its last
- * restart.
+ * The logs of the pods of an installation in the namespace. For a restarted container, the result also contains the
+ * logs before the last restart.
  */
 export async function podLogs({ client, namespace, text }: Cluster): Promise<CollectedLogs> {
   const files: BundleFile[] = [];

@@ -11,7 +11,6 @@ import { formatted } from '../output/format.ts';
 import { collectBundle } from './bundle.ts';
 import { type BundleFile, localLogs } from './logs.ts';
 
-/** `mcm debug bundle`. */
 export const writeBundle = (
   folder: string | undefined,
   flags: AskFlags & ControllerFlags,
@@ -20,7 +19,7 @@ export const writeBundle = (
   inCluster(flags, 'debug', async (cluster) => {
     const now = realClock.now();
     const into = folder ?? `mcm-bundle-${now.toISOString().replaceAll(/[-:]|\.\d+/g, '')}`;
-    // The logs of the local instance are included only if the command reads the local instance.
+    // The bundle contains the logs of the local instance only if the flags select that instance.
     const isLocal = findKubeconfigs(flags).every(
       (file) => resolve(file) === resolve(join(flags.dataDir, 'kubeconfig')),
     );
@@ -43,6 +42,6 @@ async function writeFiles(folder: string, files: readonly BundleFile[]): Promise
       there ? `${folder} already exists; use another folder` : `cannot create ${folder}: ${errorText(error)}`,
     );
   }
-  // Files are readable only for the user.
+  // Only the user can read the files.
   for (const { name, text } of files) await writeFile(join(folder, name), text, { mode: 0o600 });
 }

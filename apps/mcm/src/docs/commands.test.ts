@@ -21,7 +21,7 @@ const pages = execFileSync('git', ['ls-files', '--cached', '--others', '--exclud
   .filter((path) => !path.includes('/testdata/') && existsSync(join(ROOT, path)));
 const documented = pages.flatMap((path) => documentedCommands(path, read(path)));
 
-/** The real program. The commands of this program have no effect, so the program only parses words. */
+/** Creates the real program with actions that do nothing, so that only parsing is tested. */
 function parser(): Command {
   const program = createProgram({
     say: () => undefined,
@@ -38,7 +38,6 @@ function parser(): Command {
   return program;
 }
 
-/** The error of the program for the words; undefined if the words are valid. */
 async function objection(words: readonly string[]): Promise<string | undefined> {
   try {
     await parser().parseAsync([...words], { from: 'user' });
@@ -49,13 +48,12 @@ async function objection(words: readonly string[]): Promise<string | undefined> 
   }
 }
 
-/** The arguments of `mcm` in a command; undefined for other programs. */
+/** The arguments of `mcm` in a command. Undefined for other programs. */
 function wordsOfMcm([first, second, ...rest]: readonly string[]): readonly string[] | undefined {
   if (first === 'mcm') return second === undefined ? [] : [second, ...rest];
   return first === 'kubectl' && second === 'mcm' ? rest : undefined;
 }
 
-/** Removes the words that start a program of the workspace. */
 const started = (words: readonly string[]): readonly string[] => {
   const text = words.join(' ');
   const launcher = /^(npx -y pnpm@12|npx|pnpm) /.exec(text)?.[0] ?? '';
@@ -66,8 +64,8 @@ const { scripts } = JSON.parse(read('package.json')) as { readonly scripts: Read
 const flagsPage = read('docs/reference/flags.md');
 
 /**
- * Programs whose words this test does not parse, with the reasons. Tests in e2e/src/docs/commands run the commands that can
- * run.
+ * Programs whose arguments this test does not parse, with the reasons. The tests in e2e/src/docs/commands run these
+ * commands if possible.
  */
 const NOT_RUN: Readonly<Record<string, string>> = {
   kubectl: 'it is not ours; it is run on a living fleet by e2e/src/docs/commands, and more of it by e2e/src/kubectl',
@@ -97,7 +95,7 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   cd: 'the shell’s own',
 };
 
-/** The error in a command, if it can be found without running the command. */
+/** Returns the error in a command, without running the command. */
 async function fault(command: DocumentedCommand): Promise<string | undefined> {
   const wrong = await faultOf(command.words);
   return command.named && /missing required argument|\(outputHelp\)/.test(wrong ?? '') ? undefined : wrong;
@@ -109,7 +107,7 @@ async function faultOf(words: readonly string[]): Promise<string | undefined> {
   if (asked) return objection(asked);
   const [program = '', ...rest] = own;
   if (own !== words && NOT_RUN[program] === undefined) {
-    // In pnpm commands for several packages, a flag comes first.
+    // In a pnpm command for several packages, a flag comes first.
     if (program.startsWith('-')) return undefined;
     if (scripts[program] === undefined) return `package.json has no script ${program}`;
     return rest
@@ -124,7 +122,7 @@ async function faultOf(words: readonly string[]): Promise<string | undefined> {
       .find(Boolean);
   if (NOT_RUN[program] === undefined)
     return `"${program}" is neither a program of ours nor one with a reason why it is not run`;
-  // For kubectl, `deploy/NAME` is an object. Files come after -f and -k.
+  // For kubectl, `deploy/NAME` is an object. Files follow -f and -k.
   const files = program === 'kubectl' ? rest.filter((_, index) => /^-[fk]$/.test(rest[index - 1] ?? '')) : rest;
   return files
     .filter((word) => /^(examples|deploy|docs)\//.test(word))

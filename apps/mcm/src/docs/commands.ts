@@ -1,4 +1,4 @@
-/** A command of a page of the documentation, as words. */
+/** A command in a page of the documentation, as words. */
 export interface DocumentedCommand {
   /** The file and the line, such as `docs/install.md:9`. */
   readonly at: string;
@@ -7,7 +7,7 @@ export interface DocumentedCommand {
   readonly named?: true;
 }
 
-/** Yields the lines in the shell blocks of a page. A line that ends with a backslash is joined with the next line. */
+/** Yields the lines in the shell blocks of a page. If a line ends with a backslash, the next line is appended. */
 function* shellLines(text: string): Generator<{ readonly number: number; readonly line: string }> {
   let inside = false;
   let begun: { number: number; line: string } | undefined;
@@ -59,7 +59,7 @@ function plain(words: readonly string[]): string[] {
   return kept;
 }
 
-/** Yields the commands of `mcm` in sentences, where they are formatted as code. */
+/** Yields the `mcm` commands in sentences, where they are formatted as code. */
 const spoken = (text: string): { readonly number: number; readonly line: string }[] =>
   text
     .replaceAll(/```[\s\S]*?```/g, (block) => block.replaceAll(/[^\n]/g, ''))
@@ -71,13 +71,13 @@ const spoken = (text: string): { readonly number: number; readonly line: string 
       })),
     );
 
-/** Every command in the shell blocks of a page, and every `mcm` command in its sentences. */
+/** All commands in the shell blocks of a page, and all `mcm` commands in its sentences. */
 export const documentedCommands = (path: string, text: string): DocumentedCommand[] => [
   ...[...shellLines(text)].flatMap(({ number, line }) =>
     commandsOf(line).map((words) => ({ at: `${path}:${number}`, words })),
   ),
   ...spoken(text).map(({ number, line }) => {
-    // The text after a bar is an alternative for the last word, as in `--provider aws|azure`.
+    // After a bar, an alternative for the last word follows, as in `--provider aws|azure`.
     const [words = []] = commandsOf(line);
     return { at: `${path}:${number}`, words, named: true as const };
   }),

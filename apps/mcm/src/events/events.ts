@@ -4,9 +4,8 @@ import { brief } from '../explain/reasons/brief.ts';
 import { age } from '../output/age.ts';
 import { columns } from '../output/columns.ts';
 
-/** An event in the output. */
 export interface EventRow {
-  /** Set only if the events are from all namespaces. */
+  /** Present only if the events are from all namespaces. */
   readonly namespace?: string;
   /** RFC 3339. The time of the last occurrence. */
   readonly at: string;
@@ -24,7 +23,6 @@ const KINDS = ['MachineDeployment', 'MachineSet', 'Machine', 'MachineClass', 'No
 const newestOf = (event: EventObject): string =>
   event.lastTimestamp ?? event.firstTimestamp ?? event.metadata.creationTimestamp;
 
-/** The objects whose events are listed. */
 export interface EventScope {
   /** `Kind/name` of objects. */
   readonly objects: ReadonlySet<string>;
@@ -32,7 +30,7 @@ export interface EventScope {
   readonly machinePrefixes: readonly string[];
 }
 
-/** Events of machines and their owners, with the oldest first: all events, or those in the scope. */
+/** Returns events of machines and their owners, oldest first: all events, or only the events in the scope. */
 export function eventRows(
   events: readonly EventObject[],
   scope?: EventScope,
@@ -63,17 +61,17 @@ export function eventRows(
 
 const HOUR_MS = 3_600_000;
 
-/** The sentence for an object without events. The events of an object that is younger than an hour are not deleted yet. */
+/**
+ * The sentence for an object without events. Events are deleted after an hour, so an object younger than an hour never
+ * had an event.
+ */
 function noEvents(now: Date, since: string | undefined): string {
   const ageMs = since === undefined ? HOUR_MS : now.getTime() - Date.parse(since);
   if (ageMs >= HOUR_MS) return 'no events; the API server deletes events after an hour';
   return `no events yet; the object is ${age(ageMs)} old. To follow new events, add --watch`;
 }
 
-/**
- * The events as lines of text.
- * @param since The creation time of the object, if the events are of one object.
- */
+/** @param since The creation time of the object, if the events are of one object */
 export function eventLines(rows: readonly EventRow[], now: Date, wide: boolean, since?: string): string[] {
   if (rows.length === 0) return [noEvents(now, since)];
   const isOfAll = rows.some(({ namespace }) => namespace !== undefined);

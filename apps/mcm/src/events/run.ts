@@ -11,7 +11,6 @@ import { eachFormatted } from '../output/format.ts';
 import { type EventScope, eventLines, eventRows } from './events.ts';
 import { scopeOfDeployment, scopeOfObject } from './scope.ts';
 
-/** The flags of `mcm events`. */
 export type EventsFlags = AskFlags & { readonly allNamespaces?: true; readonly watch?: true };
 
 /** `mcm events`. */
@@ -26,8 +25,7 @@ export const reportEvents = (
     const unread = new Set<string>();
     const { items, resourceVersion } = await readEvents(cluster, unread, allNamespaces);
     const model = eventRows(items, scope, { allNamespaces });
-    // The events of a deleted object exist for an hour. If there are no events, the command checks whether the object
-    // exists.
+    // The events of a deleted object remain for an hour. Without events, the command checks whether the object exists.
     const since = object !== undefined && model.length === 0 ? await createdAt(cluster, object) : undefined;
     const now = realClock.now();
     tell(telling, flags.output, { model, unread }, (all, wide) => eventLines(all, now, wide, since));
@@ -44,8 +42,8 @@ export const reportEvents = (
   });
 
 /**
- * Watches the events of the namespace. When the signal aborts, it rejects. After an expired resource version, it continues
- * with new events.
+ * Watches the events of the namespace until the signal aborts, and then rejects. If the resource version expires, the
+ * watch continues with new events.
  */
 async function followEvents(
   { client, namespace }: Cluster,
@@ -76,7 +74,7 @@ async function readEvents(
 ): Promise<{ readonly items: readonly EventObject[]; readonly resourceVersion: string }> {
   const own = await client.resource<EventObject>(events, allNamespaces ? undefined : namespace).list();
   const { resourceVersion } = own.metadata;
-  // Events of Nodes are in the namespace `default`, which is already read in this case.
+  // Events of Nodes are in the namespace `default`, which may already be watched.
   if ((allNamespaces || namespace === 'default') && client === target) return { items: own.items, resourceVersion };
   const ofNodes = target.resource<EventObject>(events, 'default').list({ fieldSelector: 'involvedObject.kind=Node' });
   return { items: [...own.items, ...((await ifAllowed(ofNodes, unread))?.items ?? [])], resourceVersion };
@@ -89,7 +87,10 @@ const NAMED: Readonly<Record<string, ResourceDefinition<KubeObject>>> = {
   MachineClass: machineClasses,
 };
 
-/** Returns the creation time of an object. Throws `UserError` if the object does not exist. */
+/**
+ * Returns the creation time of an object.
+ * @throws UserError if the object does not exist
+ */
 async function createdAt({ client, namespace }: Cluster, text: string): Promise<string | undefined> {
   const { kind = 'MachineDeployment', name } = reference(text);
   const definition = NAMED[kind];

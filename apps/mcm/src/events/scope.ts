@@ -2,7 +2,7 @@ import { Labels } from '@mcm/api';
 import type { DeploymentReading } from '../cluster/deployment-reading.ts';
 import type { EventScope } from './events.ts';
 
-/** The scope of a deployment: its sets, its machines including deleted ones, and their nodes. */
+/** The scope of a deployment: its sets, its machines including deleted machines, and their nodes. */
 export function scopeOfDeployment({ deployment, sets, machines }: DeploymentReading): EventScope {
   const living = [...machines.values()].flat();
   const nodes = living.flatMap(({ metadata }) => metadata.labels?.[Labels.Node] ?? []);

@@ -3,7 +3,6 @@ import { type AskFlags, objectText, withCluster, withOutput } from '../cluster/c
 import type { CommandEnvironment } from '../command/environment.ts';
 import { UserError } from '../command/errors.ts';
 
-/** Adds `mcm explain`. */
 export function addExplain(program: Command, environment: CommandEnvironment): void {
   withOutput(
     withCluster(
@@ -26,7 +25,8 @@ export function addDrain(program: Command, environment: CommandEnvironment): voi
         .command('drain')
         .description('show the drain of a machine, or preview the drain that its deletion would start; changes nothing')
         .argument('<machine...>', 'its name, or machine/NAME')
-        // The option is not required for commander. Otherwise, commander would report its absence before a misspelled flag.
+        // Commander does not require the option, because commander would report a missing option before a misspelled
+        // flag.
         .option('--preview', 'required: the command only previews; to drain a machine, delete it'),
     ),
   ).action(async (words: string[], flags: AskFlags & { preview?: true }) => {

@@ -62,7 +62,9 @@ const machineTarget = ({ client, target, namespace }: Cluster, name: string, ran
   signal: new AbortController().signal,
 });
 
-/** `mcm drain --preview`. If the drain is not known, it prints the known part and then throws `UserError`. */
+/**
+ * Runs `mcm drain --preview`. If the drain is not known, the command prints the known part and then throws `UserError`.
+ */
 export const reportDrain = (text: string, flags: AskFlags, { say, random }: Asked): Promise<void> =>
   inCluster(flags, 'drain', async (cluster) => {
     const name = nameOf('Machine', text);

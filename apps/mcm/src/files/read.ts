@@ -9,16 +9,16 @@ import { unknownFieldsOf } from './unknown-fields.ts';
 
 const TEXT = /\.(ya?ml|json)$/;
 
-/** The path of standard input, as in kubectl. */
+/** The path that means standard input, as in kubectl. */
 const STDIN = '-';
 
-/** A text with the name of its file for messages. */
+/** A text with its file name for messages. */
 interface Source {
   readonly name: string;
   readonly text: string;
 }
 
-/** Whether subdirectories of the given directories are read too, as with `-R` of kubectl. */
+/** Whether subdirectories are read too, as with `-R` of kubectl. */
 export interface Reading {
   readonly recursive?: boolean;
 }
@@ -48,7 +48,10 @@ const isObject = (value: unknown): value is KubeObject =>
 
 const SEPARATOR = /^---(.*)$/gm;
 
-/** The documents of a text. As in kubectl, a line that starts with `---` separates them, and only a comment may follow it. */
+/**
+ * The documents of a text. As in kubectl, a line that starts with `---` separates documents, and only a comment may
+ * follow the dashes.
+ */
 export function documentsOf(text: string): readonly string[] {
   for (const [, rest = ''] of text.matchAll(SEPARATOR)) {
     if (!/^\s*(#|$)/.test(rest)) throw new UserError(`invalid YAML document separator: ${rest.trim()}`);
@@ -61,7 +64,7 @@ function jsonDocumentsOf(text: string): readonly string[] {
   if (!text.trimStart().startsWith('{')) return [text];
   const documents: string[] = [];
   let [depth, start] = [0, 0];
-  // A string is matched as a whole, so that its braces are not counted.
+  // A string is matched as a whole, so that braces inside the string are not counted.
   for (const { 0: token, index } of text.matchAll(/"(?:[^"\\]|\\.)*"|[{}]/g)) {
     if (token === '{') depth += 1;
     if (token !== '}') continue;
@@ -101,8 +104,8 @@ function inFile<T>(name: string, parse: () => T): T {
 /**
  * Reads the objects of files, of the YAML and JSON files in directories, and of standard input (`-`).
  *
- * Values are read as in `kubectl apply`: `0644` is 420, and `yes` is true. A field that the kind does not have is refused,
- * as in the API server with strict validation.
+ * The parser reads values as `kubectl apply` does: `0644` is 420, and `yes` is true. As with strict validation in the
+ * API server, an unknown field is an error.
  * @throws UserError with the name of the file
  */
 export async function readObjects(

@@ -3,7 +3,7 @@ import type { KubeObject } from '@mcm/kube';
 import { isRecord } from '@mcm/kube';
 import { machineConfigCrds } from '@mcm/machine-config';
 
-/** The fields of `metadata`. The fields are listed here, because no CRD contains them. */
+/** The fields of `metadata`, because no CRD contains them. */
 const METADATA: ReadonlySet<string> = new Set([
   ...['name', 'generateName', 'namespace', 'selfLink', 'uid', 'resourceVersion', 'generation', 'creationTimestamp'],
   ...['deletionTimestamp', 'deletionGracePeriodSeconds', 'labels', 'annotations', 'ownerReferences', 'finalizers'],
@@ -20,7 +20,7 @@ function schemaOf({ apiVersion = '', kind = '' }: KubeObject): StructuralSchema 
   return undefined;
 }
 
-/** The paths of fields that the kind of an object does not have. Empty for a kind of another project. */
+/** The paths of unknown fields of an object. Empty for kinds that are not part of this project. */
 export function unknownFieldsOf(object: KubeObject): readonly string[] {
   const schema = schemaOf(object);
   if (schema === undefined) return [];

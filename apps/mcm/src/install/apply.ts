@@ -1,7 +1,6 @@
 import { isConflict, isInvalid, isNotFound, type KubeClient } from '@mcm/kube';
 import { UserError } from '../command/errors.ts';
 
-/** The fields of an object that its URL contains. */
 interface Identified {
   readonly apiVersion: string;
   readonly kind: string;
@@ -24,25 +23,24 @@ function pathOf({ apiVersion, kind, metadata: { name, namespace } }: Identified)
   return `${root}/${apiVersion}${within}/${plural}/${encodeURIComponent(name)}`;
 }
 
-/** The result for an applied object. */
 export interface Applied {
   readonly what: string;
   readonly resourceVersion: string;
 }
 
-/** Options of {@link applyObjects}. */
 export interface ApplyOptions {
-  /** Whether fields of other field managers are overwritten. */
+  /** Whether to overwrite fields of other field managers. */
   readonly force: boolean;
   readonly signal: AbortSignal;
-  /** Called for each applied object, because a later one may fail. */
+  /** Called for each applied object, because a later object may fail. */
   readonly onApplied?: (applied: Applied) => void;
 }
 
 /**
- * Applies objects server-side in order, as field manager `mcm-install`. Fields of other managers stay unchanged. Throws
- * `UserError` for a conflict with another manager (unless `force` is set), and for a kind that does not exist in the
- * cluster. Objects that were applied before the error stay.
+ * Applies objects server-side in order, as field manager `mcm-install`. Fields of other managers stay unchanged.
+ * Objects that were applied before an error stay in the cluster.
+ * @throws UserError for a conflict with another manager (unless `force` is set), and for a kind that the cluster does
+ * not have
  */
 export async function applyObjects(
   client: KubeClient,
@@ -59,11 +57,10 @@ export async function applyObjects(
   return applied;
 }
 
-/** Whether and how an object is applied. */
 interface ApplyObjectOptions {
   readonly force: boolean;
   readonly signal: AbortSignal;
-  /** The server checks the request and stores nothing. */
+  /** The server validates the request and stores nothing. */
   readonly dryRun?: boolean;
 }
 
@@ -93,20 +90,20 @@ async function applyObject(client: KubeClient, object: Identified, options: Appl
 
 const TO_OVERWRITE = 'to overwrite these fields: --force-conflicts';
 
-/** A missing namespace also causes the error 404, but then the answer contains a name. */
+/** For a missing namespace, the error 404 contains a name. For a missing kind, it does not. */
 const isMissingKind = (error: unknown): boolean => isNotFound(error) && error.status.details?.name === undefined;
 
 const missingKind = (object: Identified): string =>
   `${nameOf(object)}: the cluster does not have the kind ${object.kind} (${object.apiVersion}); install its CRD, or omit it from --with`;
 
-/** The original and other installations select their pods with other labels. A Deployment cannot change its selector. */
+/** The original and other installations use other labels in the selector of their Deployment, which is immutable. */
 const otherSelector = ({ kind, metadata: { name, namespace } }: Identified): string =>
   `${kind.toLowerCase()}/${name}: the existing ${kind} has another selector, which cannot change. Save and delete this ${kind}: kubectl -n ${namespace} delete ${kind.toLowerCase()} ${name} --cascade=foreground`;
 
 /**
- * Asks the API server whether it would accept all objects, and stores nothing.
- * @throws UserError with one line for each object that cannot be applied. The kind is missing, an immutable field differs,
- *   or a field has another manager. With `force`, other managers are no problem.
+ * Validates all objects with the API server, which stores nothing.
+ * @throws UserError with one line for each object that the server refuses. The causes are a missing kind, an immutable
+ * field, or a field of another manager. With `force`, fields of other managers cause no error.
  */
 export async function checkObjects(
   client: KubeClient,
@@ -116,7 +113,7 @@ export async function checkObjects(
   const problems: string[] = [];
   const added = kindsOf(objects);
   for (const object of objects.filter(isIdentified)) {
-    // The cluster gets this kind with the same installation.
+    // The same installation adds this kind to the cluster.
     if (added.has(`${object.kind} ${object.apiVersion.split('/')[0]}`)) continue;
     const problem = await problemOf(client, object, options);
     if (problem !== undefined) problems.push(problem);
@@ -147,7 +144,7 @@ async function problemOf(
     if (isMissingKind(error)) return missingKind(object);
     if (isInvalid(error) && error.message.includes('field is immutable')) return otherSelector(object);
     if (!isConflict(error)) throw error;
-    // Without conflicts, the answer shows whether `--force-conflicts` would help.
+    // The result without conflicts shows whether `--force-conflicts` would help.
     const forced = await problemOf(client, object, { force: true, signal });
     return forced ?? `${nameOf(object)}: ${error.message}; ${TO_OVERWRITE}`;
   }

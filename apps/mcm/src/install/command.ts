@@ -10,7 +10,6 @@ function replicasOf(text: string): number {
   return Number(text);
 }
 
-/** Adds `mcm install`, which prints or applies the objects of an installation. */
 export function addInstall(program: Command, environment: Pick<CommandEnvironment, 'say' | 'signal'>): void {
   withOutput(
     withCluster(

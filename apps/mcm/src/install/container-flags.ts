@@ -8,7 +8,7 @@ import { localFlags } from '@mcm/provider-local/class';
 import { UserError } from '../command/errors.ts';
 import type { ContainerFlags } from './objects/settings.ts';
 
-/** Flags that the installation sets itself, because other objects of the installation contain the same values. */
+/** Flags that users cannot set, because other objects of the installation contain the same values. */
 const FIXED: Readonly<Record<string, string>> = {
   namespace: 'use --namespace of mcm install',
   port: 'the probes of the pod use the default port',
@@ -23,14 +23,16 @@ const PROVIDER_FLAGS: Readonly<Record<string, Flags>> = {
   local: localFlags,
 };
 
-/** The values of `--manager-flag`. */
 export const managerFlagsOf = (given: readonly string[]): Promise<ContainerFlags> =>
   checked('--manager-flag', given, {
     ...commonFlags(machineControllerManager.defaults),
     ...machineControllerManager.flags,
   });
 
-/** The values of `--controller-flag`. Flags of a third-party provider are unknown, so only their form is checked. */
+/**
+ * The values of `--controller-flag`. The flags of a third-party provider are unknown, so the function checks only their
+ * syntax.
+ */
 export const controllerFlagsOf = (given: readonly string[], provider: string): Promise<ContainerFlags> => {
   const own = PROVIDER_FLAGS[provider];
   const common = commonFlags({ port: 10_259, concurrency: 50, controllers: [] });
@@ -38,8 +40,9 @@ export const controllerFlagsOf = (given: readonly string[], provider: string): P
 };
 
 /**
- * Reads `name=value` pairs. With `known`, each flag must exist and accept its value.
- * @throws UserError that contains the option and the flag
+ * Parses `name=value` pairs.
+ * @param known If present, each flag must exist and accept its value
+ * @throws UserError that names the option and the flag
  */
 async function checked(option: string, given: readonly string[], known?: Flags): Promise<ContainerFlags> {
   const flags = Object.fromEntries(given.map((text) => pairOf(option, text)));

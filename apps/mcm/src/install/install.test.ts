@@ -19,7 +19,7 @@ afterAll(() => plane.close());
 const client = () => createClient({ transport: handlerTransport(plane.fetch), userAgent: 'test', clock });
 
 const sections = (namespace = 'default') => installSections({ ...DEFAULT_INSTALL, namespace });
-/** The objects without those of the Prometheus operator, because the test cluster does not have their kinds. */
+/** The objects without the kinds of the Prometheus operator, which the test cluster does not have. */
 const installable = () =>
   sections()
     .filter(({ name }) => name !== 'monitoring')
@@ -29,7 +29,7 @@ const options = { force: false, signal: new AbortController().signal };
 describe('an installation', () => {
   test('an installation is accepted by the API server, and a second run changes nothing', async () => {
     await applyObjects(client(), installable(), options);
-    await clock.advance(1_000); // CRDs are established.
+    await clock.advance(1_000); // Wait until the CRDs are established.
     const first = await applyObjects(client(), installable(), options);
     expect(first.length).toBe(installable().length);
     expect(await applyObjects(client(), installable(), options)).toEqual(first);
@@ -100,7 +100,7 @@ describe('an installation', () => {
 
   test('with the policies, only the controller can change a provider ID and the finalizer', async () => {
     await applyObjects(client(), installable(), options);
-    await clock.advance(1_000); // A policy takes effect a moment later.
+    await clock.advance(1_000); // A policy takes effect after a delay.
     const api = '/apis/machine.sapcloud.io/v1alpha1/namespaces/default/machines';
     await client().request('POST', api, {
       body: {
@@ -149,7 +149,7 @@ test('installations in two namespaces of a cluster share only the CRDs', () => {
     );
   expect(named('one').size).toBeGreaterThan(20);
   expect([...named('one').intersection(named('two'))]).toEqual([]);
-  // Cluster-wide objects must select only their own namespace.
+  // Cluster-wide objects must select only the namespace of the installation.
   for (const { kind, ...rest } of JSON.parse(JSON.stringify(sections('one').flatMap(({ objects }) => objects)))) {
     const selectors = kind.endsWith('WebhookConfiguration')
       ? rest.webhooks.map((webhook: { namespaceSelector: unknown }) => webhook.namespaceSelector)

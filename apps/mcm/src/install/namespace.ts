@@ -6,9 +6,9 @@ interface Namespace {
 }
 
 /**
- * Creates the namespace of an installation if it does not exist. Call it before any object is applied.
- * @returns whether it was created
- * @throws UserError if it is being deleted, or if the user has no permission to create it
+ * Creates the namespace of an installation if it does not exist.
+ * @returns whether the namespace was created
+ * @throws UserError if the namespace is in deletion, or if the user may not create it
  */
 export async function ensureNamespace(client: KubeClient, name: string, signal: AbortSignal): Promise<boolean> {
   const path = '/api/v1/namespaces';

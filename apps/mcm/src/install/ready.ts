@@ -19,7 +19,7 @@ interface Workload {
   };
 }
 
-/** The fields of a pod that explain why it is not ready. */
+/** The fields of a pod that explain why the pod is not ready. */
 interface Pod {
   readonly metadata: { readonly name: string };
   readonly status?: {
@@ -34,17 +34,15 @@ interface Pod {
 
 const PLURALS: Readonly<Record<string, string>> = { Deployment: 'deployments', DaemonSet: 'daemonsets' };
 
-/** Options of {@link untilReady}. */
 export interface ReadyOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** The timeout in milliseconds. */
   readonly timeoutMs: number;
 }
 
 /**
  * Waits until all Deployments and DaemonSets among the objects are rolled out.
- * @returns the reasons why some are not ready at the timeout; empty if all are ready
+ * @returns the reasons why some are not ready at the timeout. Empty if all are ready.
  */
 export async function untilReady(
   client: KubeClient,
@@ -74,7 +72,7 @@ const count = ({ status }: Workload, field: string): number => {
   return typeof value === 'number' ? value : 0;
 };
 
-/** The number of replicas that must be available. For a DaemonSet, it is the number of nodes. */
+/** The number of replicas that must be available. For a DaemonSet, this is the number of nodes. */
 const wantedOf = (workload: Workload): number =>
   workload.kind === 'DaemonSet' ? count(workload, 'desiredNumberScheduled') : (workload.spec.replicas ?? 1);
 
@@ -129,7 +127,7 @@ async function reasonOfPod(
     return [`pod ${metadata.name}, container ${name}: ${reason}${message ? `: ${message}` : ''}${crashed}`];
   });
   if (waiting.length > 0) return waiting;
-  // Some reasons, such as a missing Secret, are only in events.
+  // Only events contain some reasons, such as a missing Secret.
   const recent = await ignoreNotFound(
     client
       .resource<EventObject>(events, namespace)

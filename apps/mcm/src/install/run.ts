@@ -35,13 +35,13 @@ export type InstallFlags = ClusterFlags & {
   readonly output: OutputFormat;
 };
 
-/** A requested part includes its part for the target cluster. */
+/** A requested part includes its objects for the target cluster. */
 const isAskedFor = (name: string, asked: readonly string[]): boolean =>
   asked.some((each) => name === each || name === `${each}-target`);
 
 const isKnown = (provider: string): boolean => PROVIDERS.some((known) => known === provider);
 
-/** Returns the provider, which has no default. The roles of the target cluster do not depend on it. */
+/** Returns the provider, which has no default. The roles of the target cluster do not depend on the provider. */
 function providerOf({ provider, part, controllerImage }: InstallFlags): string {
   const others = `${PROVIDERS.join(', ')}, or the name of another provider with --controller-image`;
   if (provider === undefined) {
@@ -89,7 +89,6 @@ const objectsOf = async (flags: InstallFlags): Promise<readonly object[]> =>
     .filter(({ name, optional }) => optional !== true || isAskedFor(name, flags.with))
     .flatMap(({ objects }) => objects);
 
-/** `mcm install`: prints the selected objects, or applies them. */
 export async function install(
   flags: InstallFlags,
   { say, signal }: Pick<CommandEnvironment, 'say' | 'signal'>,

@@ -4,7 +4,6 @@ import type { CommandEnvironment } from '../command/environment.ts';
 import type { JournalFlags } from './run.ts';
 import type { ReplayFlags } from './run-replay.ts';
 
-/** Adds the commands `journal` and `replay`. */
 export function addJournal(program: Command, environment: CommandEnvironment): void {
   withOutput(
     withController(

@@ -5,13 +5,12 @@ import { type ClusterFlags, findKubeconfigs } from '../cluster/cluster.ts';
 import { UserError } from '../command/errors.ts';
 import { inspectDataDir } from '../up/data/data-dir.ts';
 
-/** The flags that select controllers. */
 export type ControllerFlags = ClusterFlags & { readonly controller?: readonly string[] };
 
-/** The default ports of both controllers. `kubectl port-forward` serves them on the same addresses. */
+/** The default ports of both controllers. `kubectl port-forward` uses the same addresses. */
 const DEFAULTS: readonly string[] = ['http://127.0.0.1:10258', 'http://127.0.0.1:10259'];
 
-/** The timeout of a request, so that a controller without an answer does not block the command. */
+/** Limits each request, so that a controller without a response does not block the command. */
 const TIME_MS = 30_000;
 
 /** The journal of a controller, as lines and as records. */
@@ -20,16 +19,15 @@ interface FetchedJournal {
   readonly journal: JournalText;
 }
 
-/** The journals of controllers, and one sentence for each controller without one. */
+/** The journals of controllers, and one sentence for each controller without a journal. */
 export interface FetchedJournals {
   readonly found: readonly FetchedJournal[];
   readonly problems: readonly string[];
 }
 
-/** Sends a request. Returns the status and the text of the answer. */
+/** Sends a request. Returns the status and the text of the response. */
 export type Fetch = (url: URL) => Promise<{ readonly status: number; readonly text: string }>;
 
-/** Sends a request to a controller. */
 const fetchFrom: Fetch = async (url) => {
   const transport = undiciTransport({ server: url.origin });
   const abort = new AbortController();
@@ -49,7 +47,8 @@ const fetchFrom: Fetch = async (url) => {
 };
 
 /**
- * The addresses of the controllers: from the flag, otherwise those of the local instance, otherwise the default ports.
+ * The addresses of the controllers, from the first source that has some: the flag, the local instance, the default
+ * ports.
  * @throws UserError for an invalid address
  */
 export function controllerUrls(flags: ControllerFlags): readonly URL[] {
@@ -62,7 +61,9 @@ export function controllerUrls(flags: ControllerFlags): readonly URL[] {
   });
 }
 
-/** The addresses of the local instance. Undefined if the flags select another cluster, or if the instance does not run. */
+/**
+ * The addresses of the local instance. Undefined if the flags select another cluster, or if the instance does not run.
+ */
 function localControllers(flags: ClusterFlags): readonly string[] | undefined {
   const found = inspectDataDir(flags.dataDir);
   if (!found?.running) return undefined;
@@ -71,8 +72,8 @@ function localControllers(flags: ClusterFlags): readonly string[] | undefined {
 }
 
 /**
- * Reads the journals of all controllers. If a controller does not answer, the result contains a problem, and no error is
- * thrown.
+ * Reads the journals of all controllers. For a controller that does not respond, the result contains a problem, and no
+ * error is thrown.
  */
 export async function fetchJournals(
   urls: readonly URL[],

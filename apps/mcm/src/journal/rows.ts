@@ -2,9 +2,8 @@ import { BadRecord, type JournalText, plainJson, type RecordedDecision } from '@
 import { age } from '../output/age.ts';
 import { columns } from '../output/columns.ts';
 
-/** A decision in the output. */
 export interface JournalRow {
-  /** RFC 3339. The time of the last one of several equal decisions. */
+  /** RFC 3339. If several decisions are equal, the time of the last one. */
   readonly at: string;
   readonly firstAt: string;
   readonly count: number;
@@ -27,13 +26,13 @@ export interface JournalScope {
   readonly name: string;
 }
 
-/** The kinds that belong to a kind: the VM and the Node of a machine have the name of the machine. */
+/** The VM and the Node of a machine have the name of the machine. */
 const RELATED: Readonly<Record<string, readonly string[]>> = { Machine: ['Machine', 'VM', 'Node'] };
 
 const isWanted = ({ subject }: RecordedDecision, scope: JournalScope | undefined): boolean =>
   scope === undefined || (subject.name === scope.name && (RELATED[scope.kind] ?? [scope.kind]).includes(subject.kind));
 
-/** The decisions of all journals, with the oldest first. */
+/** The decisions of all journals, oldest first. */
 export function journalRows(journals: readonly JournalText[], scope?: JournalScope): JournalRow[] {
   return journals
     .flatMap(({ controller, records }) =>
@@ -66,7 +65,6 @@ function observationOf(record: RecordedDecision): unknown {
   }
 }
 
-/** The decisions as lines of text. */
 export function journalLines(rows: readonly JournalRow[], now: Date, wide: boolean): string[] {
   if (rows.length === 0) return ['no decisions in the memory of the controllers'];
   const head = ['LAST SEEN', 'COUNT', 'OBJECT', ...(wide ? ['FIRST SEEN', 'CONTROLLER'] : []), 'ACTIONS', 'REASON'];

@@ -8,7 +8,6 @@ import { PLAN_EXIT } from '../command/exit-codes.ts';
 import { version } from '../command/version.ts';
 import { formatted, type OutputFormat } from '../output/format.ts';
 
-/** The flags of `mcm replay`. */
 export interface ReplayFlags {
   readonly output: OutputFormat;
   readonly all?: true;
@@ -16,12 +15,11 @@ export interface ReplayFlags {
 
 /** Matches the names of journals in a bundle. */
 const JOURNAL_FILE = /^journal-.*\.ndjson$/;
-/** The maximum size of a file. A longer file does not fit into a string of JavaScript. */
+/** The maximum size of a file in bytes. A longer file does not fit into a JavaScript string. */
 const MOST_BYTES = 500_000_000;
 /** The maximum length of a value in text output. Longer values are cut. */
 const LONGEST_VALUE = 300;
 
-/** A difference in the output. */
 interface DifferenceRow {
   readonly decision: string;
   readonly object: string;
@@ -32,11 +30,10 @@ interface DifferenceRow {
   readonly field: string;
   readonly recorded: unknown;
   readonly present: unknown;
-  /** The reason why the decision cannot be repeated. Empty if it was repeated. */
+  /** The reason why the decision cannot be repeated. Empty if the decision was repeated. */
   readonly problem: string;
 }
 
-/** The result of a replay. */
 interface ReplayModel {
   readonly version: string;
   readonly recordedBy: readonly string[];
@@ -47,13 +44,12 @@ interface ReplayModel {
   readonly problems: readonly string[];
 }
 
-/** `mcm replay`. The exit code is that of `kubectl diff`. */
 export async function reportReplay(
   paths: readonly string[],
   { output, all }: ReplayFlags,
   { say, draw }: Pick<Telling, 'say' | 'draw'>,
 ): Promise<void> {
-  // The exit code of an error. The exit code also applies to errors that are thrown below.
+  // This exit code also applies to errors that the code below throws.
   process.exitCode = PLAN_EXIT.problem;
   const files = (await Promise.all(paths.map(journalFiles))).flat();
   const journals = await Promise.all(files.map(readFileOf));

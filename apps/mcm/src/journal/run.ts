@@ -5,7 +5,6 @@ import { UserError } from '../command/errors.ts';
 import { type ControllerFlags, controllerUrls, type Fetch, fetchJournals, REACH_HINT } from './controllers.ts';
 import { type JournalScope, journalLines, journalRows } from './rows.ts';
 
-/** The flags of `mcm journal`. */
 export type JournalFlags = AskFlags & ControllerFlags & { readonly limit?: string };
 
 /** The kinds of objects about which decisions are recorded. */

@@ -1,7 +1,6 @@
 import type { MachineSet } from '@mcm/api';
 import { Journal, journalLines, repeatDecision } from '@mcm/core';
 
-/** A set in the local namespace. */
 export const setNamed = (name: string, annotations: Record<string, string> = {}): MachineSet => ({
   apiVersion: 'machine.sapcloud.io/v1alpha1',
   kind: 'MachineSet',
@@ -16,7 +15,7 @@ export const setNamed = (name: string, annotations: Record<string, string> = {})
   spec: { replicas: 1, selector: {}, template: { spec: { class: { kind: 'MachineClass', name: 'small' } } } },
 });
 
-/** The journal of a controller. The journal contains one decision for each number of machines of a set. */
+/** A journal of a controller with one decision for each number of machines of a set. */
 export function journalText(
   controller: string,
   decisions: readonly { readonly set: MachineSet; readonly machines: number; readonly because?: string }[],

@@ -1,15 +1,14 @@
 import { eachFormatted, type OutputFormat } from '../output/format.ts';
 
-/** The levels of log lines, with the lowest first. */
+/** The levels of log lines, lowest first. */
 export const LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 export type Level = (typeof LEVELS)[number];
 
-/** One line in the log of a program. */
 export interface LogEntry {
   readonly program: string;
   /**
-   * RFC 3339. A line without a time, such as a line of a stack, has the time of the line before it. Empty at the start of a
-   * file.
+   * RFC 3339. A line without a time, such as a line of a stack, has the time of the previous line. Empty at the start
+   * of a file.
    */
   readonly at: string;
   /** Undefined for an unstructured line. */
@@ -19,7 +18,7 @@ export interface LogEntry {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** A filter for entries. An entry must match all of its conditions. */
+/** A filter for entries. An entry must match all conditions. */
 export interface LogFilter {
   readonly programs?: readonly string[] | undefined;
   readonly machine?: string | undefined;
@@ -27,7 +26,7 @@ export interface LogFilter {
   readonly level?: Level | undefined;
 }
 
-/** Parses one line. The function has no errors: an unstructured line becomes the message. */
+/** Parses one line. The message of an unstructured line is the whole line. */
 export function parseEntry(program: string, line: string, before = ''): LogEntry {
   const parsed = structured(line);
   if (!parsed) return { program, at: before, level: undefined, message: line, fields: {} };
@@ -48,7 +47,7 @@ function structured(line: string): Readonly<Record<string, unknown>> | undefined
     const isEntry = typeof value === 'object' && value !== null && 'msg' in value && 'level' in value;
     return isEntry ? (value as Readonly<Record<string, unknown>>) : undefined;
   } catch {
-    return undefined; // A killed program may leave an incomplete line, which is shown unchanged.
+    return undefined; // A killed program may leave an incomplete line, which is printed unchanged.
   }
 }
 
@@ -65,13 +64,13 @@ export function isWanted(entry: LogEntry, { programs, machine, level }: LogFilte
   return level === undefined || entry.level === undefined || LEVELS.indexOf(entry.level) >= LEVELS.indexOf(level);
 }
 
-/** Sorts entries by time, with the oldest first. Lines of one program keep their order. */
+/** Sorts entries by time, oldest first. Lines of one program keep their order. */
 export const byTime = (entries: readonly LogEntry[]): LogEntry[] =>
   entries.toSorted((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
 
 const MARKS: Readonly<Record<Level, string>> = { debug: '.', info: ' ', warn: '!', error: 'E' };
 
-/** One entry as text. In JSON each entry is one line, and in YAML one document. */
+/** Formats one entry. In JSON each entry is one line, and in YAML one document. */
 export const entryText = (entry: LogEntry, format: OutputFormat): string =>
   eachFormatted(format, entry, lineOf(entry, format === 'wide')).join('\n');
 

@@ -7,7 +7,7 @@ import { FileTail } from './tail.ts';
 
 const SUFFIX = '.log';
 
-/** A folder with the logs `PROGRAM.log` of all programs. */
+/** A folder with a log `PROGRAM.log` for each program. */
 export class LogFolder {
   readonly #path: string;
   readonly #tails = new Map<string, FileTail>();
@@ -18,7 +18,10 @@ export class LogFolder {
     this.#path = path;
   }
 
-  /** The names of the programs with a log. Throws `UserError` when the folder cannot be read. */
+  /**
+   * The names of the programs with a log.
+   * @throws UserError if the folder cannot be read
+   */
   async programs(): Promise<string[]> {
     try {
       const names = await readdir(this.#path);
@@ -30,7 +33,7 @@ export class LogFolder {
     }
   }
 
-  /** The new lines of all programs since the last call, with the oldest first. */
+  /** The new lines of all programs since the last call, oldest first. */
   async read(): Promise<LogEntry[]> {
     const entries: LogEntry[] = [];
     for (const program of (await this.programs()).sort()) {
@@ -41,7 +44,7 @@ export class LogFolder {
     return byTime(entries.filter(({ message }) => message !== ''));
   }
 
-  /** Incomplete lines at the ends of the files. Call it when no program writes any longer. */
+  /** Incomplete lines at the ends of the files. Call this method only after all programs have stopped writing. */
   unfinished(): LogEntry[] {
     return [...this.#tails].flatMap(([program, tail]) => tail.unfinished.map((line) => this.#entry(program, line)));
   }
@@ -53,8 +56,8 @@ export class LogFolder {
   }
 
   /**
-   * Yields new lines until the signal aborts, also after rotations and restarts of the programs and of the instance. The
-   * iteration starts with earlier lines that were not read yet.
+   * Yields new lines until the signal aborts, starting with unread earlier lines. The iteration continues after
+   * rotations and restarts.
    */
   async *follow(signal: AbortSignal): AsyncGenerator<LogEntry[]> {
     await this.programs();

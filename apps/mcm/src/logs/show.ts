@@ -5,7 +5,6 @@ import type { OutputFormat } from '../output/format.ts';
 import { entryText, isWanted, type Level, type LogEntry, type LogFilter } from './entry.ts';
 import { LogFolder } from './folder.ts';
 
-/** The flags of `mcm logs`. */
 export interface LogFlags {
   readonly dataDir: string;
   readonly follow?: boolean;
@@ -15,14 +14,13 @@ export interface LogFlags {
   readonly output: OutputFormat;
 }
 
-/** The inputs and outputs of the process. */
 export interface LogEnvironment {
   readonly say: (line: string) => void;
   readonly signal: AbortSignal;
 }
 
 /**
- * Prints logs. With `follow`, it continues until the signal aborts.
+ * Prints logs. With `follow`, continues until the signal aborts.
  * @throws UserError if there are no logs, or no log of a named program
  */
 export async function showLogs(

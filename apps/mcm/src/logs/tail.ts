@@ -2,11 +2,12 @@ import { type FileHandle, open, stat } from 'node:fs/promises';
 import { StringDecoder } from 'node:string_decoder';
 
 const CHUNK = 64 * 1024;
-/** The number of bytes at the start of a file that are compared to recognize the file. */
+/** The number of bytes at the start of a file that identify the file. */
 const HEAD = 256;
 
 /**
- * Reads the new lines of a file. The class detects a rotation, which replaces the file, and a restart, which empties it.
+ * Reads the new lines of a file. The class detects a rotation, which replaces the file, and a restart, which empties
+ * the file.
  */
 export class FileTail {
   readonly #path: string;
@@ -21,7 +22,7 @@ export class FileTail {
     this.#path = path;
   }
 
-  /** The complete lines since the last call. Empty while the file does not exist. */
+  /** The complete lines since the last call. Empty if the file does not exist. */
   async read(): Promise<string[]> {
     const lines: string[] = [];
     // Lines that were written to the old file after the last read come before the lines of the new file.
@@ -34,7 +35,7 @@ export class FileTail {
     // For a short time after the rotation, the program may have written to the old file.
     if (this.#file) lines.push(...(await this.#readOn(this.#file)));
     await this.close();
-    // The new file may already be deleted. In this case, the next call opens the file after it.
+    // The new file may already be deleted. In this case, the next call opens its successor.
     this.#file = await openIfThere(this.#path);
     if (!this.#file) return lines;
     this.#inode = (await this.#file.stat()).ino;
@@ -42,7 +43,7 @@ export class FileTail {
     return [...lines, ...(await this.#readOn(this.#file))];
   }
 
-  /** The incomplete last line, if there is one. */
+  /** The incomplete last line, as a list with at most one item. */
   get unfinished(): readonly string[] {
     return this.#rest === '' ? [] : [this.#rest];
   }
@@ -52,7 +53,7 @@ export class FileTail {
     this.#file = undefined;
   }
 
-  /** Starts at the beginning of the file. Returns the incomplete last line, which will not be completed. */
+  /** Starts at the beginning of the file. Returns the incomplete last line, which the program will not complete. */
   #begin(): readonly string[] {
     const left = this.unfinished;
     this.#offset = 0;
@@ -62,7 +63,7 @@ export class FileTail {
     return left;
   }
 
-  /** Whether the file was emptied. The file may be longer than before, so the first bytes are compared too. */
+  /** Whether the file was emptied. The new content may be longer, so the first bytes are compared too. */
   async #beginsAnew(file: FileHandle): Promise<boolean> {
     const { size } = await file.stat();
     const head = Buffer.alloc(this.#head.length);

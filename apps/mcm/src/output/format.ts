@@ -3,7 +3,7 @@ import type { CreateNodeOptions, DocumentOptions, ToStringOptions } from 'yaml';
 import { escapedInQuotes, needsQuotes, printable } from './printable.ts';
 import { columnsOf, wrapped, wrappedText } from './wrap.ts';
 
-/** Loads the package `yaml` only when it is needed. */
+/** Loads the package `yaml` only if needed. */
 const yaml = (): typeof import('yaml') => createRequire(import.meta.url)('yaml') as typeof import('yaml');
 
 /** A YAML document that is safe to print on a terminal. */
@@ -18,7 +18,6 @@ function yamlOf(model: unknown, options: ToStringOptions & CreateNodeOptions & D
   return escapedInQuotes(document.toString(options));
 }
 
-/** The output formats of commands. */
 export const OUTPUT_FORMATS = ['text', 'wide', 'json', 'yaml'] as const;
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 

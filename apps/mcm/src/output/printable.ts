@@ -4,8 +4,8 @@ const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 const NAMED: Readonly<Record<string, string>> = { '\t': '\t', '\n': '\\n', '\r': '\\r', '\u001b': '^[' };
 
 /**
- * Makes a line safe to print on a terminal. Names and messages may contain escape sequences, line breaks or characters that
- * reorder text. Each of these is replaced by a visible form. Tabs stay unchanged.
+ * Makes a line safe to print on a terminal. Names and messages may contain escape sequences, line breaks or characters
+ * that reorder text. The function replaces each of these characters with a visible form. Tabs stay unchanged.
  */
 export const printable = (line: string): string =>
   line.replace(UNSAFE, (char) => NAMED[char] ?? `\\u{${char.codePointAt(0)?.toString(16)}}`);
@@ -13,10 +13,12 @@ export const printable = (line: string): string =>
 /** The unsafe characters except the line break, which separates the lines of JSON and YAML. */
 const UNSAFE_IN_QUOTES = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** Whether a string needs double quotes, so that {@link escapedInQuotes} can escape it. */
+/** Whether a string needs double quotes, so that {@link escapedInQuotes} can escape its characters. */
 export const needsQuotes = (text: string): boolean => text.search(UNSAFE_IN_QUOTES) >= 0;
 
-/** Escapes unsafe characters of JSON, or of YAML with double quotes, as `\\u`. A parser still reads the original text. */
+/**
+ * Escapes unsafe characters of JSON, or of YAML with double quotes, as `\\u`. A parser still reads the original text.
+ */
 export const escapedInQuotes = (text: string): string =>
   text.replace(UNSAFE_IN_QUOTES, (char) =>
     Array.from({ length: char.length }, (_, i) => `\\u${char.charCodeAt(i).toString(16).padStart(4, '0')}`).join(''),

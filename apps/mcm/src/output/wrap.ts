@@ -20,9 +20,9 @@ export const wrappedText = (text: string, columns: number | undefined): string =
     .join('\n');
 
 /**
- * Splits a line into lines of at most `columns` characters, between words. Later lines are indented like the text of the
- * first one. A longer word, such as a path, has its own line.
- * @param columns Undefined, for example for a file or a pipe: the line is not split.
+ * Splits a line between words into lines of at most `columns` characters. Later lines have the indentation of the first
+ * line's text. A word that is too long, such as a path, has a separate line.
+ * @param columns If undefined, for example for a file or a pipe, the line is not split
  */
 export function wrapped(line: string, columns: number | undefined): readonly string[] {
   if (columns === undefined || line.length <= columns) return [line];

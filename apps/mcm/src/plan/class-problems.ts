@@ -7,7 +7,7 @@ interface Reader {
   readonly readAlternatives: (machineClass: MachineClass, text: string | undefined) => readonly string[];
 }
 
-/** The parsers of provider specs, by the provider in lower case. Each is loaded at its first use. */
+/** The parsers of provider specs, by the provider in lower case. Each parser is loaded at its first use. */
 const READERS: Readonly<Record<string, () => Promise<Reader>>> = {
   aws: () => import('@mcm/provider-aws/class'),
   azure: () => import('@mcm/provider-azure/class'),
@@ -16,8 +16,8 @@ const READERS: Readonly<Record<string, () => Promise<Reader>>> = {
 };
 
 /**
- * The reason why a class is invalid, with the text of its event `InvalidClass`. Undefined if its provider spec is valid, or
- * if its provider is not part of this project. Reads no Secret.
+ * The reason why a class is invalid, with the text of its event `InvalidClass`. Undefined if its provider spec is
+ * valid, or if its provider is not part of this project. The function reads no Secret.
  */
 export async function classProblem(machineClass: MachineClass): Promise<string | undefined> {
   const reader = READERS[machineClass.provider?.toLowerCase() ?? ''];
@@ -25,8 +25,8 @@ export async function classProblem(machineClass: MachineClass): Promise<string |
 }
 
 /**
- * The problems of an object's capacity alternatives for a class, one sentence each. If there is a problem, the list of
- * alternatives has no effect. Problems of the class itself are left out, because `classProblem` reports them.
+ * The problems of the capacity alternatives for a class, one sentence each. If there is a problem, the list of
+ * alternatives has no effect. Problems of the class itself are excluded, because `classProblem` reports them.
  */
 export async function alternativesProblems(
   { metadata }: Pick<KubeObject, 'metadata'>,

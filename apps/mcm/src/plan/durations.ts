@@ -17,7 +17,7 @@ function joinTimes(machines: readonly Machine[], nodes: readonly Node[], classNa
   return machines.flatMap(({ metadata, spec }) => {
     const joined = created.get(metadata.labels?.[Labels.Node] ?? '');
     const ms = joined === undefined ? -1 : joined - Date.parse(metadata.creationTimestamp);
-    // If a Node is older than its machine, the machine adopted its VM, so it has no join time.
+    // If a Node is older than its machine, the machine adopted its VM, so the machine has no join time.
     return ms >= 0 && (className === undefined || spec.class.name === className) ? [ms] : [];
   });
 }
@@ -25,7 +25,7 @@ function joinTimes(machines: readonly Machine[], nodes: readonly Node[], classNa
 const median = (times: readonly number[]): number | undefined =>
   times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)];
 
-/** The median join time of machines with a Node; undefined if no machine has joined. */
+/** The median join time of machines with a Node. Undefined if no machine has joined. */
 export const joinedIn = (
   machines: readonly Machine[],
   nodes: readonly Node[],
@@ -76,7 +76,8 @@ function joinLine(
 }
 
 /**
- * The duration of a drain. A blocked drain lasts until its pods may be deleted, or forever if they may never be deleted.
+ * The duration of a drain. A blocked drain ends when its pods may be deleted. If they may never be deleted, the
+ * duration is infinite.
  * @param guess The duration of a drain without blockers
  */
 export function drainMs(drain: DrainExplanation, now: Date, guess: number): number {
@@ -87,7 +88,7 @@ export function drainMs(drain: DrainExplanation, now: Date, guess: number): numb
   return until === undefined ? Number.POSITIVE_INFINITY : Math.max(until.getTime() - now.getTime(), guess);
 }
 
-/** The time after which a drain without an end is no longer considered. Undefined for a drain that ends. */
+/** The drain timeout for a drain that never ends. Undefined for a drain that ends. */
 function undrainedMs(drain: DrainExplanation, now: Date): number | undefined {
   return Number.isFinite(drainMs(drain, now, 0)) ? undefined : Math.max(drain.overAt.getTime() - now.getTime(), 0);
 }

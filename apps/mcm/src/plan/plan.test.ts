@@ -374,7 +374,7 @@ test('a file is merged with the stored object as in kubectl apply', async () => 
   expect(result.metadata.annotations).toMatchObject({ kept: 'by the controller' });
   expect(result.metadata.annotations).not.toHaveProperty('gone');
   expect(result.spec).not.toHaveProperty('minReadySeconds');
-  // Only the last applied file contains the field, so it gets the default, as in kubectl apply.
+  // Only the last applied file contains the field. As in kubectl apply, the field gets its default.
   expect(result.spec.replicas).toBe(DEFAULT_REPLICAS);
   expect(result.spec.template.spec.class.name).toBe('large');
 });

@@ -18,7 +18,6 @@ import type { MachineSettings } from '../explain/settings/machine-settings.ts';
 import type { ManagerSettings } from '../explain/settings/manager-settings.ts';
 import { durationLines, durationsOf, type GivenDurations } from './durations.ts';
 
-/** A step of a plan. */
 interface PlannedStep {
   /** The time since the start, such as `3m0s`. */
   readonly after: string;
@@ -41,7 +40,7 @@ export interface DeploymentPlan {
   readonly machines: { readonly made: number; readonly deleted: number; readonly updated: number };
   readonly leastAvailable: number;
   readonly most: number;
-  /** The state at the end of the plan, or what the deployment then waits for. */
+  /** The state at the end of the plan, or the event for which the deployment then waits. */
   readonly ends: string;
   readonly blockers: readonly string[];
   readonly assumes: readonly string[];
@@ -52,24 +51,24 @@ export interface PlanSource extends Pick<FullReading, 'sets' | 'fleet' | 'others
   readonly deployment: MachineDeployment;
   readonly nodes: readonly Node[] | undefined;
   /**
-   * The reason why the stored class of the template is invalid. Absent if its provider spec is valid, or if that is not
-   * known.
+   * The reason why the stored class of the template is invalid. Absent if its provider spec is valid or cannot be
+   * checked.
    */
   readonly classProblem?: string | undefined;
   readonly manager: ManagerSettings;
   readonly ofMachines: MachineSettings;
 }
 
-/** Returns a preview of the drain of each machine. Null: the user has no permission to read the drain. */
+/** Returns a preview of the drain of each machine. Null if the user may not read the drain. */
 export type PreviewDrains = (machines: readonly Machine[]) => Promise<ReadonlyMap<string, DrainExplanation> | null>;
 
-/** Maximum number of previewed drains. For the other machines, the plan assumes drains without blockers. */
+/** The maximum number of previewed drains. For the other machines, the plan assumes drains without blockers. */
 const MOST_DRAINS = 20;
 
 /**
- * Plans a deployment in two passes. The first pass finds the machines that are deleted. The second pass adds the reasons
- * that block their drains. The second pass runs only if the drains differ from the assumption, because it takes seconds for
- * thousands of machines.
+ * Plans a deployment in two passes. The first pass finds the machines that are deleted. The second pass adds the
+ * reasons that block their drains. The second pass takes seconds for thousands of machines, so it runs only if the
+ * drains differ from the assumption.
  */
 export async function planDeployment(
   source: PlanSource,
@@ -81,7 +80,7 @@ export async function planDeployment(
     durationsOf({ machines: source.fleet, nodes: source.nodes ?? [] }, given, drains, now);
   const assumed = lasting(new Map());
   const before = simulated(source, assumed, now);
-  // Machines that are being deleted come first, because their drains may be blocked now.
+  // Machines in deletion come first, because their drains may be blocked now.
   const disrupted = [...goingOf(source), ...before.disrupted];
   const looked = disrupted.slice(0, MOST_DRAINS);
   const seen = looked.length === 0 ? undefined : await preview(looked);
@@ -93,7 +92,7 @@ export async function planDeployment(
   return described(source, simulation, drains, { unseen, given, now });
 }
 
-/** Machines of the deployment that are being deleted and whose nodes may still have pods. */
+/** Machines of the deployment that are in deletion and whose nodes may still have pods. */
 function goingOf({ sets, fleet }: PlanSource): Machine[] {
   const uids = new Set(sets.map(({ metadata }) => metadata.uid));
   return fleet.filter(
@@ -210,7 +209,7 @@ function assumptions({ deployment: { metadata }, nodes, manager, ofMachines }: P
   ];
 }
 
-/** The classes after the file is applied: the classes of the file, and the stored classes that the file does not contain. */
+/** The classes of the file, and the stored classes that the file does not contain. */
 export const withClasses = (there: readonly MachineClass[], more: readonly MachineClass[]): readonly MachineClass[] => [
   ...more,
   ...there.filter(({ metadata }) => more.every((one) => one.metadata.name !== metadata.name)),

@@ -4,17 +4,22 @@ import type { KubeObject } from '@mcm/kube';
 import { isRecord, withoutUndefined } from '@mcm/kube';
 import { UserError } from '../command/errors.ts';
 
-/** The annotation of `kubectl apply` with the last applied object. The annotation shows which fields a new file removes. */
+/**
+ * The annotation of `kubectl apply` with the last applied object. Comparing it with a new file shows the removed
+ * fields.
+ */
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
-/** The objects of a file. */
 export interface Proposals {
   readonly deployments: readonly KubeObject[];
   /** Classes that the file would create or change. */
   readonly classes: readonly MachineClass[];
 }
 
-/** Sorts the objects of a file. Throws `UserError` if there is no MachineDeployment. */
+/**
+ * Sorts the objects of a file by kind.
+ * @throws UserError if there is no MachineDeployment
+ */
 export function proposalsIn(objects: readonly KubeObject[], from: string): Proposals {
   const ours = objects.filter((object) => object.apiVersion?.startsWith('machine.sapcloud.io/') === true);
   const deployments = ours.filter(({ kind }) => kind === 'MachineDeployment');
@@ -26,8 +31,8 @@ export function proposalsIn(objects: readonly KubeObject[], from: string): Propo
 }
 
 /**
- * The merge patch of `kubectl apply` for custom resources. The patch contains the fields of the file, and null for fields
- * that only the last applied object has.
+ * The merge patch of `kubectl apply` for custom resources. The patch contains the fields of the file, and null for
+ * fields that exist only in the last applied object.
  */
 function threeWayPatch(last: unknown, file: unknown): unknown {
   if (!isRecord(file)) return file;
@@ -58,7 +63,7 @@ function parsed(text: string): Readonly<Record<string, unknown>> {
 /**
  * The deployment as the server would store it after `kubectl apply`.
  * @param stored Undefined for a new deployment
- * @throws UserError with the invalid field
+ * @throws UserError that names the invalid field
  */
 export function proposed(file: KubeObject, stored: MachineDeployment | undefined, now: Date): MachineDeployment {
   const { metadata: _, status: __, ...rest } = file as KubeObject & { status?: unknown };

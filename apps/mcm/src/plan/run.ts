@@ -29,7 +29,6 @@ import { planLines } from './lines.ts';
 import { type DeploymentPlan, type PlanSource, planDeployment, withClasses } from './plan.ts';
 import { type Proposals, proposalsIn, proposed } from './proposal.ts';
 
-/** The flags of `mcm plan`, with durations as text. */
 export interface PlanFlags extends AskFlags {
   readonly filename?: readonly string[];
   readonly recursive?: boolean;
@@ -38,7 +37,6 @@ export interface PlanFlags extends AskFlags {
   readonly updateTime?: string;
 }
 
-/** The inputs of the process, and a set for errors of the server. */
 export interface PlanEnvironment {
   readonly random: Random;
   readonly signal: AbortSignal;
@@ -61,7 +59,6 @@ function givenBy({ joinTime, drainTime, updateTime }: PlanFlags): GivenDurations
   };
 }
 
-/** `mcm plan`. Throws `UserError` for invalid durations. */
 export async function reportPlan(
   filenames: readonly string[],
   flags: PlanFlags,
@@ -87,7 +84,7 @@ export function planExit(plans: readonly DeploymentPlan[]): number {
   return plans.some(({ steps }) => steps.length > 0) ? PLAN_EXIT.changes : PLAN_EXIT.nothing;
 }
 
-/** Plans each deployment of a file with the objects of the cluster. The function only reads. */
+/** Plans each deployment of a file with the objects of the cluster. The function changes nothing. */
 export async function planAll(
   cluster: Pick<Cluster, 'client' | 'target' | 'namespace'>,
   { deployments, classes }: Proposals,
@@ -136,7 +133,7 @@ const isOther =
   ({ metadata }: MachineClass): boolean =>
     metadata.name !== one.metadata.name;
 
-/** Throws `UserError` if a class of the file or its alternatives are invalid. */
+/** @throws UserError if a class of the file or its alternatives are invalid */
 async function refuseInvalidClasses(classes: readonly MachineClass[]): Promise<void> {
   const problems = await Promise.all(
     classes.map(async (one) => {
@@ -149,7 +146,7 @@ async function refuseInvalidClasses(classes: readonly MachineClass[]): Promise<v
   if (problems.flat().length > 0) throw new UserError(problems.flat().join('\n'));
 }
 
-/** Throws `UserError` for alternatives of a deployment that are invalid for its class. */
+/** @throws UserError if the alternatives of a deployment are invalid for its class */
 async function refuseInvalidAlternatives(
   file: Pick<KubeObject, 'metadata'>,
   machineClass: MachineClass,
@@ -169,8 +166,8 @@ async function readAround(client: KubeClient, namespace: string) {
 }
 
 /**
- * Previews the drains one after the other, because each preview reads the pods of a node. Null: the user has no permission
- * to read pods.
+ * Previews the drains one after the other, because each preview reads the pods of a node. Null if the user may not read
+ * pods.
  */
 async function drainsOf(
   target: KubeClient,
@@ -198,7 +195,7 @@ async function drainsOf(
       onRefused: unread ? onRefused : undefined,
     });
     if (drain) drains.set(machine.metadata.name, drain);
-    // The error would be the same for every node.
+    // The server would return the same error for every node.
     else if (refusals > 0) return null;
   }
   return drains;

@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
 
-/** Adds `provider new`. */
 export function addProvider(program: Command, say: (line: string) => void): void {
   program
     .command('provider')

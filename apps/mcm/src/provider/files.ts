@@ -1,6 +1,9 @@
 import type { ProviderName } from './names.ts';
 
-/** The example of the conformance package: driver, cloud emulator and configuration. A new provider is a copy of it. */
+/**
+ * The example of the conformance package: driver, cloud emulator and configuration. A new provider starts as a copy of
+ * this example.
+ */
 export interface Example {
   readonly driver: string;
   readonly cloud: string;
@@ -15,7 +18,10 @@ const rename = (text: string, { plain, pascal }: ProviderName): string =>
     .replaceAll(/\bToy(?=[A-Z])|(?<=[a-z])Toy(?=[A-Z])/g, pascal)
     .replaceAll('toy', plain);
 
-/** All files of a new provider's package, by their path in its folder. @param version The version of the mcm packages. */
+/**
+ * All files of a new provider's package, by their path in its folder.
+ * @param version The version of the mcm packages
+ */
 export function providerFiles(name: ProviderName, example: Example, version: string): ReadonlyMap<string, string> {
   return new Map([
     ['package.json', packageJson(name, version)],

@@ -7,7 +7,6 @@ import { version } from '../command/version.ts';
 import { type Example, providerFiles } from './files.ts';
 import { providerName } from './names.ts';
 
-/** Reads a file of the example in the conformance package. */
 const readExample = (name: string): Promise<string> =>
   readFile(fileURLToPath(import.meta.resolve(`@mcm/conformance/examples/${name}`)), 'utf8');
 
@@ -27,10 +26,10 @@ async function isEmpty(folder: string): Promise<boolean> {
 }
 
 /**
- * Writes the package of a new provider into a folder of its name.
+ * Writes the package of a new provider into a folder with the name of the provider.
  * @param parent The folder for the new folder.
- * @returns Paths of the files, relative to the new folder.
- * @throws UserError when the name is invalid, or the folder is not empty
+ * @returns the paths of the files, relative to the new folder.
+ * @throws UserError if the name is invalid, or the folder is not empty
  */
 export async function newProvider(name: string, parent: string): Promise<readonly string[]> {
   const named = providerName(name);

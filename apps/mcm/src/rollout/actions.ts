@@ -5,12 +5,11 @@ import { getDeployment, readDeployment } from '../cluster/deployment-reading.ts'
 import { UserError } from '../command/errors.ts';
 
 /**
- * The template annotation of `mcm rollout restart`. The annotation changes the template, so that the rollout replaces every
- * machine.
+ * The template annotation of `mcm rollout restart`. The annotation changes the template, so that the rollout replaces
+ * every machine.
  */
 export const RESTARTED_AT = 'machine.sapcloud.io/restarted-at';
 
-/** A deployment of a cluster, and a clock. */
 export interface Target {
   readonly client: KubeClient;
   readonly namespace: string;
@@ -18,7 +17,6 @@ export interface Target {
   readonly clock: Clock;
 }
 
-/** The result of a command, as fields and as text. */
 export interface Done {
   readonly namespace: string;
   readonly name: string;
@@ -27,7 +25,7 @@ export interface Done {
   readonly revision?: number;
   /** The set that a promotion has recorded as the last good set. */
   readonly set?: string;
-  /** Set if an undo also resumed the rollout. */
+  /** Present if an undo also resumed the rollout. */
   readonly resumed?: true;
   readonly text: string;
 }
@@ -40,12 +38,13 @@ const done = ({ namespace, name }: Target, action: Done['action']): Done => ({
 });
 
 /**
- * Maximum number of attempts after conflicts. During a rollout, the controller writes the deployment about once per second.
+ * The maximum number of attempts after conflicts. During a rollout, the manager writes the deployment about once per
+ * second.
  */
 const TRIES = 20;
 
 /**
- * Repeats a read and a write after a conflict. Otherwise, a user could not pause a deployment that the controller writes
+ * Repeats a read and a write after a conflict. Otherwise, a user could not pause a deployment that the manager writes
  * often.
  */
 async function onLatest(act: () => Promise<Done>): Promise<Done> {
@@ -58,7 +57,7 @@ async function onLatest(act: () => Promise<Done>): Promise<Done> {
   }
 }
 
-/** The patch contains the resource version that was read, so a change in between causes a conflict. */
+/** The patch contains the resource version that was read, so another change causes a conflict. */
 async function patch(
   { client, namespace, name }: Target,
   seen: MachineDeployment,
@@ -74,7 +73,10 @@ async function patch(
 
 const get = ({ client, namespace, name }: Target): Promise<MachineDeployment> => getDeployment(client, namespace, name);
 
-/** Pauses the rollout; scaling continues. Throws `UserError` if it is already paused. */
+/**
+ * Pauses the rollout; scaling continues.
+ * @throws UserError if the rollout is already paused
+ */
 export function pause(target: Target): Promise<Done> {
   return onLatest(async () => {
     const deployment = await get(target);
@@ -84,7 +86,7 @@ export function pause(target: Target): Promise<Done> {
   });
 }
 
-/** Resumes the rollout. Throws `UserError` if it is not paused. */
+/** @throws UserError if the rollout is not paused */
 export function resume(target: Target): Promise<Done> {
   return onLatest(async () => {
     const deployment = await get(target);
@@ -94,7 +96,10 @@ export function resume(target: Target): Promise<Done> {
   });
 }
 
-/** Replaces every machine with a rollout. Throws `UserError` for a paused deployment. */
+/**
+ * Replaces every machine with a rollout.
+ * @throws UserError for a paused deployment
+ */
 export function restart(target: Target): Promise<Done> {
   return onLatest(async () => {
     const deployment = await get(target);
@@ -106,8 +111,9 @@ export function restart(target: Target): Promise<Done> {
 }
 
 /**
- * Ends the soak time of the canaries, or the pause between batches, of the current rollout. The command records the newest
- * set as the last good set, and the manager continues at once. The next change of the template starts with canaries again.
+ * Ends the soak time of the canaries, or the pause between batches, of the current rollout. The command records the
+ * newest set as the last good set, and the manager continues immediately. The next change of the template starts with
+ * canaries again.
  * @throws UserError if no rollout waits for canaries or batches, and for a paused deployment
  */
 export function promote(target: Target): Promise<Done> {
@@ -136,9 +142,10 @@ export function promote(target: Target): Promise<Done> {
 }
 
 /**
- * Requests an undo to a revision; 0 is the previous one. The controller carries it out and reports the result in an event.
- * The same write resumes a paused deployment. With two writes, the controller could continue the rollout in between.
- * @throws UserError for an unknown revision and for the current one.
+ * Requests an undo to a revision; 0 is the previous revision. The manager performs the undo and reports the result in
+ * an event. The same write resumes a paused deployment. With two writes, the manager could continue the rollout between
+ * them.
+ * @throws UserError for an unknown revision and for the current revision
  */
 export function undo(target: Target, revision: number): Promise<Done> {
   return onLatest(async () => {

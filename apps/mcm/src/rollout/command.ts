@@ -15,7 +15,6 @@ function revisionNumber(text: string): number {
   return revision;
 }
 
-/** Adds `mcm rollout`. */
 export function addRollout(program: Command, environment: CommandEnvironment): void {
   const rollout = program.command('rollout').description('manage the rollout of a MachineDeployment');
   const action = (name: string, description: string): Command =>

@@ -9,7 +9,6 @@ import type { Target } from './actions.ts';
 /** The annotation with the cause of a revision. */
 const CHANGE_CAUSE = 'kubernetes.io/change-cause';
 
-/** A revision in the output. */
 interface RevisionView {
   readonly revision: number;
   readonly set: string;
@@ -19,7 +18,7 @@ interface RevisionView {
   readonly changeCause?: string;
 }
 
-/** All revisions, with the oldest first. */
+/** All revisions, oldest first. */
 function revisionsOf({ deployment, sets, machines }: DeploymentReading): readonly RevisionView[] {
   const { current } = splitSets(deployment, sets);
   return sets
@@ -37,7 +36,6 @@ function revisionsOf({ deployment, sets, machines }: DeploymentReading): readonl
     .sort((a, b) => a.revision - b.revision);
 }
 
-/** The revisions in an output format. */
 export async function history(target: Target, format: OutputFormat = 'text'): Promise<string[]> {
   const reading = await readDeployment(target.client, target.namespace, target.name);
   const rows = revisionsOf(reading);
@@ -62,7 +60,10 @@ function tableOf(rows: readonly RevisionView[]): string[] {
   return columns([['REVISION', 'SET', 'CLASS', 'MACHINES', 'CHANGE-CAUSE'], ...cells]);
 }
 
-/** The template of one revision. In text output, it is YAML. Throws `UserError` when the revision does not exist. */
+/**
+ * The template of one revision, as YAML in text output.
+ * @throws UserError if the revision does not exist
+ */
 export async function revisionTemplate(
   target: Target,
   revision: number,

@@ -144,7 +144,7 @@ test('undo resumes a paused deployment in the same write', async () => {
   });
   const { metadata: after, spec } = await get();
   expect([spec.rollbackTo, spec.paused]).toEqual([{ revision: 1 }, undefined]);
-  // There was only one write, so the generation has increased by one.
+  // The generation shows that there was only one write.
   expect(after.generation).toBe((metadata.generation ?? 0) + 1);
 });
 
@@ -227,7 +227,7 @@ test('history marks the current revision and prints templates', async () => {
   expect(head).toMatch(/^REVISION +SET +CLASS +MACHINES +CHANGE-CAUSE$/);
   expect(first).toMatch(/^1 +workers-a +blue +0/);
   expect(second).toMatch(/^2\* +workers-b +green +0 +<none>$/);
-  // In JSON, a revision without a cause has no field for it.
+  // In JSON, a revision without a cause has no field for the cause.
   const [json = ''] = await history(target, 'json');
   expect(json).not.toContain('<none>');
   expect(JSON.parse(json)).toMatchObject([
@@ -290,7 +290,7 @@ test.each([
 ])('a rollout with %s and reason %s is %s', async (type, reason, kind) => {
   const conditions = [{ type, status: 'True', reason, message: 'text' }];
   expect(rolloutState(withStatus(await get(), { replicas: 3, conditions })).kind).toBe(kind);
-  // The condition is about the former spec.
+  // The condition describes the previous spec.
   expect(rolloutState(withStatus(await get(), { observedGeneration: 0, conditions })).kind).toBe('under way');
 });
 

@@ -21,7 +21,6 @@ function timeoutOf(text: string): number {
   throw new UserError(`--timeout must be a duration of 0 or more, such as 90s or 5m, not "${text}"`);
 }
 
-/** `mcm rollout status`. */
 export const reportStatus = (
   name: string,
   flags: StatusFlags,
@@ -50,7 +49,6 @@ const CHANGES = {
 } as const satisfies Readonly<Record<string, (target: Target, flags: RolloutFlags) => Promise<Done>>>;
 export type Change = keyof typeof CHANGES;
 
-/** `mcm rollout pause`, `resume`, `restart` and `undo`. */
 export const changeRollout = (
   what: Change,
   name: string,
@@ -61,7 +59,6 @@ export const changeRollout = (
     for (const line of formatted(flags.output, await CHANGES[what](target, flags), ({ text }) => [text])) say(line);
   });
 
-/** `mcm rollout history`. */
 export const reportHistory = (
   name: string,
   flags: HistoryFlags,

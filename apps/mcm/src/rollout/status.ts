@@ -7,7 +7,6 @@ import { readControllers } from '../controllers/read.ts';
 import { brief } from '../explain/reasons/brief.ts';
 import type { Target } from './actions.ts';
 
-/** The state of a rollout. */
 export interface RolloutState {
   readonly kind: 'complete' | 'under way' | 'failed' | 'deleted';
   readonly text: string;
@@ -20,7 +19,7 @@ const BLOCKING: readonly string[] = [
   MachineDeploymentConditions.RolloutWaiting,
 ];
 
-/** Reasons of these conditions that end only when a user acts. Every other blocked rollout can continue by itself. */
+/** With these reasons, only a user can unblock the rollout. A rollout with another reason can continue by itself. */
 const PERMANENT: ReadonlySet<string> = new Set([
   'ValidationFailed',
   'SelectingAll',
@@ -83,7 +82,10 @@ async function stoppedFor({ client, namespace, clock }: Target, deployment: Mach
   return notActing(all).filter(({ name }) => name !== 'machine-config-controller');
 }
 
-/** Prints each controller that stops acting, until the signal aborts. A stopped controller causes no event. */
+/**
+ * Prints each controller that stops acting, until the signal aborts. The function polls, because a stopped controller
+ * causes no event.
+ */
 async function followHealth(target: Target, say: (state: RolloutState) => void, signal: AbortSignal): Promise<void> {
   let known: readonly ControllerHealth[] = [];
   while (!signal.aborted) {
@@ -98,9 +100,9 @@ async function followHealth(target: Target, say: (state: RolloutState) => void, 
 }
 
 /**
- * Prints the state of the rollout. With `follow`, it prints every change until the rollout is complete or has failed, or
- * until the timeout.
- * @returns true if it is complete, or, without `follow`, if it has not failed.
+ * Prints the state of the rollout. With `follow`, prints every change until the rollout is complete, has failed, or
+ * reaches the timeout.
+ * @returns true if the rollout is complete. Without `follow`, true also means that the rollout is in progress.
  */
 export async function followStatus(
   target: Target,
@@ -112,7 +114,7 @@ export async function followStatus(
   const timer = timeoutMs > 0 && follow ? target.clock.setTimeout(() => late.abort(), timeoutMs) : undefined;
   const either = AbortSignal.any([signal, late.signal]);
   const isLate = (): boolean => late.signal.aborted && !signal.aborted;
-  // Errors of this watch are ignored, because the watch below reports a lost server.
+  // Errors of this watch are ignored, because the watch below reports an unreachable server.
   if (follow) void followHealth(target, say, AbortSignal.any([either, ended.signal])).catch(() => undefined);
   try {
     const well = await followDeployment(target, say, { follow, signal: either });
@@ -127,7 +129,6 @@ export async function followStatus(
   return false;
 }
 
-/** Options of {@link followStatus}. */
 interface FollowOptions {
   readonly follow: boolean;
   readonly signal: AbortSignal;

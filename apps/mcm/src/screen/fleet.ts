@@ -5,14 +5,13 @@ import { brief } from '../explain/reasons/brief.ts';
 import { problemOf } from '../explain/reasons/conditions.ts';
 import { printable } from '../output/printable.ts';
 
-/** A deployment on the screen. */
 export interface DeploymentView {
   readonly name: string;
   readonly desired: number;
   readonly ready: number;
   readonly updated: number;
   readonly available: number;
-  /** Number of machines with an older template. The number is 0 if no rollout is in progress. */
+  /** The number of machines with an older template. The number is 0 if no rollout is in progress. */
   readonly old: number;
   readonly paused: boolean;
   /** The message of the first condition that reports a problem. */
@@ -109,8 +108,8 @@ const shown = (text: string | undefined): string | undefined => (text === undefi
 const revisionOf = (set: MachineSet): number => Number(set.metadata.annotations?.[Annotations.Revision] ?? 0);
 
 /**
- * @param acts Whether the machine controller acts. If not, its last report is removed, because it announces actions that do
- * not happen.
+ * @param acts Whether the machine controller acts. If false, the function removes its last report, because the report
+ * announces actions that do not happen.
  */
 function viewMachine(machine: Machine, acts: boolean): MachineView {
   const phase = phaseName(printable(machine.status?.currentStatus?.phase ?? ''));
@@ -126,7 +125,7 @@ function viewMachine(machine: Machine, acts: boolean): MachineView {
   };
 }
 
-/** Shortens a text for a line: removes words that all such texts start with. */
+/** Removes words with which all such texts start. */
 const inShort = (description: string): string =>
   brief(description).replace(/^Drain failed: (?:error while evicting )?/, 'Drain: ');
 

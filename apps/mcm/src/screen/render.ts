@@ -4,7 +4,7 @@ import { age } from '../output/age.ts';
 import { wrapped } from '../output/wrap.ts';
 import type { DeploymentView, EventView, FleetView } from './fleet.ts';
 
-/** `failed`: the program ended unexpectedly, and is restarted after a delay. */
+/** `failed` means that the program ended unexpectedly and is restarted after a delay. */
 export type ProgramState = 'starting' | 'ready' | 'failed' | 'stopped';
 
 /** The content and the size of the live screen. */
@@ -170,7 +170,7 @@ export function cut(line: string, columns: number): string {
   const text = stripVTControlCharacters(line);
   if (text.length <= columns) return line;
   const end = text.lastIndexOf(' ', columns - 1) + 1;
-  // If the first word is too long, it is cut.
+  // The first word is cut if it is too long.
   const kept = text.slice(0, end).trim() === '' ? columns - 1 : Math.min(end, columns - 1);
   let visible = 0;
   let out = '';

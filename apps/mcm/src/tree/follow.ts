@@ -23,7 +23,7 @@ import { ControllerWatch } from '../controllers/watch.ts';
 import { ofDeployments } from './narrow.ts';
 import { type Branch, fleetTree, type TreeSource } from './tree.ts';
 
-/** The time between two reads of a changed fleet. After many changes in this time, the tree is printed once. */
+/** The minimum time between two reads of a changed fleet. Many changes in this time cause only one output. */
 const GAP_MS = 1_000;
 /** The interval of the health checks, because a controller that stops causes no event. */
 const LOOK_MS = 2_000;
@@ -34,20 +34,19 @@ export interface Look {
   readonly health: readonly ControllerHealth[];
 }
 
-/** The settings of a watched tree. */
 export interface FollowOptions {
   readonly allNamespaces: boolean;
   readonly all: boolean;
-  /** If set, only deployments with these labels. */
+  /** If present, only deployments with these labels. */
   readonly selector?: string | undefined;
-  /** If set, only this deployment. */
+  /** If present, only this deployment. */
   readonly name?: string | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly signal: AbortSignal;
 }
 
-/** Watches a fleet, and shows each tree that differs from the last one, until the signal aborts. */
+/** Watches a fleet, and shows each tree that differs from the last tree, until the signal aborts. */
 export async function followTree(
   { client, target, namespace }: Pick<Cluster, 'client' | 'target' | 'namespace'>,
   { allNamespaces, all, selector, name, clock, random, signal }: FollowOptions,

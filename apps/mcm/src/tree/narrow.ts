@@ -2,7 +2,6 @@ import { Labels, type Machine } from '@mcm/api';
 import { controllerOf, type Node } from '@mcm/kube';
 import type { TreeSource } from './tree.ts';
 
-/** The nodes of these machines. */
 export const nodesOf = (fleet: readonly Machine[], all: readonly Node[] | undefined): readonly Node[] | undefined => {
   const names = new Set(fleet.map(({ metadata }) => metadata.labels?.[Labels.Node]));
   return all?.filter(({ metadata }) => names.has(metadata.name));
@@ -12,7 +11,7 @@ export const nodesOf = (fleet: readonly Machine[], all: readonly Node[] | undefi
 export function ofDeployments({ deployments, sets, machines, nodes }: TreeSource): TreeSource {
   const uids = new Set(deployments.map(({ metadata }) => metadata.uid));
   const own = sets.filter((set) => uids.has(controllerOf(set)?.uid ?? ''));
-  // A deployment owns its warm machines itself.
+  // A deployment is the direct owner of its warm machines.
   const ofOwn = new Set([...uids, ...own.map(({ metadata }) => metadata.uid)]);
   const ofSets = machines.filter((machine) => ofOwn.has(controllerOf(machine)?.uid ?? ''));
   return { deployments, sets: own, machines: ofSets, nodes: nodesOf(ofSets, nodes) };

@@ -21,7 +21,6 @@ import { followTree } from './follow.ts';
 import { nodesOf, ofDeployments } from './narrow.ts';
 import { fleetTree, type TreeSource, treeLines } from './tree.ts';
 
-/** The flags of `mcm tree`. */
 export type TreeFlags = AskFlags & {
   readonly allNamespaces?: true;
   readonly selector?: string;

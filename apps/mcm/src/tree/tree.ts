@@ -12,17 +12,17 @@ import { age } from '../output/age.ts';
 export interface Branch {
   readonly kind: 'MachineDeployment' | 'MachineSet' | 'Machine' | 'Node';
   readonly name: string;
-  /** Set only for roots, and only if the tree contains all namespaces. */
+  /** Present only for roots, and only if the tree contains all namespaces. */
   readonly namespace?: string;
   /** A short text, such as `3/3 available`, `Running` or `Ready`. */
   readonly state: string;
-  /** For deployments and sets: the numbers in the state. */
+  /** The numbers in the state of a deployment or a set. */
   readonly numbers?: Readonly<Record<string, number>>;
   /** RFC 3339. The start of a temporary state of a machine. */
   readonly since?: string | undefined;
-  /** RFC 3339. Set only for machines. */
+  /** RFC 3339. Only for machines. */
   readonly preservedUntil?: string | undefined;
-  /** The problem of the object; absent without a problem. */
+  /** The problem of the object. Absent without a problem. */
   readonly problem?: string;
   /** Additional columns for `-o wide`, by heading. */
   readonly more: Readonly<Record<string, string>>;
@@ -34,14 +34,16 @@ export interface TreeSource {
   readonly deployments: readonly MachineDeployment[];
   readonly sets: readonly MachineSet[];
   readonly machines: readonly Machine[];
-  /** Nodes of the target cluster; undefined if they could not be read. */
+  /** Nodes of the target cluster. Undefined if they could not be read. */
   readonly nodes: readonly Node[] | undefined;
 }
 
 const byName = (a: { metadata: { name: string } }, b: { metadata: { name: string } }): number =>
   a.metadata.name.localeCompare(b.metadata.name);
 
-/** Groups objects by the UID of their controller. The key '' has the objects whose controller is not in `owners`. */
+/**
+ * Groups objects by the UID of their controller. The key '' contains the objects whose controller is not in `owners`.
+ */
 function grouped<T extends MachineSet | Machine>(
   objects: readonly T[],
   owners: readonly { metadata: { uid: string } }[],
@@ -64,7 +66,7 @@ export function fleetTree(
   { deployments, sets, machines, nodes }: TreeSource,
   { controllersIn = () => [], allNamespaces = false, all = false }: TreeOptions = {},
 ): Branch[] {
-  // A deployment owns its warm machines itself.
+  // A deployment is the direct owner of its warm machines.
   const machinesOf = grouped(machines, [...sets, ...deployments]);
   const isEmpty = ({ metadata: { uid }, spec }: MachineSet) => (spec.replicas ?? 0) === 0 && !machinesOf.has(uid);
   const setsOf = all ? grouped(sets, deployments) : withoutOld(grouped(sets, deployments), isEmpty);
@@ -92,20 +94,19 @@ export function fleetTree(
   return [...roots, ...stray.map((node) => branchOfNode(node, 'without a machine'))];
 }
 
-/** Options of {@link fleetTree}. */
 interface TreeOptions {
   /**
-   * Returns the health of the controllers of a namespace. The tree does not announce actions of controllers that do not act.
-   * Default: all act.
+   * Returns the health of the controllers of a namespace. The tree announces no action of a stopped controller.
+   * Default: all controllers act.
    */
   readonly controllersIn?: (namespace: string) => readonly ControllerHealth[];
   /** Whether the objects are from all namespaces. */
   readonly allNamespaces?: boolean;
-  /** Whether old sets without machines are included. Such sets are only the history of a deployment. */
+  /** Whether to include old sets without machines, which are only the history of a deployment. */
   readonly all?: boolean;
 }
 
-/** Removes the empty sets of deployments, except the newest one of each deployment. */
+/** Removes the empty sets of deployments, except the newest set of each deployment. */
 function withoutOld(
   setsOf: ReadonlyMap<string, readonly MachineSet[]>,
   isEmpty: (set: MachineSet) => boolean,
@@ -185,7 +186,7 @@ function branchOfMachine(
       providerID: spec.providerID ?? 'no VM yet',
       ...withoutUndefined({ zone: offeringOf(machine)?.zone }),
     },
-    // The Node of a stopped VM is deleted on purpose.
+    // The controller deletes the Node of a stopped VM on purpose.
     children:
       nodeName === '' || (!node && powerOf(machine)?.is === 'Stopped')
         ? []
@@ -213,7 +214,6 @@ function branchOfNode(node: Node, problem?: string): Branch {
   };
 }
 
-/** The tree as lines of text. */
 export function treeLines(branches: readonly Branch[], wide: boolean, now: Date): string[] {
   if (branches.length === 0) return ['no machinedeployments, machinesets or machines'];
   return branches.flatMap((branch, index) => {
@@ -225,7 +225,7 @@ export function treeLines(branches: readonly Branch[], wide: boolean, now: Date)
 }
 
 interface Drawing {
-  /** The prefix for the line of a branch. `rest` is the prefix for the lines below it. */
+  /** The prefix for the line of a branch. `rest` is the prefix for the lines below. */
   readonly first: string;
   readonly rest: string;
   readonly wide: boolean;

@@ -9,7 +9,7 @@ const HOST = '127.0.0.1';
 const VALID_MS = 10 * 365 * 86_400_000;
 const HOUR_MS = 3_600_000;
 
-/** The endpoint of the config server, where machines get the configuration for their first boot. */
+/** The endpoint of the config server, from which machines get the configuration for their first boot. */
 export interface ConfigServerPlace {
   readonly port: number;
   /** The directory with `tls.crt` and `tls.key`. */
@@ -34,13 +34,12 @@ async function issue(data: DataDir, directory: string): Promise<string> {
   const put = (name: string, text: string) => writeFileSync(data.file('config-server', name), text, { mode: 0o600 });
   put('tls.key', key);
   put('tls.crt', cert);
-  // This file is written last. If it is missing, all files are created again. The key of the CA is not stored, because it
-  // signs only once.
+  // This file is written last. If it is missing, all files are created again. The key of the CA is not stored, because
+  // it signs only once.
   put('ca.crt', authority.cert);
   return authority.cert;
 }
 
-/** Finds a free port. */
 const freePort = (): Promise<number> =>
   new Promise((resolve, reject) => {
     const server = createServer();

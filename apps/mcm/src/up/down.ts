@@ -6,9 +6,9 @@ const WAIT_MS = 20_000;
 const LOOK_EVERY_MS = 100;
 
 /**
- * Stops the `mcm up` of a data directory, and waits until it has ended.
- * @returns false if it is not running
- * @throws {UserError} if it does not end in time, or belongs to another user.
+ * Stops the `mcm up` of a data directory, and waits until the process has ended.
+ * @returns false if no process runs
+ * @throws {UserError} if the process does not end in time, or belongs to another user
  */
 export async function down(dataDir: string): Promise<boolean> {
   const found = inspectDataDir(dataDir);

@@ -1,12 +1,11 @@
 import { appendFileSync, closeSync, openSync, readSync, renameSync, statSync } from 'node:fs';
 
-/** If the log of earlier starts is larger, it is renamed. */
+/** A larger log of earlier starts is renamed. */
 const MOST_BYTES = 10 * 2 ** 20;
 
 /**
- * Prepares the log of a program, which continues the log of earlier starts. A log over 10 MiB is renamed to `PATH.1`, which
- * replaces an earlier `PATH.1`. If a killed process left an incomplete line, the line is ended. Throws the error of the file
- * system.
+ * Prepares the log of a program, which continues the log of earlier starts. A log over 10 MiB is renamed to `PATH.1`,
+ * which replaces an earlier `PATH.1`. The function ends an incomplete last line, which a killed process may leave.
  */
 export function continueLog(path: string, mostBytes = MOST_BYTES): void {
   const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;

@@ -21,7 +21,7 @@ import { FIRST_FLEET, firstClass } from './seed.ts';
 
 const roleLabel = (role: string): string => `${NodeLabels.RolePrefix}${role}`;
 
-/** The custom pool. The nodes of this pool are workers with an additional configuration. */
+/** A custom pool, whose nodes are workers with an additional configuration. */
 const CUSTOM = { name: 'infra', machines: 2 } as const;
 
 /** The node labels of a pool, for the template of its machines. */
@@ -37,14 +37,13 @@ export const customClass = ({ name, secret, ...own }: Provider['machineClass']):
   name: `${name}-${CUSTOM.name}`,
   secret: `${secret}-${CUSTOM.name}`,
 });
-/** The name of the custom pool, which `customClass` and its deployment use. */
 export const CUSTOM_POOL = CUSTOM.name;
 
 const machinesOf = (name: string) => ({ kind: 'MachineDeployment' as const, namespace: FIRST_FLEET.namespace, name });
 
 /**
- * A pool of workers, and a custom pool. Both refer to their machines. So the token of a machine gives access only to the
- * configuration of its pool.
+ * A pool of workers, and a custom pool. Each pool refers to its machines, so that the token of a machine gives access
+ * only to the configuration of its pool.
  */
 const pools = (): readonly Draft<MachineConfigPool>[] => [
   {
@@ -107,7 +106,7 @@ export async function seedMachineConfig(
 const RBAC = 'rbac.authorization.k8s.io';
 const DAEMON = 'machine-config-daemon';
 
-/** The permissions of daemons in addition to those of kubelets, as in `mcm install --with machine-config`. */
+/** Permissions of daemons that kubelets do not have, as in `mcm install --with machine-config`. */
 const daemonRoles = () => {
   const rule = (resource: string, verb: string) => ({
     apiGroups: [MACHINE_CONFIG_GROUP],

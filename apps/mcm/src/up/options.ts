@@ -1,7 +1,6 @@
 import { DEFAULT_DATA_DIR } from '../command/environment.ts';
 import { UserError } from '../command/errors.ts';
 
-/** The flags of `mcm up` as text. */
 export interface UpFlags {
   readonly dataDir?: string;
   readonly port?: string;
@@ -16,15 +15,16 @@ export interface UpFlags {
 /** The validated options with defaults. */
 export interface UpOptions {
   readonly dataDir: string;
-  /** The port of the control plane. Undefined: the last used port, or a free one at the first start. */
+  /** The port of the control plane. If undefined, the last used port, or a free port at the first start. */
   readonly port: number | undefined;
-  /** The replicas of the first deployment. Undefined: 3 at the first start, and unchanged later. */
+  /** The replicas of the first deployment. If undefined, 3 at the first start, and unchanged later. */
   readonly machines: number | undefined;
   /**
-   * The name of a provider, or a third-party driver. Undefined: the provider of the directory, or local at the first start.
+   * The name of a provider, or a third-party driver. If undefined, the provider of the directory, or local at the first
+   * start.
    */
   readonly provider: string | undefined;
-  /** Whether the machine-config-controller runs too. Undefined: as at the first start. */
+  /** Whether the machine-config-controller runs too. If undefined, as at the first start. */
   readonly machineConfig: boolean | undefined;
   readonly exitWhenReady: boolean;
   readonly live: boolean;
@@ -33,7 +33,7 @@ export interface UpOptions {
 
 const MAX_MACHINES = 10_000;
 
-/** @throws {UserError} with the flag and its valid values. */
+/** @throws {UserError} that names the flag and its valid values */
 export function compileUpOptions(flags: UpFlags, terminal: boolean): UpOptions {
   return {
     dataDir: flags.dataDir ?? DEFAULT_DATA_DIR,

@@ -19,10 +19,10 @@ export interface ProgramSpec {
 
 /** Environment variables of a program. The variables of the user take precedence. */
 const ENVIRONMENT: Readonly<Record<string, string>> = {
-  // Two memory pools of the C library instead of one per thread, as in the images. This saves 5 MB per program.
+  // Limits the C library to two memory pools instead of one per thread, as in the images. This saves 5 MB per program.
   MALLOC_ARENA_MAX: '2',
-  // The programs enable the compile cache themselves, but only after they have loaded their first module. With this
-  // variable, the first module uses it too. This saves 40 ms per start from source.
+  // The programs enable the compile cache only after they have loaded their first module. With this variable, the first
+  // module also uses the cache, which saves 40 ms per start from source.
   NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache'),
 };
 
@@ -34,7 +34,7 @@ const MAX_CRASHES = 3;
 /** The minimum time between two reports of dropped log lines. */
 const TROUBLE_PERIOD_MS = 60_000;
 
-/** Signals that the runtime sends to itself. Other signals come from other processes. */
+/** Signals that the runtime sends to its own process. Other signals come from other processes. */
 const OWN_SIGNALS: ReadonlySet<string> = new Set(['SIGABRT', 'SIGBUS', 'SIGFPE', 'SIGILL', 'SIGSEGV', 'SIGTRAP']);
 
 /** A supervised program. The program is restarted when it ends unexpectedly. */
@@ -44,16 +44,16 @@ export class Program {
   /** The address that the program printed after `ready`. */
   address = '';
   restarts = 0;
-  /** The reason why log lines were dropped; empty if none were dropped. */
+  /** The reason why log lines were dropped. Empty if none were dropped. */
   problem = '';
   readonly #clock: Clock;
   readonly #onChange: () => void;
   readonly #file: FileSink;
   readonly #log: LossyWriter;
   #reportedProblem = Number.NEGATIVE_INFINITY;
-  /** Number of consecutive ends before `ready`. */
+  /** The number of consecutive ends before `ready`. */
   #early = 0;
-  /** Number of consecutive crashes before `ready`. */
+  /** The number of consecutive crashes before `ready`. */
   #crashes = 0;
   #child: ChildProcess | undefined;
   #ended: Promise<void> = Promise.resolve();
@@ -86,10 +86,11 @@ export class Program {
   }
 
   /**
-   * Starts the program. Resolves with its address when it prints `ready`. If the program is killed before that, it is
-   * restarted with a growing delay.
+   * Starts the program. Resolves with its address when the program prints `ready`. If the program is killed before
+   * `ready`, it is restarted with a growing delay.
    * @param signal Ends the wait, which then rejects with the reason of the signal.
-   * @throws {UserError} with the last line of the program, at once when it exits with an error, or after three crashes.
+   * @throws {UserError} with the last line of the program, immediately when it exits with an error, or after three
+   * crashes
    */
   start(signal?: AbortSignal): Promise<string> {
     return new Promise((resolve, reject) => {
@@ -103,8 +104,8 @@ export class Program {
 
   /** @param giveUp Called after too many ends before `ready`. If absent, the number of restarts is unlimited. */
   #launch(onReady: (address: string) => void, giveUp?: () => void): void {
-    // The program runs in a detached process group. Ctrl-C then reaches only the supervisor, which stops its programs in
-    // order. The IPC channel closes when the supervisor ends, even if it was killed.
+    // The program runs in a detached process group, so that Ctrl-C reaches only the supervisor, which stops its
+    // programs in order. The IPC channel closes when the supervisor ends, even if the supervisor was killed.
     const child = spawn(process.execPath, [...process.execArgv, fileURLToPath(this.spec.module), ...this.#args()], {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       detached: true,
@@ -155,8 +156,8 @@ export class Program {
   }
 
   /**
-   * Whether the program itself caused its end. A kill by another process is not a failure of the program. An exit with an
-   * error, such as for an invalid flag, would only be repeated.
+   * Whether the program itself caused its end. A kill by another process is not a failure of the program. An exit with
+   * an error, such as for an invalid flag, would only repeat.
    */
   #isOwnFault(code: number | null, by: NodeJS.Signals | null): boolean {
     if (by !== null && !OWN_SIGNALS.has(by)) return false;
@@ -164,7 +165,7 @@ export class Program {
     return (code !== null && code !== 0) || this.#crashes >= MAX_CRASHES;
   }
 
-  /** @param onReady Called with the address of the first `ready`. If absent, no caller waits for it. */
+  /** @param onReady Called with the address of the first `ready` */
   #restart(onReady: (address: string) => void = () => undefined, giveUp?: () => void): void {
     this.restarts += 1;
     this.#transition('failed');
@@ -181,7 +182,7 @@ export class Program {
     this.#onChange();
   }
 
-  /** Terminates the program. Kills it if it does not end in time. Resolves when it has ended. */
+  /** Terminates the program, and kills it if it does not end in time. Resolves when the program has ended. */
   async stop(): Promise<void> {
     this.#transition('stopped');
     const child = this.#child;

@@ -32,14 +32,14 @@ export const planeProgram = (data: DataDir, port: number): ProgramSpec =>
     `--kubeconfig=${data.file('kubeconfig')}`,
   ]);
 
-/** @param more Flags in addition to those of the cloud */
+/** @param more Additional flags */
 export const cloudProgram = (
   data: DataDir,
   { cloud: { name, module, args, env } }: Provider,
   more: readonly string[] = [],
 ): ProgramSpec => spec(data, name, module, [...args, ...more], env);
 
-/** All machines of the fleet have the same address, so the rate limits per address are set very high. */
+/** All machines of the fleet have the same address, so the rate limits per address are very high. */
 const BOOT_LIMITS = ['--config-server-burst=10000', '--config-server-requests-per-minute=10000'];
 
 /** @param boots If absent, the program has no config server */

@@ -13,7 +13,7 @@ import type { Program } from './processes.ts';
 export interface Reporter {
   /** Reports a change. The next frame shows it. */
   changed(): void;
-  /** Registers a listener for changes. The returned function removes it. */
+  /** Registers a listener for changes. The returned function removes the listener. */
   onChange(listener: () => void): () => void;
   follow(fleet: FleetWatch): void;
   settled(fleet: FleetView): void;

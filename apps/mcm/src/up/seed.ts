@@ -27,7 +27,7 @@ const customResourceDefinitions: ResourceDefinition<KubeObject> = {
   namespaced: false,
 };
 
-/** Creates or updates CRDs, by default those of machines. Resolves when the server serves them. */
+/** Creates or updates CRDs, by default the CRDs of machines. Resolves when the server serves them. */
 export async function installKinds(
   client: KubeClient,
   signal: AbortSignal,
@@ -46,8 +46,8 @@ export interface FirstCloud extends Pick<Provider, 'machineClass'> {
 }
 
 /**
- * Writes the Secret of the cloud if its data, such as the address, has changed. The class and the deployment are created
- * only once, so that changes and deletions of the user are kept.
+ * Writes the Secret of the cloud if its data, such as the address, has changed. The class and the deployment are
+ * created only once, so that changes and deletions of the user are kept.
  */
 export async function seedFleet(
   client: KubeClient,
@@ -81,7 +81,6 @@ export async function seedFleet(
   }
 }
 
-/** Creates or updates the Secret of a class. */
 export async function writeSecret(
   client: KubeClient,
   { secret: name, secretData }: { readonly secret: string; readonly secretData: FirstCloud['secretData'] },
@@ -119,7 +118,6 @@ const head = (apiVersion: string, kind: string, name: string) => ({
 });
 const GROUP_VERSION = 'machine.sapcloud.io/v1alpha1';
 
-/** The class of the machines of a provider, as an object. */
 export const firstClass = ({ name, secret, ...own }: FirstCloud['machineClass']): Draft<MachineClass> => ({
   ...head(GROUP_VERSION, 'MachineClass', name),
   ...own,

@@ -30,14 +30,17 @@ type StatusReport =
       readonly quarantinedVms: readonly QuarantinedVm[];
     };
 
-/** Reads the status of the instance in a data directory. Throws `KubeError` when its control plane does not answer. */
+/**
+ * Reads the status of the instance in a data directory.
+ * @throws KubeError if its control plane does not respond
+ */
 async function status(dataDir: string, kubeconfigPath: string): Promise<StatusReport> {
   const found = inspectDataDir(dataDir);
   if (!found?.running) return { running: false };
   const kubeconfig = await loadKubeconfig(kubeconfigPath);
   const transport = undiciTransport(kubeconfig);
   const stored = createClient({ transport, userAgent: `mcm/${version()} (status)`, clock: realClock });
-  // Other commands report malformed objects, so this one ignores them.
+  // Other commands report malformed objects, so this command ignores them.
   const client = conformingClient(stored, () => undefined);
   const read = { namespace: FIRST_FLEET.namespace };
   const [deployments, sets, all, classes] = await Promise.all([
@@ -65,11 +68,9 @@ export async function reportStatus(dataDir: string, output: OutputFormat, say: (
   process.exitCode = report.running ? 0 : NOT_RUNNING;
 }
 
-/** The report as JSON or YAML. */
 const statusModel = (report: StatusReport): object =>
   report.running ? { ...report, fleet: { ...report.fleet, phases: Object.fromEntries(report.fleet.phases) } } : report;
 
-/** The report as lines of text. */
 export function statusLines(report: StatusReport, now: Date): string[] {
   if (!report.running) return ['not running'];
   const phases = [...report.fleet.phases].map(([phase, count]) => `${count} ${phase}`).join(', ');

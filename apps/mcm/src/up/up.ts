@@ -43,8 +43,8 @@ export interface UpIo {
 }
 
 /**
- * Starts the control plane, the cloud and both controllers. All programs run until the signal aborts. With `exitWhenReady`,
- * all programs run until the fleet has its desired state.
+ * Starts the control plane, the cloud and both controllers. All programs run until the signal aborts. With
+ * `exitWhenReady`, all programs stop when the fleet reaches its desired state.
  * @throws {UserError} if the user can fix the problem. All started programs are stopped first.
  */
 export async function up(given: UpOptions, io: UpIo): Promise<void> {
@@ -98,7 +98,7 @@ async function bringUp(options: UpOptions, io: BringUpIo): Promise<FleetWatch> {
   const first = data.state?.seeded !== true;
   const provider = providerOf(options, data);
   const withConfigs = machineConfigOf(options, data, provider);
-  // In an older directory, the pools do not refer to machines, so no token would give access to their configuration.
+  // In an older directory, the pools do not refer to machines, so no token gives access to their configuration.
   const boots =
     withConfigs && (first || data.state?.configPort !== undefined) ? await configServerPlace(data) : undefined;
   const apiUrl = await start(planeProgram(data, options.port ?? data.state?.apiPort ?? 0));
@@ -176,7 +176,7 @@ const watch = (client: KubeClient, io: BringUpIo): FleetWatch =>
     onChange: () => io.reporter.changed(),
   });
 
-/** Resolves when the fleet has its desired state, or when the signal aborts. */
+/** Resolves when the fleet reaches its desired state, or when the signal aborts. */
 function untilSettled(fleet: FleetWatch, reporter: Reporter, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const look = () => {
@@ -195,10 +195,7 @@ const aborted = (signal: AbortSignal): Promise<void> =>
     signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve(), { once: true }),
   );
 
-/**
- * Stops the programs in this order: the controllers, so that they can release their Leases, then the cloud, then the control
- * plane.
- */
+/** Stops the controllers first, so that they can release their Leases, then the cloud, then the control plane. */
 async function stopInOrder(running: readonly Program[]): Promise<void> {
   const [plane, cloud, ...controllers] = running;
   await Promise.all(controllers.map((program) => program.stop()));
@@ -207,7 +204,7 @@ async function stopInOrder(running: readonly Program[]): Promise<void> {
 }
 
 /**
- * The provider of the flag, otherwise the provider of the directory.
+ * The provider of the flag, or the provider of the directory.
  * @throws {UserError} if the directory contains a fleet of another provider
  */
 function providerOf({ provider }: UpOptions, data: DataDir): Provider {

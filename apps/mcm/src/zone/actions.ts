@@ -11,17 +11,17 @@ export interface ZoneTarget {
   readonly namespace: string;
   /** The cluster of the nodes. Undefined if it is not known. */
   readonly target?: KubeClient | undefined;
-  /** Name of the only deployment to change. Undefined for all deployments with the zone. */
+  /** The name of the only deployment to change. Undefined for all deployments with the zone. */
   readonly deployment?: string | undefined;
 }
 
-/** What a command did with one deployment. */
+/** The result for one deployment. */
 export interface ZoneChange {
   readonly namespace: string;
   readonly deployment: string;
   readonly zone: string;
   readonly action: 'evacuated' | 'returned' | 'unchanged';
-  /** Why the deployment cannot be changed. */
+  /** The reason why the deployment cannot be changed. */
   readonly problem?: string;
 }
 
@@ -35,7 +35,7 @@ export interface ZoneRow {
   readonly state: 'open' | 'evacuated' | 'standby';
 }
 
-/** Maximum number of attempts after conflicts. The manager may write the deployment at the same time. */
+/** The maximum number of attempts after conflicts. The manager may write the deployment at the same time. */
 const TRIES = 20;
 
 async function listed({ client, namespace, deployment }: ZoneTarget): Promise<readonly MachineDeployment[]> {
@@ -46,12 +46,12 @@ async function listed({ client, namespace, deployment }: ZoneTarget): Promise<re
   return wanted;
 }
 
-/** The evacuated zones after the change. */
+/** Returns the evacuated zones after the change. */
 type Change = (evacuated: ReadonlySet<string>, zones: readonly string[]) => readonly string[];
 
 /**
- * Changes every deployment with the zone. A deployment that cannot be changed is reported and does not stop the others,
- * because the zone may be lost at this moment.
+ * Changes every deployment with the zone. If one deployment cannot be changed, the others still are, because the zone
+ * may be failing.
  */
 async function change(
   target: ZoneTarget,
@@ -78,7 +78,7 @@ async function change(
   throw new UserError(`no MachineDeployment of namespace ${namespace} has the zone ${zone}; ${hint}`);
 }
 
-/** Writes one deployment. The resource version is a precondition, so a change in between causes another attempt. */
+/** Writes one deployment. The resource version is a precondition, so another change causes another attempt. */
 async function write(
   { client, namespace }: ZoneTarget,
   name: string,
@@ -106,13 +106,16 @@ async function write(
 }
 
 /**
- * Evacuates a zone: its machines are replaced in the other zones, and it gets no new machines.
+ * Evacuates a zone: its machines are replaced in the other zones, and the zone gets no new machines.
  * @throws UserError if no deployment has the zone
  */
 export const evacuate = (target: ZoneTarget, zone: string): Promise<readonly ZoneChange[]> =>
   change(target, zone, 'evacuated', (evacuated, zones) => zones.filter((name) => name === zone || evacuated.has(name)));
 
-/** Returns a zone: it gets machines again, until the zones are balanced. @throws UserError if no deployment has the zone */
+/**
+ * Ends the evacuation of a zone, which gets new machines until the zones are balanced.
+ * @throws UserError if no deployment has the zone
+ */
 export const returnZone = (target: ZoneTarget, zone: string): Promise<readonly ZoneChange[]> =>
   change(target, zone, 'returned', (evacuated, zones) => zones.filter((name) => name !== zone && evacuated.has(name)));
 
@@ -123,7 +126,7 @@ const isAvailable = ({ status }: Machine): boolean =>
 export async function zoneRows(target: ZoneTarget): Promise<readonly ZoneRow[]> {
   const deployments = await listed(target);
   const reading = await readNamespace(target.client, target.namespace);
-  // Machines from before the list of zones have the zone of their Node.
+  // Machines that are older than the list of zones have the zone of their Node.
   const nodes = target.target && (await readNodes(target.target));
   const byName = new Map(nodes?.map((node) => [node.metadata.name, node]));
   return deployments.flatMap((deployment) => {

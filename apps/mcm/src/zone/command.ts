@@ -3,7 +3,6 @@ import { withCluster, withOutput } from '../cluster/cluster-options.ts';
 import type { CommandEnvironment } from '../command/environment.ts';
 import type { ZoneAction, ZoneFlags } from './run.ts';
 
-/** Adds `mcm zone`. */
 export function addZone(program: Command, environment: CommandEnvironment): void {
   const zone = program.command('zone').description('list, evacuate and return zones of MachineDeployments');
   const scoped = (command: Command): Command =>

@@ -12,7 +12,6 @@ const CHANGES = { evacuate, return: returnZone } as const satisfies Readonly<
 >;
 export type ZoneAction = keyof typeof CHANGES;
 
-/** `mcm zone evacuate` and `mcm zone return`. */
 export const changeZone = (
   action: ZoneAction,
   zone: string,
@@ -28,7 +27,6 @@ export const changeZone = (
 const lineOf = ({ deployment, zone, action, problem }: ZoneChange): string =>
   `machinedeployment ${deployment}: zone ${zone} ${action}${problem === undefined ? '' : `: ${problem}`}`;
 
-/** `mcm zone list`. */
 export const listZones = (flags: ZoneFlags, { say }: Pick<CommandEnvironment, 'say'>): Promise<void> =>
   inCluster(flags, 'zone', async ({ client, namespace, target }) => {
     const items = await zoneRows({ client, namespace, target, deployment: flags.deployment });

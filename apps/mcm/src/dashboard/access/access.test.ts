@@ -20,7 +20,6 @@ const client = createClient({
 });
 const cluster = { client, target: client, namespace: 'default', close: async () => undefined };
 
-/** Creates a ServiceAccount. Returns a token for it. */
 async function tokenOf(name: string): Promise<string> {
   const accounts = '/api/v1/namespaces/default/serviceaccounts';
   await client.request('POST', accounts, { body: { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name } } });
@@ -67,7 +66,7 @@ const ask = (path: string, options: RequestOptions = {}, body = ''): Promise<Ans
       let text = '';
       answer.setEncoding('utf8').on('data', (part: string) => {
         text += part;
-        // A stream does not end, so its first data is sufficient.
+        // A stream does not end, so the test reads only its first data.
         if (text.includes('\ndata: ') && answer.headers['content-type'] === 'text/event-stream') call.destroy();
       });
       answer.once('close', () => resolve({ status: answer.statusCode, headers: answer.headers, body: text }));
@@ -121,7 +120,7 @@ describe('a dashboard for other machines', () => {
     );
     const headers = { cookie: cookie.split(';')[0] ?? '' };
     expect((await ask('/', { headers })).status).toBe(200);
-    // With this field, the page shows a button that ends the session.
+    // With this field, the page shows the logout button.
     expect((await ask('/live', { headers })).body).toMatch(/"login":true/);
     for (const foreign of [{ origin: 'https://evil.example' }, { 'sec-fetch-site': 'cross-site' }]) {
       const refused = await ask('/logout', { method: 'POST', headers: { ...headers, ...foreign } });

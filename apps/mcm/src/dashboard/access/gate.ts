@@ -5,22 +5,22 @@ import { type Clock, createAccess, type KubeClient, type Logger, type Refusal } 
 /** A user needs the permission to read this path as a non-resource URL. */
 const ACCESS_PATH = '/dashboard';
 
-/** The time for which a login is valid. Each request still needs a valid token of the API server. */
+/** The lifetime of a session. Each request also needs a token that the API server accepts. */
 const SESSION_MS = 8 * 3_600_000;
-/** Maximum number of sessions, so that logins cannot fill the memory. */
+/** The maximum number of sessions, so that logins cannot exhaust the memory. */
 const MOST_SESSIONS = 1_000;
-/** Maximum length of a request body. */
+/** The maximum length of a request body in bytes. */
 const MOST_BODY = 16_384;
 /** With this prefix, browsers accept the cookie only over HTTPS and from this host. */
 const COOKIE = '__Host-mcm-dashboard';
 
-/** Decides which requests are allowed if other machines can reach the dashboard. */
+/** Authorizes requests from other machines. */
 export interface Gate {
   /** Undefined if the request is allowed. */
   check(request: IncomingMessage): Promise<Refusal>;
   /** Logs in with the token of a form. Returns the cookie of the new session, or the refusal. */
   logIn(request: IncomingMessage): Promise<{ readonly cookie: string } | NonNullable<Refusal>>;
-  /** Ends the session of a request. Returns the cookie that deletes it in the browser, or the refusal. */
+  /** Ends the session of a request. Returns a cookie that removes the session from the browser, or the refusal. */
   logOut(request: IncomingMessage): { readonly cookie: string } | NonNullable<Refusal>;
 }
 
@@ -31,8 +31,8 @@ const cookieOf = ({ headers }: IncomingMessage): string | undefined =>
     .find(([name]) => name === COOKIE)?.[1];
 
 /**
- * Whether a form comes from a page of this server. Otherwise, another site could log a user in with a token of the attacker,
- * or end the session of a user.
+ * Whether a form comes from a page of this server. Without this check, another site could log a user in with a token of
+ * an attacker, or end the user's session.
  */
 function isSameOrigin({ headers }: IncomingMessage): boolean {
   if (headers['sec-fetch-site'] !== undefined) return headers['sec-fetch-site'] === 'same-origin';
@@ -49,9 +49,8 @@ async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
 }
 
 /**
- * Creates the gate. For each token, it requests from the API server whether the token is valid (TokenReview) and whether its
- * user may get `/dashboard` (SubjectAccessReview). A request has a bearer token, or a session with one. Clients on loopback
- * need a token too.
+ * Creates the gate. A request needs a bearer token or a session with a token, even on loopback. For each token, the
+ * gate sends a TokenReview, and a SubjectAccessReview for the path `/dashboard`.
  */
 export function createGate(options: {
   readonly client: KubeClient;

@@ -1,7 +1,7 @@
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 const escaped = (text: string): string => text.replace(/[&<>"]/g, (char) => ENTITIES[char] ?? char);
 
-/** The page with the form for a token. The page works without JavaScript. */
+/** The login form works without JavaScript. */
 export const loginPage = (problem = ''): string => `<!doctype html>
 <html lang="en">
 <head>

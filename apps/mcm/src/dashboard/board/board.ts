@@ -25,14 +25,13 @@ import { gapSentences } from './gaps.ts';
 import type { Sources } from './sources.ts';
 import { Table } from './table.ts';
 
-/** Maximum number of samples of a rollout, and of rollouts with samples. All samples together use at most 20 MB. */
+/** The maximum number of samples of a rollout, and of rollouts with samples. All samples together use at most 20 MB. */
 const MOST_SAMPLES = 600;
 const MOST_ROLLOUTS = 500;
 /** Six hours with a sample every ten seconds. */
 const MOST_TREND = 2_160;
 const TREND_MS = 10_000;
 
-/** The inputs of the board. */
 export interface BoardOptions {
   readonly sources: Sources;
   readonly namespace: string | undefined;
@@ -41,7 +40,7 @@ export interface BoardOptions {
   readonly defaults: () => MachineDefaults;
   readonly drains: Drains;
   readonly controllers: Controllers;
-  /** Whether users log in. */
+  /** Whether users must log in. */
   readonly login: boolean;
   /** Called when any data has changed. */
   readonly onDirty: () => void;
@@ -50,8 +49,8 @@ export interface BoardOptions {
 type Kind = 'machines' | 'deployments' | 'classes' | 'pools';
 
 /**
- * All rows of the dashboard, and their history. A watch event only stores the key of its object. `flush` computes the rows
- * of the stored keys, so the cost of a change does not depend on the size of the fleet.
+ * All rows of the dashboard and their history. A watch event only stores the key of its object, and `flush` computes
+ * the rows of the stored keys. So the cost of a change does not depend on the size of the fleet.
  */
 export class Board {
   readonly lives = new Lives();
@@ -90,8 +89,7 @@ export class Board {
     machines.onChange(({ object }) => {
       if (object.metadata.deletionTimestamp !== undefined) this.#goingIsDirty = true;
     });
-    // A change of a Node or a class changes the rows of its machines. A change of a set does this only when the set is
-    // created.
+    // A change of a Node or a class changes the rows of its machines. For a set, only its creation changes them.
     nodes.onChange((change) => {
       if (change.type === 'updated' && !differs(change.old, change.object)) return;
       this.#touchAll(machines.store.byIndex('node', change.object.metadata.name));
@@ -133,7 +131,7 @@ export class Board {
     this.#options.onDirty();
   }
 
-  /** Assesses the controllers. The rows of a namespace depend on their health. Call it every 2 s. */
+  /** Assesses the controllers, because their health affects the rows of their namespace. Call this method every 2 s. */
   assessControllers(): void {
     const { controllers, sources, onDirty } = this.#options;
     const changed = controllers.assess(sources);
@@ -148,7 +146,7 @@ export class Board {
     onDirty();
   }
 
-  /** Raises the levels of objects that wait for too long, and drops old history. Call it every few seconds. */
+  /** Raises the levels of objects that wait for too long, and drops old history. Call this method every few seconds. */
   tick(): void {
     const now = this.#now();
     for (const [key, { risesAt }] of this.#assessed)
@@ -162,7 +160,7 @@ export class Board {
     this.#options.onDirty();
   }
 
-  /** Computes the rows of changed objects. Returns the message for the pages; undefined if nothing changed. */
+  /** Computes the rows of changed objects. Returns the message for the pages, or undefined if nothing changed. */
   flush(): Frame | undefined {
     const now = this.#now();
     const trendBefore = this.#trend.all.at(-1);
@@ -221,12 +219,12 @@ export class Board {
     return this.#deployments.rows.get(key);
   }
 
-  /** The events of objects for which `wanted` is true, newest first. */
+  /** The events that `wanted` selects, newest first. */
   eventsOf(wanted: (kind: string, ns: string, name: string) => boolean) {
     return this.#events.of(wanted);
   }
 
-  /** Handles each changed key. If an object causes an error, the other objects are still shown. */
+  /** Handles each changed key. An error of one object does not hide the other objects. */
   #take(kind: Kind, handle: (key: string) => void): void {
     const keys = [...this.#dirty[kind]];
     this.#dirty[kind].clear();
@@ -312,7 +310,7 @@ export class Board {
     const ns = machine.metadata.namespace ?? '';
     const owner = controllerOf(machine);
     const set = owner?.kind === 'MachineSet' ? sets.store.get(`${ns}/${owner.name}`) : undefined;
-    // A deployment owns its warm machines itself.
+    // A deployment is the direct owner of its warm machines.
     const direct = owner?.kind === 'MachineDeployment' ? owner.name : '';
     const machineClass: MachineClass | undefined = classes.store.get(`${ns}/${machine.spec.class?.name ?? ''}`);
     const going = machine.metadata.deletionTimestamp !== undefined;
@@ -345,7 +343,7 @@ export class Board {
     if (this.#deployments.put(assessed.row)) this.#samplesOf(key).add([now, desired, updated, available, total]);
   }
 
-  /** The samples of a rollout. If there are too many rollouts, the samples of the oldest one are dropped. */
+  /** The samples of a rollout. If there are too many rollouts, the samples of the oldest rollout are dropped. */
   #samplesOf(key: string): Samples {
     const known = this.samples.get(key) ?? new Samples(MOST_SAMPLES, 1_000);
     this.samples.delete(key);
@@ -366,6 +364,6 @@ function put<T, Row extends { readonly key: string }>(
   else table.put(rowOf(object));
 }
 
-/** Whether a change of a Node changes the rows of its machine. Kubelets report every few seconds. */
+/** Whether a change of a Node changes the row of its machine. Kubelets update the status every few seconds. */
 const differs = (a: Node, b: Node): boolean =>
   a.metadata.uid !== b.metadata.uid || JSON.stringify(a.metadata.labels) !== JSON.stringify(b.metadata.labels);

@@ -11,7 +11,7 @@ interface Fleet {
   readonly machines: Pick<Informer<Machine>, 'store'>;
 }
 
-/** A controller without a Lease may run without leader election, so it is not shown as a problem. */
+/** A controller without a Lease may run without leader election, so its row is not marked as a problem. */
 const LEVEL_OF: Readonly<Record<ControllerState, Level>> = {
   acts: 'ready',
   stopped: 'failed',
@@ -19,24 +19,24 @@ const LEVEL_OF: Readonly<Record<ControllerState, Level>> = {
   unknown: 'leaving',
 };
 
-/** The health of the controllers of each watched namespace, as of the last {@link Controllers.assess}. */
+/** The health of the controllers in each watched namespace, as of the last {@link Controllers.assess}. */
 export class Controllers {
   readonly #watch: ControllerWatch;
   readonly #namespace: string | undefined;
   #known: ReadonlyMap<string, readonly ControllerHealth[]> = new Map();
 
-  /** @param namespace The watched namespace. Undefined: all namespaces. */
+  /** @param namespace The watched namespace, or undefined for all namespaces */
   constructor(watch: ControllerWatch, namespace: string | undefined) {
     this.#watch = watch;
     this.#namespace = namespace;
   }
 
-  /** The health of the controllers of a namespace; empty before the first assessment. */
+  /** The health of the controllers of a namespace. Empty before the first assessment. */
   of(namespace: string): readonly ControllerHealth[] {
     return this.#known.get(namespace) ?? [];
   }
 
-  /** Assesses all controllers. Returns the namespaces with a change. */
+  /** Assesses all controllers. Returns the namespaces with changed health. */
   assess(fleet: Fleet): ReadonlySet<string> {
     const deployments = byNamespace(fleet.deployments.store.list());
     const machines = byNamespace(fleet.machines.store.list());

@@ -6,7 +6,7 @@ import { needsText } from '../../cluster/allowed.ts';
 import { BLOCKED_LIMIT_MS } from '../rows/machine-row.ts';
 import { brieflyVisible, millisOf } from '../rows/text.ts';
 
-/** The number of drains whose pods are watched. Each one needs a few watches. */
+/** The maximum number of drains with watched pods. Each drain needs a few watches. */
 const MOST_WATCHED = 10;
 
 interface Watch {
@@ -19,7 +19,6 @@ interface Watch {
   readonly end: AbortController;
 }
 
-/** The inputs of watched drains. */
 export interface DrainOptions {
   readonly target: KubeClient;
   readonly runtime: InformerRuntime;
@@ -48,7 +47,7 @@ export class Drains {
     this.#options = options;
   }
 
-  /** Sets the machines that are being deleted. Among those with a Node, the oldest ten are watched. */
+  /** Updates the list of machines in deletion. The ten oldest machines with a Node are watched. */
   follow(going: readonly Machine[]): void {
     this.#machines = going
       .filter((machine) => nodeOf(machine) !== '')
@@ -79,26 +78,25 @@ export class Drains {
     return watch;
   }
 
-  /** The explanation of a watched drain. Makes no request. */
+  /** Explains a watched drain without a request. */
   explain(machine: Machine): DrainExplanation | undefined {
     const watch = this.#watches.get(machine.metadata.uid);
     const { classOf, defaults } = this.#options;
     return watch?.ready ? watch.drain.explain(machine, classOf(machine), defaults()) : undefined;
   }
 
-  /** The reasons that block a drain; empty if it is not watched. */
+  /** The reasons that block a drain. Empty if the drain is not watched. */
   blockersOf(machine: Machine): readonly string[] {
     return this.explain(machine)?.blockers.map(({ text }) => text) ?? [];
   }
 
-  /** The kinds that the user has no permission to read, with the missing permissions. */
+  /** The kinds that the user may not read, with the missing permissions. */
   unseen(machine: Machine): readonly string[] {
     return (this.#watches.get(machine.metadata.uid)?.drain.refused() ?? []).flatMap(({ resource, refused }) =>
       refused ? [`${resource} may not be read: needs ${needsText(refused)}`] : [],
     );
   }
 
-  /** The rows of the watched drains. */
   rows(now: number): readonly DrainRow[] {
     return this.#machines.flatMap((machine) => this.#row(machine, now) ?? []);
   }

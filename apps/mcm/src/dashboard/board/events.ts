@@ -3,26 +3,26 @@ import type { EventObject } from '@mcm/kube';
 import { eventRow } from '../rows/other-rows.ts';
 import { Table } from './table.ts';
 
-/** The number of kept events. */
+/** The maximum number of stored events. */
 const MOST_EVENTS = 1_000;
 
 /** The newest events of machines, sets, deployments, classes, pools and nodes. */
 export class Events {
   readonly table = new Table<EventRow>();
 
-  /** Adds an event. Returns whether it is shown. */
+  /** Adds an event. Returns whether the event is shown. */
   add(event: EventObject, now: number): boolean {
     const row = eventRow(event, now);
     if (row === undefined || !this.table.put(row)) return false;
     const { rows } = this.table;
     if (rows.size < MOST_EVENTS * 1.2) return true;
-    // Old events are dropped only at twice the limit, so that the sort is rare.
+    // Old events are dropped only at twice the limit, so that sorting is rare.
     const oldest = [...rows.values()].toSorted((a, b) => a.at - b.at).slice(0, rows.size - MOST_EVENTS);
     for (const { key } of oldest) this.table.drop(key);
     return true;
   }
 
-  /** The events of objects for which `wanted` is true, newest first. */
+  /** The events that `wanted` selects, newest first. */
   of(wanted: (kind: string, ns: string, name: string) => boolean): readonly EventRow[] {
     return [...this.table.rows.values()]
       .filter(({ kind, ns, name }) => wanted(kind, ns, name))

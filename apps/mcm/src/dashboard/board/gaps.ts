@@ -3,13 +3,12 @@ import { type Clock, errorText, type Informer, type KubeObject } from '@mcm/kube
 import { needsText } from '../../cluster/allowed.ts';
 import { visible } from '../rows/text.ts';
 
-/** Data that is missing or outdated. */
 export interface Gaps {
   /** Kinds that have not been read yet. */
   readonly missing: readonly string[];
-  /** The kinds that the user has no permission to read, with the missing permissions. */
+  /** The kinds that the user may not read, with the missing permissions. */
   readonly refused: ReadonlyMap<string, string>;
-  /** Kinds that are not watched at the moment, and the time of their last answer. */
+  /** Kinds without a working watch, and the time of the last response for these kinds. */
   readonly stale: { readonly kinds: readonly string[]; readonly since: Date } | undefined;
   /** The error of the last attempt to read a missing or outdated kind. */
   readonly why: string | undefined;
@@ -28,7 +27,6 @@ export class GapKeeper {
     this.#onChange = onChange;
   }
 
-  /** A callback for `InformerRuntime.outage`. */
   readonly outage = (resource: string, failure: unknown): void => {
     const before = this.#failing.has(resource);
     if (failure === undefined) this.#failing.delete(resource);

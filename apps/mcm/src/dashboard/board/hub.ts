@@ -1,10 +1,11 @@
 import type { ServerResponse } from 'node:http';
 import type { Frame } from '@mcm/dashboard';
 
-/** The delay after which a browser reconnects. */
+/** The delay before a browser reconnects, in milliseconds. */
 const RETRY_MS = 1_000;
 /**
- * If a client has not read this much data, it gets no further changes. When it has read the data, it gets all rows again.
+ * The maximum amount of unread data of a client, in bytes. Above this limit, the client gets no changes until the
+ * client has read all data. After that, the client gets all rows again.
  */
 const MOST_BEHIND = 4_000_000;
 
@@ -29,7 +30,7 @@ export class Hub {
     return this.#clients.size;
   }
 
-  /** Sends all rows to a new client, and all changes until it closes the connection. */
+  /** Sends all rows to a new client, and then all changes until the client closes the connection. */
   join(response: ServerResponse): void {
     const client: Client = { response, behind: false };
     response.write(`retry: ${RETRY_MS}\n\n`);
@@ -49,7 +50,7 @@ export class Hub {
     for (const client of this.#clients) this.#write(client, text);
   }
 
-  /** Sends an empty message. The message keeps the connections open and shows the pages that the server runs. */
+  /** Sends an empty message. This keeps connections open and shows the pages that the server runs. */
   beat(): void {
     for (const client of this.#clients) this.#write(client, ': beat\n\n');
   }
@@ -60,7 +61,6 @@ export class Hub {
     else client.response.write(text);
   }
 
-  /** Ends all connections. */
   close(): void {
     for (const { response } of this.#clients) response.end();
     this.#clients.clear();

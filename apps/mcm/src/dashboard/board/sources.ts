@@ -33,23 +33,24 @@ export interface Sources {
   readonly classes: Informer<MachineClass>;
   readonly events: Informer<EventObject>;
   readonly nodes: Informer<Node>;
-  /** Without the CRD, the list stays empty. An empty list is not reported as missing data. */
+  /** Without the CRD, the list stays empty and is not reported as missing data. */
   readonly pools: Informer<MachineConfigPool>;
-  /** Machines of a set, by the UID of the set. The cost depends on their number. */
+  /** Machines by the UID of their set. The cost depends only on the size of the result. */
   machinesOf(setUid: string): readonly Machine[];
-  /** Machines that are being deleted. The cost depends on their number. */
+  /** Machines in deletion. The cost depends only on the size of the result. */
   going(): readonly Machine[];
-  /** Disruption budgets and circuit breakers. Undefined if all namespaces are watched, because both belong to one namespace. */
+  /**
+   * Disruption budgets and circuit breakers. Undefined if all namespaces are watched, because a budget and a circuit
+   * breaker apply to one namespace.
+   */
   readonly guards: GuardsAt | undefined;
   gaps(): Gaps;
 }
 
-/** The clients and the namespace of a fleet. */
 export interface SourceOptions {
   readonly client: KubeClient;
-  /** Client for the target cluster. */
   readonly target: KubeClient;
-  /** Undefined: all namespaces. */
+  /** The watched namespace, or undefined for all namespaces. */
   readonly namespace: string | undefined;
   readonly runtime: InformerRuntime;
   readonly signal: AbortSignal;
@@ -67,7 +68,7 @@ const INDEXES = {
   going: ({ metadata }: Machine): readonly string[] => (metadata.deletionTimestamp === undefined ? [] : ['yes']),
 };
 
-/** Removes images and volumes. Images and volumes are most of the data of a Node, and the page does not show them. */
+/** Removes images and volumes, which are most of the data of a Node. The page does not show them. */
 const lean = ({ status, ...node }: Node): Node => ({
   ...node,
   status: status?.conditions ? { conditions: status.conditions } : {},
@@ -83,21 +84,21 @@ export function watchSources({ client, target, namespace, runtime, signal, onGap
     sets: createInformer<MachineSet>(client, machineSets, common),
     machines: createInformer<Machine>(client, machines, { ...common, indexes: INDEXES }),
     classes: createInformer<MachineClass>(client, machineClasses, common),
-    // Events of pods are left out, because they are most of the events in a cluster.
+    // Events of pods are not watched, because most events of a cluster are events of pods.
     events: createInformer<EventObject>(client, events, { ...common, fieldSelector: 'involvedObject.kind!=Pod' }),
     nodes: createInformer<Node>(target, nodes, { ...watching, project: lean }),
   };
   const pools = createInformer<MachineConfigPool>(target, machineConfigPools, { ...runtime, log: silentLogger });
   const needed = Object.values(kinds) as readonly Informer<KubeObject>[];
-  // Without permission to read classes, mcm cannot know whether a class is missing.
+  // Without permission to read classes, the page cannot report a missing class.
   const hasClass = (name: string): boolean =>
     kinds.classes.store.get(`${namespace}/${name}`) !== undefined ||
     !kinds.classes.synced ||
     kinds.classes.refused !== undefined;
   for (const informer of [...needed, pools as Informer<KubeObject>]) {
     informer.onRefused(onGap);
-    // An empty kind causes no change event, but the page must show that it was read.
-    informer.whenSynced(signal).then(onGap, () => undefined); // After an abort, nothing is shown.
+    // An empty list causes no change event, but the page must show that the list was read.
+    informer.whenSynced(signal).then(onGap, () => undefined);
   }
   return {
     ...kinds,
@@ -109,7 +110,7 @@ export function watchSources({ client, target, namespace, runtime, signal, onGap
   };
 }
 
-/** Starts all watches. Call it after the handlers of changes are registered. */
+/** Starts all watches. Register the change handlers first. */
 export function runSources(sources: Sources, signal: AbortSignal): void {
   const { deployments, sets, machines: all, classes, events: reported, nodes: hosts, pools } = sources;
   const informers = [deployments, sets, all, classes, reported, hosts, pools] as readonly Informer<KubeObject>[];

@@ -2,13 +2,13 @@ import type { Delta } from '@mcm/dashboard';
 
 type Row = { readonly key: string };
 
-/** The current rows of one kind, and their changes since the last message. */
+/** The rows of one kind, and the changes since the last message. */
 export class Table<T extends Row> {
   readonly rows = new Map<string, T>();
   readonly #put = new Map<string, T>();
   readonly #drop = new Set<string>();
 
-  /** Sets a row. Returns whether it differs from the current one. */
+  /** Adds or replaces a row. Returns whether the row changed. */
   put(row: T): boolean {
     const before = this.rows.get(row.key);
     if (before !== undefined && isSame(before, row)) return false;
@@ -24,14 +24,13 @@ export class Table<T extends Row> {
     this.#drop.add(key);
   }
 
-  /** Replaces all rows. */
   replace(rows: readonly T[]): void {
     const kept = new Set(rows.map(({ key }) => key));
     for (const key of [...this.rows.keys()]) if (!kept.has(key)) this.drop(key);
     for (const row of rows) this.put(row);
   }
 
-  /** The changes since the last call; undefined if there are none. */
+  /** The changes since the last call, or undefined if there are none. */
   take(): Delta<T> | undefined {
     if (this.#put.size === 0 && this.#drop.size === 0) return undefined;
     const delta = {
@@ -44,7 +43,7 @@ export class Table<T extends Row> {
   }
 }
 
-/** Whether two rows have equal fields. Lists contain only texts. */
+/** Whether two rows have equal fields. Arrays in a row contain only strings. */
 function isSame(a: Row, b: Row): boolean {
   const other = b as Readonly<Record<string, unknown>>;
   return Object.entries(a).every(([name, value]) =>

@@ -1,12 +1,12 @@
 import type { DrainSample, MachineLife, MachineRow, Mark, Segment } from '@mcm/dashboard';
 
-/** Maximum number of segments of all machines together. With their texts, they use about 30 MB. */
+/** The maximum number of segments of all machines together. These segments use about 30 MB. */
 const MOST_SEGMENTS = 100_000;
 /** A deleted machine is kept for this time, unless there are too many segments. */
 const KEPT_MS = 6 * 3_600_000;
-/** Maximum number of samples of a drain. Of older samples, every second one is dropped. */
+/** The maximum number of samples of a drain. Above this limit, every second older sample is dropped. */
 const MOST_DRAIN_SAMPLES = 300;
-/** Maximum number of marks of a machine. Older marks are dropped, except the first one, which is the creation. */
+/** The maximum number of marks of a machine. Older marks are dropped, except the creation. */
 const MOST_MARKS = 100;
 
 interface Life {
@@ -33,15 +33,15 @@ export interface Remembered {
 const MARKS: Readonly<Record<string, string>> = { join: 'VM created', run: 'joined and Ready', delete: 'drained' };
 
 /**
- * The lives of all machines, including those that were deleted in the last hours. The number of segments is limited, and the
- * oldest segments are dropped first. The cost of a change does not depend on the size of the fleet.
+ * The histories of all machines, including machines that were deleted in the last hours. If there are too many
+ * segments, the oldest are dropped. The cost of a change does not depend on the size of the fleet.
  */
 export class Lives {
   readonly #lives = new Map<string, Life>();
   readonly #ofDeployment = new Map<string, Set<Life>>();
-  /** One entry for each segment, with the oldest first. */
+  /** One entry for each segment, oldest first. */
   #order: Life[] = [];
-  /** Deleted machines, in the order of their deletion. */
+  /** Deleted machines in the order of their deletion. */
   readonly #gone: Life[] = [];
   #dropped = 0;
   readonly #most: number;
@@ -50,14 +50,13 @@ export class Lives {
     this.#most = mostSegments;
   }
 
-  /** The number of stored segments. */
   get size(): number {
     return this.#order.length - this.#dropped;
   }
 
   /**
-   * Records the new row of a machine. `isNew` is true if the machine was just created, and false if it existed at the start
-   * of the dashboard.
+   * Adds the new row of a machine.
+   * @param isNew False if the machine existed when the dashboard started
    */
   put(row: MachineRow, now: number, isNew: boolean): void {
     const known = this.#lives.get(row.key);
@@ -65,7 +64,7 @@ export class Lives {
       this.#update(known, row, now);
       return;
     }
-    // A new machine with the name of a deleted one replaces its life.
+    // A new machine with the name of a deleted machine replaces its history.
     if (known !== undefined) this.#forget(known);
     const life: Life = {
       key: row.key,
@@ -107,7 +106,7 @@ export class Lives {
     this.#ofDeployment.set(group, (this.#ofDeployment.get(group) ?? new Set()).add(life));
   }
 
-  /** Records that a machine no longer exists. */
+  /** Marks a machine as deleted. */
   drop(key: string, now: number): void {
     const life = this.#lives.get(key);
     if (life === undefined || life.gone !== 0) return;
@@ -117,7 +116,6 @@ export class Lives {
     this.#segment(life, { from: now, stage: 'gone', level: life.row.level, why: life.row.why });
   }
 
-  /** Records the state of a drain. */
   drain(key: string, sample: DrainSample): void {
     const life = this.#lives.get(key);
     const last = life?.drain.at(-1);
@@ -129,7 +127,7 @@ export class Lives {
     }
   }
 
-  /** Records that one machine replaces another one. */
+  /** Stores that one machine replaces another machine. */
   pair(gone: string, next: string): void {
     const [before, after] = [this.#lives.get(gone), this.#lives.get(next)];
     if (before === undefined || after === undefined) return;
@@ -144,7 +142,7 @@ export class Lives {
     return { row, life: lifeOf(life), drain, successor, predecessor };
   }
 
-  /** The lives of the machines of a deployment, with the oldest first. Only the newest `most` of them are returned. */
+  /** The histories of the newest machines of a deployment, oldest first. `most` limits their number. */
   ofDeployment(ns: string, name: string, most: number): readonly MachineLife[] {
     const all = [...(this.#ofDeployment.get(`${ns}/${name}`) ?? [])];
     return all
@@ -153,7 +151,10 @@ export class Lives {
       .map(lifeOf);
   }
 
-  /** Drops the lives of machines that were deleted too long ago. The cost depends only on the number of dropped lives. */
+  /**
+   * Drops the histories of machines that were deleted too long ago. The cost depends only on the number of dropped
+   * histories.
+   */
   expire(now: number): void {
     const first = this.#gone.findIndex(({ gone }) => now - gone <= KEPT_MS);
     const expired = this.#gone.splice(0, first < 0 ? this.#gone.length : first);
@@ -168,7 +169,7 @@ export class Lives {
   #segment(life: Life, segment: Segment): void {
     life.segments.push(segment);
     this.#order.push(life);
-    // A segment that cannot be dropped moves to the end, so the number of attempts is limited.
+    // A segment that must be kept moves to the end. The number of attempts is limited.
     for (let tries = 0; tries < 4 && this.size > this.#most; tries += 1) this.#dropOldest();
     this.#compact();
   }
@@ -178,7 +179,7 @@ export class Lives {
     this.#dropped += 1;
     if (life === undefined || !this.#isCurrent(life)) return;
     if (life.segments.length > 1) life.segments.shift();
-    // The only segment of an existing machine is its current state, so it is kept.
+    // The only segment of an existing machine is its current state, so the segment is kept.
     else if (life.gone === 0) this.#order.push(life);
     else this.#forget(life);
     if (life.gone !== 0 && life.segments.length === 1) this.#forget(life);

@@ -1,16 +1,16 @@
-/** A time, and numbers at this time. */
+/** A time in milliseconds, and the values at this time. */
 export type Sample = readonly [at: number, ...values: number[]];
 
 /**
- * A series of samples with a limited length. When it is full, every second sample of its older half is dropped. So it covers
- * many hours, and the last minutes stay exact.
+ * A series of samples with a limited length. When the series is full, every second sample of the older half is dropped.
+ * So the series covers many hours, and the last minutes stay exact.
  */
 export class Samples {
   #all: Sample[] = [];
   readonly #most: number;
   readonly #apartMs: number;
 
-  /** @param apartMs Samples with a shorter distance are merged */
+  /** @param apartMs Samples that are closer together are merged */
   constructor(most: number, apartMs: number) {
     this.#most = most;
     this.#apartMs = apartMs;
@@ -33,7 +33,7 @@ export class Samples {
     this.#all = this.#all.filter((_, index) => index > half || index % 2 === 0);
   }
 
-  /** Drops the samples before a time. The last of them is kept, because it contains the value at this time. */
+  /** Drops the samples before a time, except the last one, which contains the value at this time. */
   expire(before: number): void {
     const first = this.#all.findIndex(([at]) => at >= before);
     if (first > 1) this.#all = this.#all.slice(first - 1);

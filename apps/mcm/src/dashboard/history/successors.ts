@@ -1,8 +1,8 @@
 import type { MachineRow } from '@mcm/dashboard';
 
-/** The time within which a new machine can be the successor of another one. */
+/** The time within which a new machine can be the successor of another machine. */
 const WITHIN_MS = 1_800_000;
-/** Maximum number of machines of a deployment without a known successor or predecessor. */
+/** The maximum number of unmatched machines of a deployment. */
 const MOST_WAITING = 1_000;
 
 interface Waiting {
@@ -11,8 +11,8 @@ interface Waiting {
 }
 
 /**
- * Guesses the successor of each machine that is deleted, from the order of events within its deployment. A rollout may
- * create the successor first. The API contains no reference to the successor.
+ * Guesses the successor of each deleted machine from the order of events in its deployment. The API does not contain
+ * this relation. A rollout may create the successor before the deletion.
  */
 export class Successors {
   readonly #newcomers = new Map<string, Waiting[]>();
@@ -23,7 +23,7 @@ export class Successors {
     return this.#match(row, now, this.#leavers, this.#newcomers);
   }
 
-  /** Called when the deletion of a machine begins. Returns the machine that replaces it, if it already exists. */
+  /** Called when the deletion of a machine begins. Returns its successor, if the successor already exists. */
   leaves(row: MachineRow, now: number): string | undefined {
     return this.#match(row, now, this.#newcomers, this.#leavers);
   }

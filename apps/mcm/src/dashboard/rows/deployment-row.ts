@@ -24,12 +24,12 @@ function stateOf({ metadata, spec, status }: MachineDeployment, blocked: boolean
 }
 
 const MANAGER = 'machine-controller-manager';
-/** The states that change only if the manager acts. */
+/** The states that end only if the manager acts. */
 const NEEDING: readonly RolloutState[] = ['rolling', 'scaling', 'waiting', 'deleting'];
 
 /**
  * The row of a deployment, from its status and the health of its manager.
- * @param before The last result, which contains the start of the state
+ * @param before The last result, which contains the start of the current state
  * @param controllers The controllers of its namespace
  */
 export function deploymentRow(
@@ -39,7 +39,7 @@ export function deploymentRow(
   controllers: readonly ControllerHealth[],
 ): AssessedDeployment {
   const { metadata, spec, status } = deployment;
-  // While machines start, too few of them are available. This alone is not a problem.
+  // During the start of machines, too few machines are available, which is not a problem.
   const reported = problemsOf(deployment).filter(({ type }) => type !== MachineDeploymentConditions.Available);
   const wait = reported.find(isIntendedWait);
   const problem = reported.find((condition) => condition !== wait);

@@ -8,15 +8,15 @@ import { waitUnder } from '../../explain/reasons/stopped-controllers.ts';
 import { phaseName } from '../../screen/fleet.ts';
 import { brieflyVisible, millisOf } from './text.ts';
 
-/** The related objects that the row of a machine shows. */
+/** The related objects that affect the row of a machine. */
 export interface AroundMachine {
-  /** Name of its MachineDeployment; empty if it has none. */
+  /** The name of its MachineDeployment, or an empty string. */
   readonly deployment: string;
   readonly machineClass: MachineClass | undefined;
-  /** Whether all classes were read. If so, an unknown class does not exist. */
+  /** Whether all classes were read. If true, a class that is not in the list does not exist. */
   readonly classesAreKnown: boolean;
   readonly node: Node | undefined;
-  /** The reasons that block the drain of the machine, if it is watched. */
+  /** The reasons that block the drain. Empty if the drain is not watched. */
   readonly blockers: readonly string[];
   readonly defaults: MachineDefaults;
   readonly controllers: readonly ControllerHealth[];
@@ -27,7 +27,7 @@ export interface AssessedRow {
   readonly row: MachineRow;
   /** The level without the effect of time. */
   readonly base: Level;
-  /** The next time at which the level may become more urgent; undefined: never. */
+  /** The next time at which the level may become more urgent. Undefined if there is no such time. */
   readonly risesAt: number | undefined;
 }
 
@@ -38,7 +38,8 @@ const ZONE = 'topology.kubernetes.io/zone';
 const LEGACY_ZONE = 'failure-domain.beta.kubernetes.io/zone';
 
 /**
- * The zone of the Node, otherwise of the machine's alternative, its node template or its class. Empty if it is not known.
+ * The zone, from the first of these sources that has one: the Node, the alternative of the machine, its node template,
+ * its class. Empty if unknown.
  */
 function zoneOf(machine: Machine, machineClass: MachineClass | undefined, node: Node | undefined): string {
   const own: Readonly<Record<string, string>> = node?.metadata.labels ?? {};
@@ -47,7 +48,7 @@ function zoneOf(machine: Machine, machineClass: MachineClass | undefined, node: 
   return own[ZONE] ?? own[LEGACY_ZONE] ?? offeringOf(machine)?.zone ?? first;
 }
 
-/** The zone of all machines of a class; empty if it is not known. */
+/** The zone of all machines of a class. Empty if unknown. */
 export function classZone(machineClass: MachineClass | undefined): string {
   const inSpec = machineClass?.providerSpec as { readonly zone?: unknown } | null | undefined;
   const zone = machineClass?.nodeTemplate?.zone ?? inSpec?.zone;
@@ -73,14 +74,14 @@ function baseOf(machine: Machine, phase: string, stage: Stage, around: AroundMac
   const lacksClass = around.classesAreKnown && around.machineClass === undefined;
   const blocked = refused || FAILING.includes(phase) || around.blockers.length > 0 || (lacksClass && stage !== 'run');
   if (blocked) return 'blocked';
-  // In all other stages, the machine waits for an action of the machine controller.
+  // In all other stages, the machine waits for the machine controller.
   const waits = stage !== 'run' || phase === 'InPlaceUpdating';
   if (waits && !doesAct(around.controllers, 'machine-controller')) return 'blocked';
   if (stage === 'drain' || stage === 'delete') return 'leaving';
   return stage === 'run' && phase !== 'InPlaceUpdating' ? 'ready' : 'starting';
 }
 
-/** The level at `now`, and the next time at which it may become more urgent. A deadline or a long wait has this effect. */
+/** The level at `now`, and the next time at which a deadline or a long wait may raise the level. */
 function raised(
   base: Level,
   times: { readonly since: number; readonly created: number; readonly deadline: number | undefined },
@@ -121,7 +122,7 @@ export function machineRow(
   const acting = machineWait(machine, around.machineClass, around.defaults);
   const wait = acting && waitUnder(acting, around.controllers);
   const began = before === undefined ? (millisOf(sinceOf(machine)) ?? created) : now;
-  // A retry changes the times in the status, but the machine has waited since the first attempt.
+  // A retry changes the times in the status, but the wait started with the first attempt.
   const since = before?.base === base ? before.row.since : began;
   const deadline = wait?.deadline?.at.getTime();
   const { level, risesAt } = raised(base, { since, created, deadline }, now);

@@ -6,7 +6,7 @@ import { brief } from '../../explain/reasons/brief.ts';
 import { classZone } from './machine-row.ts';
 import { brieflyVisible, millisOf } from './text.ts';
 
-/** The row of a class, without its provider spec. */
+/** The row does not contain the provider spec. */
 export function classRow(machineClass: MachineClass): ClassRow {
   const { metadata, provider, nodeTemplate, providerSpec } = machineClass;
   const inSpec = providerSpec as { readonly machineType?: unknown } | null | undefined;
@@ -21,7 +21,7 @@ export function classRow(machineClass: MachineClass): ClassRow {
   };
 }
 
-/** The row of a pool. A degraded node is a failure. */
+/** A pool with a degraded node is shown as failed. */
 export function poolRow({ metadata, spec, status }: MachineConfigPool): PoolRow {
   const { machineCount = 0, updatedMachineCount = 0, readyMachineCount = 0, degradedMachineCount = 0 } = status ?? {};
   const degraded = status?.conditions?.find(({ type, status: is }) => /Degraded$/.test(type) && is === 'True');
@@ -39,7 +39,7 @@ export function poolRow({ metadata, spec, status }: MachineConfigPool): PoolRow 
   };
 }
 
-/** The kinds whose events are shown. Events of pods and other workloads would hide them. */
+/** The kinds whose events are shown. Events of pods and other workloads would hide these events. */
 const KINDS: ReadonlySet<string> = new Set([
   'Machine',
   'MachineSet',
@@ -51,7 +51,7 @@ const KINDS: ReadonlySet<string> = new Set([
   'Node',
 ]);
 
-/** The row of an event; undefined for the event of another kind. */
+/** The row of an event. Undefined if the kind of its object is not shown. */
 export function eventRow(event: EventObject, now: number): EventRow | undefined {
   const { metadata, involvedObject: of, type, reason, message, count } = event;
   if (!KINDS.has(of?.kind ?? '')) return undefined;

@@ -1,22 +1,22 @@
 /**
- * Invisible characters, and characters that change the reading direction. Such characters could make one name look like
- * another.
+ * Invisible characters and characters that change the text direction. Such characters could make one name look like
+ * another name.
  */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
-/** Maximum length of a text in a row. The page of an object shows longer texts. */
+/** The maximum length of a text in a row. The page of an object shows longer texts. */
 const LONGEST = 300;
 
-/** A text that is safe to show: invisible characters are replaced by a visible one. Line breaks and tabs remain. */
+/** Replaces invisible characters with a visible character. Line breaks and tabs remain. */
 export const visible = (text: string): string =>
   text.replace(INVISIBLE, (char) => (char === '\n' || char === '\t' ? char : '\uFFFD'));
 
-/** A text for a row: visible, and not longer than 300 characters. */
+/** Makes a text visible and cuts it after 300 characters. */
 export function brieflyVisible(text: string): string {
   const shown = visible(text);
   return shown.length > LONGEST ? `${shown.slice(0, LONGEST - 1)}…` : shown;
 }
 
-/** Converts an RFC 3339 time to milliseconds. Undefined for any other text. */
+/** Converts an RFC 3339 time to milliseconds. Returns undefined for any other text. */
 export function millisOf(time: string | undefined | null): number | undefined {
   const at = Date.parse(time ?? '');
   return Number.isNaN(at) ? undefined : at;

@@ -2,10 +2,9 @@ import { Labels, type Machine, type MachineDeployment, MachineDeploymentConditio
 import type { Node } from '@mcm/kube';
 import { refusalOf } from '../machine/machine-wait.ts';
 
-/** The number of machines or nodes that a hint names. */
+/** The maximum number of machines or nodes in a hint. */
 const MOST_NAMES = 3;
 
-/** A hint with the command that shows details of a machine. */
 interface MachineCure {
   readonly see: string;
   readonly name: string;
@@ -26,7 +25,6 @@ function machineCure(machine: Machine): MachineCure | undefined {
   return undefined;
 }
 
-/** Hints for a deployment and its machines. */
 export function hintsOf(
   { metadata, spec, status }: MachineDeployment,
   machines: readonly Machine[],
@@ -46,7 +44,7 @@ export function hintsOf(
   return hints;
 }
 
-/** Hints for in-place updates, where an operator must act. */
+/** Hints for in-place updates that need an action of the operator. */
 export function inPlaceHints(
   { spec }: MachineDeployment,
   machines: readonly Machine[],

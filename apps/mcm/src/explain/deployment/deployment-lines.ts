@@ -9,11 +9,11 @@ import type { DeploymentExplanation } from './deployment.ts';
 const ONE_BY_ONE = 3;
 
 /**
- * The waits of machines as lines. Many machines with the same wait are combined into one line, which names the machine with
- * the earliest deadline.
+ * Prints the waits of machines. Many machines with the same wait share one line, which names the machine with the
+ * earliest deadline.
  */
 export function waitLines(waits: readonly MachineWait[], now: Date): string[] {
-  // Two waits are equal if only the names of the machines in their texts differ.
+  // Two waits are equal if their texts differ only in the names of the machines.
   const same = ({ name, phase, doing }: MachineWait): string => `${phase} ${doing.replaceAll(name, '')}`;
   const due = ({ deadline }: MachineWait): number => deadline?.at.getTime() ?? Number.POSITIVE_INFINITY;
   return [...Map.groupBy(waits, same).values()].flatMap((alike) => {
@@ -31,7 +31,6 @@ const lasting = ({ since }: MachineWait, now: Date): string =>
 
 const spaced = (lines: readonly string[]): readonly string[] => (lines.length === 0 ? [] : ['', ...lines]);
 
-/** The explanation as lines of text. */
 export function deploymentLines(explanation: DeploymentExplanation, now: Date): string[] {
   const {
     name,

@@ -40,38 +40,42 @@ import { hintsOf, inPlaceHints } from './deployment-hints.ts';
 import { disruptionHints, disruptionLines } from './disruption.ts';
 import { zoneLines } from './zones.ts';
 
-/** Explains the state of a deployment. */
+/** The explanation of the state of a deployment. */
 export interface DeploymentExplanation {
   readonly name: string;
   readonly wants: string;
   readonly has: string;
-  /** The next step of the controller, as computed by the function of the controller. */
+  /** The next step of the manager. The decision function of the manager computes it. */
   readonly next: string;
-  /** The changes of this step, with one line each. Empty if the controller only waits. */
+  /** The changes of this step, one line each. Empty if the manager only waits. */
   readonly changes: readonly string[];
-  /** The waits of its machines. */
   readonly waitsFor: readonly MachineWait[];
   /** The used part of the disruption budget, and the failed machines with their handling: replaced, waiting or kept. */
   readonly disruption: readonly string[];
-  /** Flags of the manager that affect the result, or a note that they are not known. */
+  /** Flags of the manager that affect the result, or a note that the flags are not known. */
   readonly remarks: readonly string[];
-  /** VMs of its classes without a Machine. These VMs exist until a user decides. */
+  /**
+   * VMs without a Machine that use a class of this deployment. These VMs exist until a user decides what happens to
+   * them.
+   */
   readonly quarantinedVms: readonly QuarantinedVm[];
-  /** The reasons that block the deployment, as messages of its conditions. */
+  /** The messages of the conditions that block the deployment. */
   readonly blockers: readonly string[];
-  /** The controllers that do not act. The explanation announces none of their actions. */
+  /** The controllers that do not act. The explanation announces no action of these controllers. */
   readonly controllers: readonly ControllerHealth[];
-  /** Hints: commands and edits that would let the rollout continue. */
+  /** Commands and edits that let the rollout continue. */
   readonly hints: readonly string[];
-  /** Errors of the server for objects that the user has no permission to read. */
+  /** Errors of the server for objects that the user may not read. */
   readonly unread?: readonly string[];
 }
 
-/** Data that a caller with informers already has. Other callers compute it from one reading. */
+/**
+ * Data from the caches of a caller with informers. For other callers, the function computes the data from one reading.
+ */
 export interface Watched {
   readonly guards?: GuardsAt | undefined;
   readonly nodeOf?: ((name: string) => Node | undefined) | undefined;
-  /** The health of the controllers. If absent, they act. */
+  /** The health of the controllers. If absent, all controllers are assumed to act. */
   readonly controllers?: readonly ControllerHealth[];
 }
 
@@ -85,7 +89,7 @@ export const explainDeployment = (
 ): DeploymentExplanation =>
   explanationUnder(explainActing(reading, now, nodes, manager, ofMachines), reading.controllers ?? []);
 
-/** The explanation of a deployment whose controllers act. */
+/** Explains a deployment whose controllers act. */
 function explainActing(
   reading: DeploymentReading & Partial<FullReading> & Watched,
   now: Date,
@@ -202,13 +206,13 @@ export function withoutStep(
   };
 }
 
-/** Whether a machine has no wait that a guard or a missing class can block. */
+/** Whether no guard and no missing class can block the machine. */
 const isAtRest = ({ metadata, status }: Machine): boolean =>
   metadata.deletionTimestamp !== undefined || status?.currentStatus?.phase === 'Running';
 
 /**
- * The reason why a deployment has no next step, if it does not depend on its sets and machines. Undefined: there may be a
- * next step.
+ * Returns the reason why a deployment has no next step, if the reason does not depend on its sets and machines.
+ * Undefined if there may be a next step.
  */
 export function stoppedBy(deployment: MachineDeployment): Pick<DeploymentExplanation, 'next' | 'hints'> | undefined {
   const violations = validateDeployment(deployment);
@@ -256,17 +260,16 @@ function whyPaused({ metadata }: MachineDeployment): string {
     : `the rollout paused itself because ${notedNames(note)} failed with the new template`;
 }
 
-/** A deployment with its sets and machines. */
 type Staffed = Pick<DeploymentReading, 'deployment' | 'sets' | 'machines'>;
 
-/** The object of the wait: the text of the controller, or the number of machines. */
+/** The text of the controller about its wait, or the number of machines that must start or end. */
 export const awaitedBy = (reading: Staffed, because: string): string =>
   ROUTINE.test(because) ? (awaited(reading) ?? because) : because;
 
 /** Texts of the controller for a rollout that only waits for machines. The explanation names the machines instead. */
 const ROUTINE = /^(no old machine is left|machines of the current set are not available)/;
 
-/** The numbers of machines that must start and end; undefined when there are none. */
+/** The numbers of machines that must start and end. Undefined if both are 0. */
 function awaited({ deployment, sets, machines }: Staffed): string | undefined {
   const { current } = splitSets(deployment, sets);
   const of = (set: MachineSet): readonly Machine[] => machines.get(set.metadata.uid) ?? [];
@@ -275,7 +278,7 @@ function awaited({ deployment, sets, machines }: Staffed): string | undefined {
   const present = newest.filter((machine) => !isGoing(machine));
   const failed = present.filter(({ status: { currentStatus: { phase } = {} } = {} }) => phase === 'Failed').length;
   const coming = present.filter((machine) => machineWait(machine)).length - failed;
-  // Machines whose drain cannot end are left out, because the deployment does not wait for them.
+  // The deployment does not wait for machines whose drain cannot end.
   const going = sets.filter((set) => set !== current).flatMap((set) => of(set).filter((one) => !isUndrained(one)));
   const leaving = going.filter(isGoing).length;
   const replaced = newest.filter((machine) => isGoing(machine) && !isUndrained(machine)).length;
@@ -292,7 +295,6 @@ function awaited({ deployment, sets, machines }: Staffed): string | undefined {
 
 const machinesOf = (count: number): string => `${count} machine${count === 1 ? '' : 's'}`;
 
-/** A short text for the spec of a deployment. */
 export function wants({ spec, ...deployment }: MachineDeployment): string {
   const { surge, unavailable } = limitsOf({ ...deployment, spec });
   const type = spec.strategy?.type ?? 'RollingUpdate';
@@ -342,7 +344,7 @@ function changesOf(plan: RolloutPlan, sets: readonly MachineSet[]): string[] {
 
 function blockersOf(deployment: MachineDeployment, sets: readonly MachineSet[]): string[] {
   const { current } = splitSets(deployment, sets);
-  // An old set without machines needs nothing, so its conditions are no problems.
+  // The conditions of an old set without machines are irrelevant.
   const used = sets.filter((set) => set === current || (set.spec.replicas ?? 0) > 0 || (set.status?.replicas ?? 0) > 0);
   const ofSets = used.flatMap(({ metadata, status }) =>
     (status?.machineSetCondition ?? [])
@@ -357,7 +359,7 @@ function conditionLine({ type, status, reason = '', message = '', lastTransition
   return `${type}=${status} (${reason}${from}): ${message}`;
 }
 
-/** A condition of a deployment or of one of its sets. */
+/** The fields with conditions, of a deployment or of its sets. */
 type Reported = Pick<
   ReturnType<typeof problemsOf>[number],
   'type' | 'status' | 'reason' | 'message' | 'lastTransitionTime'

@@ -2,10 +2,10 @@ import type { CreationStep, DrainExplanation, ErrorKind, PendingHook } from '@mc
 import type { QuarantinedVm } from '../../cluster/quarantine.ts';
 import type { ControllerHealth } from '../../controllers/health.ts';
 import type { MachineWait } from './machine-wait.ts';
-/** A machine that exists. */
+/** The explanation of a machine that exists. */
 export interface LivingMachine {
   readonly phase: string;
-  /** RFC 3339. The start of the machine's phase, or the machine's creation if it has not joined yet. */
+  /** RFC 3339. The start of the machine's phase, or the creation of a machine that has not joined yet. */
   readonly since?: string | undefined;
   /** The expiry of the preservation, or the request for a preservation. */
   readonly preserved?: string | undefined;
@@ -13,31 +13,31 @@ export interface LivingMachine {
   readonly interruption?: string | undefined;
   readonly providerID: string | null;
   readonly node: { readonly name: string | null; readonly state: string };
-  /** The alternative of the class that the VM has or will have. If absent, it is the first choice. */
+  /** The capacity alternative for the VM. If absent, the VM uses the first choice. */
   readonly alternative?: string | undefined;
   /** The zone for which the machine was created. Absent if its deployment has no zones. */
   readonly zone?: string | undefined;
   readonly class: { readonly name: string; readonly missing: boolean };
-  /** The cause of its deletion; absent if it is not being deleted. */
+  /** The cause of the deletion. Absent if the machine is not in deletion. */
   readonly deletionCause?: string | undefined;
-  /** The controllers that do not act. The explanation announces none of their actions. */
+  /** The controllers that do not act. The explanation announces no action of these controllers. */
   readonly controllers: readonly ControllerHealth[];
-  /** The activity or wait of the machine, and the deadline. Null: none. */
+  /** The activity or wait of the machine, with the deadline. Null if there is none. */
   readonly waitsFor: MachineWait | null;
   /** The last error of the cloud. */
   readonly cause?: ({ readonly code?: string } & Partial<ErrorKind>) | undefined;
-  /** The stages of a machine that has not joined yet. Absent if it has joined. */
+  /** The stages of a machine that has not joined yet. Absent if the machine has joined. */
   readonly birth?: readonly CreationStep[] | undefined;
   /** Hooks that have not finished. */
   readonly hooks: readonly PendingHook[];
   readonly hints: readonly string[];
   /** Requests in labels and annotations of the machine that have no effect. */
   readonly askedInVain: readonly string[];
-  /** VMs of the machine's class that have no Machine and wait for the decision of a user. */
+  /** VMs of the machine's class without a Machine. These VMs wait for the decision of a user. */
   readonly quarantinedVms: readonly QuarantinedVm[];
   readonly drain?: DrainExplanation | undefined;
   readonly events: readonly MachineEvent[];
-  /** Flags of the machine controller that affect deadlines, or a note that they are not known. */
+  /** Flags of the machine controller that affect deadlines, or a note that the flags are not known. */
   readonly remarks: readonly string[];
 }
 

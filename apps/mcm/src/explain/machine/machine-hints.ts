@@ -3,14 +3,13 @@ import { CALL_RETRIES, type DrainExplanation, type MachineDefaults } from '@mcm/
 import type { LivingMachine } from './living-machine.ts';
 import { isPastDrain } from './machine-wait.ts';
 
-/** Data about a machine from outside the Machine object. */
+/** Data about a machine that is not in the Machine object. */
 interface Known {
   readonly cause: LivingMachine['cause'];
   readonly drain: DrainExplanation | undefined;
   readonly settings: Pick<MachineDefaults, 'resourceExhaustedRetryMs'>;
 }
 
-/** Hints for a machine that has a problem. */
 export const machineHints = (machine: Machine, known: Known): string[] => [
   ...(known.cause ? [refusalCure(machine, known)] : waitHints(machine, known.drain)),
   ...unreplaced(machine),
@@ -19,7 +18,6 @@ export const machineHints = (machine: Machine, known: Known): string[] => [
 const of = (verb: string, { metadata }: Machine): string =>
   `kubectl ${verb} machine ${metadata.name} -n ${metadata.namespace ?? ''}`;
 
-/** Hints for an error of the cloud. */
 function refusalCure(machine: Machine, { cause, settings }: Known): string {
   const name = machine.spec.class.name ?? '?';
   const code = cause?.code ?? '';
@@ -38,7 +36,6 @@ function refusalCure(machine: Machine, { cause, settings }: Known): string {
   return hints[code] ?? `${retry}; if the error persists, check the state${vm} in the cloud`;
 }
 
-/** Hints for a wait without an error of the cloud. */
 function waitHints(machine: Machine, drain: DrainExplanation | undefined): string[] {
   const { metadata, spec, status } = machine;
   const { phase, preserveExpiryTime } = status?.currentStatus ?? {};
@@ -69,7 +66,7 @@ function waitHints(machine: Machine, drain: DrainExplanation | undefined): strin
   }
 }
 
-/** The hint to force the drain. The reasons that block a drain have their own hints. */
+/** The hint to force the drain. The reasons that block a drain have separate hints. */
 const drainHints = (machine: Machine, { blockers }: DrainExplanation): string[] =>
   blockers.length === 0 || isForceDeletion(machine) || isPastDrain(machine)
     ? []
@@ -77,7 +74,7 @@ const drainHints = (machine: Machine, { blockers }: DrainExplanation): string[] 
         `remove the blockers of its drain (see below); to force the drain now and delete its pods: ${of('label', machine)} ${Labels.ForceDeletion}=true`,
       ];
 
-/** A hint for a Failed machine without a set, because no controller replaces it. */
+/** A hint for a Failed machine without a set, because no controller replaces such a machine. */
 function unreplaced(machine: Machine): string[] {
   const { metadata, status } = machine;
   const owned = metadata.ownerReferences?.some(({ controller }) => controller);

@@ -9,7 +9,6 @@ import type { LivingMachine } from './living-machine.ts';
 import type { DrainPreview, MachineExplanation } from './machine.ts';
 import { type MachineWait, waitLine } from './machine-wait.ts';
 
-/** The explanation of a machine as lines of text. */
 export function machineLines(reported: MachineExplanation, now: Date): string[] {
   const kept = [
     ...keptVmLines(reported.keptVms, reported.namespace),
@@ -57,13 +56,13 @@ function livingLines(name: string, reported: LivingMachine, now: Date): string[]
   ];
 }
 
-/** Shortens the text of a wait, because the reasons that block a drain are printed below with their hints. */
+/** Shortens the text of a wait, because the blockers of the drain are printed below with their hints. */
 function reportedOnce(wait: MachineWait, drain: LivingMachine['drain']): MachineWait {
   const below = drain?.blockers.some(({ text }) => wait.doing.includes(text)) ?? false;
   return below ? { ...wait, doing: 'its drain is blocked, see below' } : wait;
 }
 
-/** A line for a hook with its owner, its age, and the command that removes it. */
+/** A line for a hook with its owner, its age, and the command that removes the hook. */
 function hookLine(machine: string, { hook, since, until }: PendingHook, now: Date): string {
   const age = formatDurationMs(Math.floor(Math.max(now.getTime() - since.getTime(), 0) / 1_000) * 1_000);
   const then = hook.afterTimeout === 'Continue' ? 'then the machine continues' : 'the machine waits without a limit';
@@ -87,7 +86,6 @@ function sinceText(since: string | undefined, now: Date): string {
   return `, since ${since} (${formatDurationMs(ms)})`;
 }
 
-/** A preview of a drain as lines of text. */
 export function previewLines(
   { machine, node, drain, remarks, controllers, unread }: DrainPreview,
   now: Date,

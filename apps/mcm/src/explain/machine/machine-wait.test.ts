@@ -15,7 +15,7 @@ interface Parts {
   readonly going?: boolean;
 }
 
-/** A machine that has been in its phase for three minutes. The last operation of the machine was two minutes ago. */
+/** A machine that entered its phase three minutes ago. The last operation was two minutes ago. */
 const machine = ({ phase, description, state = 'Processing', conditions = [], going = false }: Parts): Machine =>
   ({
     apiVersion: API_VERSION,

@@ -17,21 +17,21 @@ import {
 } from '@mcm/core';
 import { brief } from '../reasons/brief.ts';
 
-/** The current activity or wait of a machine, and its deadline. */
+/** The current activity or wait of a machine, with its deadline. */
 export interface MachineWait {
   readonly name: string;
   readonly phase: string;
-  /** The time of {@link sinceOf} as RFC 3339. */
+  /** The time of {@link sinceOf} in RFC 3339. */
   readonly since?: string | undefined;
-  /** The activity or wait: the text of the controller, without parts that only concern controllers. */
+  /** The text of the controller, without parts that only concern controllers. */
   readonly doing: string;
-  /** The end of the phase and its result; absent if the phase has no deadline. */
+  /** The end of the phase and its result. Absent if the phase has no deadline. */
   readonly deadline?: { readonly at: Date; readonly then: string } | undefined;
-  /** Code of the last error of the cloud. */
+  /** The code of the last error of the cloud. */
   readonly errorCode?: string | undefined;
 }
 
-/** The wait of a Running machine for the node readiness controller; undefined if its Node has no readiness taint. */
+/** The wait of a Running machine for the node readiness controller. Undefined if its Node has no readiness taint. */
 function readinessWait(machine: Machine, phase: string): MachineWait | undefined {
   const awaited = awaitedReadiness(machine);
   if (!awaited) return undefined;
@@ -41,12 +41,12 @@ function readinessWait(machine: Machine, phase: string): MachineWait | undefined
 }
 
 /**
- * The wait of a machine; undefined for a healthy Running machine whose Node has no readiness taint. Deadlines are from the spec of the machine, otherwise from
- * the flags of the machine controller.
+ * The wait of a machine. Undefined for a healthy Running machine whose Node has no readiness taint. Deadlines come from
+ * the spec of the machine, or from the flags of the machine controller.
  *
  * @param machineClass The class, which may contain the undrainable policy. Default: the policy of the machine.
- * @param holds Reasons that prevent a replacement now, see `replacementHolds`.
- * @param defaults The flags of the machine controller, or the built-in defaults if they are not known
+ * @param holds Reasons that prevent a replacement now, from `replacementHolds`.
+ * @param defaults The flags of the machine controller, or the built-in defaults if the flags are not known
  */
 export function machineWait(
   machine: Machine,
@@ -70,7 +70,7 @@ export function machineWait(
   };
 }
 
-/** The state of a machine that waits for a scale-up; undefined for other machines. */
+/** The state of a machine that waits for a scale-up. Undefined for other machines. */
 function warmWait(machine: Machine, phase: string): MachineWait | undefined {
   const state = warmStateOf(machine);
   if (state === undefined) return undefined;
@@ -81,10 +81,7 @@ function warmWait(machine: Machine, phase: string): MachineWait | undefined {
   return waiting(`it is warm: its VM is ${power === 'Stopped' ? 'stopped until a scale-up' : 'being stopped'}`);
 }
 
-/**
- * The activity of a machine. The activity is the text of the controller, except when this text only reports a completed
- * step.
- */
+/** The activity of a machine: the text of the controller, unless the text only reports a completed step. */
 function doingOf(machine: Machine, phase: string, defaults: MachineDefaults): string {
   const { spec, status } = machine;
   const { description = '', state } = status?.lastOperation ?? {};
@@ -109,8 +106,8 @@ function unhealthy(machine: Machine, text: string, defaults: MachineDefaults): s
 const NODE_MISSING = 'Node object went missing';
 
 /**
- * For a machine that is being deleted, the start of the deletion. Otherwise the time when it became unhealthy, or its
- * creation if it has not joined yet.
+ * The start of the deletion for a machine in deletion. Otherwise, the time when the machine became unhealthy, or its
+ * creation if the machine has not joined.
  */
 export function sinceOf({ metadata, status }: Machine): string | undefined {
   const { phase, lastUpdateTime } = status?.currentStatus ?? {};
@@ -124,7 +121,7 @@ export function refusalOf({ status }: Machine): string | undefined {
   return state === 'Failed' ? errorCode || /code = \[(\w+)\]/.exec(description)?.[1] : undefined;
 }
 
-/** Whether the deletion has reached steps without the drain timeout. */
+/** Whether the deletion has reached the steps after the drain. */
 export function isPastDrain({ status }: Machine): boolean {
   const text = status?.lastOperation?.description ?? '';
   return [STEP_TEXTS.deleteVm, STEP_TEXTS.deleteNode, STEP_TEXTS.removeFinalizer].some((step) => text.includes(step));
@@ -144,16 +141,16 @@ const AFTER_DRAIN: Readonly<Record<UndrainablePolicy, string>> = {
 };
 
 /**
- * The result of a failure. The result may change: while an API server is unreachable, the machine controller does not check
- * health. The reasons that prevent a replacement may also end.
+ * The expected result of a failure, which may change. An unreachable API server stops health checks, and the reasons
+ * that prevent a replacement may end.
  */
 function replacementOf({ metadata }: Machine, holds: readonly string[]): string {
-  // No set owns the machine, so no controller replaces it.
+  // No controller replaces a machine without a set.
   if (!metadata.ownerReferences?.some(({ controller }) => controller)) return '';
   return holds.length === 0 ? ' and replaced' : `, but it is not replaced while ${holds.join(', or ')}`;
 }
 
-/** The cause of the hurry, for a machine that the cloud interrupts. */
+/** The reason for the immediate deletion of a machine that the cloud interrupts. */
 function interruptedText(machine: Machine): string {
   const interruption = interruptionOf(machine);
   if (!interruption) return '';
@@ -170,7 +167,7 @@ function deadlineOf(
 ): MachineWait['deadline'] {
   const settings = settingsOf(machine, defaults);
   const interruption = interruptionOf(machine);
-  // The rule is that of the machine controller: a machine that is being updated or that joined late has more time.
+  // As in the machine controller, a machine that is being updated or that joined late has more time.
   const at = (since: string | undefined, deadline: Date, then: string) =>
     since === undefined || Number.isNaN(Date.parse(since)) ? undefined : { at: deadline, then };
   const from = (since: string | undefined, ms: number, then: string) => {
@@ -194,7 +191,7 @@ function deadlineOf(
     case 'Terminating':
       if (isWaitingForVolumes(machine))
         return from(machine.status?.lastOperation?.lastUpdateTime, settings.volumeDetachTimeoutMs, LEFT_ATTACHED);
-      // If the cloud cannot identify the node of a machine, the machine controller does not drain it.
+      // If the cloud cannot identify the node of a machine, the machine controller does not drain the node.
       if (isForceDeletion(machine) || isPastDrain(machine) || refusalOf(machine)) return undefined;
       if (interruption)
         return at(
@@ -212,13 +209,12 @@ function deadlineOf(
   }
 }
 
-/** The wait as one line of text. */
 export const waitLine = (wait: MachineWait, now: Date): string =>
   `machine ${wait.name} (${wait.phase}): ${waitText(wait, now)}`;
 
 /** The wait without name and phase, for an output that has them in other columns. */
 export function waitText(wait: MachineWait, now: Date): string {
-  // The code is left out if the message of the cloud already contains it.
+  // The code is omitted if the message of the cloud already contains it.
   const reported = wait.errorCode === undefined || wait.doing.includes(wait.errorCode);
   const code = reported ? '' : ` [${wait.errorCode}]`;
   return `${wait.doing}${code}${wait.deadline ? `; ${due(wait.deadline, now)}` : ''}`;

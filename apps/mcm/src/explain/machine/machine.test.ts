@@ -91,7 +91,7 @@ async function blockingBudget(): Promise<void> {
   await api.patch('web', { type: 'merge', body: { status } }, { subresource: 'status' });
 }
 
-/** The target cluster for a user with permission to read these resources and all kinds of machines. */
+/** The target cluster for a user who may read these resources and all kinds of machines. */
 async function seenBy(...resources: string[]): Promise<MachineTarget> {
   const rbac = (kind: string, plural: string) =>
     client.resource<KubeObject & Record<string, unknown>>({
@@ -307,7 +307,7 @@ test('a deleted machine that failed shows its evidence, with the last lines of i
     metadata: {
       name: 'evidence-m-0-1',
       namespace: NS,
-      // The label that the machine controller sets, with a hash of the name.
+      // The machine controller sets this label with a hash of the name.
       labels: { 'evidence.machine.sapcloud.io/machine': 'a2526bc2efa31901' },
     },
     data: {

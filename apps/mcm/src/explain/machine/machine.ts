@@ -63,18 +63,18 @@ import { configOf } from './node-config.ts';
 /** A machine of a cluster, and the clients to read it. */
 export interface MachineTarget {
   readonly client: KubeClient;
-  /** Client for the target cluster. */
+  /** The client for the target cluster. */
   readonly target: KubeClient;
   readonly namespace: string;
   readonly name: string;
   readonly clock: Clock;
   readonly random: Random;
   readonly signal: AbortSignal;
-  /** The health of the controllers, if the caller watches them. If absent, it is read. */
+  /** The health of the controllers, if the caller watches them. If absent, the function reads it. */
   readonly controllers?: readonly ControllerHealth[];
 }
 
-/** Throws `UserError` when the machine does not exist. */
+/** @throws UserError if the machine does not exist */
 const getMachine = ({ client, namespace, name }: MachineTarget): Promise<Machine> =>
   getNamed<Machine>(client, machines, namespace, name);
 
@@ -82,16 +82,16 @@ const orUndefined = async <T>(reading: Promise<T>): Promise<T | undefined> => {
   try {
     return await reading;
   } catch (error) {
-    // No object can have a name that the client refuses, such as one with a slash.
+    // The client refuses names with a slash, and no object has such a name.
     if (isNotFound(error) || (error instanceof KubeError && error.reason === 'BadRequest')) return undefined;
     throw error;
   }
 };
 
-/** Maximum number of events in the explanation of a machine. */
+/** The maximum number of events in the explanation of a machine. */
 const EVENTS_TOLD = 5;
 
-/** Explains the state of a machine. For a deleted machine, it contains the stored data of its failure. */
+/** The explanation of a machine. For a deleted machine, the explanation contains the stored data of its failure. */
 export type MachineExplanation = KeptOfMachine &
   ((LivingMachine & { readonly there: true }) | { readonly there: false });
 
@@ -99,15 +99,18 @@ export type MachineExplanation = KeptOfMachine &
 interface KeptOfMachine {
   readonly machine: string;
   readonly namespace: string;
-  /** Evidence of its failures, with the newest first. */
+  /** Evidence of its failures, newest first. */
   readonly evidence: readonly KeptEvidence[];
   /** VMs of the machine that are kept for an investigation. */
   readonly keptVms: readonly KeptVm[];
-  /** Errors of the server for objects that the user has no permission to read. */
+  /** Errors of the server for objects that the user may not read. */
   readonly unread: readonly string[];
 }
 
-/** Explains the state of a machine. Throws `UserError` if it does not exist and if there is no stored data about it. */
+/**
+ * Explains the state of a machine.
+ * @throws UserError if neither the machine nor stored data about it exists
+ */
 export async function explainMachine(target: MachineTarget): Promise<MachineExplanation> {
   const { client, namespace, name } = target;
   const unread = new Set<string>();
@@ -124,7 +127,9 @@ export async function explainMachine(target: MachineTarget): Promise<MachineExpl
   return living ? { ...reported, there: true, ...living } : { ...reported, there: false };
 }
 
-/** Adds VMs in quarantine. After a restore, a machine may be missing in the API server while its VM is in quarantine. */
+/**
+ * Adds VMs in quarantine. After a restore of the API server, a machine may be missing while its VM is in quarantine.
+ */
 async function withQuarantine(
   error: UserError,
   { client, namespace }: MachineTarget,
@@ -189,7 +194,7 @@ async function explainLiving(target: MachineTarget, machine: Machine, unread: Se
   };
 }
 
-/** The reasons that prevent a replacement. Reads objects only for a machine that may become Failed. */
+/** The reasons that prevent a replacement. The function reads objects only for a machine that may become Failed. */
 async function holdsOf(
   target: MachineTarget,
   machine: Machine,
@@ -203,7 +208,7 @@ async function holdsOf(
   return replacementHolds(machine, await readReplacementContext(target, machine, node, safeguards, at));
 }
 
-/** The alternative that is recorded on a machine. */
+/** The capacity alternative that an annotation of the machine names. */
 function alternativeOf(machine: Machine): string | undefined {
   const alternative = offeringOf(machine);
   const zone = zoneOfferingOf(machine);
@@ -220,7 +225,7 @@ function creationStepsOf(machine: Machine, node: Node | undefined): readonly Cre
   return metadata.deletionTimestamp || born ? undefined : creationSteps(machine, node);
 }
 
-/** The kind of error that the cloud reported, and the person or component that can fix it. */
+/** The kind of the cloud's error, and the person or component that can fix the cause. */
 function causeOf(machine: Machine): LivingMachine['cause'] {
   const code = refusalOf(machine);
   return code ? { code, ...errorKindOf(code) } : undefined;
@@ -229,18 +234,17 @@ function causeOf(machine: Machine): LivingMachine['cause'] {
 /** The preview of a drain. */
 export interface DrainPreview {
   readonly machine: string;
-  /** Null: the machine has no node. */
+  /** Null if the machine has no node. */
   readonly node: string | null;
-  /** Null: the Node does not exist, or the caller has no permission to read it or its pods. */
+  /** Null if the Node does not exist, or if the caller may not read the Node or its pods. */
   readonly drain: DrainExplanation | null;
   readonly remarks: readonly string[];
-  /** The controllers that do not act. */
   readonly controllers: readonly ControllerHealth[];
-  /** Errors of the server for objects that the user has no permission to read. */
+  /** Errors of the server for objects that the user may not read. */
   readonly unread: readonly string[];
 }
 
-/** The state of the drain of a machine, or a preview if the machine is not being deleted. */
+/** The state of the drain of a machine, or a preview if the machine is not in deletion. */
 export async function previewMachineDrain(target: MachineTarget): Promise<DrainPreview> {
   const machine = await getMachine(target);
   const unread = new Set<string>();

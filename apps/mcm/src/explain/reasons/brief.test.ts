@@ -13,7 +13,7 @@ test.each([
     'Cloud provider message - machine codes error: code = [ResourceExhausted] message = [QuotaExceeded: no cores [in a] left.]',
     'ResourceExhausted: QuotaExceeded: no cores [in a] left',
   ],
-  // The text of the longest event, which is cut before the bracket.
+  // The longest event of the original is cut before the bracket.
   ['Cloud provider message - machine codes error: code = [Internal] message = [no im', 'Internal: no im'],
   [
     'VM deletion failed due to - machine codes error: code = [PermissionDenied] message = [PermissionDenied: no right]. Aborting operation. Initiate VM deletion',

@@ -1,8 +1,8 @@
 import { DescriptionTexts, STEP_TEXTS } from '@mcm/api';
 
 /**
- * Ends of texts that only concern controllers, such as the next step or a retry. The deadlines and hints of the explanation
- * replace them.
+ * Ends of texts that only concern controllers, such as the next step or a retry. The explanation prints deadlines and
+ * hints instead.
  */
 const ENDINGS = [
   ...Object.values(STEP_TEXTS),
@@ -12,7 +12,7 @@ const ENDINGS = [
 ];
 
 /**
- * Shortens the text of a status or an event for users. The function removes the parts that only concern controllers, and
+ * Shortens the text of a status or an event for users. The function removes parts that only concern controllers, and
  * the list of node conditions at the end, which `kubectl describe node` prints.
  */
 export function brief(description: string): string {
@@ -33,7 +33,7 @@ export function brief(description: string): string {
   return withoutEnding(text);
 }
 
-/** Adds the code to a message, unless the message already starts with it. */
+/** Adds the code to a message, unless the message already starts with the code. */
 const withCode = (code: string, message: string): string =>
   message.startsWith(`${code}:`) ? message : `${code}: ${message}`;
 

@@ -3,12 +3,12 @@ import { type MachineDeployment, MachineDeploymentConditions } from '@mcm/api';
 type Condition = NonNullable<NonNullable<MachineDeployment['status']>['conditions']>[number];
 
 /**
- * Every healthy deployment has these conditions. Such conditions report a problem only if they are False. All other
- * conditions always report a problem.
+ * Every healthy deployment has these conditions. Such a condition reports a problem only if its status is False. All other conditions
+ * always report a problem.
  */
 const USUAL: readonly string[] = [MachineDeploymentConditions.Progressing, MachineDeploymentConditions.Available];
 
-/** The conditions that report a problem, with the most specific first. `Available` is the least specific one. */
+/** The conditions that report a problem, most specific first. `Available` is the least specific condition. */
 export function problemsOf({ status }: Pick<MachineDeployment, 'status'>): Condition[] {
   const rank = ({ type }: Condition): number => USUAL.indexOf(type);
   return (status?.conditions ?? [])
@@ -20,7 +20,7 @@ export function problemsOf({ status }: Pick<MachineDeployment, 'status'>): Condi
 export const isIntendedWait = ({ type, reason }: Condition): boolean =>
   type === MachineDeploymentConditions.RolloutWaiting && reason !== 'InvalidWindow';
 
-/** The most specific problem of a deployment as one sentence; undefined if it has none. */
+/** The most specific problem of a deployment as one sentence. Undefined if there is no problem. */
 export function problemOf(deployment: Pick<MachineDeployment, 'status'>): string | undefined {
   const [worst] = problemsOf(deployment);
   return worst && (worst.message ?? worst.reason ?? worst.type);

@@ -8,15 +8,15 @@ interface Target {
   readonly namespace: string;
 }
 
-/** The text for a deletion without a cause in an event or annotation of a controller. */
+/** The text for a deletion whose cause is in no event and no annotation of a controller. */
 const BY_HAND = 'manual (no event or mark of a controller names another cause; events expire)';
 
-/** The machine controller itself deletes an interrupted machine, so there is no event of the set. */
+/** The machine controller deletes an interrupted machine, so the set emits no event. */
 const BY_CLOUD = 'interruption by the cloud';
 
 /**
- * The cause of a deletion, from the event of its MachineSet or from the machine itself. Undefined if the machine is not
- * being deleted, or if the caller has no permission to read the objects.
+ * The cause of a deletion, from the event of its MachineSet or from the machine. Undefined if the machine is not in
+ * deletion, or if the caller may not read the objects.
  */
 export async function deletionCauseOf(
   { client, namespace }: Target,

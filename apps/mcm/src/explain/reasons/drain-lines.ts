@@ -11,7 +11,6 @@ const FATES: Readonly<Record<DrainExplanation['pods'][number]['fate'], string>> 
   stays: 'stays',
 };
 
-/** The steps of a drain or of its preview as lines of text. */
 export function drainLines(drain: DrainExplanation, now: Date): string[] {
   const rows = drain.pods.map(({ pod, fate, because, ends, volumes, budgets }) => [
     `  ${pod}`,
@@ -35,7 +34,7 @@ export function drainLines(drain: DrainExplanation, now: Date): string[] {
   ];
 }
 
-/** Maximum number of pods in the line of a blocker. The list above contains all pods. */
+/** The maximum number of pods in the line of a blocker. The list above contains all pods. */
 const NAMED = 5;
 
 /** Lines for pods and volumes that need no action, with their deadlines. */
@@ -86,7 +85,7 @@ function blockerLines(blockers: DrainExplanation['blockers']): string[] {
   });
 }
 
-/** A placeholder for the name of a pod. The placeholder occurs in no text. */
+/** A placeholder for the name of a pod. No text contains this character. */
 const POD = '\u0000';
 
 function inTime(at: Date, now: Date): string {

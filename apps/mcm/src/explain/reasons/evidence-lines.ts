@@ -1,10 +1,10 @@
 import type { KeptEvidence, KeptVm } from '@mcm/core';
 import { brief } from './brief.ts';
 
-/** Maximum number of printed console lines. The ConfigMap contains all lines. */
+/** The maximum number of printed console lines. The ConfigMap contains all lines. */
 const CONSOLE_LINES = 15;
 
-/** The evidence of a machine as lines of text: the newest evidence in full, and earlier evidence by name. */
+/** The evidence of a machine: the newest evidence in full, and earlier evidence by name. */
 export function evidenceLines(kept: readonly KeptEvidence[], namespace: string): string[] {
   const [newest, ...earlier] = kept;
   if (!newest) return [];

@@ -34,7 +34,7 @@ export interface ReplacementContext {
 }
 
 /**
- * The reasons that prevent a replacement now. Each one is a clause for a sentence with "as long as". The function has no
+ * The reasons that prevent a replacement now. Each reason completes a sentence with "as long as". The function has no
  * side effects.
  */
 export function replacementHolds(machine: Machine, context: ReplacementContext): readonly string[] {
@@ -94,7 +94,7 @@ function ofGuards(machine: Machine, { set, fleet, guards }: ReplacementContext):
 
 interface Target {
   readonly client: KubeClient;
-  /** Client for the target cluster. */
+  /** The client for the target cluster. */
   readonly target: KubeClient;
   readonly namespace: string;
 }

@@ -11,8 +11,8 @@ interface Wait {
 }
 
 /**
- * Removes the actions of a stopped machine controller from a wait. The text of the result is only the last report, and
- * deadlines have no result.
+ * Removes the expected actions of a stopped machine controller from a wait. The result contains the last report, and
+ * its deadlines have no consequence.
  */
 export function waitUnder<T extends Wait>(wait: T, controllers: readonly ControllerHealth[]): T {
   if (doesAct(controllers, MACHINES)) return wait;
@@ -32,7 +32,7 @@ interface Announcing {
   readonly waitsFor: readonly Wait[];
 }
 
-/** Removes the next step from the explanation of a deployment if its manager does not act. */
+/** Removes the next step from the explanation of a deployment if the manager does not act. */
 export function explanationUnder<T extends Announcing>(
   explanation: T,
   controllers: readonly ControllerHealth[],

@@ -6,7 +6,8 @@ import { changedFlags, readToldFlags, reportedFeatures, reportedValues } from '.
 export interface MachineSettings {
   readonly defaults: MachineDefaults;
   /**
-   * A text about assumed settings, or about deadlines that differ from the defaults. Undefined if there are no differences.
+   * A text about assumed settings, or about deadlines that differ from the defaults. Undefined if there are no
+   * differences.
    */
   readonly remark: string | undefined;
 }
@@ -18,14 +19,17 @@ export const ASSUMED: MachineSettings = { defaults: MACHINE_DEFAULTS, remark: un
 const DEADLINES =
   /^(machine-(creation|health|inplace-update|preserve|drain|pv-.*|unresponsive-node|read-only-node)-timeout|machine-max-evict-retries|node-conditions)$/;
 
-/** Reads the flags of the leading machine controller from its Lease. For unknown flags it returns the defaults with a remark. */
+/**
+ * Reads the flags of the leading machine controller from its Lease. For unknown flags, returns the defaults with a
+ * remark.
+ */
 export async function readMachineSettings(client: KubeClient, namespace: string): Promise<MachineSettings> {
   const reported = await readToldFlags(client, namespace, 'machine-controller');
   if ('flags' in reported) return machineSettings(reported.flags);
   return { ...ASSUMED, remark: `the machine controller runs with its default flags: ${reported.unknown}` };
 }
 
-/** Converts the published flags, which differ from the defaults. Ignores values of a wrong type. */
+/** Converts the published flags, which differ from the defaults. Ignores values with a wrong type. */
 function machineSettings(reported: Readonly<Record<string, unknown>>): MachineSettings {
   const own = reportedValues(reported, machineFlags);
   const features = reportedFeatures(reported, { UndrainablePolicy: MACHINE_DEFAULTS.undrainablePolicy });

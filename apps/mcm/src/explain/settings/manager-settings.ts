@@ -6,7 +6,8 @@ import { changedFlags, readToldFlags, reportedFeatures, reportedFlag, reportedVa
 export interface ManagerSettings {
   readonly safeguards: SafeguardSettings;
   /**
-   * A text about assumed settings, or about settings that differ from the defaults. Undefined if there are no differences.
+   * A text about assumed settings, or about settings that differ from the defaults. Undefined if there are no
+   * differences.
    */
   readonly remark: string | undefined;
 }
@@ -17,13 +18,13 @@ export const assumedSettings = (why: string): ManagerSettings => ({
   remark: `the manager runs with its default flags: ${why}`,
 });
 
-/** Reads the flags of the leading manager from its Lease. For unknown flags it returns the defaults with a remark. */
+/** Reads the flags of the leading manager from its Lease. For unknown flags, returns the defaults with a remark. */
 export async function readManagerSettings(client: KubeClient, namespace: string): Promise<ManagerSettings> {
   const reported = await readToldFlags(client, namespace, 'machine-controller-manager');
   return 'flags' in reported ? managerSettings(reported.flags) : assumedSettings(reported.unknown);
 }
 
-/** Converts the published flags, which differ from the defaults. Ignores values of a wrong type. */
+/** Converts the published flags, which differ from the defaults. Ignores values with a wrong type. */
 export function managerSettings(reported: Readonly<Record<string, unknown>>): ManagerSettings {
   const own = reportedValues(reported, safeguardFlags);
   const { RolloutAnnotations } = reportedFeatures(reported, {

@@ -10,10 +10,9 @@ import {
   leases,
 } from '@mcm/kube';
 
-/** The flags that the holder of a Lease publishes, or the reason why they are unknown. */
+/** The flags that the holder of a Lease publishes, or the reason why the flags are unknown. */
 export type ToldFlags = { readonly flags: Readonly<Record<string, unknown>> } | { readonly unknown: string };
 
-/** Reads the flags of the leader from its Lease. */
 export async function readToldFlags(client: KubeClient, namespace: string, name: string): Promise<ToldFlags> {
   const where = `Lease ${namespace}/${name}`;
   try {
@@ -33,17 +32,16 @@ export async function readToldFlags(client: KubeClient, namespace: string, name:
 const taken = <T>(value: unknown, fallback: T): T =>
   typeof value === typeof fallback && Array.isArray(value) === Array.isArray(fallback) ? (value as T) : fallback;
 
-/** The published value, otherwise the fallback. A value of a wrong type is ignored. */
+/** The published value, or the fallback if the value is missing or has a wrong type. */
 export const reportedFlag = <T>(reported: Readonly<Record<string, unknown>>, name: string, fallback: T): T =>
   taken(reported[name], fallback);
 
-/** The values of all flags of a group. */
 export const reportedValues = <F extends Flags>(reported: Readonly<Record<string, unknown>>, flags: F): FlagValues<F> =>
   Object.fromEntries(
     Object.entries(flags).map(([name, { fallback }]) => [name, taken(reported[name], fallback)]),
   ) as FlagValues<F>;
 
-/** The states of features; `on` contains their defaults. */
+/** The states of features. `on` contains the defaults. */
 export function reportedFeatures<N extends string>(
   reported: Readonly<Record<string, unknown>>,
   on: Readonly<Record<N, boolean>>,
@@ -55,7 +53,6 @@ export function reportedFeatures<N extends string>(
   ) as Record<N, boolean>;
 }
 
-/** The flags that differ from their defaults, as text. */
 export const changedFlags = (values: Readonly<Record<string, unknown>>, flags: Flags): string[] =>
   Object.entries(values).flatMap(([name, value]) => {
     const flag = flags[name];

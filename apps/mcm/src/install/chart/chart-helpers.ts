@@ -1,7 +1,6 @@
 import { CONTROLLER_APP, DEFAULT_INSTALL, PROVIDERS } from '../objects/settings.ts';
 import { repositoryOf } from './chart-values.ts';
 
-/** The named templates of the chart. */
 export const HELPERS = `{{/* The value of the label app.kubernetes.io/name. */}}
 {{- define "mcm.name" -}}
 {{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" -}}
@@ -64,7 +63,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service | quote }}
 {{- end }}
 `;
 
-/** The text that Helm prints after an installation and an upgrade. */
+/** Helm prints this text after an installation and an upgrade. */
 export const NOTES = `{{ .Chart.Name }} {{ .Chart.AppVersion }} is installed in namespace {{ .Release.Namespace }}, with provider {{ include "mcm.provider" . }}.
 {{- if not .Values.workload.enabled }}
 

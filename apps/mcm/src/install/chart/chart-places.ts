@@ -5,35 +5,32 @@ import { CONTROLLER_APP } from '../objects/settings.ts';
 import { METADATA_EGRESS } from '../objects/workload.ts';
 
 /**
- * Positions in the templates of the chart where values add fields to a pod. Other installations use patches for this. The
- * objects contain marks at these positions, and their text is then replaced.
+ * The chart adds fields of its values to the pods. The objects contain markers at these positions, and `filledIn`
+ * replaces the markers with templates. Other installations use patches for this purpose.
  */
 
-/** The marks in the objects, as keys and values. */
+/** The markers in the objects, as keys and values. */
 const FIELD = '__field__';
 const SCALAR = '__scalar__';
 const MORE = '__more__';
 const LABELS = '__labels__';
 const KEEP = '__keep__';
-/** The mark for the condition of a whole object. */
+/** The marker for the condition of a whole object. */
 export const WHEN = '__when__';
 
-/** `key:` with the content of the value. For an empty value, there is no text. */
+/** A template for `key:` with the content of the value. An empty value produces no text. */
 const field = (key: string, value: string): Readonly<Record<string, string>> => ({ [`${FIELD}${key}`]: value });
-/** `key:` with the text of the value. For an empty text, there is nothing. */
+/** A template for `key:` with the text of the value. An empty text produces no text. */
 const scalar = (key: string, value: string): Readonly<Record<string, string>> => ({ [`${SCALAR}${key}`]: value });
-/** Additional entries of a map. */
 const entries = (value: string): Readonly<Record<string, string>> => ({ [MORE]: value });
-/** Additional items of a list. */
 const items = (value: string): readonly object[] => [{ [MORE]: value }];
 
-/** A conditional item of a list. */
 const itemIf = (condition: string, item: object): object => ({ __if__: condition, ...item });
 
 const IS_SEPARATE = '.Values.separateController.enabled';
 /**
- * The last item of the list is for the machine controller. The item is left out if the machine controller runs in separate
- * pods.
+ * Marks the last item of the list, which is for the machine controller. The chart omits this item if the machine
+ * controller runs in separate pods.
  */
 const lastIfShared = (list: readonly object[]): readonly object[] =>
   list.map((item, index) => (index > 0 && index === list.length - 1 ? itemIf(`not ${IS_SEPARATE}`, item) : item));
@@ -52,7 +49,7 @@ const SPREADS = /^( *)topologySpreadConstraints:\n(?:\1 .*\n)+/gm;
 const FLAGS = /^( *)- --__flags__=(\w+)$/gm;
 const WEBHOOK_FLAGS = /(?:^ *- --webhook-\S+=.*\n)+/gm;
 
-/** Replaces the marks in the text of a template. */
+/** Replaces the markers in the text of a template. */
 export const filledIn = (text: string): string =>
   text
     .replaceAll(FLAGS, (_, indent: string, container: string) =>
@@ -129,7 +126,7 @@ interface PodTemplate {
   readonly spec: { readonly containers: readonly Container[]; readonly volumes: readonly object[] };
 }
 
-/** The names that the values use for containers. */
+/** The names of the containers in the values. */
 const IN_VALUES: Readonly<Record<string, string>> = {
   'machine-controller-manager': 'manager',
   'machine-controller': 'controller',
@@ -150,7 +147,6 @@ function containerWithPlaces(container: Container): object {
   };
 }
 
-/** Adds marks to the pods of a Deployment. */
 const podWithPlaces = ({ metadata, spec }: PodTemplate): object => ({
   metadata: { labels: { ...metadata.labels, ...entries('pod.labels') }, ...field('annotations', 'pod.annotations') },
   spec: {
@@ -165,7 +161,7 @@ const podWithPlaces = ({ metadata, spec }: PodTemplate): object => ({
   },
 });
 
-/** Adds marks to the pods of a DaemonSet. These pods have no marks for scheduling, because they run on every node. */
+/** Adds markers to the pods of a DaemonSet, without scheduling fields. These pods run on every node. */
 const daemonWithPlaces = ({ metadata, spec }: PodTemplate): object => ({
   metadata: { labels: { ...metadata.labels, ...entries('pod.labels') }, ...field('annotations', 'pod.annotations') },
   spec: {
@@ -206,7 +202,7 @@ const withMetadata = <T extends { readonly metadata: Metadata }>(object: T, more
   metadata: { ...object.metadata, ...more },
 });
 
-/** Adds the marks to an object. All objects get the labels of the chart. */
+/** Adds the markers and the labels of the chart to an object. */
 export function withPlaces(object: object): object {
   const { metadata } = object as Placed;
   return withPlacesOfKind(withMetadata(object as Placed, { labels: { ...metadata.labels, [LABELS]: true } }));
@@ -265,7 +261,9 @@ function withPlacesOfKind(placed: Placed): object {
   }
 }
 
-/** Adds marks to a network policy. Only the machine controller sends requests to the metadata service of the cloud. */
+/**
+ * Adds markers to a network policy. Only the machine controller sends requests to the metadata service of the cloud.
+ */
 function policyWithPlaces(name: string, placed: object, spec: PolicySpec): object {
   const more = items('networkPolicy.egress');
   if (name === CONFIG_APP || name === DASHBOARD_APP)
@@ -280,7 +278,7 @@ function policyWithPlaces(name: string, placed: object, spec: PolicySpec): objec
   return { ...placed, spec: { ...spec, ingress, egress: [...spec.egress, metadata, ...more] } };
 }
 
-/** Adds marks to a ServiceAccount. Users can choose an existing one for the controllers. */
+/** Adds markers to a ServiceAccount. Users can choose an existing ServiceAccount for the controllers. */
 function accountWithPlaces(placed: Placed): object {
   const { name } = placed.metadata;
   if (name === CONTROLLER_APP) return withMetadata(placed, field('annotations', 'separateController.annotations'));

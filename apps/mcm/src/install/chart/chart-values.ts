@@ -6,14 +6,13 @@ export const CHART = {
   description: 'Machines for Kubernetes: deployments, sets and machines, and the controller of one provider',
 } as const;
 
-/** A value of the chart: its description, its default, and its schema (JSON Schema). */
+/** A value of the chart: its description, its default, and its JSON schema. */
 interface Value {
   readonly about: string;
   readonly value: unknown;
   readonly schema: object;
 }
 
-/** A group of values. */
 interface Group {
   readonly about: string;
   readonly fields: Fields;
@@ -28,11 +27,11 @@ const isGroup = (entry: Value | Group): entry is Group => 'fields' in entry;
 const value = (about: string, given: unknown, schema: object): Value => ({ about, value: given, schema });
 const group = (about: string, fields: Fields): Group => ({ about, fields });
 const enabled = (on: boolean, about: string): Value => value(about, on, { type: 'boolean' });
-/** A group with the field `enabled`. */
+/** A group of values with the field `enabled`. */
 const part = (on: boolean, about: string, fields: Fields = {}): Group =>
   group(about, { enabled: enabled(on, 'Whether to install these objects.'), ...fields });
 
-/** An object with only these fields. */
+/** The schema of an object that allows only these fields. */
 const closed = (properties: object, required: readonly string[] = []): object => ({
   type: 'object',
   additionalProperties: false,
@@ -70,9 +69,9 @@ const FLAGS = {
   propertyNames: { pattern: '^[a-z][a-z0-9-]*$' },
   additionalProperties: { type: ['string', 'number', 'boolean'] },
 };
-/** Labels of pods. The labels of the selector are forbidden. */
+/** Labels of pods. The schema refuses the labels of the selector. */
 const POD_LABELS = { ...TEXTS, propertyNames: { not: { pattern: '^app\\.kubernetes\\.io/(name|part-of)$' } } };
-/** Labels of all objects. The labels of the chart are forbidden. */
+/** Labels of all objects. The schema refuses the labels of the chart. */
 const COMMON_LABELS = {
   ...TEXTS,
   propertyNames: {
@@ -81,7 +80,9 @@ const COMMON_LABELS = {
 };
 const ANYTHING = { type: 'object' };
 
-/** Fields of a pod, with their allowed members. Helm refuses other members, because the API server would ignore them. */
+/**
+ * Fields of a pod, with their allowed members. Helm refuses other members, because the API server would ignore them.
+ */
 const ENV = {
   type: 'array',
   items: closed({ name: TEXT, value: ANY_TEXT, valueFrom: ANYTHING }, ['name']),
@@ -208,7 +209,6 @@ const MONITORING = part(false, 'Objects of the Prometheus operator, and the Graf
   }),
 });
 
-/** Values for optional parts of the installation. */
 const partFields = (shares: number | string): Fields => ({
   rbac: part(true, 'ServiceAccount and roles in the control cluster.'),
   targetRbac: part(
@@ -267,7 +267,6 @@ const partFields = (shares: number | string): Fields => ({
   ),
 });
 
-/** All values, in the order of values.yaml. */
 function values(): Fields {
   const { replicas, kubeconfigs, shares, configController, configDaemon, dashboard, resources } = DEFAULT_INSTALL;
   const resourcesOf: Readonly<Record<Container, object>> = {
@@ -362,7 +361,7 @@ function textOf(fields: Fields, indent = ''): string {
     .join('');
 }
 
-/** The file values.yaml. The file has the same defaults as an installation without Helm, and a comment for each value. */
+/** The file values.yaml with a comment for each value. The defaults are those of an installation without Helm. */
 export const valuesText = (): string => textOf(values());
 
 const schemaOf = (fields: Fields): object =>
@@ -373,7 +372,7 @@ const schemaOf = (fields: Fields): object =>
     ]),
   );
 
-/** The JSON schema for the validation of values by Helm. */
+/** Helm validates the values with this JSON schema. */
 export const valuesSchema = (): object => ({
   $schema: 'http://json-schema.org/draft-07/schema#',
   ...closed({
@@ -388,7 +387,7 @@ const rowsOf = (fields: Fields, path = ''): readonly (readonly [path: string, va
     isGroup(entry) ? rowsOf(entry.fields, `${path}${name}.`) : [[`${path}${name}`, entry] as const],
   );
 
-/** The README of the chart, with the installation and a table of its values. */
+/** The README of the chart: installation, and a table of the values. */
 export function chartReadme(): string {
   const fields = values();
   const sections = Object.entries(fields)

@@ -7,7 +7,7 @@ import { HELPERS, NOTES } from './chart-helpers.ts';
 import { filledIn, WHEN, withPlaces } from './chart-places.ts';
 import { CHART, chartReadme, valuesSchema, valuesText } from './chart-values.ts';
 
-/** A placeholder for a number that Helm inserts. YAML would quote the template as a text. */
+/** A placeholder for a number that Helm inserts. YAML would quote the template as a string. */
 const NUMBER = /["']?__number__(.*?)__["']?/g;
 const number = (template: string): string => `__number__${template}__`;
 const imageTemplate = (container: string): string =>
@@ -22,7 +22,7 @@ const SYMBOLIC: InstallSettings = {
     manager: '{{ include "mcm.account" . }}',
     controller: '{{ include "mcm.controllerAccount" . }}',
   },
-  // The chart contains both forms, each with its condition.
+  // The chart contains both variants, each with its condition.
   isSeparate: false,
   provider: '{{ .Values.provider }}',
   replicas: number('{{ .Values.replicas }}'),
@@ -66,7 +66,7 @@ function templated(object: object): string {
   return typeof condition === 'string' ? `{{- if ${condition} }}\n${document}{{- end }}\n` : document;
 }
 
-/** The files of the Helm chart, by path in its folder. */
+/** The files of the Helm chart, by their path in the folder of the chart. */
 export function chartFiles(version: string): ReadonlyMap<string, string> {
   const files = new Map<string, string>();
   const about = {

@@ -4,7 +4,7 @@ import { yamlStream } from '../../output/format.ts';
 import { installSections } from '../objects/objects.ts';
 import { DEFAULT_INSTALL, separated } from '../objects/settings.ts';
 
-/** Files of the kustomize base, by path in its folder. Each optional part is a component. */
+/** The files of the kustomize base, by their path in the folder. Each optional part is a component. */
 export function kustomizeFiles(): ReadonlyMap<string, string> {
   const sections = installSections(DEFAULT_INSTALL);
   const base = sections.filter(({ optional }) => optional !== true);
@@ -43,10 +43,13 @@ interface Operation {
   readonly value?: unknown;
 }
 
-/** The JSON patch operations that change one value to another. The second value must have no additional fields and items. */
+/**
+ * The JSON patch operations that change one value to the other value. The new value must have no additional fields or
+ * items.
+ */
 function changes(before: unknown, after: unknown, path = ''): readonly Operation[] {
   if (!isRecord(before) || !isRecord(after)) return before === after ? [] : [{ op: 'replace', path, value: after }];
-  // The last items are removed first, so that the indexes of the others do not change.
+  // Items are removed from the end, so that the other indexes stay valid.
   return Object.keys(before)
     .toReversed()
     .flatMap((key): readonly Operation[] => {
@@ -55,7 +58,9 @@ function changes(before: unknown, after: unknown, path = ''): readonly Operation
     });
 }
 
-/** Patches that remove the machine controller from the pods of the manager. A patch without its object has no effect. */
+/**
+ * Patches that remove the machine controller from the pods of the manager. A patch without its object has no effect.
+ */
 function separatingPatches(): readonly object[] {
   const keyOf = ({ kind, metadata }: Identified): string => `${kind} ${metadata.namespace ?? ''}/${metadata.name}`;
   const all = (settings: typeof DEFAULT_INSTALL): ReadonlyMap<string, Identified> => {

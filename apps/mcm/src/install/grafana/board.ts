@@ -13,11 +13,10 @@ export interface PanelSpec {
   /** A unit of Grafana, such as `s`, `bytes`, `short` or `reqps`. */
   readonly unit: string;
   readonly queries: readonly Query[];
-  /** The values above which the panel is orange and red. */
+  /** The panel is orange above the first value and red above the second value. */
   readonly thresholds?: readonly [warning: number, critical: number] | undefined;
 }
 
-/** A row of panels with a title. */
 interface RowSpec {
   readonly title: string;
   readonly panels: readonly PanelSpec[];
@@ -29,7 +28,7 @@ export interface BoardSpec {
   readonly title: string;
   readonly description: string;
   readonly variables: readonly { readonly name: string; readonly label: string; readonly query: string }[];
-  /** Other dashboards of mcm, by uid and title, shown as links at the top. */
+  /** Links at the top to other dashboards of mcm. */
   readonly links: readonly { readonly uid: string; readonly title: string }[];
   readonly rows: readonly RowSpec[];
 }
@@ -62,7 +61,6 @@ export const stat = (
   thresholds,
 });
 
-/** The number of columns in the grid of Grafana. */
 const WIDTH = 24;
 const HEIGHTS: Readonly<Record<PanelSpec['kind'], number>> = { stat: 4, timeseries: 8, table: 8 };
 const WIDTHS: Readonly<Record<PanelSpec['kind'], number>> = { stat: 4, timeseries: 12, table: 24 };
@@ -165,7 +163,7 @@ export function boardJson({ uid, title, description, variables, links, rows }: B
     editable: true,
     time: { from: 'now-6h', to: 'now' },
     refresh: '1m',
-    // Keeps the time range and the variables of the current dashboard.
+    // Links keep the time range and the variables of the current dashboard.
     links: links.map((link) => ({
       type: 'link',
       title: link.title,

@@ -2,7 +2,6 @@ import { boardJson } from './board.ts';
 import { CONTROLLERS } from './controllers.ts';
 import { MACHINES } from './machines.ts';
 
-/** The Grafana dashboards, by file name. */
 export const grafanaFiles = (): ReadonlyMap<string, string> =>
   new Map([
     ['machines.json', boardJson(MACHINES)],

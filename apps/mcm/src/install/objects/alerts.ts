@@ -1,4 +1,3 @@
-/** An alerting rule of Prometheus. */
 export interface Alert {
   readonly alert: string;
   readonly expr: string;
@@ -24,24 +23,21 @@ const alert = (
   annotations: { summary, runbook: `${RUNBOOKS}/${name}.md` },
 });
 
-/**
- * The increase of a counter. `increase` misses the first increment of a new series, so the full value of a new series is
- * added.
- */
+/** The increase of a counter. `increase` ignores the first value of a new series, so the query adds this value. */
 const rises = (counter: string, time: string): string =>
   `((${counter} unless ${counter} offset ${time}) or increase(${counter}[${time}]))`;
 
 /**
- * The error codes NotFound (5), Unimplemented (12) and Uninitialized (17) are normal answers, so they do not count as
- * failures.
+ * The error codes NotFound (5), Unimplemented (12) and Uninitialized (17) are normal responses, so the query excludes
+ * them.
  */
 const CALLS_FAILED = 'mcm_cloud_api_driver_requests_failed_total{error_code!~"5|12|17"}';
 const CALLS_WORKED = 'mcm_cloud_api_driver_request_duration_seconds_count';
-/** All calls of an operation, failed and successful ones. */
+/** All calls of an operation, failed and successful. */
 const ALL_CALLS = `sum by (provider, operation) (${rises(CALLS_FAILED, '1h')} or ${rises(CALLS_WORKED, '1h')})`;
 const byCode = (rising: string): string => `sum by (provider, operation, error_code) (${rising})`;
 
-/** The alerts that `mcm install` and the chart contain. Each has a runbook of the same name. */
+/** The alerts of `mcm install` and of the chart. Each alert has a runbook with the same name. */
 const ALERTS: readonly Alert[] = [
   alert(
     'McmDown',
@@ -110,8 +106,8 @@ const ALERTS: readonly Alert[] = [
     'McmCloudCallsFail',
     'warning',
     '15m',
-    // Either a high rate of failures, or failures that continue and outnumber the successes. The second condition is for
-    // rare calls, up to ten minutes apart.
+    // The alert fires for a high rate of failures. For rare calls, up to ten minutes apart, the alert also fires if
+    // failures continue and outnumber the successes.
     [
       `${byCode(`rate(${CALLS_FAILED}[10m])`)} > 0.1`,
       `(${byCode(rises(CALLS_FAILED, '1h'))} >= 3 and on (provider, operation, error_code) ${byCode(`increase(${CALLS_FAILED}[20m])`)} > 0) / ignoring (error_code) group_left ${ALL_CALLS} > 0.5`,
@@ -158,7 +154,7 @@ const ALERTS: readonly Alert[] = [
 /**
  * The alerts with links to their runbooks.
  *
- * @param baseUrl The address of the folder that contains `docs/runbooks`. If undefined, alerts only contain the path.
+ * @param baseUrl The address of the folder that contains `docs/runbooks`. If undefined, alerts contain only the path.
  */
 export const alertsWithLinks = (baseUrl: string | undefined): readonly Alert[] =>
   baseUrl === undefined

@@ -10,8 +10,8 @@ const OWNER = { account: DAEMON_APP, labels: LABELS };
 const CONTROL = `${DAEMON_APP}-control`;
 
 /**
- * Permissions of a daemon in addition to those that the kubelet has for its Node. The permission for pools is for machines
- * that booted without a config server.
+ * Permissions that the kubelet does not have. Machines that booted without a config server need the permission for
+ * pools.
  */
 const CONFIG_RULES: readonly Rule[] = [
   { apiGroups: ['machineconfiguration.openshift.io'], resources: ['machineconfigs'], verbs: ['get'] },
@@ -21,8 +21,8 @@ const CONFIG_RULES: readonly Rule[] = [
 const EVENTS: readonly Rule[] = [{ apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] }];
 
 /**
- * Permissions for Nodes. A daemon with the ServiceAccount can write every Node, but a daemon with the credentials of the
- * kubelet only its own.
+ * Permissions for Nodes. A daemon with the ServiceAccount can write every Node. A daemon with the credentials of the
+ * kubelet can write only its Node.
  */
 const NODE_RULES: readonly Rule[] = [
   { apiGroups: [''], resources: ['nodes'], verbs: ['get', 'list', 'watch', 'patch'] },
@@ -41,7 +41,7 @@ const isBinding = (object: object): object is Binding => 'subjects' in object;
 const also = (objects: readonly object[], ...more: readonly object[]): readonly object[] =>
   objects.map((object) => (isBinding(object) ? { ...object, subjects: [...object.subjects, ...more] } : object));
 
-/** Permissions to authorize readers of metrics. */
+/** Permissions to authorize clients that read metrics. */
 const ACCESS_RULES: readonly Rule[] = [
   { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
   { apiGroups: ['authorization.k8s.io'], resources: ['subjectaccessreviews'], verbs: ['create'] },
@@ -73,9 +73,9 @@ const PORTS = { plain: 8798, secure: 10_271 } as const;
 const ROOT_MOUNT = '/rootfs';
 
 /**
- * Runs the daemon as a pod on each node, if systemd does not start it. The pod is root and privileged, because the daemon
- * writes the disk of the machine, runs its programs and reboots it. The pod uses the network of the host, because it may
- * configure the pod network.
+ * Runs the daemon as a pod on each node, if systemd does not start it. The pod is privileged and runs as root, because
+ * the daemon writes the disk of the machine and reboots it. The pod uses the network of the host, because the daemon
+ * may configure the pod network.
  */
 export const daemonSet = ({ namespace, configDaemon }: InstallSettings): readonly object[] => [
   { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: DAEMON_APP, namespace, labels: LABELS } },
@@ -91,7 +91,7 @@ export const daemonSet = ({ namespace, configDaemon }: InstallSettings): readonl
         spec: {
           serviceAccountName: DAEMON_APP,
           priorityClassName: 'system-node-critical',
-          // An interrupted step is recorded in a journal, and the next process continues it.
+          // After an interruption, the next process continues the step that the journal contains.
           terminationGracePeriodSeconds: 30,
           hostNetwork: true,
           hostPID: true,

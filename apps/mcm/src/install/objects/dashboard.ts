@@ -12,7 +12,7 @@ const PORT = 8443;
 const CERTIFICATE = { name: `${DASHBOARD_APP}-tls`, path: '/etc/mcm/dashboard' } as const;
 const READ = ['get', 'list', 'watch'];
 
-/** Permissions in the namespace of the machine objects. The permissions do not include Secrets. */
+/** Permissions in the namespace of the machine objects, without Secrets. */
 const RULES: readonly Rule[] = [
   {
     apiGroups: ['machine.sapcloud.io'],
@@ -29,7 +29,6 @@ const ACCESS_RULES: readonly Rule[] = [
   { apiGroups: ['authorization.k8s.io'], resources: ['subjectaccessreviews'], verbs: ['create'] },
 ];
 
-/** Permissions in the target cluster. */
 const TARGET_RULES: readonly Rule[] = [
   {
     apiGroups: [''],
@@ -99,7 +98,7 @@ const deployment = ({ namespace, kubeconfigs, dashboard }: InstallSettings): obj
   };
 };
 
-/** The role for users who may log in. An operator binds it to them. */
+/** The role for users who may log in. An operator binds the role to them. */
 const userRole = (namespace: string): object => ({
   apiVersion: 'rbac.authorization.k8s.io/v1',
   kind: 'ClusterRole',

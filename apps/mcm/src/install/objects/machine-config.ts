@@ -6,17 +6,16 @@ import { KUBECONFIGS, networkPolicyFor, securedContainer } from './workload.ts';
 
 /** The name of all objects of the machine-config-controller. */
 export const CONFIG_APP = 'machine-config-controller';
-/** The labels that select its pods. */
 export const CONFIG_SELECTOR = { 'app.kubernetes.io/name': CONFIG_APP } as const;
 const LABELS = { ...CONFIG_SELECTOR, 'app.kubernetes.io/part-of': 'mcm' } as const;
 const PORTS = { plain: 8797, secure: 10_270 } as const;
-/** The name of the port for metrics. */
 export const CONFIG_METRICS_PORT = 'metrics-tls';
 
-/** The port of the config server. Machines of these clusters expect this number. */
+/** The port of the config server. Machines of OpenShift clusters expect this number. */
 const BOOT_PORT = 22_623;
 /**
- * Secrets with certificates of the config server: one for the self-signed certificate, and one that an operator can provide.
+ * Secrets with certificates of the config server: a self-signed certificate, and an optional certificate of the
+ * operator.
  */
 const CERTIFICATES = {
   own: `${CONFIG_APP}-server`,
@@ -26,13 +25,13 @@ const CERTIFICATES = {
 
 const CONFIGS = ['machineconfiguration.openshift.io'];
 
-/** Permissions to authenticate and authorize two kinds of clients: machines at their first boot, and readers of metrics. */
+/** Permissions to authorize machines at their first boot, and clients that read metrics. */
 const ACCESS_RULES: readonly Rule[] = [
   { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
   { apiGroups: ['authorization.k8s.io'], resources: ['subjectaccessreviews'], verbs: ['create'] },
 ];
 
-/** Permissions in the cluster of the MachineConfigs. docs/permissions.md explains each one. */
+/** Permissions in the cluster of the MachineConfigs. docs/permissions.md explains each permission. */
 const RULES: readonly Rule[] = [
   {
     apiGroups: CONFIGS,
@@ -65,7 +64,7 @@ const RULES: readonly Rule[] = [
     verbs: ['list', 'watch', 'patch'],
   },
   { apiGroups: ['machine.sapcloud.io'], resources: ['machinesets'], verbs: ['list', 'watch'] },
-  // For the flag --watch-api-server-config, in clusters with this kind.
+  // The flag --watch-api-server-config needs this permission in clusters with this kind.
   { apiGroups: ['config.openshift.io'], resources: ['apiservers'], verbs: ['list', 'watch'] },
   ...ACCESS_RULES,
 ];
@@ -102,12 +101,12 @@ function configRoles({ namespace }: InstallSettings): readonly object[] {
     { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: CONFIG_APP, namespace, labels: LABELS } },
     ...role('ClusterRole', CONFIG_APP, undefined, RULES, namespace, OWNER),
     ...role('Role', CONFIG_APP, namespace, OWN_RULES, namespace, OWNER),
-    // The permission for events of cluster-wide objects.
+    // Events of cluster-wide objects are in the namespace `default`.
     ...role('Role', `${CONFIG_APP}-events`, 'default', EVENTS, namespace, OWNER),
   ];
 }
 
-/** Roles in the target cluster, including those of the machine-config-daemon. */
+/** Roles in the target cluster, including the roles of the machine-config-daemon. */
 export const configTargetRoles = (settings: InstallSettings): readonly object[] => [
   ...role('ClusterRole', `${CONFIG_APP}-nodes`, undefined, NODE_RULES, settings.namespace, OWNER),
   ...role('Role', `${CONFIG_APP}-node-events`, 'default', EVENTS, settings.namespace, OWNER),

@@ -10,7 +10,8 @@ const endpointOf = (port: string) => ({
   port,
   scheme: 'https',
   bearerTokenFile: '/var/run/secrets/kubernetes.io/serviceaccount/token',
-  // The certificate is self-signed and changes at each start, so it cannot be verified. The token authenticates the request.
+  // The certificate is self-signed and changes at each start, so Prometheus cannot verify it. A token authenticates
+  // Prometheus.
   tlsConfig: { insecureSkipVerify: true },
 });
 
@@ -58,7 +59,7 @@ export function monitoring(settings: InstallSettings): readonly object[] {
   ];
 }
 
-/** PodMonitors, as an alternative to ServiceMonitors for clusters whose Prometheus selects only these. */
+/** PodMonitors are an alternative to ServiceMonitors, for clusters whose Prometheus selects only PodMonitors. */
 export function podMonitors(settings: InstallSettings): readonly object[] {
   const { name, namespace } = settings;
   const labels = labelsOf(settings);

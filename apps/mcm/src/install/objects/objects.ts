@@ -12,7 +12,7 @@ import { budget, deployment, networkPolicy, separateWorkload, service } from './
 
 /** A group of objects that is installed as a whole or not at all. */
 export interface InstallSection {
-  /** The file name without extension. In the values of the chart, it is the name of the switch. */
+  /** The file name without extension. In the values of the chart, this name is the name of the switch. */
   readonly name: string;
   readonly objects: readonly object[];
   /** The cluster in which the objects are applied. */
@@ -21,7 +21,7 @@ export interface InstallSection {
   readonly optional?: boolean;
 }
 
-/** The objects of a separate machine controller: its ServiceAccount, its share of the API server, and its workload. */
+/** The ServiceAccount, the share of the API server, and the workload of a separate machine controller. */
 const separateController = (settings: InstallSettings): readonly object[] => [
   ...separateAccount(settings),
   separateFairness(settings),

@@ -2,7 +2,7 @@ import { type InstallSettings, labelsOf, shared } from './settings.ts';
 
 const GROUP = 'admissionregistration.k8s.io/v1';
 
-/** A ValidatingAdmissionPolicy and its binding, with rules for machines and their messages. */
+/** Creates a ValidatingAdmissionPolicy and its binding, with rules for machines and their messages. */
 function policy(
   name: string,
   settings: InstallSettings,
@@ -43,8 +43,8 @@ function policy(
 
 /**
  * Policies for fields of a machine that only the controller may change. A manual change of a provider ID or of the
- * finalizer makes the VM an orphan. The policies are optional, because they would also refuse the original if its
- * ServiceAccount has another name.
+ * finalizer makes the VM an orphan. The policies are optional, because they refuse the original if its ServiceAccount
+ * has another name.
  */
 export function policies(settings: InstallSettings): readonly object[] {
   const { namespace, accounts } = settings;

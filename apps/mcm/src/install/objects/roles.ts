@@ -1,6 +1,5 @@
 import { APP, CONTROLLER_APP, type InstallSettings, labelsOf, shared } from './settings.ts';
 
-/** A rule of RBAC. */
 export interface Rule {
   readonly apiGroups: readonly string[];
   readonly resources: readonly string[];
@@ -22,7 +21,7 @@ const ownRules = (lease: string): readonly Rule[] => [
   },
 ];
 
-/** Permissions of the manager in the namespace of the machine objects. docs/permissions.md explains each one. */
+/** Permissions of the manager in the namespace of the machine objects. docs/permissions.md explains each permission. */
 const MANAGER_RULES: readonly Rule[] = [
   { apiGroups: MACHINES, resources: ['machinedeployments'], verbs: ['get', 'list', 'watch', 'update', 'patch'] },
   {
@@ -49,7 +48,7 @@ const CONTROLLER_RULES: readonly Rule[] = [
   { apiGroups: MACHINES, resources: ['machineclasses'], verbs: ['list', 'watch', 'patch'] },
   { apiGroups: [''], resources: ['secrets'], verbs: ['list', 'watch', 'patch'] },
   { apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'list', 'create', 'delete'] },
-  // In a Role, this permission is only for the namespace of the Role.
+  // In a Role, this permission applies only to the namespace of the Role.
   { apiGroups: [''], resources: ['namespaces'], verbs: ['get'] },
   ...ownRules(CONTROLLER_APP),
 ];
@@ -68,15 +67,15 @@ const CONTROLLER_NODE_RULES: readonly Rule[] = [
   { apiGroups: ['storage.k8s.io'], resources: ['csinodes'], verbs: ['list', 'watch'] },
 ];
 
-/** Permissions of both containers in the control cluster, to authorize readers of metrics. */
+/** Permissions of both containers in the control cluster, to authorize clients that read metrics. */
 const ACCESS_RULES: readonly Rule[] = [
   { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
   { apiGroups: ['authorization.k8s.io'], resources: ['subjectaccessreviews'], verbs: ['create'] },
 ];
 
 /**
- * Permissions in `kube-system` of the target cluster, for bootstrap tokens and for a Lease. The Lease shows which of two
- * control clusters is active.
+ * Permissions in `kube-system` of the target cluster, for bootstrap tokens and for a Lease. The Lease shows which of
+ * two control clusters is active.
  */
 const tokenRules = (namespace: string): readonly Rule[] => [
   { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'patch', 'delete'] },
@@ -133,11 +132,11 @@ const serviceAccount = (name: string, { namespace, ...settings }: InstallSetting
   metadata: { name, namespace, labels: labelsOf(settings) },
 });
 
-/** The permission to create reviews, which authorize the readers of a program's metrics. */
+/** The permission to create reviews, which authorize clients that read the metrics of a program. */
 const accessRole = (name: string, { namespace }: InstallSettings, owner: RoleOwner): readonly object[] =>
   role('ClusterRole', shared(`${name}-access`, namespace), undefined, ACCESS_RULES, namespace, owner);
 
-/** The roles in the control cluster. Each program has its own role. */
+/** The roles in the control cluster. Each program has a separate role. */
 export const controlRoles = (settings: InstallSettings): readonly object[] => {
   const { name, namespace, accounts } = settings;
   const manager = ownerOf(settings, 'manager');
@@ -155,7 +154,6 @@ export const separateAccount = (settings: InstallSettings): readonly object[] =>
   ...accessRole(CONTROLLER_APP, settings, ownerOf(settings, 'controller')),
 ];
 
-/** The roles in the target cluster. */
 export const targetRoles = (settings: InstallSettings): readonly object[] => {
   const { name, namespace } = settings;
   const [manager, controller] = [ownerOf(settings, 'manager'), ownerOf(settings, 'controller')];
@@ -168,12 +166,11 @@ export const targetRoles = (settings: InstallSettings): readonly object[] => {
   ];
 };
 
-/** The name of the Secret with the self-signed certificates of the webhooks. */
 export const webhookSecret = ({ name }: Pick<InstallSettings, 'name'>): string => `${name}-webhooks`;
 
 /**
- * Permissions for self-signed certificates of the webhooks: for one Secret, and for the two webhook configurations. RBAC
- * cannot limit creation to a name.
+ * Permissions for self-signed certificates of the webhooks: for one Secret, and for the two webhook configurations.
+ * RBAC cannot limit creation to a name.
  */
 export const webhookRoles = (settings: InstallSettings): readonly object[] => {
   const { name, namespace } = settings;

@@ -4,33 +4,33 @@ export type InstallPart = 'all' | 'control' | 'target';
 /** The flags of a container, by name without dashes. */
 export type ContainerFlags = Readonly<Record<string, string>>;
 
-/** The settings of an installation. Texts may be Helm templates. */
+/** The settings of an installation. String values may be Helm templates. */
 export interface InstallSettings {
   readonly namespace: string;
-  /** The name of the objects. If several programs run in one namespace, their names must differ. */
+  /** The name of the objects. The names of several installations in one namespace must differ. */
   readonly name: string;
   /** The value of the label `app.kubernetes.io/name`, which selects the pods. */
   readonly app: string;
-  /** The ServiceAccounts of the two programs. If both programs run in one pod, they have the same ServiceAccount. */
+  /** The ServiceAccounts of the two programs. If both programs run in one pod, the names are equal. */
   readonly accounts: { readonly manager: string; readonly controller: string };
   /** Whether the machine controller runs in separate pods with its own ServiceAccount. */
   readonly isSeparate: boolean;
   /** One of {@link PROVIDERS}, or the name of another provider. */
   readonly provider: string;
-  /** A number, or a template that results in a number. */
+  /** A number, or a template that produces a number. */
   readonly replicas: number | string;
   readonly images: { readonly manager: string; readonly controller: string };
   readonly flags: { readonly manager: ContainerFlags; readonly controller: ContainerFlags };
   /**
-   * Values of the kubeconfig flags: `inClusterConfig`, `none` (only target), or `/etc/mcm/control/kubeconfig` and
-   * `/etc/mcm/target/kubeconfig`. The content of these files is the key `kubeconfig` of the Secrets
-   * machine-controller-manager-control and -target.
+   * Values of the kubeconfig flags: `inClusterConfig`, `none` (only for target), `/etc/mcm/control/kubeconfig` or
+   * `/etc/mcm/target/kubeconfig`. The files come from the key `kubeconfig` of the Secrets
+   * machine-controller-manager-control and machine-controller-manager-target.
    */
   readonly kubeconfigs: { readonly control: string; readonly target: string };
   readonly resources: { readonly manager: Resources; readonly controller: Resources };
   /**
-   * The share of the API server's concurrency, relative to other priority levels. A number, or a template that results in a
-   * number.
+   * The share of the API server's concurrency, relative to other priority levels. A number, or a template that produces
+   * a number.
    */
   readonly shares: number | string;
   /** The address of the folder that contains `docs/runbooks`, for links in alerts. If absent, alerts have no links. */
@@ -43,61 +43,65 @@ export interface InstallSettings {
   readonly configDaemon: { readonly image: string; readonly flags: ContainerFlags; readonly resources: Resources };
 }
 
-/** The resource requests, and the memory limit. CPU has no limit, because a throttled controller would lose its Lease. */
+/**
+ * The resource requests, and the memory limit. There is no CPU limit, because a throttled controller would lose its
+ * Lease.
+ */
 export interface Resources {
   readonly cpu: string;
   readonly memory: string;
   readonly memoryLimit: string;
 }
 
-/** The default name of all installed objects, and the name of the container and the Lease of the manager, as in the original. */
+/**
+ * The default name of all installed objects. As in the original, the container and the Lease of the manager also have
+ * this name.
+ */
 export const APP = 'machine-controller-manager';
 
 /**
- * The name of the machine controller of every provider. The same name is the name of its container, its Lease, its roles
- * and its separate pods.
+ * The name of the machine controller of every provider. The container, the Lease, the roles and the separate pods have
+ * this name.
  */
 export const CONTROLLER_APP = 'machine-controller';
 
-/** Changes the settings to those of a separate machine controller. */
+/** Changes the settings to the settings of a separate machine controller. */
 export const separated = (settings: InstallSettings): InstallSettings => ({
   ...settings,
   accounts: { ...settings.accounts, controller: CONTROLLER_APP },
   isSeparate: true,
 });
 
-/** The labels that select the pods. */
 export const selectorOf = ({ app }: Pick<InstallSettings, 'app'>): Readonly<Record<string, string>> => ({
   'app.kubernetes.io/name': app,
 });
 
-/** The labels of all objects. */
 export const labelsOf = (settings: Pick<InstallSettings, 'app'>): Readonly<Record<string, string>> => ({
   ...selectorOf(settings),
   'app.kubernetes.io/part-of': 'mcm',
 });
 
 /**
- * The name of a cluster-wide object: the name and the namespace of the installation. A namespace contains no dots, so these
- * names are unique.
+ * The name of a cluster-wide object: the name and the namespace of the installation. A namespace contains no dots, so
+ * these names are unique.
  */
 export const shared = (name: string, namespace: string): string => `${name}.${namespace}`;
 
-/** The ports of the two containers. */
 export const PORTS = {
   manager: { plain: 10_258, secure: 10_268 },
   controller: { plain: 10_259, secure: 10_269 },
   webhooks: 9443,
 } as const;
 
-/** The providers of this project. The names of their images follow from the name of the provider. */
+/** The providers of this project. The name of an image contains the name of the provider. */
 export const PROVIDERS = ['aws', 'azure', 'gcp', 'local'] as const;
 
 /** The image of the machine controller of a provider. */
 export const imageOf = (provider: string): string => `mcm/machine-controller-${provider}:0.1.0`;
 
 /**
- * The values of `--with`: parts that are installed only on request. Each one includes its objects for the target cluster.
+ * The values of `--with`: parts that are installed only on request. Each part includes its objects for the target
+ * cluster.
  */
 export const OPTIONAL_SECTIONS = [
   'separate-controller',

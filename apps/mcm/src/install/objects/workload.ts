@@ -20,13 +20,11 @@ const SECURITY = {
 
 const argsOf = (flags: ContainerFlags): string[] => Object.entries(flags).map(([name, value]) => `--${name}=${value}`);
 
-/** The settings of a container. */
 export interface SecuredContainer {
   readonly name: string;
   readonly image: string;
   readonly flags: ContainerFlags;
   readonly ports: { readonly plain: number; readonly secure: number };
-  /** The name of the port for metrics. */
   readonly port: string;
   readonly more?: readonly object[];
   readonly resources: Resources;
@@ -38,8 +36,7 @@ export const securedContainer = ({ name, image, flags, ports, port, more = [], r
   image,
   args: argsOf(flags),
   ports: [{ name: port, containerPort: ports.secure }, ...more],
-  // `livez` fails if the process is stuck. `readyz` succeeds for every working replica, including those that are not the
-  // leader.
+  // `livez` fails if the process is stuck. `readyz` succeeds for every working replica, not only for the leader.
   livenessProbe: { httpGet: { path: '/livez', port: ports.plain }, periodSeconds: 10, failureThreshold: 6 },
   readinessProbe: { httpGet: { path: '/readyz', port: ports.plain }, periodSeconds: 10 },
   resources: {
@@ -62,7 +59,6 @@ export const KUBECONFIGS = ['control', 'target'].map((name) => ({
   volume: { name, secret: { secretName: `${APP}-${name}`, optional: true, defaultMode: 0o440 } },
 }));
 
-/** The names and labels of a Deployment and of its pods. */
 interface Pods {
   readonly name: string;
   readonly account: string;
@@ -70,7 +66,7 @@ interface Pods {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** The pods of the manager. The pods also contain the machine controller, unless it runs separately. */
+/** The pods of the manager, and of the machine controller unless it runs separately. */
 const sharedPods = (settings: InstallSettings): Pods => ({
   name: settings.name,
   account: settings.accounts.manager,
@@ -79,8 +75,8 @@ const sharedPods = (settings: InstallSettings): Pods => ({
 });
 
 /**
- * The pods of a separate machine controller. The label of these pods differs from the label of the manager's pods, so that
- * no selector matches both.
+ * The pods of a separate machine controller. The label of these pods differs from the label of the manager's pods, so that no
+ * selector matches both.
  */
 const separatePods = (settings: InstallSettings): Pods => ({
   name: CONTROLLER_APP,
@@ -124,7 +120,7 @@ const controllerContainer = (settings: InstallSettings): object =>
     resources: settings.resources.controller,
   });
 
-/** A Deployment of controllers. One of its replicas is the leader. */
+/** A Deployment of controllers. Only one of its replicas is the leader. */
 const deploymentOf = (
   { namespace, replicas }: InstallSettings,
   { name, account, selector, labels }: Pods,
@@ -166,7 +162,9 @@ const deploymentOf = (
   },
 });
 
-/** The Deployment of the manager. The Deployment also contains the machine controller, unless it runs separately. */
+/**
+ * The Deployment of the manager, and of the machine controller unless it runs separately.
+ */
 export const deployment = (settings: InstallSettings): object =>
   deploymentOf(settings, sharedPods(settings), [
     managerContainer(settings),
@@ -180,7 +178,7 @@ const budgetOf = ({ namespace }: InstallSettings, { name, selector, labels }: Po
   spec: { maxUnavailable: 1, selector: { matchLabels: selector }, unhealthyPodEvictionPolicy: 'AlwaysAllow' },
 });
 
-/** Keeps one replica running while nodes are drained. */
+/** Keeps one replica running during drains of nodes. */
 export const budget = (settings: InstallSettings): object => budgetOf(settings, sharedPods(settings));
 
 const CONTROLLER_PORT = {
@@ -189,7 +187,7 @@ const CONTROLLER_PORT = {
   targetPort: PORTS.controller.secure,
 } as const;
 
-/** The Service for webhook calls of the API server and for readers of metrics. */
+/** The Service for webhook calls of the API server and for clients that read metrics. */
 export const service = (settings: InstallSettings): object => ({
   apiVersion: 'v1',
   kind: 'Service',
@@ -204,14 +202,14 @@ export const service = (settings: InstallSettings): object => ({
   },
 });
 
-/** The pods that a policy selects. */
 interface PodsOf {
   readonly selector: Readonly<Record<string, string>>;
   readonly labels: Readonly<Record<string, string>>;
 }
 
 /**
- * Allows egress to the metadata service of the cloud. The AWS SDK reads its credentials there if a Secret contains no keys.
+ * Allows egress to the metadata service of the cloud. The AWS SDK reads its credentials there if a Secret contains no
+ * keys.
  */
 export const METADATA_EGRESS = {
   to: [{ ipBlock: { cidr: '169.254.0.0/16' } }],
@@ -219,8 +217,8 @@ export const METADATA_EGRESS = {
 } as const;
 
 /**
- * Allows ingress to the ports from all addresses. Egress is allowed only to the ports of API servers, the cloud and DNS, but
- * to all addresses, because their addresses are not known.
+ * Allows ingress to the ports from all addresses, and egress to the ports of API servers, the cloud and DNS. The policy
+ * does not restrict addresses, because they are unknown.
  */
 export const networkPolicyFor = (
   name: string,

@@ -6,7 +6,7 @@ import type { ProgramOf, ProviderFor } from './provider.ts';
 
 const fresh = (): string => randomBytes(24).toString('base64url');
 
-/** The emulator of a cloud. The environment of the emulator contains the accounts that may call it. */
+/** The emulator of a cloud. The accounts that may call the emulator are in its environment. */
 const emulator = (data: DataDir, provider: string, account: object): ProgramOf => ({
   name: `${provider}-emulator`,
   module: '@mcm/cloud-emulators/main',
@@ -80,8 +80,8 @@ export const azureProvider: ProviderFor = (data) => {
         AZURE_RESOURCE_MANAGER_ENDPOINT: address,
         AZURE_AUTHORITY_HOST: address,
         NODE_EXTRA_CA_CERTS: data.file('cloud', 'ca.crt'),
-        // The emulator is also the proxy to the hosts of the sovereign clouds, which it emulates. The proxy connects to no
-        // other host.
+        // The emulator is also the proxy to the hosts of the sovereign clouds, which it emulates. The proxy connects to
+        // no other host.
         HTTPS_PROXY: address.replace('127.0.0.1', 'localhost'),
         NO_PROXY: '',
         no_proxy: '',

@@ -13,10 +13,7 @@ const ALL: Readonly<Record<ProviderName, ProviderFor>> = {
   gcp: gcpProvider,
 };
 
-/**
- * The provider of `mcm up`, by its name or by the module of its driver. The provider contains the cloud, the machine
- * controller, the class and the credentials.
- */
+/** The provider of `mcm up`, by its name or by the module of its driver. */
 export function providerFor(name: string, data: DataDir): Provider {
   const known = PROVIDERS.find((each) => each === name);
   return (known === undefined ? thirdPartyProvider(name) : ALL[known])(data);

@@ -7,7 +7,7 @@ import type { DataDir } from '../data/data-dir.ts';
 import { keptSecret } from './kept-secret.ts';
 import type { SecretsByName } from './provider.ts';
 
-/** Additional credentials for an emulated cloud. To use one, set its Secret in a class. */
+/** Additional credentials for an emulated cloud. To use them, set the name of their Secret in a class. */
 export interface Logins {
   /** The settings of the emulator for these credentials. */
   readonly account: object;
@@ -65,7 +65,7 @@ const ROLE = {
   region: 'eu-west-1',
   keys: { accessKeyId: 'ASIAEMULATED00000001', secretAccessKey: 'emulated', sessionToken: 'emulated-session' },
 };
-/** Removes the AWS variables of the user's shell, so that real keys are never sent to an emulator. */
+/** Removes the AWS variables of the user's shell, so that an emulator never receives real keys. */
 const NO_AWS_VARIABLES = {
   AWS_PROFILE: '',
   AWS_ACCESS_KEY_ID: '',
@@ -76,16 +76,16 @@ const NO_AWS_VARIABLES = {
   AWS_CONTAINER_CREDENTIALS_RELATIVE_URI: '',
 };
 
-/** The variables in a file of the data directory, which the user may write. */
+/** Reads variables from a file of the data directory. Users may write this file. */
 function variablesOf(file: string): Readonly<Record<string, string>> {
   const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
   return Object.fromEntries(Object.entries(parseEnv(text)).map(([name, value = '']) => [name, value]));
 }
 
 /**
- * Credentials for the emulated AWS: the token of a workload, and the keys of the controller. The keys come from the profile
- * `default` in `aws-config` of the data directory. If that does not exist, they come from the agent of EKS Pod Identity. The
- * file `aws-environment` changes the variables of the controller.
+ * Credentials for the emulated AWS: the token of a workload, and the keys of the controller. The keys come from the
+ * profile `default` in `aws-config` of the data directory, or from the agent of EKS Pod Identity. The file
+ * `aws-environment` changes the variables of the controller.
  */
 export function awsLogins(data: DataDir, address: string): Logins {
   const token = keptSecret(data, TOKEN, newToken);
@@ -112,7 +112,7 @@ export function awsLogins(data: DataDir, address: string): Logins {
 const POOL = '//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/emulated/providers/emulated';
 const NODES = 'nodes@emulated-project.iam.gserviceaccount.com';
 
-/** The domain of Google Cloud, or of a private cloud if the user has set its domain. */
+/** The domain of Google Cloud, or the domain of a private cloud if the user has set it. */
 const universeDomain = (): string => process.env.GOOGLE_CLOUD_UNIVERSE_DOMAIN || 'googleapis.com';
 
 /** The JSON of an account for a Secret. Credentials of a private cloud contain its domain. */

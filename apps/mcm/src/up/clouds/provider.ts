@@ -2,9 +2,7 @@ import type { MachineClass } from '@mcm/api';
 import type { Draft } from '@mcm/kube';
 import type { DataDir } from '../data/data-dir.ts';
 
-/** The values of `mcm up --provider`. */
 export const PROVIDERS = ['local', 'aws', 'azure', 'gcp'] as const;
-/** One of `PROVIDERS`. */
 export type ProviderName = (typeof PROVIDERS)[number];
 
 /** The address of a running cloud, which the other programs use. */
@@ -22,20 +20,17 @@ export interface Provider {
   readonly name: string;
   /** The program of the cloud. */
   readonly cloud: ProgramOf;
-  /** The program of the machine controller. The function is called when the cloud runs. */
+  /** The program of the machine controller. Call this function after the start of the cloud. */
   readonly machineController: (cloud: CloudSide) => ProgramOf;
   /** The data of the Secret of the first class, without `userData`. */
   readonly credentials: (cloud: CloudSide) => Readonly<Record<string, string>>;
-  /**
-   * The data of additional Secrets by name, without `userData`. These Secrets contain other credentials for the same cloud.
-   * If absent, there are none.
-   */
+  /** The data of Secrets with other credentials for the same cloud, without `userData`. */
   readonly otherLogins?: (cloud: CloudSide) => SecretsByName;
   /** Whether the credentials already contain user data. */
   readonly keepsUserData?: boolean;
-  /** Whether the nodes are simulated, because the cloud boots no system in its VMs. */
+  /** Whether `mcm up` simulates the nodes, because the VMs of the cloud boot no system. */
   readonly simulatesNodes?: boolean;
-  /** Whether a Node has the name of its machine. Otherwise, it has the host name of the VM. */
+  /** Whether a Node has the name of its machine. Otherwise, the Node has the host name of the VM. */
   readonly nodeIsMachine: boolean;
   /** The first class: its name and its provider-specific fields. */
   readonly machineClass: { readonly name: string; readonly secret: string } & Pick<
@@ -52,5 +47,5 @@ export interface ProgramOf {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** Creates a provider for a data directory. Generated secrets are stored there. */
+/** Creates a provider for a data directory, which stores generated secrets. */
 export type ProviderFor = (data: DataDir) => Provider;

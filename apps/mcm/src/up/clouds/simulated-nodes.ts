@@ -32,7 +32,7 @@ export interface SimulatedNodeOptions {
   readonly signal: AbortSignal;
 }
 
-/** Creates a bootstrap token that all simulated nodes use. */
+/** Creates a bootstrap token for all simulated nodes. */
 async function newToken({ client, signal }: SimulatedNodeOptions): Promise<string> {
   const [id, secret] = [randomBytes(3).toString('hex'), randomBytes(8).toString('hex')];
   const data = {
@@ -57,8 +57,8 @@ async function newToken({ client, signal }: SimulatedNodeOptions): Promise<strin
 }
 
 /**
- * Simulates a kubelet for each machine with a VM, because the cloud of a third-party driver boots no system that could join.
- * The simulated node ends when its VM is deleted.
+ * Simulates a kubelet for each machine with a VM, because the cloud of a third-party driver boots no system. The
+ * simulated node ends with its VM.
  */
 export async function simulateNodes(options: SimulatedNodeOptions): Promise<void> {
   const { client, namespace, cluster, kubeconfig, clock, random, log, signal } = options;

@@ -9,10 +9,11 @@ import { version } from '../../command/version.ts';
 import type { CloudSide, ProviderFor } from './provider.ts';
 
 const CONFIG = 'conformance.yaml';
-/** The possible paths of a driver module in a folder. `mcm.driver` in package.json can set another path. */
+/**
+ * The possible paths of a driver module in a folder. The field `mcm.driver` of package.json can contain another path.
+ */
 const PLACES = ['src/driver.ts', 'dist/driver.js', 'src/driver.js', 'driver.ts', 'driver.js'];
 
-/** The module of a driver, and its package. */
 interface DriverPlace {
   readonly module: string;
   readonly folder: string;
@@ -24,7 +25,7 @@ interface Manifest {
 
 const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 
-/** The closest folder with a package.json or a configuration. If there is none, the folder itself. */
+/** The closest folder with a package.json or a configuration. If there is no such folder, the folder itself. */
 function packageOf(folder: string): string {
   for (let at = folder; ; at = dirname(at)) {
     if (existsSync(join(at, 'package.json')) || existsSync(join(at, CONFIG))) return at;
@@ -47,7 +48,7 @@ function moduleOf(folder: string, text: string): string {
   return found;
 }
 
-/** The folder of an installed package, with the module resolution of Node.js from the folder `from`. */
+/** Finds the folder of an installed package. Node.js resolves the package from the folder `from`. */
 function installed(name: string, from: string): string | undefined {
   for (let at = from; ; at = dirname(at)) {
     const folder = join(at, 'node_modules', name);
@@ -71,8 +72,8 @@ export function findDriver(text: string, from: string): DriverPlace {
 }
 
 /**
- * A program of the conformance package that the driver's package uses. With another copy of it, the classes of errors would
- * differ.
+ * A program of the conformance package that the driver's package uses. Another copy of that package would have
+ * different error classes.
  */
 function programOf({ module, folder }: DriverPlace, name: string): string {
   const kit = installed('@mcm/conformance', dirname(module));
@@ -97,8 +98,8 @@ function configOf({ module, folder }: DriverPlace): ConformanceConfig {
 }
 
 /**
- * A third-party driver. If its module exports `openCloud`, this function opens the cloud in a separate process. Otherwise,
- * the driver uses the real cloud. The class and the Secret come from `conformance.yaml`.
+ * A third-party driver. If its module exports `openCloud`, this function opens the cloud in a separate process.
+ * Otherwise, the driver uses the real cloud. The class and the Secret come from `conformance.yaml`.
  */
 export const thirdPartyProvider =
   (module: string): ProviderFor =>

@@ -23,14 +23,14 @@ const OTHERS = 0o077;
 /** The state of `mcm up` in the data directory. */
 export interface InstanceState {
   readonly format: number;
-  /** The process that owns the directory, or the last owner. */
+  /** The process that uses the directory, or the last process that used it. */
   readonly pid: number;
   /** RFC 3339. */
   readonly startedAt: string;
   readonly apiPort?: number;
-  /** Whether the first fleet was created. The fleet is created only once, even if the user deleted it. */
+  /** Whether the first fleet was created. The fleet is created only once, even if the user deletes it. */
   readonly seeded?: boolean;
-  /** The name of the provider, or the path of its driver module. If absent, local. */
+  /** The name of the provider, or the path of its driver module. Default: local. */
   readonly provider?: string;
   /** Whether the machine-config-controller runs too. */
   readonly machineConfig?: boolean;
@@ -39,13 +39,13 @@ export interface InstanceState {
   /** The address of the cloud at the last start. */
   readonly cloudAddress?: string;
   /**
-   * The addresses of both controllers at the last start, for their debug pages. After a restart, a program has the same
+   * The addresses of the debug pages of both controllers at the last start. After a restart, a program has the same
    * port.
    */
   readonly controllers?: readonly string[];
 }
 
-/** A data directory with a lock. No other process can use it until `release` is called. */
+/** A data directory with a lock. No other process can use the directory until `release` is called. */
 export interface DataDir {
   readonly path: string;
   readonly state: InstanceState | undefined;
@@ -55,9 +55,9 @@ export interface DataDir {
 }
 
 /**
- * Opens or creates the directory and takes its lock.
- * @throws {UserError} if the directory is not writable, foreign, of another layout, or in use. The directory is not changed
- * in these cases.
+ * Opens or creates the directory and locks it.
+ * @throws {UserError} if the directory is not writable, foreign, of another layout, or in use. The directory is not
+ * changed in these cases.
  */
 export function openDataDir(path: string): DataDir {
   const root = resolve(path);
@@ -71,7 +71,8 @@ export function openDataDir(path: string): DataDir {
     throw new UserError(
       `another mcm${pidOf(state)} runs on ${root}: stop it with "mcm down", or use another --data-dir`,
     );
-  // The directory contains kubeconfigs and tokens, and others may have gained access to it, for example by a copy.
+  // The directory contains kubeconfigs and tokens. Others may have gained access to the directory, for example by a
+  // copy.
   if ((statSync(root).mode & OTHERS) !== 0) chmodSync(root, 0o700);
   return {
     path: root,
@@ -84,7 +85,7 @@ export function openDataDir(path: string): DataDir {
 
 /**
  * Reads the state of a directory without its lock. `running` is true if a living process holds the lock.
- * @throws {UserError} if it is not a directory, or not a data directory of this program
+ * @throws {UserError} if the path is not a data directory of this program
  */
 export function inspectDataDir(path: string): { readonly state: InstanceState; readonly running: boolean } | undefined {
   const root = resolve(path);
@@ -130,7 +131,7 @@ function writeState(root: string, state: InstanceState): void {
   renameSync(`${file}.new`, file);
 }
 
-/** The lock is an exclusive SQLite transaction. The operating system releases it when the process ends. */
+/** The lock is an exclusive SQLite transaction. The operating system releases the lock when the process ends. */
 function takeLock(root: string): DatabaseSync | undefined {
   let lock: DatabaseSync | undefined;
   try {
@@ -144,7 +145,7 @@ function takeLock(root: string): DatabaseSync | undefined {
   }
 }
 
-/** The text of a file; undefined if it does not exist. */
+/** The text of a file. Undefined if the file does not exist. */
 export const readIfThere = (file: string): string | undefined =>
   existsSync(file) ? readFileSync(file, 'utf8') : undefined;
 

@@ -6,8 +6,8 @@ interface KubeconfigFile {
 }
 
 /**
- * Creates the user data for simulated kubelets: the API server, its CA, and a bootstrap token that is inserted for each
- * machine.
+ * Creates the user data for simulated kubelets: the API server, its CA, and a placeholder for the bootstrap token of
+ * each machine.
  * @param options.nodeIsMachine If false, the Node gets the host name of the VM
  */
 export function userDataFor(
