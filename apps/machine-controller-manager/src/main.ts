@@ -8,9 +8,6 @@ const V8_FLAGS = [
   // The HTTP parser is the only WebAssembly. An optimizing compilation would use 14 MB of memory. A flag that is set
   // at run time does not set the flags that it implies, so each flag is listed.
   ...['--liftoff-only', '--no-wasm-tier-up', '--no-wasm-dynamic-tiering'],
-  // The compiler Maglev uses 2 to 3 MB for code and feedback. This program mostly waits for servers, so it does not
-  // need Maglev.
-  '--no-maglev',
 ];
 
 startProgram('machine-controller-manager', () => import('./command.ts'), V8_FLAGS);

@@ -13,6 +13,12 @@ function oldNode(name: string, version: string): string | undefined {
 }
 
 /**
+ * Without the Maglev compiler, a program uses 8 to 10 MB less memory. In Node.js 24.21, `process.exit` can also wait forever
+ * for a thread of Maglev that waits for a garbage collection of the main thread.
+ */
+const NO_MAGLEV = '--no-maglev';
+
+/**
  * Starts a program. The function checks the version of Node.js, and then loads the rest.
  *
  * This module and the modules that call it have no static import of a Node.js module. If such an import had a name that an
@@ -26,6 +32,7 @@ export function startProgram(name: string, load: () => Promise<unknown>): void {
     process.exitCode = 1;
     return;
   }
+  process.getBuiltinModule('node:v8').setFlagsFromString(NO_MAGLEV);
   // With this cache, modules are not compiled at every start. If the program runs from source, Node.js also removes the
   // types only once.
   process.getBuiltinModule('node:module').enableCompileCache();

@@ -133,7 +133,11 @@ describe.runIf(isThorough)('published packages', () => {
   test('the programs of installed packages print their flags', { timeout: LONG }, async () => {
     for (const [name, home] of homes) {
       for (const [command, path] of Object.entries((await readManifest(home)).bin ?? {})) {
-        const { stdout } = await run(process.execPath, [join(home, path), '--help'], { cwd: folder });
+        const { stdout } = await run(process.execPath, [join(home, path), '--help'], {
+          cwd: folder,
+          timeout: 60_000,
+          killSignal: 'SIGKILL',
+        });
         expect(stdout, `${command} of ${name}`).toContain(`Usage: ${command.replace(/^kubectl-/, '')}`);
       }
     }

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { oldNode } from './start-program.ts';
@@ -17,4 +18,17 @@ test('the oldest version is the one that the package requires', () => {
     readonly engines: { readonly node: string };
   };
   expect(manifest.engines.node).toBe('>=22.19.0');
+});
+
+test('a program runs without the Maglev compiler, which can prevent its exit', () => {
+  const module = new URL('./start-program.ts', import.meta.url).href;
+  const program = `
+    import { startProgram } from '${module}';
+    const add = (a, b) => a + b;
+    startProgram('sum', async () => { let sum = 0; for (let i = 0; i < 1e7; i++) sum = add(sum, i); console.log(sum); });`;
+  const { stdout } = spawnSync(process.execPath, ['--trace-opt', '--input-type=module', '--eval', program], {
+    encoding: 'utf8',
+  });
+  expect(stdout).toContain('TURBOFAN');
+  expect(stdout).not.toContain('MAGLEV');
 });

@@ -13,6 +13,12 @@ export function oldNode(name: string, version: string): string | undefined {
 }
 
 /**
+ * Without the Maglev compiler, a program uses 8 to 10 MB less memory. In Node.js 24.21, `process.exit` can also wait forever
+ * for a thread of Maglev that waits for a garbage collection of the main thread.
+ */
+const NO_MAGLEV = '--no-maglev';
+
+/**
  * Starts a program: verifies the version of Node.js, sets flags of V8, and loads the rest.
  *
  * This module and the modules that call it have no static import of a Node.js module. If such a module lacks an imported
@@ -28,7 +34,7 @@ export function startProgram(name: string, load: () => Promise<unknown>, v8Flags
     return;
   }
   const { setFlagsFromString } = process.getBuiltinModule('node:v8');
-  for (const flag of v8Flags) setFlagsFromString(flag);
+  for (const flag of [NO_MAGLEV, ...v8Flags]) setFlagsFromString(flag);
   // With the cache, Node.js compiles modules once instead of at every start. For TypeScript sources, Node.js also removes
   // the types only once.
   process.getBuiltinModule('node:module').enableCompileCache();
