@@ -12,7 +12,7 @@ import {
   machineDeployments,
 } from '@mcm/api';
 import { createAuthority, startControlPlane } from '@mcm/control-plane';
-import { createClient, createMemoryLogger, type Draft, handlerTransport, realClock, seededRandom } from '@mcm/kube';
+import { createClient, createMemoryLogger, type Draft, realClock, seededRandom } from '@mcm/kube';
 import { DESCRIPTOR, SERVICE, serveAutoscaler } from '@mcm/machine-controller-manager';
 import { expect, onTestFinished, test } from 'vitest';
 import { issueCertificate } from './harness/certificates.ts';
@@ -27,7 +27,7 @@ const clock = realClock;
 async function started() {
   const plane = await startControlPlane({ crds, controllers: false });
   onTestFinished(() => plane.close());
-  const transport = handlerTransport(plane.fetch);
+  const transport = plane.transport;
   const client = createClient({ transport, userAgent: 'test', clock });
   await client.resource(machineClasses, NAMESPACE).create({
     metadata: { name: 'small', namespace: NAMESPACE },

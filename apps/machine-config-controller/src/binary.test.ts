@@ -65,7 +65,7 @@ test('the units of the binary render the templates and update a node to the targ
     crds: [...machineConfigCrds],
     controllers: false,
   });
-  const client = createClient({ transport: handlerTransport((r) => plane.fetch(r)), userAgent: 'test', clock });
+  const client = createClient({ transport: plane.transport, userAgent: 'test', clock });
   const runtime = { clock, random, log: silentLogger };
   const recorder = createRecorder({ client, component: 'test', ...runtime });
   const { units } = createConfigControllers({
@@ -116,7 +116,7 @@ test.each([
   const random = seededRandom(3);
   const crds = [...machineConfigCrds, ...machineCrds];
   const plane = await startControlPlane({ clock, random: () => random.next(), crds, controllers: false });
-  const client = createClient({ transport: handlerTransport((r) => plane.fetch(r)), userAgent: 'test', clock });
+  const client = createClient({ transport: plane.transport, userAgent: 'test', clock });
   const runtime = { clock, random, log: silentLogger };
   const recorder = createRecorder({ client, component: 'test', ...runtime });
   const flags = await parse(...argv);
@@ -155,7 +155,7 @@ test('without permission to list machines, pools with machines report verb and r
   const random = seededRandom(3);
   const crds = [...machineConfigCrds, ...machineCrds];
   const plane = await startControlPlane({ clock, random: () => random.next(), crds, controllers: false });
-  const client = createClient({ transport: handlerTransport((r) => plane.fetch(r)), userAgent: 'test', clock });
+  const client = createClient({ transport: plane.transport, userAgent: 'test', clock });
   let allowed = false;
   const refused = async (request: Request): Promise<Response> => {
     const { pathname } = new URL(request.url);

@@ -17,7 +17,6 @@ import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
 import {
   createClient,
   events,
-  handlerTransport,
   type KubeClient,
   type KubeObject,
   leases,
@@ -155,7 +154,7 @@ const eventNamed = (name: string) => ({
 
 beforeAll(async () => {
   plane = await startControlPlane({ crds: OPEN, controllers: false });
-  client = createClient({ transport: handlerTransport(plane.fetch), userAgent: 'test', clock: realClock });
+  client = createClient({ transport: plane.transport, userAgent: 'test', clock: realClock });
   await fill();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   dir = mkdtempSync(join(tmpdir(), 'mcm escapes '));

@@ -7,7 +7,6 @@ import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
 import {
   conformingClient,
   createClient,
-  handlerTransport,
   type KubeClient,
   type KubeObject,
   type ResourceDefinition,
@@ -56,7 +55,7 @@ const casesOf = ({ shape = {} }: ResourceDefinition<KubeObject>) => {
 beforeAll(async () => {
   vi.spyOn(process.stderr, 'write').mockReturnValue(true); // The commands print each malformed object to standard error.
   plane = await startControlPlane({ crds: OPEN, controllers: false });
-  client = createClient({ transport: handlerTransport(plane.fetch), userAgent: 'test', clock: realClock });
+  client = createClient({ transport: plane.transport, userAgent: 'test', clock: realClock });
   for (const definition of kinds) {
     await Promise.all(
       casesOf(definition).map(({ content }, index) =>

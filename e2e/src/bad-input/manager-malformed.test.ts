@@ -11,7 +11,6 @@ import { startControlPlane } from '@mcm/control-plane';
 import {
   createClient,
   createMemoryLogger,
-  handlerTransport,
   type KubeObject,
   type ResourceDefinition,
   seededRandom,
@@ -41,7 +40,7 @@ test('malformed objects of all kinds, with a field missing, null or of another t
   const log = createMemoryLogger();
   const random = seededRandom(3);
   const plane = await startControlPlane({ clock, crds: OPEN, controllers: false });
-  const client = createClient({ transport: handlerTransport(plane.fetch), userAgent: 'test', clock });
+  const client = createClient({ transport: plane.transport, userAgent: 'test', clock });
   const reported: string[] = [];
   const malformed = (object: KubeObject): void => void reported.push(object.metadata.name);
   const runtime = { clock, random, log, freeze: true, malformed };

@@ -7,7 +7,6 @@ import {
   createRecorder,
   type Draft,
   events,
-  handlerTransport,
   type KubeClient,
   secrets,
   seededRandom,
@@ -51,7 +50,7 @@ export class TwoClasses {
   static async start(open: (context: { clock: VirtualClock; client: KubeClient }) => CloudOf): Promise<TwoClasses> {
     const clock = new VirtualClock({ quietTurns: 8 });
     const plane = await startControlPlane({ clock, controllers: false, eventTtlMs: NEVER_MS });
-    const transport = handlerTransport(plane.fetch);
+    const transport = plane.transport;
     const client = createClient({ transport, userAgent: 'two-classes', clock, random: seededRandom(1) });
     for (const crd of crds) await client.resource(CRDS).create(crd);
     const cloud = open({ clock, client });

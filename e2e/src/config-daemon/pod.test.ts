@@ -7,7 +7,6 @@ import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
 import {
   createClient,
   createInformer,
-  handlerTransport,
   type KubeClient,
   type Node,
   nodes,
@@ -52,7 +51,7 @@ interface Cluster {
 
 async function startCluster(...installed: readonly string[]): Promise<Cluster> {
   const plane = await startControlPlane({ port: 0, crds: [...machineConfigCrds], controllers: false });
-  const admin = createClient({ transport: handlerTransport(plane.fetch), userAgent: 'admin', clock: realClock });
+  const admin = createClient({ transport: plane.transport, userAgent: 'admin', clock: realClock });
   const roles = objectsOf(...installed).filter((one) => 'kind' in one && /Role|ServiceAccount/.test(String(one.kind)));
   await applyObjects(admin, roles, { force: false, signal: new AbortController().signal });
   const kubeconfig = async (account: string, file: string): Promise<void> => {

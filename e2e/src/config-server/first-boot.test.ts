@@ -147,7 +147,7 @@ async function bootstrapToken(id: string): Promise<string> {
 
 beforeEach(async () => {
   plane = await startControlPlane({ crds: [...machineConfigCrds, ...crds], controllers: false });
-  client = createClient({ transport: handlerTransport((r) => plane.fetch(r)), userAgent: 'test', clock: realClock });
+  client = createClient({ transport: plane.transport, userAgent: 'test', clock: realClock });
   asked = [];
   watched = [];
   clock = new VirtualClock({ start: new Date() });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { crds, type Machine, type MachineDeployment, machineDeployments, machines } from '@mcm/api';
 import { serveDashboard } from '@mcm/cli';
 import { startControlPlane } from '@mcm/control-plane';
-import { createClient, handlerTransport, type KubeClient, realClock, seededRandom } from '@mcm/kube';
+import { createClient, type KubeClient, realClock, seededRandom } from '@mcm/kube';
 import type { Page } from 'playwright-core';
 import { chromiumPath, startBrowser } from './browser.ts';
 import { addCrowd, addLeases, type Band, statusOf } from './crowd.ts';
@@ -83,7 +83,7 @@ async function main(): Promise<void> {
   if (chromiumPath === undefined) throw new Error('Chromium is not installed; set MCM_CHROMIUM to its path');
   mkdirSync(INTO, { recursive: true });
   const plane = await startControlPlane({ crds, controllers: false });
-  const client = createClient({ transport: handlerTransport(plane.fetch), userAgent: 'pictures', clock: realClock });
+  const client = createClient({ transport: plane.transport, userAgent: 'pictures', clock: realClock });
   const end = new AbortController();
   await addCrowd(client, BANDS, seededRandom(3));
   await addLeases(client);

@@ -15,7 +15,6 @@ import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
 import {
   createClient,
   defined,
-  handlerTransport,
   type KubeClient,
   nodes,
   podDisruptionBudgets,
@@ -48,7 +47,7 @@ const template = { metadata: { labels }, spec: { class: { kind: 'MachineClass', 
 
 export async function startStage(): Promise<DashboardStage> {
   const plane = await startControlPlane({ crds, controllers: false });
-  const client = createClient({ transport: handlerTransport(plane.fetch), userAgent: 'test', clock: realClock });
+  const client = createClient({ transport: plane.transport, userAgent: 'test', clock: realClock });
   const end = new AbortController();
   const cluster = { client, target: client, namespace: NAMESPACE, close: async () => undefined };
   const set = await seed(client);

@@ -94,7 +94,7 @@ test('no request of the machine-config-controller is refused, and each of its pe
   });
   const allowed = allowedBy(roles);
   const [used, refused] = [new Set<string>(), new Set<string>()];
-  const admin = createClient({ transport: handlerTransport((r) => plane.fetch(r)), userAgent: 'admin', clock });
+  const admin = createClient({ transport: plane.transport, userAgent: 'admin', clock });
   const transport = handlerTransport(async (request) => {
     const headers = new Headers(request.headers);
     headers.set('impersonate-user', USER);

@@ -23,7 +23,7 @@ interface Answer {
 test('the account of the dashboard can read everything that the page shows, and users of its role can log in', async () => {
   const plane = await startControlPlane({ crds: [...crds, ...machineConfigCrds], controllers: false });
   onTestFinished(() => plane.close());
-  const admin = createClient({ transport: handlerTransport(plane.fetch), userAgent: 'admin', clock: realClock });
+  const admin = createClient({ transport: plane.transport, userAgent: 'admin', clock: realClock });
   for (const object of objects) {
     const { kind, metadata } = object;
     const within = metadata.namespace === undefined ? '' : `/namespaces/${metadata.namespace}`;

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { crds, type Machine, type MachineDeployment, machineDeployments, machines } from '@mcm/api';
 import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
-import { createClient, handlerTransport, type KubeClient, type Lease, leases, realClock } from '@mcm/kube';
+import { createClient, type KubeClient, type Lease, leases, realClock } from '@mcm/kube';
 import { sharedBundle } from '@mcm/tools/bundles';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type Binary, startBinary } from '../harness/binary.ts';
@@ -22,7 +22,7 @@ let plane: ControlPlane;
 let client: KubeClient;
 beforeAll(async () => {
   plane = await startControlPlane({ crds, controllers: false });
-  const transport = handlerTransport((request) => plane.fetch(request));
+  const transport = plane.transport;
   client = createClient({ transport, userAgent: 'test', clock: realClock });
 });
 afterAll(() => plane.close());

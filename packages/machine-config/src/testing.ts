@@ -5,7 +5,6 @@ import {
   createClient,
   createInformer,
   createRecorder,
-  handlerTransport,
   type Informer,
   type KubeClient,
   nodes,
@@ -101,16 +100,16 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     crds: [...(options.crds ?? machineConfigCrds), ...(options.machines ? machineCrds : [])],
   });
   const writes: string[] = [];
-  const transport = handlerTransport(async (request) => {
-    if (request.method === 'GET') return plane.fetch(request);
-    const about = { method: request.method, path: new URL(request.url).pathname };
+  const transport: Transport = async (request) => {
+    if (request.method === 'GET') return plane.transport(request);
+    const about = { method: request.method, path: request.path.split('?')[0] ?? '' };
     await options.onWrite?.(about);
     writes.push(`${about.method} ${about.path}`);
-    const answer = await plane.fetch(request);
+    const answer = await plane.transport(request);
     await options.afterWrite?.(about);
     return answer;
-  });
-  const client = createClient({ transport: handlerTransport((r) => plane.fetch(r)), userAgent: 'user', clock });
+  };
+  const client = createClient({ transport: plane.transport, userAgent: 'user', clock });
   const { wire = (one) => one } = options;
   const bound = watchBoundWrites(['machineconfigs']);
   const own = createClient({ transport: bound.wrap(wire(transport)), userAgent: 'controllers', clock });

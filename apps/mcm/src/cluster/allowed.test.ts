@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { crds, machineDeployments, machines } from '@mcm/api';
 import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
-import { createClient, handlerTransport, type KubeClient, KubeError, nodes, realClock, seededRandom } from '@mcm/kube';
+import { createClient, type KubeClient, KubeError, nodes, realClock, seededRandom } from '@mcm/kube';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createProgram } from '../program.ts';
 import { ifAllowed, needsText } from './allowed.ts';
@@ -58,7 +58,7 @@ function documentedRules(role: string): readonly Rule[] {
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'mcm-allowed-'));
   plane = await startControlPlane({ crds, controllers: false, port: 0 });
-  client = createClient({ transport: handlerTransport(plane.fetch), userAgent: 'test', clock: realClock });
+  client = createClient({ transport: plane.transport, userAgent: 'test', clock: realClock });
   await post('/api/v1/namespaces', { metadata: { name: NS } });
   const resources = ['machinedeployments', 'machinesets', 'machines'];
   await admit('little', [{ apiGroups: ['machine.sapcloud.io'], resources, verbs: READ }], []);

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { crds, type MachineDeployment, machineDeployments, machines } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
-import { createClient, handlerTransport, VirtualClock } from '@mcm/kube';
+import { createClient, VirtualClock } from '@mcm/kube';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createProgram } from '../program.ts';
 import { completionScript } from './completion.ts';
@@ -20,7 +20,7 @@ beforeAll(async () => {
   writeFileSync(join(dir, 'kubeconfig'), plane.kubeconfig(), { mode: 0o600 });
   mkdirSync(join(dir, 'logs'));
   writeFileSync(join(dir, 'logs', 'control-plane.log'), '');
-  const client = createClient({ transport: handlerTransport(plane.fetch), userAgent: 'test', clock });
+  const client = createClient({ transport: plane.transport, userAgent: 'test', clock });
   const template = { metadata: { labels: { a: 'b' } }, spec: { class: { kind: 'MachineClass', name: 'small' } } };
   for (const name of ['web', 'workers'])
     await client.resource<MachineDeployment>(machineDeployments, 'default').create({

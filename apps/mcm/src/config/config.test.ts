@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startControlPlane } from '@mcm/control-plane';
-import { createClient, handlerTransport, VirtualClock } from '@mcm/kube';
+import { createClient, VirtualClock } from '@mcm/kube';
 import { machineConfigCrds, machineConfigPools, machineConfigs } from '@mcm/machine-config';
 import { Command } from 'commander';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -78,7 +78,7 @@ test('an unreadable file is named', async () => {
 test('diff with a cluster renders the objects of the cluster, replaced by those of the files', async () => {
   const clock = new VirtualClock();
   const plane = await startControlPlane({ clock, crds: [...machineConfigCrds], controllers: false });
-  const client = createClient({ transport: handlerTransport((one) => plane.fetch(one)), userAgent: 'test', clock });
+  const client = createClient({ transport: plane.transport, userAgent: 'test', clock });
   try {
     const configs = client.resource(machineConfigs);
     const stored = async (name: string, path: string) =>

@@ -1,5 +1,5 @@
 import { startControlPlane } from '@mcm/control-plane';
-import { createClient, handlerTransport, type KubeClient, type Node, nodes, VirtualClock } from '@mcm/kube';
+import { createClient, type KubeClient, type Node, nodes, VirtualClock } from '@mcm/kube';
 import {
   type ControllerConfig,
   controllerConfigs,
@@ -20,7 +20,7 @@ const ROLE = 'node-role.kubernetes.io/worker';
 async function inCluster(work: (client: KubeClient, cluster: Cluster, now: Date) => Promise<void>): Promise<void> {
   const clock = new VirtualClock();
   const plane = await startControlPlane({ clock, crds: [...machineConfigCrds], controllers: false });
-  const client = createClient({ transport: handlerTransport((one) => plane.fetch(one)), userAgent: 'test', clock });
+  const client = createClient({ transport: plane.transport, userAgent: 'test', clock });
   try {
     await client.resource(controllerConfigs).create({ metadata: { name: 'machine-config-controller' }, spec: {} });
     await client.resource(machineConfigPools).create({

@@ -1,5 +1,5 @@
 import { startControlPlane } from '@mcm/control-plane';
-import { createClient, handlerTransport, type Lease, leases, VirtualClock } from '@mcm/kube';
+import { createClient, type Lease, leases, VirtualClock } from '@mcm/kube';
 import { expect, onTestFinished, test } from 'vitest';
 import { notActing } from './health.ts';
 import { readControllers } from './read.ts';
@@ -12,7 +12,7 @@ async function setUp(secondsAgo: number) {
   const clock = new VirtualClock();
   const plane = await startControlPlane({ clock, controllers: false });
   onTestFinished(() => plane.close());
-  const client = createClient({ transport: handlerTransport(plane.fetch), userAgent: 'test', clock });
+  const client = createClient({ transport: plane.transport, userAgent: 'test', clock });
   const resource = client.resource<Lease>(leases, NAMESPACE);
   const time = (): string => new Date(clock.now().getTime() - secondsAgo * 1_000).toISOString().replace('Z', '000Z');
   await resource.create({

@@ -32,10 +32,7 @@ const client = () =>
     clock,
   });
 const holder = (namespace: string) =>
-  createClient({ transport: handlerTransport(plane.fetch), userAgent: 'holder', clock }).resource<Lease>(
-    leases,
-    namespace,
-  );
+  createClient({ transport: plane.transport, userAgent: 'holder', clock }).resource<Lease>(leases, namespace);
 const time = (): string => clock.now().toISOString().replace('Z', '000Z');
 
 beforeEach(async () => {

@@ -4,16 +4,7 @@ import { join } from 'node:path';
 import { Annotations, crds, type MachineClass, machineClasses, machineDeployments, machines } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
 import { readJournal, replayJournal } from '@mcm/core';
-import {
-  createClient,
-  handlerTransport,
-  type KubeClient,
-  KubeError,
-  nodes,
-  pods,
-  secrets,
-  VirtualClock,
-} from '@mcm/kube';
+import { createClient, type KubeClient, KubeError, nodes, pods, secrets, VirtualClock } from '@mcm/kube';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import type { Cluster } from '../cluster/cluster.ts';
 import { journalText, setNamed } from '../journal/testing.ts';
@@ -31,7 +22,7 @@ beforeEach(async () => {
   const plane = await startControlPlane({ clock, crds, controllers: false });
   close = () => plane.close();
   refuse = () => false;
-  const transport = handlerTransport(plane.fetch);
+  const transport = plane.transport;
   client = createClient({
     transport: (request) => {
       if (refuse(request.path))

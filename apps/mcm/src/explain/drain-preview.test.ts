@@ -3,7 +3,6 @@ import { startControlPlane } from '@mcm/control-plane';
 import { previewDrain } from '@mcm/core';
 import {
   createClient,
-  handlerTransport,
   KubeError,
   nodes,
   podDisruptionBudgets,
@@ -19,7 +18,7 @@ test('the preview of two pods under one budget matches the answers of the API se
   const clock = new VirtualClock();
   const plane = await startControlPlane({ clock, crds, controllers: false });
   onTestFinished(() => plane.close());
-  const client = createClient({ transport: handlerTransport(plane.fetch), userAgent: 'test', clock });
+  const client = createClient({ transport: plane.transport, userAgent: 'test', clock });
   await client.resource(nodes).create({ metadata: { name: 'n' }, spec: {} });
   const labels = { app: 'web' };
   const pod = (name: string) =>

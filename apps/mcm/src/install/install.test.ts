@@ -16,7 +16,7 @@ beforeAll(async () => {
   plane = await startControlPlane({ port: 0, clock, controllers: false });
 });
 afterAll(() => plane.close());
-const client = () => createClient({ transport: handlerTransport(plane.fetch), userAgent: 'test', clock });
+const client = () => createClient({ transport: plane.transport, userAgent: 'test', clock });
 
 const sections = (namespace = 'default') => installSections({ ...DEFAULT_INSTALL, namespace });
 /** The objects without the kinds of the Prometheus operator, which the test cluster does not have. */

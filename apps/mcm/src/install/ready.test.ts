@@ -1,5 +1,5 @@
 import { startControlPlane } from '@mcm/control-plane';
-import { createClient, events, handlerTransport, KubeError, pods, VirtualClock } from '@mcm/kube';
+import { createClient, events, KubeError, pods, VirtualClock } from '@mcm/kube';
 import { expect, onTestFinished, test } from 'vitest';
 import { ensureNamespace } from './namespace.ts';
 import { untilReady } from './ready.ts';
@@ -10,7 +10,7 @@ async function setUp() {
   const clock = new VirtualClock();
   const plane = await startControlPlane({ clock, controllers: false });
   onTestFinished(() => plane.close());
-  const transport = handlerTransport(plane.fetch);
+  const transport = plane.transport;
   const refused = new Set<string>();
   const client = createClient({
     transport: (request) => {

@@ -8,15 +8,7 @@ import {
   machineSets,
 } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
-import {
-  createClient,
-  handlerTransport,
-  type KubeClient,
-  type Lease,
-  leases,
-  realClock,
-  VirtualClock,
-} from '@mcm/kube';
+import { createClient, type KubeClient, type Lease, leases, realClock, VirtualClock } from '@mcm/kube';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readDeployment } from '../cluster/deployment-reading.ts';
 import { explainDeployment } from '../explain/deployment/deployment.ts';
@@ -38,7 +30,7 @@ beforeEach(async () => {
   const clock = new VirtualClock();
   const plane = await startControlPlane({ clock, crds, controllers: false });
   close = () => plane.close();
-  client = createClient({ transport: handlerTransport(plane.fetch), userAgent: 'test', clock });
+  client = createClient({ transport: plane.transport, userAgent: 'test', clock });
   target = { client, namespace: 'default', name: 'workers', clock };
   await client.resource<MachineDeployment>(machineDeployments, 'default').create({
     metadata: { name: 'workers', namespace: 'default' },

@@ -1,6 +1,6 @@
 import { crds, type Machine, type MachineDeployment, machineDeployments, machines } from '@mcm/api';
 import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
-import { createClient, handlerTransport, type KubeClient, seededRandom, VirtualClock } from '@mcm/kube';
+import { createClient, type KubeClient, seededRandom, VirtualClock } from '@mcm/kube';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { followTree, type Look } from './follow.ts';
 
@@ -17,7 +17,7 @@ beforeEach(async () => {
   clock = new VirtualClock();
   plane = await startControlPlane({ crds, clock, controllers: false });
   onTestFinished(() => plane.close());
-  client = createClient({ transport: handlerTransport(plane.fetch), userAgent: 'test', clock });
+  client = createClient({ transport: plane.transport, userAgent: 'test', clock });
   await client.request('POST', '/api/v1/namespaces', {
     body: { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'other' } },
   });

@@ -1,12 +1,12 @@
 import { startControlPlane } from '@mcm/control-plane';
-import { createClient, handlerTransport, type Node, nodes, seededRandom, silentLogger, VirtualClock } from '@mcm/kube';
+import { createClient, type Node, nodes, seededRandom, silentLogger, VirtualClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { runComponentAgent } from './component-agent.ts';
 
 test('only the taint for critical components is removed when the Node is Ready', async () => {
   const clock = new VirtualClock();
   const plane = await startControlPlane({ clock, controllers: false });
-  const client = createClient({ transport: handlerTransport(plane.fetch), userAgent: 'test', clock });
+  const client = createClient({ transport: plane.transport, userAgent: 'test', clock });
   const api = client.resource<Node>(nodes);
   const waiting = { key: 'node.gardener.cloud/critical-components-not-ready', effect: 'NoSchedule' };
   const other = { key: 'example.com/mine', effect: 'NoSchedule' };

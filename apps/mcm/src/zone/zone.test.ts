@@ -1,6 +1,6 @@
 import { Annotations, crds, type MachineDeployment, machineDeployments } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
-import { createClient, handlerTransport, type KubeClient, VirtualClock } from '@mcm/kube';
+import { createClient, type KubeClient, VirtualClock } from '@mcm/kube';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { evacuate, returnZone, type ZoneTarget, zoneRows } from './actions.ts';
 
@@ -12,7 +12,7 @@ beforeEach(async () => {
   const clock = new VirtualClock();
   const plane = await startControlPlane({ clock, crds, controllers: false });
   close = () => plane.close();
-  client = createClient({ transport: handlerTransport(plane.fetch), userAgent: 'test', clock });
+  client = createClient({ transport: plane.transport, userAgent: 'test', clock });
   target = { client, namespace: 'default' };
 });
 afterEach(() => close());

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Annotations, crds, type MachineDeployment, machineDeployments } from '@mcm/api';
 import { badManifests, crdsWithoutRules, deploymentManifest, goodManifests, type Manifest } from '@mcm/api/testing';
 import { startControlPlane } from '@mcm/control-plane';
-import { type AdmissionRequest, answerReview, createClient, handlerTransport, VirtualClock } from '@mcm/kube';
+import { type AdmissionRequest, answerReview, createClient, VirtualClock } from '@mcm/kube';
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { admitDefaults, admitValid } from './handlers.ts';
@@ -50,7 +50,7 @@ async function start({ bare = false } = {}) {
     },
   });
   const client = createClient({
-    transport: handlerTransport((request) => plane.fetch(request)),
+    transport: plane.transport,
     userAgent: 't',
     clock,
   });

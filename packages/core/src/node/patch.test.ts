@@ -1,15 +1,5 @@
 import { startControlPlane } from '@mcm/control-plane';
-import {
-  createClient,
-  handlerTransport,
-  isConflict,
-  isInvalid,
-  isNotFound,
-  type Node,
-  nodes,
-  type Taint,
-  VirtualClock,
-} from '@mcm/kube';
+import { createClient, isConflict, isInvalid, isNotFound, type Node, nodes, type Taint, VirtualClock } from '@mcm/kube';
 import { afterEach, expect, test } from 'vitest';
 import { type NodeChange, nodePatch, patchNode } from './patch.ts';
 
@@ -25,7 +15,7 @@ async function world(draft: { readonly metadata?: object; readonly spec?: { read
   const clock = new VirtualClock();
   const plane = await startControlPlane({ clock, controllers: false });
   cleanUp.push(() => plane.close());
-  const transport = handlerTransport(plane.fetch);
+  const transport = plane.transport;
   const client = createClient({ transport, userAgent: 'test', clock }).resource<Node>(nodes);
   await client.create({ ...NAMED, ...draft, spec: {} });
   const taints = draft.spec?.taints ?? null;

@@ -5,7 +5,6 @@ import {
   createMemoryLogger,
   type Draft,
   type Fence,
-  handlerTransport,
   type KubeClient,
   type KubeObject,
   leases,
@@ -44,7 +43,7 @@ async function stage() {
   };
   const target = await open();
   const client = (plane: Plane, wrap: (transport: Transport) => Transport = (each) => each): KubeClient =>
-    createClient({ transport: wrap(handlerTransport(plane.fetch)), userAgent: 'test', clock, random: seededRandom(1) });
+    createClient({ transport: wrap(plane.transport), userAgent: 'test', clock, random: seededRandom(1) });
   const side = async (wrap?: (transport: Transport) => Transport, own: Fence | undefined = undefined, home?: Plane) => {
     const plane = home ?? (await open());
     const log = createMemoryLogger();

@@ -1,6 +1,6 @@
 import { crds } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
-import { sleep, type Transport, VirtualClock } from '@mcm/kube';
+import { handlerTransport, sleep, type Transport, VirtualClock } from '@mcm/kube';
 import { expect, onTestFinished, test } from 'vitest';
 import { delayedWatch } from '../testing/delayed-watch.ts';
 import { Rig } from './testing/rig.ts';
@@ -22,15 +22,13 @@ async function startTwo() {
       await sleep(clock, 5);
       return transport(request);
     };
-  const deaf = {
-    fetch: async (request: Request): Promise<Response> => {
-      const response = await plane.fetch(request);
-      const hears = !/\/nodes\?.*watch=true/.test(request.url);
-      return hears ? response : delayedWatch(response, () => (isUnreachable ? end.promise : Promise.resolve()));
-    },
-  };
+  const deaf = handlerTransport(async (request) => {
+    const response = await plane.fetch(request);
+    const hears = !/\/nodes\?.*watch=true/.test(request.url);
+    return hears ? response : delayedWatch(response, () => (isUnreachable ? end.promise : Promise.resolve()));
+  });
   const first = new Rig({ clock, plane, wrap: slow });
-  const second = new Rig({ clock, plane: deaf, wrap: slow, sharedCloud: first.cloud, seed: 2 });
+  const second = new Rig({ clock, plane: { transport: deaf }, wrap: slow, sharedCloud: first.cloud, seed: 2 });
   onTestFinished(async () => {
     end.resolve();
     const ended = Promise.all([first.kill(), second.kill()]);

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { crds, machineClasses } from '@mcm/api';
 import { type RequestLogEntry, startControlPlane } from '@mcm/control-plane';
-import { type EventObject, events, nodes, pods, secrets, VirtualClock } from '@mcm/kube';
+import { type EventObject, events, handlerTransport, nodes, pods, secrets, VirtualClock } from '@mcm/kube';
 import { expect, onTestFinished, test } from 'vitest';
 import { delayedWatch } from '../testing/delayed-watch.ts';
 import { NAMESPACE, Rig, type RigOptions, USER_AGENT } from './testing/rig.ts';
@@ -250,7 +250,7 @@ test('a machine that ended causes no further request, although the cache still s
     const watches = /\/machines\?.*watch=true/.test(request.url);
     return watches ? delayedWatch(response, () => (isLate ? late.promise : Promise.resolve())) : response;
   };
-  const r = new Rig({ clock, plane: { fetch } });
+  const r = new Rig({ clock, plane: { transport: handlerTransport(fetch) } });
   onTestFinished(async () => {
     late.resolve();
     await r.kill();

@@ -10,7 +10,6 @@ import { seededRandom } from '../base/random.ts';
 import { createClient } from '../client/create-client.ts';
 import { realClock } from '../clock/clock.ts';
 import { ConfigError } from '../credentials/cluster-config.ts';
-import { handlerTransport } from '../transports/handler.ts';
 import { configMaps, nodes } from '../types/core.ts';
 import { leases } from '../types/groups.ts';
 import type { BinaryDefinition } from './definition.ts';
@@ -35,8 +34,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-const admin = () =>
-  createClient({ transport: handlerTransport((request) => plane.fetch(request)), userAgent: 'test', clock: realClock });
+const admin = () => createClient({ transport: plane.transport, userAgent: 'test', clock: realClock });
 
 /** Starts a proxy of the control plane that sets the user and the time of answers. Resolves to a kubeconfig. */
 async function door({

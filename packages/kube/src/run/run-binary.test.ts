@@ -12,7 +12,6 @@ import { ConfigError } from '../credentials/cluster-config.ts';
 import { holderSettings } from '../election/record.ts';
 import { integerFlag } from '../flags/flag.ts';
 import { createInformer } from '../informer/create-informer.ts';
-import { handlerTransport } from '../transports/handler.ts';
 import { configMaps, events } from '../types/core.ts';
 import { leases } from '../types/groups.ts';
 import { chooseSources } from './cluster/clusters.ts';
@@ -49,8 +48,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-const client = () =>
-  createClient({ transport: handlerTransport((request) => plane.fetch(request)), userAgent: 'test', clock: realClock });
+const client = () => createClient({ transport: plane.transport, userAgent: 'test', clock: realClock });
 
 /** Returns an unused port. */
 async function freePort(): Promise<number> {

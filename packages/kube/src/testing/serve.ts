@@ -2,8 +2,8 @@ import { seededRandom } from '../base/random.ts';
 import { createClient } from '../client/create-client.ts';
 import type { Clock } from '../clock/clock.ts';
 import { VirtualClock } from '../clock/virtual-clock.ts';
+import type { Transport } from '../contract/transport.ts';
 import { createMemoryLogger } from '../log/memory-logger.ts';
-import { handlerTransport } from '../transports/handler.ts';
 
 /** Options of a test's API server, such as `startControlPlane`. */
 export interface ServeOptions {
@@ -14,7 +14,7 @@ export interface ServeOptions {
 }
 
 interface Served {
-  fetch(request: Request): Promise<Response>;
+  readonly transport: Transport;
   close(): Promise<void>;
 }
 
@@ -35,7 +35,7 @@ export async function serve<S extends Served>(start: (options: ServeOptions) => 
       if (method !== 'GET' && code < 400) writes.push(`${method} ${path.split('?', 1)[0]}`);
     },
   });
-  const transport = handlerTransport((request) => server.fetch(request));
+  const { transport } = server;
   const client = createClient({ transport, userAgent: 'test', clock });
   return { clock, server, transport, client, random, log: createMemoryLogger(), writes };
 }

@@ -1,5 +1,5 @@
 import { startControlPlane } from '@mcm/control-plane';
-import { createClient, handlerTransport, nodes, VirtualClock } from '@mcm/kube';
+import { createClient, nodes, VirtualClock } from '@mcm/kube';
 import { malformations } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import { NodeAnnotations } from '../constants/annotations.ts';
@@ -27,7 +27,7 @@ test('a daemon whose config has any field missing, null or of another type repor
   const clock = new VirtualClock();
   const plane = await startControlPlane({ clock, crds: OPEN, controllers: false });
   const client = createClient({
-    transport: handlerTransport((request) => plane.fetch(request)),
+    transport: plane.transport,
     userAgent: 'test',
     clock,
   });

@@ -1,5 +1,5 @@
 import { startControlPlane } from '@mcm/control-plane';
-import { createClient, handlerTransport, VirtualClock } from '@mcm/kube';
+import { createClient, VirtualClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { machineConfigCrds } from '../crd/crds.ts';
 import { machineConfigPools } from './resources.ts';
@@ -10,7 +10,7 @@ test('a pool has exactly one of selector, reference and references, the kind of 
   const clock = new VirtualClock();
   const plane = await startControlPlane({ clock, crds: [...machineConfigCrds], controllers: false });
   try {
-    const client = createClient({ transport: handlerTransport(plane.fetch), userAgent: 'test', clock });
+    const client = createClient({ transport: plane.transport, userAgent: 'test', clock });
     const pools = client.resource(machineConfigPools);
     const make = (spec: object) => pools.create({ metadata: { name: 'p' }, spec: spec as never });
     const change = (spec: object) => pools.patch('p', { type: 'merge', body: { spec } });

@@ -1,7 +1,6 @@
 import { startControlPlane } from '@mcm/control-plane';
 import {
   createClient,
-  handlerTransport,
   nodes,
   type Pod,
   pods,
@@ -22,7 +21,7 @@ test('a kubelet joins over TLS with its bootstrap token, and then has the identi
       if (userAgent.startsWith('kubelet/')) users.add(`${verb} ${resource} ${code}`);
     },
   });
-  const client = createClient({ transport: handlerTransport(plane.fetch), userAgent: 'test', clock: realClock });
+  const client = createClient({ transport: plane.transport, userAgent: 'test', clock: realClock });
   const token = { id: 'abcdef', secret: '0123456789abcdef' };
   await client.resource(secrets, 'kube-system').create({
     metadata: { name: `bootstrap-token-${token.id}` },

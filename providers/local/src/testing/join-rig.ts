@@ -9,6 +9,7 @@ import {
   type Pod,
   pods,
   seededRandom,
+  type Transport,
   VirtualClock,
 } from '@mcm/kube';
 import type { CloudOptions } from '../cloud/create-cloud.ts';
@@ -20,6 +21,7 @@ import { type CloudRig, cloudRigAround } from './cloud-rig.ts';
 /** An API server in the process of the test. Tests pass `startControlPlane` of `@mcm/control-plane`. */
 interface Plane {
   fetch(request: Request): Promise<Response>;
+  readonly transport: Transport;
   close(): Promise<void>;
 }
 
@@ -91,7 +93,7 @@ export async function joinRig(startPlane: StartPlane, options: JoinRigOptions = 
       }),
     { ...cloudOptions, clock },
   );
-  const client = createClient({ transport: handlerTransport(plane.fetch), userAgent: 'test', clock });
+  const client = createClient({ transport: plane.transport, userAgent: 'test', clock });
   const find = async <T>(call: Promise<T>): Promise<T | undefined> => call.catch(() => undefined);
   return {
     ...rig,

@@ -1,6 +1,5 @@
 import {
   createClient,
-  handlerTransport,
   type KubeClient,
   type Pod,
   pods,
@@ -26,7 +25,7 @@ export interface PodRig {
 export interface PodRigOptions {
   readonly clock: VirtualClock;
   /** The cluster of the Pods: a control plane in the process of the test. */
-  readonly plane: { fetch(request: Request): Promise<Response>; kubeconfig(): string };
+  readonly plane: { readonly transport: Transport; kubeconfig(): string };
   /** Whether an applied Pod becomes Running; default true. */
   readonly runs?: boolean;
 }
@@ -34,7 +33,7 @@ export interface PodRigOptions {
 export function podRig({ clock, plane, runs = true }: PodRigOptions): PodRig {
   const requests: string[] = [];
   const admin = createClient({
-    transport: handlerTransport(plane.fetch),
+    transport: plane.transport,
     userAgent: 'test',
     clock,
     random: seededRandom(1),
@@ -48,7 +47,7 @@ export function podRig({ clock, plane, runs = true }: PodRigOptions): PodRig {
   };
   const transport: Transport = async (request) => {
     requests.push(`${request.method} ${request.path.replace(/\?.*/, '')}`);
-    const answer = await handlerTransport(plane.fetch)(request);
+    const answer = await plane.transport(request);
     if (answer.status < 300) await kubelet(request);
     return answer;
   };

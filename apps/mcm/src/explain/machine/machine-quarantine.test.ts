@@ -1,6 +1,6 @@
 import { Annotations, crds, type Machine, type MachineClass, machineClasses, machines } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
-import { createClient, handlerTransport, seededRandom, VirtualClock } from '@mcm/kube';
+import { createClient, seededRandom, VirtualClock } from '@mcm/kube';
 import { expect, onTestFinished, test } from 'vitest';
 import { explainMachine } from './machine.ts';
 import { machineLines } from './machine-lines.ts';
@@ -12,7 +12,7 @@ async function setUp(quarantined: string | undefined) {
   const clock = new VirtualClock();
   const plane = await startControlPlane({ clock, crds, controllers: false });
   onTestFinished(() => plane.close());
-  const client = createClient({ transport: handlerTransport(plane.fetch), userAgent: 'test', clock });
+  const client = createClient({ transport: plane.transport, userAgent: 'test', clock });
   const annotations = quarantined === undefined ? {} : { [Annotations.QuarantinedVMs]: quarantined };
   await client.resource<MachineClass>(machineClasses, NS).create({
     metadata: { name: 'small', namespace: NS, annotations },

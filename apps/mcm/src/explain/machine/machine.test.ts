@@ -27,7 +27,7 @@ const NS = 'default';
 beforeEach(async () => {
   plane = await startControlPlane({ clock, crds, controllers: false });
   close = () => plane.close();
-  client = createClient({ transport: handlerTransport(plane.fetch), userAgent: 'test', clock });
+  client = createClient({ transport: plane.transport, userAgent: 'test', clock });
   const signal = new AbortController().signal;
   target = { client, target: client, namespace: NS, name: 'm-0', clock, random: seededRandom(1), signal };
   await client.resource<MachineClass>(machineClasses, NS).create({

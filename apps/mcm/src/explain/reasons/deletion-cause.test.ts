@@ -1,6 +1,6 @@
 import { API_VERSION, crds, type Machine, type MachineSet, machineSets } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
-import { createClient, events, handlerTransport, type KubeClient, VirtualClock } from '@mcm/kube';
+import { createClient, events, type KubeClient, VirtualClock } from '@mcm/kube';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { deletionCauseOf } from './deletion-cause.ts';
 
@@ -14,7 +14,7 @@ beforeEach(async () => {
   const clock = new VirtualClock({ start: NOW });
   const plane = await startControlPlane({ clock, crds, controllers: false });
   close = () => plane.close();
-  const transport = handlerTransport((request) => plane.fetch(request));
+  const transport = plane.transport;
   client = createClient({ transport, userAgent: 'test', clock });
   const labels = { app: 'a' };
   set = await client.resource(machineSets, NS).create({

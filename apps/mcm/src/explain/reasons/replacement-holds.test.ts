@@ -11,7 +11,7 @@ import {
 } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
 import { guardsOf, SAFEGUARD_DEFAULTS } from '@mcm/core';
-import { createClient, handlerTransport, type Node, type ResourceClient, seededRandom, VirtualClock } from '@mcm/kube';
+import { createClient, type Node, type ResourceClient, seededRandom, VirtualClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { explainMachine } from '../machine/machine.ts';
 import { type ReplacementContext, replacementHolds } from './replacement-holds.ts';
@@ -97,7 +97,7 @@ test('explain reads and prints the reasons against a replacement', async () => {
   const clock = new VirtualClock({ start: NOW });
   const plane = await startControlPlane({ clock, crds, controllers: false });
   const client = createClient({
-    transport: handlerTransport((request) => plane.fetch(request)),
+    transport: plane.transport,
     userAgent: 'test',
     clock,
   });

@@ -3,7 +3,6 @@ import { startControlPlane } from '@mcm/control-plane';
 import {
   createClient,
   createMemoryLogger,
-  handlerTransport,
   type KubeClient,
   type Node,
   seededRandom,
@@ -56,7 +55,7 @@ async function startStage(refuse: Refuse = () => undefined): Promise<Stage> {
   const plane = await startControlPlane({ clock, crds, controllers: false });
   onTestFinished(() => plane.close());
   const asked: string[] = [];
-  const direct = handlerTransport((request) => plane.fetch(request));
+  const direct = plane.transport;
   const refusing: Transport = async (request) => {
     asked.push(`${request.method} ${request.path.replace(/\?.*/, '')}`);
     return refuse(request.method, request.path) ?? direct(request);

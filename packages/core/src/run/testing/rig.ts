@@ -4,7 +4,6 @@ import {
   createMemoryLogger,
   createRecorder,
   type Draft,
-  handlerTransport,
   type KubeClient,
   type MemoryLogger,
   type Node,
@@ -30,7 +29,7 @@ export const NAMESPACE = 'default';
 
 export interface RigOptions {
   readonly clock: VirtualClock;
-  readonly plane: { fetch(request: Request): Promise<Response> };
+  readonly plane: { readonly transport: Transport };
   readonly seed?: number;
   readonly cloud?: Omit<FakeCloudOptions, 'onCreated' | 'onDeleted'>;
   /** Milliseconds until a VM's node joins; undefined if it never joins. The default is 0. */
@@ -56,18 +55,6 @@ const READY = [
   { type: 'Ready', status: 'True', reason: 'KubeletReady', lastTransitionTime: '2026-01-01T00:00:00Z' },
 ] as const;
 
-/**
- * Prevents the garbage collection of watch requests. Node.js links the signal of a derived Request only weakly, so a watch
- * whose Request was collected would never end.
- */
-function keeping(fetch: (request: Request) => Promise<Response>): (request: Request) => Promise<Response> {
-  const kept: Request[] = [];
-  return (request) => {
-    if (request.url.includes('watch=')) kept.push(request);
-    return fetch(request);
-  };
-}
-
 export class Rig {
   readonly clock: VirtualClock;
   readonly admin: KubeClient;
@@ -84,7 +71,7 @@ export class Rig {
   constructor(options: RigOptions) {
     this.#options = options;
     this.clock = options.clock;
-    this.admin = this.#client('test', handlerTransport(options.plane.fetch));
+    this.admin = this.#client('test', options.plane.transport);
     this.cloud =
       options.sharedCloud ??
       new FakeCloud({
@@ -122,7 +109,7 @@ export class Rig {
   start({ elects = this.#options.elects ?? false }: Pick<RigOptions, 'elects'> = {}): void {
     const { plane, wrap = (transport) => transport, controller, target, seed = 1 } = this.#options;
     this.#stop = new AbortController();
-    const transport = this.writes.wrap(wrap(withKnownProbes(handlerTransport(keeping(plane.fetch)))));
+    const transport = this.writes.wrap(wrap(withKnownProbes(plane.transport)));
     const client = this.#client(USER_AGENT, transport);
     // The user agent has the same name as in production, so tests that count requests can ignore the probes.
     const probe = this.#client('reachability', transport);
