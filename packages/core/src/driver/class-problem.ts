@@ -4,13 +4,14 @@ import { scrub } from './invoker/stages/scrub.ts';
 import { placeOf } from './schemas/hint.ts';
 
 /**
- * Reads the provider spec of a class in the same way as a creation. This function needs no Secret, no cluster and no cloud.
+ * Reads the provider spec of a class in the same way as a creation, without a Secret, a cluster or a cloud.
  * @throws MachineError that names each invalid field
  */
 export type ReadProviderSpec = (machineClass: MachineClass) => unknown;
 
 /**
- * Returns why no VM can be created from the provider spec, as in the event `InvalidClass`. Undefined if the spec is valid.
+ * Returns why no VM can be created from the provider spec, as in the event `InvalidClass`. Undefined if the spec is
+ * valid.
  */
 export function providerSpecProblem(read: ReadProviderSpec, machineClass: MachineClass): string | undefined {
   try {

@@ -129,7 +129,6 @@ test('unknown fields of a provider spec are reported with the most similar name,
   expect(invoker.check(classOf('a'))).toEqual([]);
 });
 
-/** A tracer with the interface of OpenTelemetry's API. The tracer records the calls that it gets. */
 function keepingTracer() {
   const spans: { name: string; reported: unknown[]; ended: boolean }[] = [];
   const tracer: DriverTracer = {
@@ -195,6 +194,6 @@ test.each([
   const { code, message } = await failure(create(invoker, 'm-0'));
   expect([code, message]).toEqual(['Internal', `it cannot be empty; ${hint}`]);
   expect(invoker.check(classOf('a'))).toEqual([`it cannot be empty; ${hint}`]);
-  // The reconcile of the class already reports this problem on the class. So a call does not report the problem again.
+  // The reconcile of the class already reports this problem on the class.
   expect(reported).toEqual([]);
 });

@@ -6,8 +6,6 @@ import { MachineError } from './contract/errors.ts';
 import { scrub } from './invoker/stages/scrub.ts';
 import { classOf, create, failure, machineOf, play, TOKENS } from './toy.ts';
 
-/** Tests the stages around every driver call: reports, permissions and credentials. */
-
 test('each call that ends is reported with its duration, its machine and its error', async () => {
   const reported: unknown[] = [];
   const { clock, invoker } = play(

@@ -16,35 +16,31 @@ import type { AlternativeRules } from './offerings/rules.ts';
 import { type DriverDefinition, defineDriver } from './schemas/define-driver.ts';
 import { bytesOf } from './secrets/secret-value.ts';
 
-/** A VM of the fake cloud. */
 export interface FakeVm {
   readonly providerId: string;
   readonly nodeName: string;
   readonly machineName: string;
-  /** UID of the Machine of the VM. A repeated create finds the VM by this UID. */
+  /** UID of the Machine. A repeated create finds the VM by this UID. */
   readonly uid: string;
   /** The user data as text, with U+FFFD for bytes that are not UTF-8. */
   readonly userData: string;
   readonly userDataBytes: Uint8Array;
   readonly createdAt?: string;
-  /** The control cluster that created the VM. */
   readonly owner?: string;
   /** The reason why the VM does not run and will not start, such as `being deleted`. */
   ending?: string;
   initialized: boolean;
-  /** True if the VM is stopped. */
   stopped?: boolean;
   /** Size and zone of the VM, such as `small b`. */
   readonly offering: string;
 }
 
 /**
- * Returns the provider ID that the cloud controller of the fake cloud writes to the Node. This ID contains the zone and
- * differs from the ID of the driver.
+ * Returns the provider ID that the cloud controller of the fake cloud writes to the Node. This ID contains the zone
+ * and differs from the ID of the driver.
  */
 export const controllerIdOf = (providerId: string): string => providerId.replace('fake:///zone/', 'fake://zone-1a/');
 
-/** The calls of a fake driver. */
 export type FakeMethod =
   | 'create'
   | 'initialize'
@@ -64,36 +60,33 @@ export interface FakeFailure {
   readonly after?: boolean;
 }
 
-/** Options of the fake cloud. */
 export interface FakeCloudOptions {
-  /** True if VMs need `initialize`. By default, the driver does not have this method. */
+  /** If absent, the driver has no `initialize` method. */
   readonly initializes?: boolean;
   /**
-   * Called at the start of each call and before each answer. A test can wait, throw or stop the process in this function.
+   * Called at the start of each call and before each answer. A test can wait, throw or stop the process in this
+   * function.
    */
   readonly gate?: (method: FakeMethod, point: 'before' | 'after', machineName: string) => Promise<void> | void;
-  /** Returns true if the cloud accepts these credentials. By default, the cloud accepts all credentials. */
+  /** If absent, the cloud accepts all credentials. */
   readonly accepts?: (credentials: Readonly<Record<string, unknown>>, machineName: string) => boolean;
-  /** Returns the console output of a VM. If absent, the driver has no `evidence` method. */
+  /** If absent, the driver has no `evidence` method. */
   readonly console?: (vm: FakeVm) => string;
-  /** Returns the Node name of a machine's VM. The default is the name of the machine. */
+  /** The default is the name of the machine. */
   readonly nodeName?: (machineName: string) => string;
   /** Returns true for VMs that lists omit, as an eventually consistent cloud may do. */
   readonly hides?: (vm: FakeVm) => boolean;
-  /** True if VMs can be stopped and started. By default, the driver has no such methods. */
+  /** If absent, the driver cannot stop and start VMs. */
   readonly stops?: boolean;
-  /** Called when a VM was stopped or started, to simulate its kubelet. */
   readonly onPower?: (vm: FakeVm) => void;
-  /** Called when a VM is created or deleted, to simulate its kubelet. */
   readonly onCreated?: (vm: FakeVm) => void;
   readonly onDeleted?: (vm: FakeVm) => void;
-  /** True if the cloud announces interruptions. By default, the driver does not watch for interruptions. */
+  /** If absent, the driver does not watch for interruptions. */
   readonly announces?: boolean;
   /** Returns true if an offering such as `small b` has capacity. By default, all offerings have capacity. */
   readonly room?: (offering: string) => boolean;
   /** True if lookups and lists return only the VMs in the zone of the request, as in Compute Engine. */
   readonly zonal?: boolean;
-  /** Returns the current time, RFC 3339, for `createdAt`. */
   readonly now?: () => string;
 }
 
@@ -104,12 +97,11 @@ type FakeSpec = z.infer<typeof spec>;
 const offeringOf = ({ size = '', zone = '' }: FakeSpec): string => `${size} ${zone}`.trim();
 const credentials = z.looseObject({ userData: z.string().optional(), key: z.string().optional() });
 
-/** The driver of the fake cloud, for tests. */
 export type FakeDriver = DriverDefinition<z.infer<typeof spec>, z.infer<typeof credentials>>;
 
 /**
- * A cloud in memory for tests. VMs of this cloud exist independently of drivers, and calls fail on request. Tests should
- * check `vms` and `made` instead of the calls.
+ * A cloud in memory for tests. The VMs exist independently of drivers, and calls fail on request. Tests should check
+ * `vms` and `made` instead of the calls.
  */
 export class FakeCloud {
   readonly #options: FakeCloudOptions;
@@ -117,7 +109,6 @@ export class FakeCloud {
   readonly #failures = new Map<FakeMethod, FakeFailure[]>();
   /** Every VM that was ever created, by the UID of its machine. More than one VM for a UID is an error. */
   readonly made: FakeVm[] = [];
-  /** Number of calls by method. */
   readonly calls: Record<FakeMethod, number> = {
     create: 0,
     initialize: 0,
@@ -129,7 +120,6 @@ export class FakeCloud {
     evidence: 0,
     watchInterruptions: 0,
   };
-  /** Notices that no driver has removed yet. */
   readonly notices: InterruptionNotice[] = [];
   #announced = Promise.withResolvers<void>();
   /** The offerings of all create calls for machines without a VM, in their order. */
@@ -144,7 +134,7 @@ export class FakeCloud {
     return [...this.#vms.values()];
   }
 
-  /** Makes the next calls of a method fail, one call for each failure. */
+  /** One call fails for each failure. */
   fail(method: FakeMethod, ...failures: readonly FakeFailure[]): this {
     this.#failures.set(method, [...(this.#failures.get(method) ?? []), ...failures]);
     return this;
@@ -155,12 +145,11 @@ export class FakeCloud {
     this.#failures.clear();
   }
 
-  /** Adds a VM without a driver call. */
   plant(machineName: string, createdAt?: string, providerId?: string, owner?: string): FakeVm {
     return this.#make(machineName, `planted-${this.#next}`, new Uint8Array(), createdAt, providerId, owner);
   }
 
-  /** Sends notices about interruptions. Each notice stays until a driver removes it. */
+  /** Each notice stays until a driver removes it. */
   announce(...notices: readonly InterruptionNotice[]): void {
     this.notices.push(...notices);
     this.#announced.resolve();
@@ -179,7 +168,6 @@ export class FakeCloud {
     }
   }
 
-  /** Removes a VM without a driver call. */
   lose(machineName: string): void {
     for (const [id, vm] of this.#vms) if (vm.machineName === machineName) this.#vms.delete(id);
   }
@@ -231,7 +219,7 @@ export class FakeCloud {
     return result;
   }
 
-  /** Looks up the VM of a machine. As in real clouds, a machine without a provider ID is also looked up by its name. */
+  /** As in real clouds, a machine without a provider ID is also looked up by its name. */
   #look({ machine, owner, formerOwners, spec }: MachineRequest<FakeSpec, unknown>): readonly FakeVm[] {
     const { uid, name } = machine.metadata;
     const found = this.#find(uid, machine.spec.providerID);
@@ -269,7 +257,7 @@ export class FakeCloud {
     });
   }
 
-  /** Returns a driver for this cloud. Several processes may each use one. */
+  /** Several processes may each use one driver. */
   driver(): FakeDriver {
     const { initializes } = this.#options;
     const base: FakeDriver = {
@@ -372,7 +360,7 @@ const ALTERNATIVES: AlternativeRules<FakeSpec> = {
   listing: ({ zone = '' }) => zone,
 };
 
-/** Returns the volume ID. The fake cloud supports CSI volumes and the in-tree volumes of AWS. */
+/** The fake cloud supports CSI volumes and the in-tree volumes of AWS. */
 const volumeId = ({ csi, awsElasticBlockStore }: VolumeSource): string | undefined =>
   csi?.volumeHandle ?? inTree.safeParse(awsElasticBlockStore).data?.volumeID;
 

@@ -35,7 +35,10 @@ export const machineOf = (name: string, className: string): Machine => ({
   spec: { class: { kind: 'MachineClass', name: className } },
 });
 
-/** Credentials by pool. The pools `a` and `b` have the same credentials, and the pool `other` has different credentials. */
+/**
+ * Credentials by pool. The pools `a` and `b` have the same credentials, and the pool `other` has different
+ * credentials.
+ */
 export const TOKENS: Readonly<Record<string, string>> = {
   a: 'token-shared',
   b: 'token-shared',
@@ -50,8 +53,8 @@ const credentials = z.looseObject({ token: z.string() });
 export type Toy = DriverDefinition<z.infer<typeof spec>, z.infer<typeof credentials>>;
 
 /**
- * Returns an invoker over a toy driver, in a cluster in which every class and Secret exists. Tests can replace methods of
- * the driver.
+ * Returns an invoker with a toy driver, in a cluster with every class and Secret. Tests can replace methods of the
+ * driver.
  */
 export function play(
   change: Partial<Toy>,

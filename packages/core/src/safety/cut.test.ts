@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest';
 import { World, type WorldOptions } from '../deployment/testing/world.ts';
 
 /**
- * A connection to one of two API servers. A test can interrupt the connection, and restore it. While it is interrupted, new
- * connections are refused.
+ * A connection to an API server that a test can interrupt and restore. During an interruption, new connections are
+ * refused.
  */
 class Line {
   #cut: ((url: string) => boolean) | undefined;
@@ -62,7 +62,6 @@ const isControl = (url: string): boolean => !isTarget(url);
 const going = ({ metadata }: Machine): boolean => metadata.deletionTimestamp !== undefined;
 const running = (machine: Machine): boolean => machine.status?.currentStatus?.phase === 'Running' && !going(machine);
 
-/** Records the smallest and the largest number of machines from now on. */
 function extremes(world: World) {
   const seen = { most: 0, least: Number.POSITIVE_INFINITY };
   world.truth.onChange(() => {

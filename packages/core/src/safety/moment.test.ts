@@ -5,7 +5,6 @@ import { World } from '../deployment/testing/world.ts';
 
 const SEEDS = (process.env.MCM_SEEDS ?? '1,2,3,4,5,6').split(',').map(Number);
 
-/** Counts the events of a set by reason, including repetitions. */
 async function reported(world: World): Promise<readonly number[]> {
   const events = await world.events();
   const count = (reason: string) =>

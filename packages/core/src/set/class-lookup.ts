@@ -2,10 +2,9 @@ import { type MachineClass, machineClasses } from '@mcm/api';
 import { isNotFound, isPathSegment, makeKey, type ResourceClient } from '@mcm/kube';
 import type { ControllerContext } from '../control/caches.ts';
 
-/** Delay before the lookup checks the cache again, if the cache lacks an existing class and no event arrives. */
+/** Delay before the lookup checks the cache again if the cache lacks an existing class. */
 export const CLASS_LOOK_MS = 1_000;
 
-/** Determines whether the class of a template exists. */
 export class ClassLookup {
   readonly #context: ControllerContext;
   readonly #classes: ResourceClient<MachineClass>;
@@ -15,10 +14,7 @@ export class ClassLookup {
     this.#classes = context.client.resource<MachineClass>(machineClasses, context.namespace);
   }
 
-  /**
-   * Returns true if the cache lacks the class. Returns false for a class of another kind, and if the controller may not
-   * read MachineClasses.
-   */
+  /** Returns false for a class of another kind, and without permission to read MachineClasses. */
   lacks({ kind, name = '' }: { readonly kind?: string | undefined; readonly name?: string | undefined }): boolean {
     const { safeguards, namespace } = this.#context;
     if (safeguards.classes.refused) return false;
@@ -26,8 +22,8 @@ export class ClassLookup {
   }
 
   /**
-   * Reads the class from the server before a warning. The cache may contain a class a moment later than the object that
-   * refers to it. No class can have a name with a slash, so the server is not asked.
+   * Reads the class from the server before a warning, because the cache may contain a class later than the object that
+   * refers to it. No class can have a name with a slash.
    */
   async isThere(name: string, signal: AbortSignal): Promise<boolean> {
     if (!isPathSegment(name)) return false;

@@ -15,17 +15,13 @@ const { InvalidSpec, ReplacementHeld } = MachineSetConditions;
 type Conditions = readonly AnyCondition<MachineSetConditionType>[];
 type Problem = Extract<SetConditionChange, { type: EventReason }>;
 
-/** Problems of a set, except failed writes. */
 export interface SetProblems {
   readonly lacksClass: boolean;
-  /**
-   * Machines that a circuit breaker keeps from being replaced. Empty if the set has a deployment, because the deployment
-   * reports them.
-   */
+  /** Machines that a circuit breaker keeps. Empty if the set has a deployment, because the deployment reports them. */
   readonly held: readonly HeldMachine[];
 }
 
-/** The problem that the class does not exist, so the set cannot create machines. The deployment has the same condition. */
+/** The deployment has the same condition. */
 const classNotFound = ({ metadata, spec }: MachineSet): Problem => ({
   type: InvalidSpec,
   status: 'True',
@@ -40,14 +36,12 @@ const replacementHeld = (held: SetProblems['held'], { breaker }: HeldMachine): P
   message: `Not replaced: ${listedNames(held.map(({ machine }) => machine))}. ${breakerMessage(breaker)}`,
 });
 
-/** An event when a condition starts or ends. */
 export interface ProblemEvent {
   readonly type: 'Normal' | 'Warning';
   readonly reason: EventReason;
   readonly message: string;
 }
 
-/** Returns the conditions with the current problems only, and the events for problems that start or end. */
 export function withProblems(
   set: MachineSet,
   stored: Conditions,

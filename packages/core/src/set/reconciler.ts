@@ -57,21 +57,17 @@ import { SetStatusWriter } from './status-writer.ts';
 import { type SetWaiters, wakeSets, wakeWaiters } from './wakeups.ts';
 
 /**
- * Many machines become reachable at about the same time. This delay combines these changes into one reconcile of a waiting
- * set.
+ * Many machines become reachable at about the same time. This delay combines their changes into one reconcile of a
+ * waiting set.
  */
 const BREAKER_SWARM_MS = 1_000;
 
-/**
- * Delay before the next attempt of a deletion. A deletion waits until it is proven that the API server was not restored.
- */
+/** Delay before the next attempt of a deletion that waits for the proof that the API server was not restored. */
 const PROOF_MS = 500;
 
-/** Delay before the next reconcile of a set that another process has changed. */
 const BEHIND_MS = 100;
 
 const INVALID_SPEC = MachineSetConditions.InvalidSpec;
-/** Maximum number of machine names in a log line. */
 const MOST_NAMED = 20;
 
 /** State of a set between reconciles. A new process determines this state again. */
@@ -82,11 +78,9 @@ interface Memory {
   readonly taken: Set<string>;
   readonly numbers: NumberMemory;
   readonly lost: LostReplicas;
-  /** The last reported warning about labels that have no effect. */
   warned: string;
 }
 
-/** Creates and deletes machines so that every MachineSet has its replicas (docs/compatibility/rules-deployments.md §7.2). */
 export class SetReconciler {
   readonly #context: ControllerContext;
   readonly #sets: ResourceClient<MachineSet>;
@@ -100,10 +94,8 @@ export class SetReconciler {
   readonly #classes: ClassLookup;
   readonly #groups: RepairGroups;
   readonly #wake: (key: string, afterMs: number) => void;
-  /** Sets that wait for a change of another object. */
   readonly waiting: SetWaiters = { machines: new Waiters(), classes: new Waiters() };
 
-  /** @param wake Enqueues a set again after `afterMs` milliseconds. */
   constructor(context: ControllerContext, wake: (key: string, afterMs: number) => void) {
     this.#context = context;
     this.#wake = wake;
@@ -123,7 +115,7 @@ export class SetReconciler {
     });
   }
 
-  /** The API server was restored to an older state. Recent writes may be lost, and deleted machines may exist again. */
+  /** After a restore of the API server, recent writes may be lost, and deleted machines may exist again. */
   #startOver(): void {
     for (const { pending } of this.#memory.values()) pending.clear();
     this.#memory.clear();
@@ -155,13 +147,13 @@ export class SetReconciler {
     return soonest(outcome, lookAgain);
   };
 
-  /** Returns true if it is proven that the API server was not restored to a state before that of the caches. */
+  /** True if the API server was not restored to a state before that of the caches. */
   #isProven(): boolean {
     const { deployments, sets, machines } = this.#context;
     return [deployments, sets, machines].every(({ proven }) => proven);
   }
 
-  /** Reports labels that have no effect, once. A new process may report the same warning again. */
+  /** A new process may report the same warning again. */
   #warn(set: MachineSet): void {
     const memory = this.#memoryOf(set);
     const problems = [freezeProblem(set), presenceProblem(set, Labels.ScaleUpDisabled)];
@@ -249,7 +241,7 @@ export class SetReconciler {
       entry?.ended('the version of the API server is not known after a lost connection, so no machine is deleted');
       return { failure: undefined, lookAgain: again(PROOF_MS), held };
     }
-    // The deletions are recorded before the first `await`, so that the other sets of the deployment count them immediately.
+    // Before the first `await`, so that the other sets of the deployment count the deletions immediately.
     for (const machine of plan.toDelete) pending.begin(machine);
     if (plan.create > 0) {
       log.info('Creating machines', { set: set.metadata.name, count: plan.create, because: plan.because });
@@ -314,8 +306,7 @@ export class SetReconciler {
   }
 
   /**
-   * Returns true if a cordoned Node has the name. The VM of such a Node is being drained or is kept without a machine, so a
-   * new machine must not have this name.
+   * The VM of a cordoned Node is being drained or is kept without a machine, so a new machine must not have its name.
    */
   #isNodeHeld(name: string): boolean {
     const { nodes } = this.#context;
@@ -326,7 +317,7 @@ export class SetReconciler {
     );
   }
 
-  /** Returns the number of machines that may be created. Replicas that the deployment is about to remove do not count. */
+  /** Replicas that the deployment is about to remove do not count. */
   #roomOf(set: MachineSet, alive: number): number | undefined {
     const room = this.#groups.roomOf(set);
     const { disruptions } = this.#context;
@@ -334,10 +325,7 @@ export class SetReconciler {
     return Math.min(room ?? Number.POSITIVE_INFINITY, Math.max(disruptions.replicasOf(set) - alive, 0));
   }
 
-  /**
-   * Returns true if the class exists in the API server but not yet in the cache. This prevents a wrong warning about a
-   * missing class.
-   */
+  /** Prevents a wrong warning about a missing class: the class may exist in the API server but not yet in the cache. */
   async #isClassNew(key: string, { spec, status }: MachineSet, signal: AbortSignal): Promise<boolean> {
     const template = spec.template.spec.class;
     if (!this.#classes.lacks(template) || findCondition(status?.machineSetCondition ?? [], INVALID_SPEC)) return false;
@@ -355,10 +343,6 @@ export class SetReconciler {
     return this.#status.write(key, set, this.#machinesOf(set), { failure, held, lacksClass }, signal);
   }
 
-  /**
-   * Reconciles the set again after a change for which the set waits. Such a change concerns machines of its deployment, a
-   * circuit breaker, or a time.
-   */
   #awaitOthers(
     key: string,
     set: MachineSet,
@@ -366,8 +350,8 @@ export class SetReconciler {
     { now, alone, full }: { readonly now: Date; readonly alone: boolean; readonly full: boolean },
   ): Outcome {
     const mine = ({ metadata }: Machine) => controllerOf({ metadata })?.uid === set.metadata.uid;
-    // During a pause, these machines are kept until the user resumes the rollout. To resume it, the user changes the
-    // deployment, which starts a reconcile.
+    // During a pause, these machines stay until the user resumes the rollout. This change of the deployment starts a
+    // reconcile.
     const waits = full || [...(repairs?.waiting ?? []), ...(repairs?.kept ?? [])].some(mine);
     this.waiting.machines.put(key, waits ? controllerOf(set)?.uid : undefined);
     const held = (repairs?.held ?? []).filter(({ machine }) => (alone || isFailed(machine)) && mine(machine));
@@ -415,7 +399,7 @@ export class SetReconciler {
   }
 }
 
-/** A failed write, and the failure in the status. */
+/** A failed write and the failure in the status. */
 interface Failure {
   readonly shown: ReplicaFailure | undefined;
   readonly error: unknown;
@@ -425,13 +409,12 @@ const problemOf = (failure: Failure | undefined): string | undefined => failure 
 
 function failureOf(during: ReplicaFailure['during'], { error }: WriteResult): Failure | undefined {
   if (error === undefined) return undefined;
-  // A request without an answer may have succeeded. The controller repeats the request and reports no failure
+  // A request without an answer may have succeeded, so the controller repeats it and reports no failure
   // (docs/compatibility/rules-deployments.md §7.6).
   if (mayHaveHappened(error)) return { shown: undefined, error };
   return { shown: { during, message: error instanceof Error ? error.message : String(error) }, error };
 }
 
-/** Creates the controller of MachineSets over the caches of the context. */
 export function createSetController(context: ControllerContext, options: { readonly concurrency: number }): Controller {
   const reconciler = new SetReconciler(context, (key, afterMs) => controller.enqueue(key, afterMs));
   const controller: Controller = createController({

@@ -19,7 +19,6 @@ const status500 = () =>
 const isWrite = (request: Request, method: string, end: RegExp) =>
   request.method === method && end.test(new URL(request.url).pathname);
 
-/** A set that has no deployment. */
 class Alone {
   readonly world: World;
   private constructor(world: World) {
@@ -55,7 +54,6 @@ class Alone {
   events = async (reason: string) => (await this.world.events()).filter((event) => event.reason === reason);
 }
 
-/** Returns a machine that the set does not control. */
 const stray = (name: string, labels: Record<string, string>, more: object = {}) => ({
   metadata: { name, labels, ...more },
   spec: { class: { kind: 'MachineClass', name: 'small' } },
@@ -118,7 +116,8 @@ describe('replicas', () => {
     await alone.arrived(2);
     const before = (await alone.world.machines()).map(({ metadata }) => metadata);
     for (const { name } of before) await alone.world.setPhase(name, 'Failed');
-    // --max-unhealthy-replacements allows one replacement at a time. A new machine may have the name of the former one.
+    // --max-unhealthy-replacements allows one replacement at a time. A new machine may have the name of the former
+    // one.
     const now = () => new Set(alone.world.context.machines.store.list().map(({ metadata }) => metadata.uid));
     await alone.world.until(() => before.every(({ uid }) => !now().has(uid)), 60);
     await alone.arrived(2);
@@ -233,7 +232,6 @@ describe('claims', () => {
         metadata.ownerReferences?.[0]?.uid,
       ]),
     );
-    // The labels of `ms` do not match the selector, so `ms` has no owner.
     expect(owners).toEqual({ ms: undefined, second: uid, new: uid });
   });
 
@@ -243,7 +241,6 @@ describe('claims', () => {
       const response = await answer();
       if (!stale || request.method !== 'GET' || !/machinesets\/ms$/.test(new URL(request.url).pathname))
         return response;
-      // The live read returns the deletion timestamp that the cache does not contain.
       const live = (await response.json()) as MachineSet;
       return Response.json({ ...live, metadata: { ...live.metadata, deletionTimestamp: clock.now().toISOString() } });
     };

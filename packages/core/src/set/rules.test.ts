@@ -6,9 +6,7 @@ import { chooseForDeletion } from './replicas/deletion-order.ts';
 import { countMachines } from './status.ts';
 import { machine, machinesOf, NOW, set } from './test-objects.ts';
 
-/**
- * Tests of rules without an ID. Each title ends with the section of the rule in docs/compatibility/rules-deployments.md.
- */
+/** Each title ends with the section of the rule in docs/compatibility/rules-deployments.md. */
 
 const order = (machines: Parameters<typeof chooseForDeletion>[0]) =>
   chooseForDeletion(

@@ -7,8 +7,8 @@ import { delayedWatch } from '../testing/delayed-watch.ts';
 const isDeletion = ({ method, url }: Request): boolean => method === 'DELETE' && /\/machines\//.test(url);
 
 /**
- * Starts a manager that gets events of machines late. `once` is called during its first delete request for a machine. A
- * test can lose the answer to this request.
+ * Starts a manager that gets events of machines late. `once` is called during the first delete request for a machine,
+ * whose answer a test can lose.
  */
 async function start(once: (world: World) => Promise<void>, { loses = false, replicas = 2 } = {}) {
   let isLate = false;
@@ -73,7 +73,6 @@ test('a surplus machine that joined before its deletion arrives is evaluated aga
     await it.setPhase(first, 'Failed');
   });
   await using _ = world;
-  // The third machine never joins by itself.
   await world.change({ spec: { replicas: 3 } });
   await world.pass(5);
   const [first, second, third] = await names(world);

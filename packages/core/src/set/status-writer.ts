@@ -6,12 +6,11 @@ import { findCondition, setSetCondition, withoutCondition } from '../objects/con
 import { type SetProblems, withProblems } from './problems.ts';
 import { countMachines, type ReplicaFailure, setStatus, setStatusDiffers } from './status.ts';
 
-/** Minimum interval between status writes that only report progress. */
+/** Minimum interval between status writes that only report progress, in milliseconds. */
 const STATUS_INTERVAL_MS = 1_000;
 
 const INVALID_SPEC = MachineSetConditions.InvalidSpec;
 
-/** Writes the status of a set if it changes. */
 export class SetStatusWriter {
   readonly #context: ControllerContext;
   readonly #sets: ResourceClient<MachineSet>;
@@ -22,7 +21,6 @@ export class SetStatusWriter {
     this.#sets = sets;
   }
 
-  /** Forgets a deleted set. */
   forget(key: string): void {
     this.#pace.forget(key);
   }
@@ -40,8 +38,8 @@ export class SetStatusWriter {
   }
 
   /**
-   * Writes the status if it changes. If the set is complete or has a problem, the method writes immediately. Otherwise it
-   * writes at a limited rate.
+   * The status of a complete set or of a set with a problem is written immediately. All other changes are written at a
+   * limited rate.
    */
   async write(
     key: string,
@@ -51,7 +49,7 @@ export class SetStatusWriter {
     signal: AbortSignal,
   ): Promise<Outcome> {
     const now = this.#context.clock.now();
-    // The update is based on the newest known object, because the resourceVersion changes while machines are created.
+    // The newest known object, because the resourceVersion changes while machines are created.
     const newest = this.#context.sets.store.get(key) ?? acted;
     const counts = countMachines(acted, machines);
     const status = setStatus(
@@ -64,8 +62,7 @@ export class SetStatusWriter {
     const { conditions, events } = withProblems(acted, stored, status.machineSetCondition ?? [], problems, now);
     const wanted = { ...status, machineSetCondition: conditions };
     if (!setStatusDiffers(newest.status, wanted)) return done;
-    // For a set without a deployment, clients wait for the status of the set. For other sets, clients wait for the status
-    // of the deployment.
+    // Clients wait for the status of a set only if the set has no deployment.
     const wanting = acted.spec.replicas ?? 0;
     const arrived = counts.available === wanting && counts.replicas === wanting && controllerOf(newest) === undefined;
     const urgent = arrived || failure !== undefined || problems.lacksClass || events.length > 0;

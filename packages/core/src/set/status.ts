@@ -15,21 +15,18 @@ import { isAvailable, isFailed, isReady, preserveExpiry } from '../objects/machi
 import { compareText } from '../values/integers.ts';
 import { semanticEqual } from '../values/semantic-equal.ts';
 
-/** The numbers of machines of one set. */
 export interface MachineCounts {
-  /** Number of machines that count as replicas, including those that are being deleted. */
+  /** Machines that count as replicas, including those that are being deleted. */
   readonly replicas: number;
   readonly available: number;
   readonly ready: number;
-  /** Number of machines with every label of the template. */
+  /** Machines with every label of the template. */
   readonly fullyLabeled: number;
   readonly preservedFailed: number;
   readonly autoPreserved: number;
-  /** Machines whose last operation failed, sorted by name. */
   readonly failed: readonly MachineSummary[];
 }
 
-/** Returns the summary of a machine whose last operation failed, for the status of its set. */
 function summary(machine: Machine): MachineSummary {
   const { providerID } = machine.spec;
   const lastOperation = machine.status?.lastOperation;
@@ -43,8 +40,8 @@ function summary(machine: Machine): MachineSummary {
 }
 
 /**
- * Counts the machines of a set (docs/compatibility/rules-deployments.md §7.8). `minReadySeconds` has no effect, as in the
- * original.
+ * Counts the machines of a set (docs/compatibility/rules-deployments.md §7.8). `minReadySeconds` has no effect, as in
+ * the original.
  * @param counts Returns true if a machine counts as a replica. If absent, every machine counts.
  */
 export function countMachines(
@@ -73,16 +70,12 @@ export function countMachines(
   return { replicas, available, ready, fullyLabeled, preservedFailed, autoPreserved, failed };
 }
 
-/** A failed creation or deletion in this reconcile. */
 export interface ReplicaFailure {
   readonly during: 'create' | 'delete';
   readonly message: string;
 }
 
-/**
- * Returns the status that a set should have. `failure` determines its condition `ReplicaFailure`, by the operation that
- * failed.
- */
+/** `failure` determines the condition `ReplicaFailure`, by the operation that failed. */
 export function setStatus(
   set: MachineSet,
   counts: MachineCounts,

@@ -4,7 +4,7 @@ import { type ControllerContext, machineIndexes, machineSetIndexes } from '../co
 
 type Indexes<T> = Readonly<Record<string, (object: T) => readonly string[]>>;
 
-/** A cache for tests of code that only handles changes. A test sends the changes. */
+/** A cache whose changes come from the test. */
 class FixedCache<T extends KubeObject> {
   readonly #objects = new Map<string, T>();
   readonly #handlers: ((change: Change<T>) => void)[] = [];
@@ -46,7 +46,6 @@ class FixedCache<T extends KubeObject> {
   }
 }
 
-/** The caches of a context, and the keys that a controller of these caches should reconcile. */
 export interface FixedContext {
   readonly deployments: FixedCache<MachineDeployment>;
   readonly sets: FixedCache<MachineSet>;
@@ -56,7 +55,6 @@ export interface FixedContext {
   woken(): readonly string[];
 }
 
-/** Connects a controller to caches that contain the objects. */
 export function fixedContext(
   wire: (controller: Controller, context: ControllerContext) => void,
   objects: {

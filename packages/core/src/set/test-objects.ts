@@ -25,7 +25,6 @@ const metadata = (name: string, ageMinutes: number) => ({
   creationTimestamp: minutes(-ageMinutes),
 });
 
-/** Options of a test machine. */
 export interface MachineOptions {
   readonly phase?: MachinePhase | undefined;
   readonly age?: number;
@@ -38,7 +37,7 @@ export interface MachineOptions {
   readonly deleting?: boolean;
   /** True if the undrainable policy keeps the VM of the machine. */
   readonly undrained?: boolean;
-  /** The state that the former machine had reached, if this machine is a replacement. */
+  /** The state of the former machine, if this machine is a replacement. */
   readonly loss?: Loss;
   readonly owner?: MachineSet;
 }

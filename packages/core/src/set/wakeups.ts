@@ -8,10 +8,7 @@ import { matcherOf } from '../objects/selector.ts';
 /** Many machines change at about the same time. This delay combines these changes into one reconcile of the set. */
 const SWARM_MS = 20;
 
-/**
- * Returns the set that controls the machine, if the cache contains it. A set of the same name with another UID does not
- * count.
- */
+/** A set of the same name with another UID does not count. */
 export function setOf(machine: Machine, { sets }: Pick<ControllerContext, 'sets'>): MachineSet | undefined {
   const controller = controllerOf(machine);
   if (controller?.kind !== 'MachineSet') return undefined;
@@ -19,13 +16,12 @@ export function setOf(machine: Machine, { sets }: Pick<ControllerContext, 'sets'
   return set?.metadata.uid === controller.uid ? set : undefined;
 }
 
-/** Returns true if the controller reference changed to another object, another name or another kind. */
 export function changedHands(old: KubeObject, object: KubeObject): boolean {
   const [before, after] = [controllerOf(old), controllerOf(object)];
   return before?.uid !== after?.uid || before?.name !== after?.name || before?.kind !== after?.kind;
 }
 
-/** Returns true if the change of a machine can affect an action or the status of its set or deployment. */
+/** A change matters if it can affect an action or the status of the set or deployment. */
 function machineMatters(old: Machine, machine: Machine): boolean {
   const lastFailure = ({ status }: Machine) =>
     status?.lastOperation?.state === 'Failed' ? status.lastOperation.description : undefined;
@@ -50,7 +46,7 @@ function interestedSets(machine: Machine, context: ControllerContext): Key[] {
   return set ? [keyOf(set)] : [];
 }
 
-/** Returns the keys of the sets that a change of a machine affects (docs/compatibility/rules-deployments.md §7.1). */
+/** Source: docs/compatibility/rules-deployments.md §7.1. */
 function setsOfMachineChange(change: Change<Machine>, context: ControllerContext): Key[] {
   const { object } = change;
   if (change.type !== 'updated') {
@@ -62,7 +58,6 @@ function setsOfMachineChange(change: Change<Machine>, context: ControllerContext
     : interestedSets(object, context);
 }
 
-/** Sets that wait for a change of another object. */
 export interface SetWaiters {
   /** Sets that wait for machines of their deployment, by the UID of the deployment. */
   readonly machines: Waiters;
@@ -70,7 +65,6 @@ export interface SetWaiters {
   readonly classes: Waiters;
 }
 
-/** Reconciles sets after the changes that affect them. */
 export function wakeSets(controller: Controller, context: ControllerContext): void {
   controller.watch(context.sets, (change) =>
     change.type === 'updated' && !changedBeyondStatus(change.old, change.object) ? [] : [change.key],
@@ -81,7 +75,6 @@ export function wakeSets(controller: Controller, context: ControllerContext): vo
   });
 }
 
-/** Reconciles sets that wait for other machines of their deployment, or for a class, when these objects change. */
 export function wakeWaiters(
   controller: Controller,
   context: ControllerContext,

@@ -2,7 +2,6 @@ import { VirtualClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { LearnedRate } from './learned-rate.ts';
 
-/** A cloud that accepts `perSecond` calls in each second, and refuses all other calls. */
 function cloud(clock: VirtualClock, perSecond: number) {
   const taken: number[] = [];
   let refused = 0;
@@ -55,7 +54,7 @@ test('200 calls at 5 a second take at most one and a half times the 40 s of the 
   await clock.runUntil(() => done === 200, { maxMs: 600_000 });
   await Promise.all(calls);
   expect(clock.now().getTime() - since).toBeLessThan(60_000);
-  expect(refused()).toBeLessThan(200 + 60); // the first burst, and later a few calls above the limit
+  expect(refused()).toBeLessThan(200 + 60); // The limit covers the first burst, and later a few calls above the rate.
 });
 
 test('a wait that the cloud requests applies, and a caller that stops waiting leaves the queue', async () => {

@@ -6,13 +6,14 @@ const CUT = 0.8;
 /** Growth of the limit per second without a throttle: a fraction of the limit, and at least this many calls. */
 const GROWTH = 0.05;
 const GROWTH_AT_LEAST = 0.1;
-/** Minimum of the limit in calls per second, however often the cloud throttles. */
+/** Minimum of the limit in calls per second. */
 const SLOWEST = 0.5;
-/** The limit is reduced at most once in this time. Later refusals belong to calls that were sent before the reduction. */
+/**
+ * The limit is reduced at most once in this time. Later refusals belong to calls that were sent before the reduction.
+ */
 const CUT_REST_MS = 1_000;
 /** The limit ends after this time without a throttle. */
 const FORGET_AFTER_MS = 600_000;
-/** Time over which successful calls are counted. */
 const WINDOW_MS = 1_000;
 
 interface Waiter {
@@ -20,9 +21,9 @@ interface Waiter {
 }
 
 /**
- * A limit on the rate of calls, learned from the refusals of the cloud. There is no limit until the cloud throttles. After
- * a throttle, the limit starts a little below the last rate without a throttle, and grows every second. All calls with the
- * same account share the limit. Calls wait in the order of their arrival. One timer serves all waiting calls.
+ * A limit on the rate of calls, learned from the refusals of the cloud. There is no limit until the cloud throttles.
+ * After a throttle, the limit starts a little below the last rate without a throttle, and grows every second. Calls
+ * wait in the order of their arrival.
  */
 export class LearnedRate {
   readonly #clock: Clock;
@@ -38,7 +39,7 @@ export class LearnedRate {
     this.#clock = clock;
   }
 
-  /** The allowed calls per second. Undefined if there is no limit. */
+  /** The allowed calls per second. Undefined without a limit. */
   get limit(): number | undefined {
     if (this.#limit === undefined) return undefined;
     const now = this.#now();
@@ -50,7 +51,6 @@ export class LearnedRate {
     return Math.max(this.#limit * (1 + GROWTH) ** seconds, this.#limit + GROWTH_AT_LEAST * seconds);
   }
 
-  /** Resolves when the call may be sent. Rejects with the reason of the signal. */
   async take(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (this.#waiting.length === 0 && this.#now() >= this.#nextFree) return this.#leave();
@@ -66,17 +66,13 @@ export class LearnedRate {
     await promise.finally(() => signal.removeEventListener('abort', giveUp));
   }
 
-  /** Records a call with any answer except a throttle. */
   succeeded(): void {
     const now = this.#now();
     this.#worked.push(now);
     while ((this.#worked[0] ?? now) < now - WINDOW_MS) this.#worked.shift();
   }
 
-  /**
-   * Records a call that the cloud throttled.
-   * @param retryAfterMs The wait that the cloud requested, if any.
-   */
+  /** @param retryAfterMs The wait that the cloud requested, if any. */
   throttled(retryAfterMs = 0): void {
     const now = this.#now();
     this.#nextFree = Math.max(this.#nextFree, now + (boundedWait(retryAfterMs) ?? 0));

@@ -10,15 +10,14 @@ const stored = (
   object: KubeObject,
 ): Pick<Machine, 'metadata' | 'status'> & { readonly spec?: Partial<Machine['spec']> } => object;
 
-/** Returns true if the deletion has reached a step after the deletion of the VM. */
 const isPastVm = (description: string | undefined): boolean => {
   const step = parseStep(description);
   return step !== undefined && DELETION_STEPS.indexOf(step) > DELETION_STEPS.indexOf('deleteVm');
 };
 
 /**
- * Wraps a driver for the observe mode. The wrapper reads from the cloud and changes nothing. The wrapper records each
- * change, and the call stays pending until the active controller has made the same change.
+ * Wraps a driver for the observe mode: the wrapper reads from the cloud and changes nothing. Each change is recorded,
+ * and its call stays pending until the active controller has made the same change.
  */
 export function observingDriver<Spec, Credentials>(
   driver: DriverDefinition<Spec, Credentials>,

@@ -3,7 +3,6 @@ import { singleFlight } from './single-flight.ts';
 
 const { signal: never } = new AbortController();
 
-/** A call whose answers the test defines. */
 function calls() {
   const begun: { readonly signal: AbortSignal; readonly answer: PromiseWithResolvers<number> }[] = [];
   const share = singleFlight((signal) => {

@@ -5,9 +5,8 @@ interface Flight<T> {
 }
 
 /**
- * Shares one call between all callers that need its result at the same time. For example, a hundred machines need one login.
- * A caller leaves when its signal aborts, and the call is aborted when the last caller has left. A failure rejects all
- * callers and is not cached.
+ * Shares one call between all callers that need its result at the same time. When the signals of all callers have
+ * aborted, the call is aborted. A failure rejects all callers and is not cached.
  */
 export function singleFlight<T>(work: (signal: AbortSignal) => Promise<T>): (signal: AbortSignal) => Promise<T> {
   let flight: Flight<T> | undefined;

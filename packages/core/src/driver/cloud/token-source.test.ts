@@ -4,7 +4,6 @@ import { tokenSource } from './token-source.ts';
 
 const { signal } = new AbortController();
 
-/** Creates a token source with the tokens `1`, `2`, … of this lifetime. */
 function open(livesMs: number) {
   const clock = new VirtualClock();
   let asked = 0;

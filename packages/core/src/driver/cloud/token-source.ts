@@ -1,26 +1,24 @@
 import type { Clock } from '@mcm/kube';
 import { singleFlight } from './single-flight.ts';
 
-/** A token as the token service returned it. */
 export interface Token {
   readonly value: string;
-  /** Expiry of the token, in milliseconds since 1970. */
+  /** In milliseconds since 1970. */
   readonly until: number;
 }
 
-/** Caches the token of one identity until shortly before its expiry. */
 export interface TokenSource {
   /** @throws the error of the request, or the reason of the signal */
   get(signal: AbortSignal): Promise<string>;
-  /** Reports that the cloud refused this token, possibly before its expiry. The next call requests a new token. */
+  /** Reports that the cloud refused this token, so the next call requests a new token. */
   refused(value: string): void;
 }
 
-/** A token is renewed this long before its expiry. A token with a short lifetime is renewed after half of its lifetime. */
+/** A token is renewed this long before its expiry, or after half of a short lifetime. */
 const RENEW_BEFORE_MS = 300_000;
 
 /**
- * Creates a token source. Concurrent callers share one request.
+ * Concurrent callers share one request.
  * @param fetch Requests a token.
  */
 export function tokenSource(clock: Clock, fetch: (signal: AbortSignal) => Promise<Token>): TokenSource {

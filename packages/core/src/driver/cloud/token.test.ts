@@ -26,7 +26,6 @@ const ask = (transport: Transport, given: AbortSignal = signal) =>
     signal: given,
   });
 
-/** Returns the error of a request whose answer contains no token. */
 const failure = (transport: Transport, given?: AbortSignal): Promise<unknown> =>
   ask(transport, given).then(
     () => expect.fail('a token was given'),

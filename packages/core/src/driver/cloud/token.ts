@@ -3,7 +3,6 @@ import type { z } from 'zod';
 import { retryAfterOf } from '../contract/retry-after.ts';
 import { withoutSent } from '../secrets/redact.ts';
 
-/** The token service refuses these credentials. */
 export class TokenRefused extends Error {
   override readonly name = 'TokenRefused';
 }
@@ -19,48 +18,43 @@ export class TokenUnavailable extends Error {
   }
 }
 
-/** A request for a token. */
 export interface TokenQuestion<T> {
   readonly connect: (origin: string) => Transport;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** The body of a POST request: a form or JSON. If absent, the request is a GET. */
+  /** The body of a POST request. If absent, the request is a GET. */
   readonly body?: string;
-  /** Schema of an answer with a token. */
   readonly schema: z.ZodType<T>;
   /**
-   * Returns the text of an error. The argument consists of the cause and the code of a refusal. The text contains no other
-   * part of the request or the answer, because such a part may contain secrets.
+   * Returns the text of an error from the cause and the code of a refusal. All other parts of the request and the
+   * answer may contain secrets.
    */
   readonly say: (what: string) => string;
   readonly signal: AbortSignal;
   /**
-   * If true, an answer without a token counts as a refusal. A metadata server always sends a token, so such an answer comes
-   * from another server.
+   * If true, an answer without a token counts as a refusal. A metadata server always sends a token, so the answer
+   * comes from another server.
    */
   readonly strict?: boolean;
-  /** The current time, to interpret a date in `Retry-After`. */
   readonly now: Date;
 }
 
-/** Token services tolerate this difference between clocks. */
+/** Token services tolerate this difference between clocks, in milliseconds. */
 const TOLERATED_SKEW_MS = 240_000;
 
-/** A request to a metadata server for a text, such as the name of a role. */
 export type TextQuestion = Omit<TokenQuestion<unknown>, 'schema' | 'strict'> & {
   /** HTTP method. The default is GET, or POST with a body. */
   readonly method?: string;
 };
 
-/** An answer with a status below 300. */
 interface Answered {
   readonly status: number;
   readonly text: string;
 }
 
 /**
- * Sends the request and validates the answer. From a refusal, errors contain only the code, because the answer may contain
- * a token or the request.
+ * Sends the request and validates the answer. Errors contain only the code of a refusal, because the answer may
+ * contain a token or the request.
  * @throws TokenRefused, TokenUnavailable, or the reason of the signal
  */
 export async function askForToken<T>(question: TokenQuestion<T>): Promise<T> {
@@ -74,9 +68,8 @@ export async function askForToken<T>(question: TokenQuestion<T>): Promise<T> {
 }
 
 /**
- * Sends a request for a text and validates the answer. An empty text or an HTML page comes from another server and counts as
- * a refusal.
- * @throws TokenRefused, TokenUnavailable, or the signal's reason
+ * Sends a request for a text. An empty text or an HTML page comes from another server and counts as a refusal.
+ * @throws TokenRefused, TokenUnavailable, or the reason of the signal
  */
 export async function askForText(question: TextQuestion): Promise<string> {
   const { status, text } = await ask(question);
@@ -110,7 +103,6 @@ async function ask(question: TextQuestion): Promise<Answered> {
   throw new TokenUnavailable(why, retryAfterMs === undefined ? {} : { retryAfterMs });
 }
 
-/** Returns the code of a refusal, with the number that Microsoft documents. */
 function codeOf(text: string): string {
   const code = /"(?:error|status)"\s*:\s*"([\w.-]+)"/.exec(text)?.[1] ?? '';
   const number = /\bAADSTS\d+\b/.exec(text)?.[0];
@@ -118,8 +110,7 @@ function codeOf(text: string): string {
 }
 
 /**
- * Returns the likely cause of a refusal if the clocks of this process and the service differ. Otherwise the function
- * returns an empty text.
+ * Returns the likely cause of a refusal if the clocks of this process and the service differ, otherwise an empty text.
  * @param service Name of the service in the text
  * @param date Header `Date` of the answer
  */
@@ -135,6 +126,6 @@ function json(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // No schema accepts undefined.
+    return undefined;
   }
 }

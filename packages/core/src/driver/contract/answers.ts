@@ -2,14 +2,14 @@ import { isRecord } from '@mcm/kube';
 import type { CreatedInstance, Instance, ListedInstance } from './driver.ts';
 import { MachineError } from './errors.ts';
 
-/** A driver in JavaScript, or its cloud, may return values of wrong types. Only values of the declared types are stored. */
+/**
+ * A driver in JavaScript, or its cloud, may return values of wrong types. Only values of the declared types are
+ * stored.
+ */
 const broken = (driver: string, call: string, what: string): MachineError =>
   new MachineError('Internal', `driver ${driver} returned a result of ${call} ${what}; fix the driver`);
 
-/**
- * Validates the VM that a driver returns.
- * @throws MachineError `Internal` with the missing field
- */
+/** @throws MachineError `Internal` with the missing field */
 export function checkInstance<T extends Instance | CreatedInstance>(driver: string, call: string, answer: T): T {
   const reported: unknown = answer;
   if (!isRecord(reported)) throw broken(driver, call, 'that is not an object');
@@ -20,8 +20,7 @@ export function checkInstance<T extends Instance | CreatedInstance>(driver: stri
 }
 
 /**
- * Validates the VMs that a driver lists. If one entry is invalid, the function refuses the whole list. mcm would treat VMs
- * that are missing in the list as deleted.
+ * Refuses the whole list if one entry is invalid, because mcm would treat missing VMs as deleted.
  * @throws MachineError `Internal` with the invalid entry
  */
 export function checkListing(driver: string, answer: readonly ListedInstance[]): readonly ListedInstance[] {

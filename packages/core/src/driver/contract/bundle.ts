@@ -4,19 +4,16 @@ import type { ConfigMap, Draft } from '@mcm/kube';
 import { defined } from '@mcm/kube';
 import { type Known, scrub } from '../secrets/evidence-text.ts';
 
-/** The report of the driver about the VM of a failed machine. */
 export interface InstanceEvidence {
   /** State of the VM in the words of the cloud, with the reason. */
   readonly state?: string;
-  /** The end of the VM's console output, beginning at the start of a line. */
+  /** The end of the VM's console output, from the start of a line. */
   readonly console?: string;
 }
 
-/** A failure of a machine, for which evidence is stored. */
 export interface Failure {
-  /** The ID of the failure. The ID stays the same during a failure, so that the evidence is stored once. */
+  /** The ID stays the same during a failure, so that the evidence is stored once. */
   readonly id: string;
-  /** The reason why the machine becomes Failed. */
   readonly reason: string;
   readonly at: Date;
 }
@@ -31,33 +28,27 @@ export interface EvidenceParts {
   readonly known: Known;
 }
 
-/**
- * Label of all evidence objects. The value of the label is a hash of the class name, because a name can be too long for a
- * label.
- */
+/** Label of all evidence objects. The value is a hash of the class name, because a name can be too long for a label. */
 export const CLASS_LABEL = 'evidence.machine.sapcloud.io/class';
-/** Label with a hash of the machine name. */
 export const MACHINE_LABEL = 'evidence.machine.sapcloud.io/machine';
 
 /** Limits in characters. A longer text loses its start. The sum is far below the 1 MiB limit of a ConfigMap. */
 const LIMITS = { failure: 8_192, conditions: 16_384, cloud: 8_192, console: 65_536 } as const;
 
-/** Returns a label value for a name. Names can be longer than a label value may be. */
+/** A hash, because names can be longer than a label value. */
 export const labelOf = (name: string): string => hash(name).slice(0, 16);
 
 const hash = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/**
- * Returns the name of the ConfigMap. The name is derived from the failure, so a second attempt finds the stored evidence.
- */
+/** Returns the name of the ConfigMap. A second attempt for the same failure gets the same name. */
 export function evidenceName(machine: Machine, failure: Failure): string {
   const { name, uid } = machine.metadata;
   return `evidence-${name.slice(0, 200)}-${hash(`${uid} ${failure.id}`).slice(0, 10)}`;
 }
 
 /**
- * Returns the ConfigMap for a failure. The function first removes secrets and then cuts the texts, so that no part of a
- * secret remains.
+ * Returns the ConfigMap for a failure. Secrets are removed before the texts are cut, so that no part of a secret
+ * remains.
  */
 export function draftEvidence(parts: EvidenceParts): Draft<ConfigMap> {
   const { machine, machineClass, failure, instance, gaps, known } = parts;
@@ -86,10 +77,7 @@ export function draftEvidence(parts: EvidenceParts): Draft<ConfigMap> {
   };
 }
 
-/**
- * Returns an owner reference to the class. The machine cannot be the owner, because the evidence must exist after the
- * machine is deleted.
- */
+/** The machine cannot be the owner, because the evidence must exist after the machine is deleted. */
 export const ownerOf = ({ metadata: { name, uid } }: MachineClass) => ({
   apiVersion: `${machineClasses.group}/${machineClasses.version}`,
   kind: machineClasses.kind,
@@ -104,7 +92,7 @@ const conditionLines = (conditions: readonly NodeCondition[]): string =>
     )
     .join('\n') || 'none: no node has joined';
 
-/** Returns the end of a text, beginning at the start of a line. */
+/** Returns the end of a text, from the start of a line. */
 function newest(text: string, limit: number): string {
   if (text.length <= limit) return text;
   const cut = text.slice(-limit);

@@ -1,15 +1,10 @@
 import type { MachineCode } from '@mcm/api';
 
-/** The category of a failure, derived from its code. */
 export type ErrorCategory = 'capacity or quota' | 'credentials' | 'invalid input' | 'transient' | 'internal';
 
-/**
- * The user, cloud or driver that can fix a failure. With `a retry`, the controller retries and no other action is
- * necessary.
- */
+/** The user, cloud or driver that can fix a failure. `a retry` means that no other action is necessary. */
 export type Fault = 'the user' | 'the cloud' | 'the driver' | 'a retry';
 
-/** The category of an error, and the user, cloud or driver that can fix the failure. */
 export interface ErrorKind {
   readonly category: ErrorCategory;
   readonly fault: Fault;
@@ -21,9 +16,7 @@ const credentials = kind('credentials', 'the user');
 const transient = kind('transient', 'a retry');
 const driver = kind('internal', 'the driver');
 
-/**
- * The category depends only on the error code. So the category stays the same through retries and restarts (incident 29).
- */
+/** The category depends only on the error code, so it stays the same through retries and restarts (incident 29). */
 const KINDS: Readonly<Record<MachineCode, ErrorKind>> = {
   OK: driver,
   Canceled: transient,
@@ -45,6 +38,6 @@ const KINDS: Readonly<Record<MachineCode, ErrorKind>> = {
   Uninitialized: transient,
 };
 
-/** Returns the category of a code in `status.lastOperation.errorCode`. Undefined for an unknown code. */
+/** Returns the category of a code in `status.lastOperation.errorCode`. */
 export const errorKindOf = (code: string): ErrorKind | undefined =>
   Object.hasOwn(KINDS, code) ? KINDS[code as MachineCode] : undefined;

@@ -2,22 +2,21 @@ import type { Machine, MachineClass } from '@mcm/api';
 import type { Logger } from '@mcm/kube';
 import type { InstanceEvidence } from './bundle.ts';
 
-/** Input of every driver call. The driver's zod schemas have validated `Spec` and `Credentials` before the call. */
+/** The driver's zod schemas have validated `Spec` and `Credentials` before the call. */
 export interface DriverRequest<Spec, Credentials> {
   readonly machineClass: MachineClass;
   readonly spec: Spec;
   readonly credentials: Credentials;
-  /** Aborts when the call's deadline passes or the process stops. The call must then reject within a second. */
+  /** Aborts when the deadline of the call passes or the process stops. The call must then reject within a second. */
   readonly signal: AbortSignal;
   readonly log: Logger;
   /**
-   * The control cluster of the caller. `create` adds the control cluster as a tag to the VM (see `ownerTags`), and `list`
-   * returns the tag. Absent if unknown.
+   * The control cluster of the caller, if known. `create` adds this tag to the VM (see `ownerTags`), and `list`
+   * returns the tag.
    */
   readonly owner?: string | undefined;
   /** Control clusters that this control cluster replaces. This control cluster manages the VMs with their tags. */
   readonly formerOwners?: readonly string[] | undefined;
-  /** Receives each request to the cloud, for metrics. If absent, requests are not counted. */
   readonly observeApi?: ObserveApi;
 }
 
@@ -27,42 +26,39 @@ export interface DriverRequest<Spec, Credentials> {
  */
 export type ObserveApi = (service: string, ms: number, error: unknown) => void;
 
-/** Input of a driver call for one machine. */
 export interface MachineRequest<Spec, Credentials> extends DriverRequest<Spec, Credentials> {
   readonly machine: Machine;
 }
 
-/** Input for the creation of a VM. */
 export interface CreateRequest<Spec, Credentials> extends MachineRequest<Spec, Credentials> {
   /**
    * The bytes of `userData` in the Secret, with placeholders replaced. The bytes can be text or other data, such as gzip
    * data. Send the bytes to the cloud unchanged, and never log them.
    */
   readonly userData: Uint8Array;
-  /** Reports in a few words why the creation takes long. The status of the Machine shows this text until the call ends. */
+  /**
+   * Reports in a few words why the creation takes long. The status of the Machine shows this text until the call ends.
+   */
   readonly waitsFor?: (what: string) => void;
 }
 
-/** Input for stopping a VM. */
 export interface StopRequest<Spec, Credentials> extends MachineRequest<Spec, Credentials> {
-  /** True if the cloud must keep the memory of the VM. Only drivers with `hibernates` get the value true. */
+  /** True if the cloud must keep the memory of the VM. Only drivers with `hibernates` get this value. */
   readonly hibernate: boolean;
 }
 
-/** An address of a VM, with a type of Node addresses such as `InternalIP`. */
+/** An address with a type of Node addresses such as `InternalIP`. */
 export interface Address {
   readonly type: string;
   readonly address: string;
 }
 
-/** A VM in the cloud. */
 export interface Instance {
   readonly providerId: string;
   readonly nodeName: string;
   readonly addresses?: readonly Address[];
 }
 
-/** A VM that `status` returns. */
 export interface FoundInstance extends Instance {
   /**
    * Creation time of the VM, RFC 3339, if known. If a machine has several VMs, the machine controller adopts the oldest one.
@@ -76,7 +72,6 @@ export interface FoundInstance extends Instance {
   readonly ending?: string | undefined;
 }
 
-/** A created VM, with the state that the driver wants to store. */
 export interface CreatedInstance extends Instance {
   /** State of the provider, stored in `status.lastKnownState`. The controller does not interpret it. */
   readonly lastKnownState?: string;
@@ -103,7 +98,6 @@ export interface ListedInstance {
  */
 export type InterruptionKind = 'Terminate' | 'Maintenance' | 'Ended' | 'Freeze' | 'Rebalance';
 
-/** A notice of a cloud about one VM. */
 export interface InterruptionNotice {
   /** ID of the notice. If the notice is repeated, it has the same ID. */
   readonly id: string;
@@ -114,7 +108,7 @@ export interface InterruptionNotice {
   readonly noticedAt: string;
   /** The time at which the cloud acts, RFC 3339. Absent if the cloud acts at once or the time is unknown. */
   readonly deadline?: string | undefined;
-  /** The reason, as the cloud states it. */
+  /** The reason in the words of the cloud. */
   readonly detail: string;
 }
 
@@ -126,22 +120,21 @@ export interface InterruptionNotice {
  */
 export type NoticeAnswer = 'done' | 'later';
 
-/** Input of a call that waits for notices. */
 export interface InterruptionRequest<Spec, Credentials> extends DriverRequest<Spec, Credentials> {
   /** Records a notice. The promise never rejects. */
   readonly notify: (notice: InterruptionNotice) => Promise<NoticeAnswer>;
 }
 
-/** The part of a PersistentVolume's spec from which a driver derives the ID that the cloud uses for the volume. */
+/** The part of a PersistentVolume's spec with the ID of the volume in the cloud. */
 export interface VolumeSource {
   readonly csi?: { readonly driver: string; readonly volumeHandle: string };
   readonly [source: string]: unknown;
 }
 
 /**
- * The calls of one cloud. Every method is idempotent, because the caller repeats a call after a lost answer. Methods throw
- * `MachineError`. A method that a provider does not support is absent (`Unimplemented` on the wire). The identity of the VM
- * is derived from the Machine's UID, so a repeated create finds the first VM.
+ * The calls of one cloud. Every method is idempotent, because the caller repeats a call after a lost answer. Methods
+ * throw `MachineError`, and an unsupported method is absent. The UID of the Machine identifies the VM, so a repeated
+ * `create` finds the first VM.
  */
 export interface Driver<Spec = unknown, Credentials = unknown> {
   readonly name: string;
@@ -154,50 +147,49 @@ export interface Driver<Spec = unknown, Credentials = unknown> {
   /** Applies settings that the cloud accepts only after the creation. The caller repeats this call until it succeeds. */
   initialize?(request: MachineRequest<Spec, Credentials>): Promise<Instance>;
   /**
-   * Looks up the VM of a machine. A machine without a provider ID is looked up by its name, because another controller may
-   * have created the VM without recording it. The machine controller calls this before the first `create`, and adopts such
-   * a VM. VMs of another control cluster and VMs that have ended do not count, see `isOthers`.
+   * Looks up the VM of a machine, before the first `create` also by its name: another controller may have created the
+   * VM without recording it. VMs of another control cluster and VMs that have ended do not count, see `isOthers`.
    * @throws `NotFound`: the cloud confirms that no VM exists; `Uninitialized`: a VM exists, but `initialize` has not
    * succeeded; `OutOfRange`: several VMs match. The last two errors contain the VMs (`MachineError.found`).
    */
   status?(request: MachineRequest<Spec, Credentials>): Promise<FoundInstance>;
   /**
-   * Deletes the VM with its NICs and disks. Resolves when the cloud reports the VM as deleted or absent. After an earlier
-   * resolution, the running kubelet would register the Node again. A long deletion may reject with `DeadlineExceeded`. The
-   * caller then repeats the call.
+   * Deletes the VM with its NICs and disks. Resolves when the cloud reports the VM as deleted or absent. After an
+   * earlier resolution, the running kubelet would register the Node again. A long deletion may reject with
+   * `DeadlineExceeded`, and the caller repeats the call.
    */
   delete(request: MachineRequest<Spec, Credentials>): Promise<{ readonly lastKnownState?: string } | undefined>;
   /**
-   * Stops the VM of a machine and keeps its disks, addresses and identity. Resolves when the cloud reports the VM as stopped,
-   * so that its kubelet sends no further requests. A stopped VM stays stopped. `status` and `list` still find it. Requires
+   * Stops the VM of a machine and keeps its disks, addresses and identity. Resolves when the cloud reports the VM as
+   * stopped, so that its kubelet sends no further requests. `status` and `list` still find a stopped VM. Requires
    * `start`.
    * @throws `NotFound`: the cloud confirms that there is no VM
    */
   stop?(request: StopRequest<Spec, Credentials>): Promise<void>;
   /**
-   * Starts the stopped VM of a machine. Resolves when the cloud reports the VM as running. A running VM keeps running. A VM
-   * that still stops is started afterwards, or the call rejects with `Unavailable`. Requires `stop`.
-   * @throws `NotFound`: the cloud confirms that there is no VM; `ResourceExhausted`: no capacity, and the VM stays stopped
+   * Starts the stopped VM of a machine. Resolves when the cloud reports the VM as running. A VM that still stops is
+   * started afterwards, or the call rejects with `Unavailable`. Requires `stop`.
+   * @throws `NotFound`: the cloud confirms that there is no VM; `ResourceExhausted`: no capacity, and the VM stays
+   * stopped
    */
   start?(request: MachineRequest<Spec, Credentials>): Promise<void>;
   /** True if `stop` can keep the memory of the VM. */
   readonly hibernates?: boolean;
   /**
-   * Returns the state and console output of a VM that failed to join or became unhealthy. The call changes nothing. The
-   * controller removes secrets from the result. If the driver cuts the console output, the output must begin at the start
-   * of a line. The call has a time limit of 15 s.
+   * Returns the state and console output of a VM that failed to join or became unhealthy, and changes nothing. The
+   * controller removes secrets from the result. Cut console output must begin at the start of a line. The call has a
+   * time limit of 15 s.
    */
   evidence?(request: MachineRequest<Spec, Credentials>): Promise<InstanceEvidence>;
   /**
-   * Waits at most about 20 s for notices about VMs of the class's account, reports each notice to `notify`, and resolves.
-   * The controller then calls this method again. After an error, the next call has a growing delay. A notice may be
-   * reported several times, late, and in any order. The driver removes a notice from a queue only after the answer `done`.
-   * Absent if the cloud sends no notices to the driver.
+   * Waits at most about 20 s for notices about VMs of the class's account, and reports each notice to `notify`. The
+   * controller then repeats the call, after an error with a growing delay. A notice may be reported several times,
+   * late, and in any order. The driver removes a notice from a queue only after the answer `done`.
    */
   watchInterruptions?(request: InterruptionRequest<Spec, Credentials>): Promise<void>;
   /**
-   * Identifies the source of notices of a class, such as a region and its credentials. One call waits for all classes with
-   * the same source. Undefined if the class has no source.
+   * Identifies the source of notices of a class, such as a region and its credentials. One call waits for all classes
+   * with the same source.
    */
   interruptionSource?(machineClass: MachineClass): string | undefined;
   /** Returns all VMs of the class's cluster and role, from all pages. */

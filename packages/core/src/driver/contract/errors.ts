@@ -8,7 +8,7 @@ export type { MachineCode };
 export class MachineError extends Error {
   override readonly name = 'MachineError';
   readonly code: MachineCode;
-  /** The wait before the next attempt that the cloud requests, in milliseconds, at most one hour. */
+  /** The wait that the cloud requests, in milliseconds, at most one hour. */
   readonly retryAfterMs: number | undefined;
 
   /** True if the cloud refuses the credentials, with any code. The caller may try other credentials. */
@@ -17,26 +17,22 @@ export class MachineError extends Error {
   /** True if the cloud throttles the call. mcm then slows down all calls with the same credentials. */
   readonly throttled: boolean;
 
-  /**
-   * True if the driver threw something other than a `MachineError`. Such an error is a bug of the driver or of a library
-   * that it uses.
-   */
+  /** True if the driver threw another error, because of a bug in the driver or in one of its libraries. */
   readonly unexpected: boolean;
 
   /**
-   * The field to change, if the message cannot name the field. The value is `secret` for the Secrets of the class,
-   * otherwise a path in the class such as `providerSpec.zone`. mcm adds the field to the message. Set `place` only for
-   * errors before any request to the cloud.
+   * The field to change, if the message cannot name it: `secret` for the Secrets of the class, otherwise a path in the
+   * class. mcm adds the field to the message. Set `place` only for errors before any request to the cloud.
    */
   readonly place: 'secret' | `providerSpec.${string}` | undefined;
 
   /**
-   * The VMs of the machine, if a lookup found VMs but cannot return a single usable one. `Uninitialized` has one VM, and
-   * `OutOfRange` has several. The machine controller adopts one of them for a machine without a recorded VM.
+   * The VMs of the machine after `Uninitialized` (one VM) or `OutOfRange` (several VMs). The machine controller adopts
+   * one of them for a machine without a recorded VM.
    */
   readonly found: readonly FoundInstance[];
 
-  /** True if the class or its Secrets are invalid, so the driver was not called and the cloud got no request. */
+  /** True if the class or its Secrets are invalid, so the driver was not called. */
   readonly unsent: boolean;
 
   /** @param options.throttled The default is true for `Unavailable` with a wait that the cloud requests. */
@@ -65,7 +61,6 @@ export class MachineError extends Error {
     this.throttled = options.throttled ?? (code === 'Unavailable' && this.retryAfterMs !== undefined);
   }
 
-  /** Converts any thrown value into a `MachineError`. */
   static from(thrown: unknown): MachineError {
     if (thrown instanceof MachineError) return thrown;
     const message = thrown instanceof Error ? thrown.message : textOf(thrown);
@@ -73,10 +68,7 @@ export class MachineError extends Error {
   }
 }
 
-/**
- * Returns the text of any thrown value. An object without a prototype, or with a `toString` that throws, must not cause
- * another error.
- */
+/** An object without a prototype, or with a `toString` that throws, must not cause another error. */
 function textOf(thrown: unknown): string {
   try {
     return String(thrown);

@@ -2,9 +2,9 @@ import type { Machine } from '@mcm/api';
 import { MachineError } from './errors.ts';
 
 /**
- * Tag or label of a VM with the control cluster that created the VM. The value is the UID of the namespace of the Machines.
- * Two control clusters with the same cloud account and cluster tag list each other's VMs. This tag prevents that one
- * control cluster deletes the VMs of the other as orphans.
+ * Tag or label of a VM with the control cluster that created it: the UID of the namespace of the Machines. Two control
+ * clusters with the same cloud account and cluster tag list each other's VMs. Without this tag, a control cluster
+ * would delete the VMs of another control cluster as orphans.
  */
 export const OWNER_TAG = 'mcm-control-cluster';
 
@@ -12,7 +12,6 @@ export const OWNER_TAG = 'mcm-control-cluster';
 export const ownerTags = ({ owner }: { readonly owner?: string | undefined }): Readonly<Record<string, string>> =>
   owner === undefined ? {} : { [OWNER_TAG]: owner };
 
-/** The machine of a request, and the control clusters whose VMs the request may use. */
 interface Asked {
   readonly owner?: string | undefined;
   readonly formerOwners?: readonly string[] | undefined;
@@ -20,8 +19,8 @@ interface Asked {
 }
 
 /**
- * Returns true if a VM with the name of the machine has the tag of another control cluster. The machine controller neither
- * adopts nor deletes such a VM. If a process does not know its own control cluster, it treats all VMs as its own.
+ * Returns true if a VM has the tag of another control cluster. The machine controller neither adopts nor deletes such
+ * a VM. A process without a known control cluster treats all VMs as its own.
  */
 export function isOthers({ owner, formerOwners = [], machine }: Asked, tags: unknown): boolean {
   const made = ownerOf(tags).owner;
@@ -30,8 +29,8 @@ export function isOthers({ owner, formerOwners = [], machine }: Asked, tags: unk
 }
 
 /**
- * Throws if a VM belongs to another control cluster. This check is for clouds with unique names, where a VM of the machine
- * cannot exist at the same time. For a machine that is being deleted, the error reports that no VM exists.
+ * Throws if a VM belongs to another control cluster, for clouds with unique VM names. A machine that is being deleted
+ * gets `NotFound`, because it has no VM.
  * @throws MachineError `AlreadyExists`, or `NotFound` for a machine that is being deleted
  */
 export function refuseOthers(asked: Asked, tags: unknown): void {
@@ -43,7 +42,6 @@ export function refuseOthers(asked: Asked, tags: unknown): void {
   );
 }
 
-/** Returns the owner of a listed VM from its tags. */
 export function ownerOf(tags: unknown): { readonly owner?: string } {
   const owner = typeof tags === 'object' && tags !== null && OWNER_TAG in tags ? tags[OWNER_TAG] : undefined;
   return typeof owner === 'string' && owner !== '' ? { owner } : {};

@@ -16,12 +16,11 @@ test.each<[headers: Readonly<Record<string, string>>, ms: number | undefined]>([
   [{ 'retry-after-ms': '2500', 'retry-after': '7' }, 2_500],
   [{ 'x-ms-retry-after-ms': '2600' }, 2_600],
   [{ 'x-amz-retry-after': '4000' }, 4_000],
-  // A wait of 0 counts as no wait. Otherwise a caller could retry without a delay.
+  // A wait of 0 counts as no wait, so that a caller does not retry without a delay.
   [{ 'retry-after': '0' }, undefined],
   [{ 'retry-after': '' }, undefined],
   [{ 'retry-after': '-5' }, undefined],
   [{ 'retry-after': 'soon' }, undefined],
-  // No cloud requests such a long wait on purpose, so mcm limits the wait.
   [{ 'retry-after': '99999999999999' }, 3_600_000],
   [{ 'retry-after': 'Infinity' }, 3_600_000],
 ])('the wait that an answer requests: %o is %s ms', (reported, ms) => {

@@ -1,16 +1,18 @@
-/** Maximum wait that is accepted from a cloud or a proxy. All machines of an account wait for this time. */
+/**
+ * Maximum wait that is accepted from a cloud or a proxy, in milliseconds. All machines of an account wait for this
+ * time.
+ */
 const LONGEST_RETRY_AFTER_MS = 3_600_000;
 
 /** Headers with a wait in milliseconds, from Azure, older Azure services, and AWS. */
 const IN_MS = ['retry-after-ms', 'x-ms-retry-after-ms', 'x-amz-retry-after'];
 
-/** Limits a wait in milliseconds. Returns undefined if the value is not a number. */
 export const boundedWait = (ms: number | undefined): number | undefined =>
   ms === undefined || Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), LONGEST_RETRY_AFTER_MS);
 
 /**
- * Returns the wait that an answer requests. The source is `Retry-After` (RFC 9110: seconds or a date), or a header of the
- * cloud in milliseconds.
+ * Returns the wait that an answer requests: `Retry-After` (RFC 9110: seconds or a date), or a header of the cloud in
+ * milliseconds.
  * @param now The current time, to interpret a date
  * @returns milliseconds, more than 0 and at most one hour; undefined if no wait is requested
  */

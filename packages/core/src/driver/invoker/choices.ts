@@ -19,9 +19,9 @@ type Source<Spec, Credentials> = Pick<
 >;
 
 /**
- * Finds the offerings of machines: the first choice, then the alternatives in their order. The result is cached for each
- * version of a class, because every reconcile of a waiting machine reads the offerings.
- * @returns Undefined if the machine has no alternatives, so the shortage of its class applies
+ * Finds the offerings of machines: the first choice, then the alternatives in their order. The result is cached for
+ * each version of a class, because every reconcile of a waiting machine reads it.
+ * @returns Undefined without alternatives, so the shortage of the class applies
  */
 export function createChoices<Spec, Credentials>(
   driver: Source<Spec, Credentials>,
@@ -41,14 +41,13 @@ export function createChoices<Spec, Credentials>(
     known.set(machineClass, ofClass);
     const choices = ofClass.get(id) ?? choicesOf(driver, { machineClass, data: secrets.data, text, account, zone });
     ofClass.set(id, choices);
-    // A zone has its own shortage, also if it is the only choice.
+    // A zone has its own shortage, even as the only choice.
     return choices.length > (zone ? 0 : 1) ? choices : undefined;
   };
 }
 
 /**
- * Returns a hash of the credentials, so that no key contains a secret. The hash excludes user data, because user data
- * differs between pools of one account.
+ * No key contains a secret, so this is a hash. User data is excluded, because it differs between pools of one account.
  */
 function accountOf(data: Readonly<Record<string, string>>): string {
   const credentials = Object.entries(data).filter(([key]) => key !== USER_DATA_KEY);
@@ -61,7 +60,7 @@ interface Input {
   readonly data: Readonly<Record<string, string>>;
   readonly text: string;
   readonly account: string;
-  /** The zone for which the machine was created. With a zone, all offerings of the machine are in the zone. */
+  /** The zone for which the machine was created. All offerings of the machine are then in this zone. */
   readonly zone: Alternative | undefined;
 }
 
@@ -77,7 +76,6 @@ function choicesOf<Spec, Credentials>(
   return [zone ?? {}, ...within(zone, alternatives)].flatMap((alternative: Alternative) => {
     const offering = rules.offering(rules.apply(spec, alternative));
     const key = JSON.stringify([driver.name, account, offering]);
-    // A repeated offering would only cause a second refusal.
     if (seen.has(key)) return [];
     seen.add(key);
     const { machineType: machine_type, zone, subnet, market } = offering;
@@ -86,7 +84,7 @@ function choicesOf<Spec, Credentials>(
   });
 }
 
-/** Returns the alternatives that a machine of a zone may use: those without a zone and subnet, in its zone. */
+/** Alternatives without a zone and subnet apply to every zone. */
 const within = (zone: Alternative | undefined, alternatives: readonly Alternative[]): readonly Alternative[] =>
   zone === undefined
     ? alternatives
@@ -94,7 +92,7 @@ const within = (zone: Alternative | undefined, alternatives: readonly Alternativ
         .filter((each) => each.zone === undefined && each.subnet === undefined)
         .map((each) => ({ ...zone, ...each }));
 
-/** Returns the provider spec. Undefined if the class is invalid. The creation of a machine reports an invalid class. */
+/** Undefined for an invalid class, which the creation of a machine reports. */
 function specOf<Spec, Credentials>(
   driver: Source<Spec, Credentials>,
   machineClass: MachineClass,

@@ -9,7 +9,6 @@ import { redact } from '../secrets/redact.ts';
 import type { ClassLookup } from './api/class-lookup.ts';
 import { scrub } from './stages/scrub.ts';
 
-/** Returns the problems of a class and its Secrets that can be found without the cloud, one sentence each. */
 export function checkClass<Spec, Credentials>(
   driver: DriverDefinition<Spec, Credentials>,
   { secretsOf }: Pick<ClassLookup, 'secretsOf'>,
@@ -34,10 +33,7 @@ export function checkClass<Spec, Credentials>(
   return [noUserData, ...problems];
 }
 
-/**
- * Returns the problems of the alternatives of a class, one sentence each. If the class itself is invalid, the function
- * reports only the problem of the class.
- */
+/** If the class itself is invalid, only the problem of the class is reported. */
 export function checkAlternatives<Spec, Credentials>(
   driver: DriverDefinition<Spec, Credentials>,
   { secretsOf }: Pick<ClassLookup, 'secretsOf'>,
@@ -49,6 +45,6 @@ export function checkAlternatives<Spec, Credentials>(
     const { spec } = decodeInput(driver, { call: 'create', machineClass, data: secretsOf(machineClass).data });
     return alternativeProblems(driver.alternatives, text, spec);
   } catch {
-    return []; // `checkClass` reports the reason.
+    return [];
   }
 }

@@ -2,15 +2,14 @@ import { Labels, type Machine, type MachineClass } from '@mcm/api';
 import { type Informer, keyOf } from '@mcm/kube';
 import type { MachineError } from '../contract/errors.ts';
 
-/** Maximum number of classes whose credentials are tried. */
 const MOST = 5;
 
 export const isRefusal = ({ credentialsRefused }: MachineError): boolean => credentialsRefused;
 
 /**
- * Returns classes whose credentials may work for the VM of the machine when the cloud refuses the credentials of its class.
- * A user who replaces credentials often gives the deployment a new class. So the classes of the deployment's other machines
- * come first, then all other classes of the namespace. Both groups are sorted from new to old.
+ * Returns classes whose credentials may work for the VM when the cloud refuses the credentials of its class. A user
+ * who replaces credentials often gives the deployment a new class. So the classes of the deployment's other machines
+ * come first, then all classes of the namespace, both from new to old.
  */
 export function fallbackClasses(machine: Machine, own: MachineClass, caches: FallbackCaches): readonly MachineClass[] {
   const deployment = machine.metadata.labels?.[Labels.DeploymentName];
@@ -27,7 +26,7 @@ export function fallbackClasses(machine: Machine, own: MachineClass, caches: Fal
   return [...pool, ...others.filter((other) => !pool.includes(other))].slice(0, MOST);
 }
 
-/** The caches for the search. The cache of machines has the index `class` by the name of their class. */
+/** The cache of machines has the index `class` by the name of their class. */
 export interface FallbackCaches {
   readonly classes: Pick<Informer<MachineClass>, 'store'>;
   readonly machines: Pick<Informer<Machine>, 'store'>;

@@ -5,20 +5,14 @@ import { dataVersion, secretKeysOf } from '../schemas/credentials.ts';
 const secretVersion = (key: string, secret: Secret | undefined): string =>
   `${key}@${secret ? dataVersion(secret) : ''}`;
 
-/**
- * Returns the versions of a class and its Secrets. The version of the class is its generation, so a change of the metadata,
- * such as a finalizer, does not change the version.
- */
+/** The generation of the class, so that a change of the metadata does not change the version. */
 function inputs(machineClass: MachineClass | undefined, find: (key: string) => Secret | undefined): string {
   if (!machineClass) return 'no class';
   const { uid, generation = 0 } = machineClass.metadata;
   return [`${uid}:${generation}`, ...secretKeysOf(machineClass).map((key) => secretVersion(key, find(key)))].join(' ');
 }
 
-/**
- * Returns the versions of a machine's inputs. The versions contain the recorded offering, so a retry with another offering
- * does not wait.
- */
+/** The versions contain the recorded offering, so a retry with another offering does not wait. */
 export function inputsOfMachine(
   machine: Machine,
   machineClass: MachineClass | undefined,

@@ -32,7 +32,7 @@ import { scrub } from './stages/scrub.ts';
 
 const KIND = machineClasses.kind;
 
-/** Wraps a driver. Each call passes several stages. Each error becomes a MachineError without secrets. */
+/** Wraps a driver. Each error becomes a MachineError without secrets. */
 export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, Credentials>): DriverInvoker {
   const { driver, caches, log } = options;
   const lookup = lookupOf(caches, driver.credentialsSchema);
@@ -119,7 +119,7 @@ type ForMachine<Spec, Credentials> = <T>(
   work: (call: MachineCall<Spec, Credentials>) => Promise<T>,
 ) => Promise<T>;
 
-/** The calls that stop and start the VM of a machine. A driver has both calls or neither. */
+/** A driver has both calls or neither. */
 const powerCalls = <Spec, Credentials>(
   driver: InvokerOptions<Spec, Credentials>['driver'],
   forMachine: ForMachine<Spec, Credentials>,
@@ -138,7 +138,6 @@ const powerCalls = <Spec, Credentials>(
     }),
 });
 
-/** The optional calls that a driver implements. */
 const capabilitiesOf = ({
   initialize,
   status,
@@ -160,7 +159,7 @@ const capabilitiesOf = ({
 
 type Lookup = Pick<ReturnType<typeof lookupOf>, 'classOf' | 'classOrThrow' | 'secretsOf' | 'secretsOfMachine'>;
 
-/** Builds a call for one machine. The class and the Secrets of the machine are read when a stage needs them. */
+/** The class and the Secrets are read when a stage needs them. */
 const callForMachine = (
   { classOf, classOrThrow, secretsOfMachine }: Lookup,
   name: Exclude<DriverCall, 'list' | 'watchInterruptions'>,
@@ -177,7 +176,6 @@ const callForMachine = (
   progress: { sent: false },
 });
 
-/** Builds a call for a class: it lists VMs, or waits for notices. */
 const callForClass = (
   { secretsOf }: Lookup,
   machineClass: MachineClass,
@@ -194,7 +192,6 @@ const callForClass = (
   progress: { sent: false },
 });
 
-/** Builds the stages of each call, from the outermost stage to the driver. */
 function createSender<Spec, Credentials>(
   options: InvokerOptions<Spec, Credentials>,
   lookup: ReturnType<typeof lookupOf>,
@@ -224,10 +221,7 @@ function createSender<Spec, Credentials>(
     );
 }
 
-/**
- * A machine of an unsupported class kind is kept, and can be deleted with the class of that name. Such a machine gets no
- * new VM.
- */
+/** A machine of an unsupported class kind gets no new VM. mcm deletes the machine with the class of that name. */
 const unknownKind = (kind: string | undefined): MachineError =>
   new MachineError('InvalidArgument', `spec.class.kind: must be ${KIND}, not "${kind ?? ''}"`);
 
@@ -239,21 +233,20 @@ async function create<Spec, Credentials>(
 ): Promise<CreatedInstance> {
   const { machine, machineClass } = request;
   const rendered = await render(userDataOf(secrets, machine.metadata.name, machineClass)).catch((thrown: unknown) => {
-    // The target cluster failed, and the cloud did not. The new error must have no cause, because a cause would make it
-    // look like a network problem of the cloud.
+    // The target cluster failed, not the cloud. Without a cause, the error does not look like a network problem of the
+    // cloud.
     const { code, message } = MachineError.from(thrown);
     throw new MachineError(code, message);
   });
-  // The requests for the bootstrap token to the target cluster may take long, so this process may have lost the Lease.
+  // The requests for the bootstrap token may take long, so this process may have lost the Lease.
   await confirmLeader(fence, 'create');
-  // If a Buffer is printed by mistake, the text of the user data appears, which the redaction removes. A plain array would
-  // appear as a list of numbers.
+  // A Buffer prints as text, so the redaction finds the user data in it. A plain array would print as a list of
+  // numbers.
   const userData = bytesOf(rendered);
   const waitsFor = (cause: string): void =>
     onWaiting?.(redact(cause, { ...secrets.hidden, [USER_DATA_KEY]: userData }));
   const created = await driver.create({ ...request, userData, waitsFor }).catch((thrown: unknown) => {
-    // An error of the cloud may quote the rendered user data in base64. Only this function knows the rendered bytes, so it
-    // removes them.
+    // An error of the cloud may quote the rendered user data in base64. Only this function knows these bytes.
     const error = MachineError.from(thrown);
     throw scrub(error, { [USER_DATA_KEY]: userData }, undefined, error);
   });

@@ -7,8 +7,7 @@ import type { ClassLookup } from './api/class-lookup.ts';
 import type { InvokerOptions } from './api/invoker-api.ts';
 
 /**
- * Lists the VMs of a class in every part of the cloud that may contain such VMs. The parts depend on the alternatives of
- * the class and on the records of its machines. If all alternatives are in one part, one listing suffices. If one listing
+ * Lists the VMs of a class in every part of the cloud where its alternatives or its machines have VMs. If one listing
  * fails, the function fails. Otherwise the VMs of the missing part would look deleted.
  */
 export async function listEverywhere<Spec, Credentials>(
@@ -23,7 +22,6 @@ export async function listEverywhere<Spec, Credentials>(
   return [...found.values()];
 }
 
-/** Returns one alternative for each further part of the cloud. */
 function otherParts<Spec, Credentials>(
   { driver, recorded }: Pick<InvokerOptions<Spec, Credentials>, 'driver' | 'recorded'>,
   { secretsOf }: Pick<ClassLookup, 'secretsOf'>,

@@ -10,7 +10,6 @@ import type { ClassLookup } from './api/class-lookup.ts';
 import { isRefusal } from './fallback.ts';
 import { scrub } from './stages/scrub.ts';
 
-/** A driver request for a machine, and the Secrets with its credentials. */
 export interface MachineCall<Spec, Credentials> {
   readonly request: MachineRequest<Spec, Credentials>;
   readonly secrets: ClassSecrets;
@@ -18,20 +17,18 @@ export interface MachineCall<Spec, Credentials> {
 
 export interface SiblingCallOptions<Spec, Credentials> extends Pick<ClassLookup, 'secretsOf' | 'usable'> {
   readonly driver: DriverDefinition<Spec, Credentials>;
-  /** Returns classes whose credentials may work for the VM. Absent if no other credentials are tried. */
   readonly fallback: ((machine: Machine, own: MachineClass) => readonly MachineClass[]) | undefined;
   readonly log: Logger;
 }
 
 /**
- * Sends a request with the credentials of the machine's class. If the cloud refuses these credentials, the request is sent
- * with the credentials of another class.
+ * Sends a request with the credentials of the machine's class. After a refusal, the request is sent with the
+ * credentials of another class.
  */
 export function createSiblingCalls<Spec, Credentials>(options: SiblingCallOptions<Spec, Credentials>) {
   /**
-   * A user may replace the credentials and put the new ones only into newer classes (incident 28). If the cloud refuses the
-   * credentials of the machine's class, the call is repeated with the credentials of a class that finds the VM. Credentials
-   * of another account do not find the VM, so the call does not use them.
+   * A user may replace the credentials and put the new ones only into newer classes (incident 28). Credentials of
+   * another account do not find the VM, so only a class that finds the VM is used.
    */
   return async <T>(
     { request }: MachineCall<Spec, Credentials>,
@@ -45,7 +42,7 @@ export function createSiblingCalls<Spec, Credentials>(options: SiblingCallOption
       const sibling = await findSibling(options, request);
       if (!sibling) throw refused;
       return await work(sibling.request).catch((failed: unknown) => {
-        // The caller removes only the Secrets of the machine's class. So this code removes the Secrets of the other class.
+        // The caller removes only the Secrets of the machine's class.
         const error = MachineError.from(failed);
         throw scrub(error, sibling.secrets.hidden, undefined, error);
       });
@@ -53,7 +50,6 @@ export function createSiblingCalls<Spec, Credentials>(options: SiblingCallOption
   };
 }
 
-/** Returns the request with the credentials of the first class that finds the VM. Undefined if no class finds the VM. */
 async function findSibling<Spec, Credentials>(
   { driver, fallback, secretsOf, usable, log }: SiblingCallOptions<Spec, Credentials>,
   request: MachineRequest<Spec, Credentials>,

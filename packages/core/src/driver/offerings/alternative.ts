@@ -4,7 +4,7 @@ import { MachineError } from '../contract/errors.ts';
 /** The purchase option of a VM. */
 export type Market = 'spot' | 'on-demand';
 
-/** Another offering for the VMs of a class. If a field is absent, the value of the provider spec is used. */
+/** Another offering for the VMs of a class. Absent fields have the value of the provider spec. */
 export interface Alternative {
   readonly machineType?: string | undefined;
   readonly zone?: string | undefined;
@@ -12,28 +12,25 @@ export interface Alternative {
   readonly market?: Market | undefined;
 }
 
-/** A field that an alternative may have. */
 export type AlternativeField = keyof Alternative;
 
-/** One offering that a machine may have. */
 export interface Choice {
   /** Text that is recorded on the Machine. */
   readonly record: string;
-  /** Key of the offering: provider, account and the fields of the cloud. Pools with the same key share a shortage. */
+  /** Provider, account and the fields of the cloud. Pools with the same key share a shortage. */
   readonly key: string;
   /** Text for messages, such as `machineType m6i.large`. */
   readonly text: string;
-  /** The values for metrics. */
   readonly labels: Readonly<Record<'machine_type' | 'zone' | 'subnet' | 'market', string>>;
 }
 
 const FIELDS: readonly AlternativeField[] = ['machineType', 'zone', 'subnet', 'market'];
 const MARKETS: readonly string[] = ['spot', 'on-demand'] satisfies readonly Market[];
 
-/** Maximum number of alternatives. If no alternative has capacity, each alternative causes a refused call. */
+/** Maximum number of alternatives. Without any capacity, each alternative causes a refused call. */
 const MOST = 20;
 
-/** A list of alternatives, or the problems of the list, one sentence each. If there is a problem, the list is empty. */
+/** A list of alternatives, or the problems of the list, one sentence each. With a problem, the list is empty. */
 export interface ParsedAlternatives {
   readonly alternatives: readonly Alternative[];
   readonly problems: readonly string[];
@@ -73,7 +70,7 @@ function entryProblems(entry: unknown, path: string, supported: readonly Alterna
   });
 }
 
-/** Returns the fields in a fixed order, so that equal alternatives have equal texts. */
+/** A fixed order of fields gives equal alternatives equal texts. */
 const normal = (entry: Readonly<Record<string, unknown>>): Alternative =>
   Object.fromEntries(FIELDS.filter((field) => entry[field] !== undefined).map((field) => [field, entry[field]]));
 
@@ -81,7 +78,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // A text that is not JSON is not a list.
+    return undefined;
   }
 }
 
@@ -89,9 +86,9 @@ function parseJson(text: string): unknown {
 export const recordOf = (alternative: Alternative): string => JSON.stringify(normal({ ...alternative }));
 
 /**
- * Returns the offering that is recorded on a Machine. Undefined for the first choice, or if there is no record.
- * @throws MachineError `InvalidArgument` if a user edited the record. With another offering, the driver could miss the VM
- * or create a second one.
+ * Returns the offering that is recorded on a Machine. Undefined for the first choice, or without a record.
+ * @throws MachineError `InvalidArgument` if a user edited the record. With another offering, the driver could miss the
+ * VM or create a second one.
  */
 export function recordedAlternative(machine: Machine): Alternative | undefined {
   const { metadata } = machine;
@@ -105,14 +102,11 @@ export function recordedAlternative(machine: Machine): Alternative | undefined {
   );
 }
 
-/**
- * Returns the recorded offering, and never throws. Undefined for the first choice, without a record, and for an edited
- * record.
- */
+/** Like {@link recordedAlternative}, but undefined for an edited record. */
 export const offeringOf = (machine: Machine): Alternative | undefined =>
   alternativeIn(machine, Annotations.CapacityOffering);
 
-/** Returns the zone for which the machine was created. Undefined if it may be in any zone. */
+/** Returns the zone for which the machine was created. Undefined for any zone. */
 export const zoneOfferingOf = (machine: Machine): Alternative | undefined =>
   alternativeIn(machine, Annotations.ZoneOffering);
 
@@ -121,11 +115,11 @@ function alternativeIn({ metadata }: Machine, key: string): Alternative | undefi
   return isMap(value) && entryProblems(value, key, FIELDS).length === 0 ? normal(value) : undefined;
 }
 
-/** Returns the alternatives that apply to a machine, as text: the list of the machine, otherwise the list of its class. */
+/** The list of the machine takes precedence over the list of its class. */
 export const alternativesText = (machine: Machine, machineClass: MachineClass): string | undefined =>
   machine.metadata.annotations?.[KEY] ?? machineClass.metadata.annotations?.[KEY];
 
-/** Returns an alternative as text for messages, such as `machineType m6i.large, zone b`. */
+/** Returns text for messages, such as `machineType m6i.large, zone b`. */
 export const alternativeText = (alternative: Alternative): string => {
   const fields = Object.entries(normal({ ...alternative })).map(([field, value]) => `${field} ${String(value)}`);
   return fields.length === 0 ? 'the first choice' : fields.join(', ');

@@ -13,13 +13,12 @@ export interface Offering {
 
 /** How a driver applies alternatives to its provider spec. All functions are pure. */
 export interface AlternativeRules<Spec> {
-  /** The fields that an alternative may have. */
   readonly fields: readonly AlternativeField[];
-  /** Returns the provider spec with the fields of the alternative. All other fields stay. */
+  /** Returns the provider spec with the fields of the alternative. */
   apply(spec: Spec, alternative: Alternative): Spec;
   /**
-   * Returns the reason why the alternative cannot work with the provider spec, as `zone: … ; …`. The text starts with the
-   * field and ends with the fix. Absent or undefined if the alternative can work.
+   * Returns why the alternative cannot work with the provider spec, as `zone: … ; …`. The text starts with the field
+   * and ends with the fix.
    */
   problem?(spec: Spec, alternative: Alternative): string | undefined;
   /** Returns the offering of a provider spec. Two specs with equal offerings share their capacity. */
@@ -31,7 +30,6 @@ export interface AlternativeRules<Spec> {
   listing?(spec: Spec): string;
 }
 
-/** Returns the problems of an object's alternatives for a provider spec, one sentence each. */
 export function alternativeProblems<Spec>(
   rules: AlternativeRules<Spec> | undefined,
   text: string | undefined,
@@ -48,10 +46,7 @@ export function alternativeProblems<Spec>(
   });
 }
 
-/**
- * Returns the alternatives that can work. If the list has any problem, the result is empty, so that no VM gets an
- * unintended offering.
- */
+/** If the list has any problem, the result is empty, so that no VM gets an unintended offering. */
 export function usableAlternatives<Spec>(
   rules: AlternativeRules<Spec>,
   text: string | undefined,
@@ -64,10 +59,7 @@ export function usableAlternatives<Spec>(
 const problemOf = <Spec>(rules: AlternativeRules<Spec>, spec: Spec, alternative: Alternative): string | undefined =>
   rules.problem?.(spec, alternative);
 
-/**
- * Returns the provider spec with an alternative applied.
- * @throws MachineError `Unimplemented` if the driver supports no alternatives
- */
+/** @throws MachineError `Unimplemented` if the driver supports no alternatives */
 export function specWith<Spec>(
   rules: AlternativeRules<Spec> | undefined,
   spec: Spec,
@@ -81,6 +73,5 @@ export function specWith<Spec>(
   );
 }
 
-/** Returns the alternatives of a class as text. */
 export const classAlternatives = ({ metadata }: MachineClass): string | undefined =>
   metadata.annotations?.[Annotations.CapacityAlternatives];

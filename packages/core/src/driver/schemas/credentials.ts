@@ -6,26 +6,23 @@ import type { SecretValues } from '../secrets/secret-value.ts';
 
 /** The merged and decoded Secrets of a class. */
 export interface ClassSecrets {
-  /**
-   * Credentials and user data as text. This text loses bytes of the user data that are not UTF-8. `userData` contains these
-   * bytes.
-   */
+  /** Credentials and user data as text. For user data that is not UTF-8, use `userData`. */
   readonly data: Readonly<Record<string, string>>;
-  /** The user data with the same bytes as in the Secret. Absent if the Secrets contain no user data. */
+  /** The user data with the same bytes as in the Secret. */
   readonly userData?: Uint8Array | undefined;
-  /** All values that no stored text may contain: the values of `data`, and the user data as bytes. */
+  /** All values that no stored text may contain. */
   readonly hidden: SecretValues;
   /** Problems of the Secrets, one sentence each. A call that needs the Secrets fails with these sentences. */
   readonly problems: readonly string[];
 }
 
-/** Keys of the Secrets of a class. The Secret with the user data comes first. */
+/** The Secret with the user data comes first. */
 export const secretKeysOf = (machineClass: MachineClass): readonly string[] =>
   [machineClass.secretRef, machineClass.credentialsSecretRef].flatMap((reference) =>
     reference?.name ? [makeKey(reference.namespace ?? machineClass.metadata.namespace, reference.name)] : [],
   );
 
-/** Names of the Secrets of a class for messages: `Secret n/a` or `Secrets n/a and n/b`. */
+/** For messages: `Secret n/a` or `Secrets n/a and n/b`. */
 export function secretNames(machineClass: MachineClass): string {
   const keys = [...new Set(secretKeysOf(machineClass))];
   return keys.length === 0 ? 'no Secret' : `Secret${keys.length > 1 ? 's' : ''} ${keys.join(' and ')}`;
@@ -33,7 +30,6 @@ export function secretNames(machineClass: MachineClass): string {
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
-/** One decoded Secret. */
 interface Decoded {
   readonly data: Readonly<Record<string, string>>;
   readonly userData?: Uint8Array | undefined;
@@ -43,7 +39,7 @@ interface Decoded {
 
 const decodedSecrets = new WeakMap<Secret, Decoded>();
 
-/** Decodes a Secret and caches the result, because every call reads the Secret. */
+/** The result is cached, because every call reads the Secret. */
 function decode(secret: Secret): Decoded {
   const known = decodedSecrets.get(secret);
   if (known) return known;
@@ -68,9 +64,7 @@ const notText = (key: string, { metadata: { namespace, name } }: Secret): string
 
 const versions = new WeakMap<Secret, string>();
 
-/**
- * Returns a version of the data of a Secret. A change of the metadata, such as a finalizer, does not change this version.
- */
+/** A change of the metadata, such as a finalizer, does not change this version. */
 export function dataVersion(secret: Secret): string {
   const known = versions.get(secret);
   if (known !== undefined) return known;
@@ -83,8 +77,8 @@ export function dataVersion(secret: Secret): string {
 }
 
 /**
- * Merges the Secrets of a class; `credentialsSecretRef` takes precedence over `secretRef`. User data may be any bytes, and
- * credentials must be UTF-8. Other keys are skipped if their values are not UTF-8.
+ * Merges the Secrets of a class; `credentialsSecretRef` takes precedence over `secretRef`. User data may be any bytes,
+ * and credentials must be UTF-8. Other keys are skipped if their values are not UTF-8.
  * @param find Returns the Secret of a key
  * @param isCredential Returns true if the driver reads the key; default all keys
  */
@@ -115,10 +109,7 @@ export function readSecrets(
   };
 }
 
-/**
- * Returns the user data.
- * @throws MachineError if there is no user data, because no VM can be created without it
- */
+/** @throws MachineError without user data, because no VM can be created */
 export function userDataOf(secrets: ClassSecrets, machineName: string, machineClass: MachineClass): Uint8Array {
   const { userData } = secrets;
   if (userData !== undefined) return userData;

@@ -6,7 +6,7 @@ import type { DecodedInput, DriverDefinition, DriverInput } from './define-drive
 
 const segment = (part: PropertyKey): string => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`);
 
-/** Converts a path to text: `blockDevices`, 0, `ebs` becomes `.blockDevices[0].ebs`. */
+/** For example, `blockDevices`, 0, `ebs` becomes `.blockDevices[0].ebs`. */
 export const pathText = (path: readonly PropertyKey[]): string => path.map(segment).join('');
 
 function parse<T>(
@@ -36,7 +36,6 @@ const secretProblem =
     return `data${pathText(path)} of Secret ${secrets}: ${message}; correct the key in the Secret`;
   };
 
-/** The error of a class that needs a Secret and has none. */
 export const noSecret = ({ metadata }: MachineClass): string =>
   `secretRef: MachineClass ${metadata.name} refers to no Secret; add a Secret with userData and credentials`;
 

@@ -19,7 +19,7 @@ export type DriverCall =
 export interface DriverInput {
   readonly call: DriverCall;
   readonly machineClass: MachineClass;
-  /** The machine of the call. Absent for a listing and for a wait for notices. */
+  /** Absent for a listing and for a wait for notices. */
   readonly machine?: Machine | undefined;
   /** Merged and decoded data of the class's Secrets. */
   readonly data: Readonly<Record<string, string>>;
@@ -38,25 +38,25 @@ export interface DriverDefinition<Spec, Credentials> extends Driver<Spec, Creden
   /** Schema of the merged and decoded data of `secretRef` and `credentialsSecretRef`, including `userData`. */
   readonly credentialsSchema: z.ZodType<Credentials>;
   /**
-   * Replaces the schemas, for a driver with its own rules, texts or codes. `foldGoJson` decodes a provider spec in the same
-   * way as Go. `decode` is called before every call to the cloud.
+   * Replaces the schemas, for a driver with its own rules, texts or codes. Called before every call to the cloud.
+   * `foldGoJson` decodes a provider spec in the same way as Go.
    * @throws MachineError
    */
   decode?(input: DriverInput): DecodedInput<Spec, Credentials>;
   /**
-   * Returns further problems of a class and its Secret that can be found without the cloud, one sentence each. mcm reports
-   * these problems on the class before it creates any VM. Absent if there are no further checks.
+   * Returns further problems of a class and its Secret that can be found without the cloud, one sentence each. mcm
+   * reports them on the class before it creates any VM.
    * @param input.secrets Names of the class's Secrets for the sentences, such as `Secret n/a`.
    */
   check?(input: DecodedInput<Spec, Credentials> & { readonly secrets: string }): readonly string[];
   /**
-   * Applies the alternatives of a class to its provider spec. After a creation that is refused with `ResourceExhausted`, no
-   * VM may remain, so that the next call can use another offering. Absent if the driver supports no alternatives.
+   * Applies the alternatives of a class to its provider spec. After a creation that is refused with
+   * `ResourceExhausted`, no VM may remain, so that the next call can use another offering.
    */
   readonly alternatives?: AlternativeRules<Spec>;
   /**
-   * True if the driver limits the rate of its requests itself, with a `LearnedRate` for each account. If absent, the invoker
-   * limits the calls, based on the errors of the driver (`MachineError.throttled`).
+   * True if the driver limits the rate of its requests itself, with a `LearnedRate` for each account. Otherwise the
+   * invoker limits the calls, based on `MachineError.throttled`.
    */
   readonly spacesRequests?: boolean;
 }

@@ -1,5 +1,6 @@
 /**
- * Collects problems of fields. The messages are those of the validation library of Kubernetes (apimachinery `field.Error`).
+ * Collects problems of fields. The messages are those of the validation library of Kubernetes (apimachinery
+ * `field.Error`).
  */
 export class FieldErrors {
   readonly #errors: string[] = [];
@@ -21,15 +22,11 @@ export class FieldErrors {
     this.#errors.push(`${path}: Forbidden: ${detail}`);
   }
 
-  /** All problems in the order in which they were found. */
   get all(): readonly string[] {
     return this.#errors;
   }
 
-  /**
-   * Returns a single problem unchanged. Returns several problems in brackets, without duplicates. Undefined if there is no
-   * problem.
-   */
+  /** Several problems are in brackets, without duplicates. */
   text(): string | undefined {
     const distinct = [...new Set(this.#errors)];
     return distinct.length > 1 ? `[${distinct.join(', ')}]` : distinct[0];

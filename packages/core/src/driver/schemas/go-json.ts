@@ -2,14 +2,15 @@ import { isRecord, nearest } from '@mcm/kube';
 import type { z } from 'zod';
 import { pathText } from './decode.ts';
 
-/** A JSON document that contains only the keys of a schema. */
 export interface Folded {
   readonly value: unknown;
-  /** Keys that the schema does not declare, such as `.networkInterfaces[0].subnet`, each with the most similar known key. */
+  /**
+   * Keys that the schema does not declare, such as `.networkInterfaces[0].subnet`, each with the most similar known
+   * key.
+   */
   readonly unknown: readonly { readonly path: string; readonly nearest?: string }[];
 }
 
-/** The fields of a zod schema's `def` that this file reads. */
 interface Definition {
   readonly type: string;
   readonly innerType?: { readonly def: Definition };
@@ -18,7 +19,7 @@ interface Definition {
   readonly shape?: Readonly<Record<string, { readonly def: Definition }>>;
 }
 
-/** Zero values of Go types. For a type without an entry, the zero value has the same meaning as an absent value. */
+/** Zero values of Go types. For a type without an entry, an absent value has the same meaning. */
 const ZERO: Readonly<Record<string, unknown>> = { string: '', number: 0, int: 0, boolean: false };
 
 const unwrap = (definition: Definition): Definition =>
@@ -27,9 +28,8 @@ const unwrap = (definition: Definition): Definition =>
 const zeroOf = (definition: Definition): unknown => (definition.type === 'object' ? {} : ZERO[definition.type]);
 
 /**
- * Decodes a JSON value in the same way as Go decodes it into a struct. Unknown keys are removed and reported. The schema
- * checks the types.
- *
+ * Decodes a JSON value in the same way as Go decodes it into a struct. Unknown keys are removed and reported. The
+ * schema checks the types.
  * - Keys match in any letter case. The last of several values is used, and objects are merged.
  * - null counts as absent. In lists and maps, null counts as the zero value of the type.
  */
@@ -39,13 +39,13 @@ export function foldGoJson(schema: z.ZodType, value: unknown): Folded {
 }
 
 /**
- * Returns the value that Go would decode. null becomes an empty object. An absent value stays absent, so that the schema
- * refuses it.
+ * Returns the value that Go would decode: null becomes an empty object. An absent value stays absent, so that the
+ * schema refuses it.
  */
 export const readGoJson = (schema: z.ZodType, value: unknown): unknown =>
   value === undefined ? undefined : (foldGoJson(schema, value).value ?? {});
 
-/** Returns the type errors of a provider spec from its zod issues, one sentence each. */
+/** One sentence for each zod issue. */
 export const specTypeProblems = (
   providerSpec: unknown,
   issues: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[],

@@ -5,13 +5,11 @@ import { noSecret, pathText } from './decode.ts';
 
 /** A refusal of the cloud that concerns all machines of the class. */
 export interface Problem {
-  /** Reason of the event on the class. */
   readonly reason: 'CredentialsRefused' | 'CloudUnreachable' | 'CloudRefuses';
   /** A sentence that names the field to change, and the change. */
   readonly hint: string;
 }
 
-/** Error codes of Node.js for failed connections. */
 const UNREACHABLE = new Set([
   'EAI_AGAIN',
   'ECONNREFUSED',
@@ -25,9 +23,8 @@ const UNREACHABLE = new Set([
 const UNTRUSTED = /CERT|UNABLE_TO_VERIFY|SSL|TLS/;
 /** Names of fields that contain a location in a cloud. */
 const PLACES = new Set(['endpoint', 'location', 'region', 'zone']);
-/** Codes of permanent failures. */
 const LASTING = new Set(['InvalidArgument', 'Internal', 'FailedPrecondition', 'PermissionDenied']);
-/** Minimum length of a value that the search looks for. A shorter value can occur in a sentence by chance. */
+/** A shorter value can occur in a sentence by chance. */
 const SHORTEST_VALUE = 4;
 const MOST_FIELDS = 3;
 const DEEPEST_CAUSE = 8;
@@ -43,7 +40,7 @@ export function problemOf(
   secrets: Readonly<Record<string, string>>,
   call: string,
 ): Problem | undefined {
-  // The error occurred before any request to the cloud, and `check` reports this problem on the class.
+  // `check` reports this problem on the class.
   if (error.place !== undefined) return undefined;
   if (error.credentialsRefused) return { reason: 'CredentialsRefused', hint: credentialsHint(machineClass, secrets) };
   const network = networkCode(error);
@@ -55,7 +52,7 @@ export function problemOf(
   return { reason: 'CloudRefuses', hint: `check ${reported(fields)} of MachineClass ${machineClass.metadata.name}` };
 }
 
-/** Returns the field of a problem if the message does not name it; otherwise undefined. */
+/** Undefined if the message already names the field. */
 export function placeOf({ place }: MachineError, machineClass: MachineClass): string | undefined {
   if (place === undefined) return undefined;
   if (place !== 'secret') return `correct ${place} of MachineClass ${machineClass.metadata.name}`;
@@ -79,7 +76,7 @@ function networkHint(code: string, machineClass: MachineClass): string {
   return `the cloud cannot be reached (${code}); check ${where}the endpoint in Secret or environment, and the controller's network`;
 }
 
-/** Returns the Node.js error code of a failed connection, from the error or any of its causes. */
+/** Searches the error and its causes. */
 function networkCode(error: unknown): string | undefined {
   let at: unknown = error;
   for (let depth = 0; depth < DEEPEST_CAUSE && at instanceof Error; depth++) {
@@ -95,7 +92,6 @@ interface Leaf {
   readonly value: string;
 }
 
-/** Returns all texts of a provider spec with their paths. */
 function leaves(value: unknown, path: readonly (string | number)[] = []): Leaf[] {
   if (typeof value === 'string') return [{ path, value }];
   if (Array.isArray(value)) return value.flatMap((each, at) => leaves(each, [...path, at]));
@@ -103,7 +99,7 @@ function leaves(value: unknown, path: readonly (string | number)[] = []): Leaf[]
   return Object.entries(value).flatMap(([key, each]) => leaves(each, [...path, key]));
 }
 
-/** Returns true if the sentence contains the value as a separate word. Names of error codes do not count. */
+/** Names of error codes do not count. */
 function names(message: string, value: string): boolean {
   if (value.length < SHORTEST_VALUE || isMachineCode(value)) return false;
   const at = message.indexOf(value);

@@ -1,14 +1,12 @@
 import { z } from 'zod';
 import type { DriverDefinition } from './define-driver.ts';
 
-/** JSON Schema (draft 2020-12) of a class and its Secret. */
 export interface DriverReference {
   readonly provider: string;
   readonly providerSpec: JsonSchema;
   readonly secret: JsonSchema;
 }
 
-/** The parts of JSON Schema that zod generates. */
 export interface JsonSchema {
   readonly type?: string | undefined;
   readonly description?: string | undefined;
@@ -25,7 +23,9 @@ export interface JsonSchema {
 const schemaOf = (schema: z.ZodType): JsonSchema =>
   z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchema;
 
-/** Returns the schemas of a driver as JSON Schema, for editors, admission policies and documentation. */
+/**
+ * Returns the schemas of a driver as JSON Schema (draft 2020-12), for editors, admission policies and documentation.
+ */
 export const driverReference = <Spec, Credentials>(
   driver: Pick<DriverDefinition<Spec, Credentials>, 'name' | 'providerSpec' | 'credentialsSchema'>,
 ): DriverReference => ({
@@ -40,7 +40,7 @@ interface Row {
   readonly about: string;
 }
 
-/** Returns the schemas as Markdown: a table for the provider spec and one for the Secret. */
+/** One table for the provider spec and one for the Secret, in Markdown. */
 export function referenceText({ provider, providerSpec, secret }: DriverReference): string {
   return [
     `# Reference: provider \`${provider}\``,

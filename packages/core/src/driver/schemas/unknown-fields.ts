@@ -3,17 +3,15 @@ import type { z } from 'zod';
 import type { DriverDefinition } from './define-driver.ts';
 import { foldGoJson } from './go-json.ts';
 
-/**
- * Returns the keys that an object schema declares. Undefined for any other schema, because such a schema may read any key.
- */
+/** Undefined for any schema that is not an object, because it may read any key. */
 export function declaredKeys(schema: z.ZodType): ReadonlySet<string> | undefined {
   const { shape } = schema.def as { readonly shape?: Readonly<Record<string, unknown>> };
   return shape && new Set(Object.keys(shape));
 }
 
 /**
- * Returns the fields of a provider spec that the driver does not know. Each sentence contains the most similar known name.
- * These fields are no errors, because another version of the driver may know them, and the original ignores them.
+ * Returns one sentence for each field of a provider spec that the driver does not know. Such a field is no error:
+ * another version of the driver may know it, and the original ignores it.
  */
 export function unknownFields<Spec, Credentials>(
   driver: Pick<DriverDefinition<Spec, Credentials>, 'name' | 'providerSpec'>,

@@ -7,7 +7,6 @@ import { bytesOf, isText, type SecretValue, type SecretValues, textsOf } from '.
 export interface Known {
   /** Decoded data of the Secrets of one or several classes, with the user data. */
   readonly secrets: SecretValues | readonly SecretValues[];
-  /** Bootstrap tokens that were created. */
   readonly tokens: readonly string[];
 }
 
@@ -20,8 +19,8 @@ const SHORTEST_LINE = 12;
 const SHORTEST_ENCODED = 9;
 
 /**
- * Patterns of secrets from any source. A console may consist of blanks or of starts of tokens, so the cost of each pattern
- * must be linear. Therefore, each lookbehind with whitespace has a lookahead before it.
+ * Patterns of secrets from any source. The cost of each pattern must be linear, because a console may consist of
+ * blanks or of starts of tokens. Therefore, each lookbehind with whitespace has a lookahead before it.
  */
 const LOOKS: readonly RegExp[] = [
   /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(-----END [A-Z ]*PRIVATE KEY-----|$)/g,
@@ -35,13 +34,11 @@ const LOOKS: readonly RegExp[] = [
 ];
 
 /**
- * Returns the text without secrets. The function removes known values, whole or line by line. The function also removes
- * encoded values (base64, URL, JSON), and values that a console wraps or colors. The function also removes all text that
- * looks like a key, token or password.
+ * Returns the text without secrets: known values as a whole, by line, encoded (base64, URL, JSON), wrapped or colored.
+ * All text that looks like a key, token or password is removed too.
  */
 export const scrub = (text: string, known: Known): string => scrubber(known)(text);
 
-/** Returns a function that removes the secrets from many texts. */
 export function scrubber(known: Known): (text: string) => string {
   const pieces = piecesOf(known);
   const needles = [
@@ -52,7 +49,7 @@ export function scrubber(known: Known): (text: string) => string {
     LOOKS.reduce((result, look) => result.replace(look, HIDDEN), hideNeedles(hide(text, pieces), needles));
 }
 
-/** Returns the texts to remove, without whitespace. */
+/** Without whitespace. */
 function piecesOf({ secrets, tokens }: Known): ReadonlySet<string> {
   const pieces = new Set<string>();
   const add = (piece: string, shortest: number): void => {
@@ -74,7 +71,6 @@ function piecesOf({ secrets, tokens }: Known): ReadonlySet<string> {
   return pieces;
 }
 
-/** Returns the parts of the lines of user data that are the same for all machines. */
 const userDataPieces = (userData: string): readonly string[] => userData.split('\n').flatMap(partsOfLine);
 
 function formsOf(piece: string): readonly string[] {
@@ -82,7 +78,7 @@ function formsOf(piece: string): readonly string[] {
   return piece.length < SHORTEST_ENCODED ? forms : [...forms, ...inBase64(piece)];
 }
 
-/** Bytes that are not text have no lines. The base64 of such bytes is removed in parts of this many bytes. */
+/** Bytes that are not text have no lines, so their base64 is removed in parts of this many bytes. */
 const STRETCH = 48;
 
 function binaryPieces(value: SecretValue): readonly string[] {
@@ -94,9 +90,8 @@ function binaryPieces(value: SecretValue): readonly string[] {
 }
 
 /**
- * Returns the parts of a text's base64 that do not depend on the position of the text in a longer text. The function
- * returns parts for all three alignments. Characters at the edges are excluded, because they depend on the neighboring
- * bytes.
+ * Returns the parts of a text's base64 that do not depend on the position of the text in a longer text, for all three
+ * alignments. Characters at the edges depend on the neighboring bytes.
  */
 function inBase64(piece: SecretValue): readonly string[] {
   const bytes = bytesOf(piece);
@@ -108,11 +103,11 @@ function inBase64(piece: SecretValue): readonly string[] {
   });
 }
 
-/** Escape sequences of terminals, and whitespace. A console wraps lines and colors words. */
+/** A console wraps lines and colors words. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what terminals send
 const BETWEEN = /\u001b\[[0-9;?]*[A-Za-z]|\s+/g;
 
-/** Replaces each occurrence of a secret, even if it contains whitespace or escape sequences. */
+/** A secret may contain whitespace or escape sequences. */
 function hide(text: string, pieces: ReadonlySet<string>): string {
   const { bare, at } = withoutBlanks(text);
   const ranges: [number, number][] = [];
@@ -131,10 +126,7 @@ function hide(text: string, pieces: ReadonlySet<string>): string {
   return result + text.slice(done);
 }
 
-/**
- * Returns the text without whitespace and escape sequences. The second result is the position of each character in the
- * original.
- */
+/** `at` is the position of each character in the original. */
 function withoutBlanks(text: string): { readonly bare: string; readonly at: (index: number) => number } {
   const starts: { readonly bare: number; readonly text: number }[] = [];
   let bare = '';

@@ -7,7 +7,6 @@ import { redact } from './redact.ts';
 
 const chars = [...'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.~!$&()=?<>"\'/+éß€'];
 const word = fc.string({ unit: fc.constantFrom(...chars), minLength: 10, maxLength: 40 });
-/** A word that looks like a password or token and does not occur in an ordinary sentence. */
 const secret = fc.tuple(word, fc.nat(9)).map(([text, digit]) => `q${text}${digit}z`);
 
 const each = (text: string, how: (char: string) => string): string => [...text].map(how).join('');
@@ -83,7 +82,6 @@ const PLACES: readonly Place[] = [
   ['a long line of user data', (text) => ({ key: USER_DATA_KEY, value: `#!/bin/sh\njoin --with ${text}\ndone\n` })],
 ];
 
-/** Returns true if a part of a secret is visible in any of these encodings. */
 const shows = (said: string, value: string): boolean => normalForm(said).text.includes(normalForm(value).text);
 
 test.each(PLACES)('%s is removed in every encoding, and the text around it stays', (_name, placeOf) => {

@@ -1,9 +1,9 @@
 import { bytesOf, type SecretValue } from './secret-value.ts';
 
 /**
- * A form of a text in which secrets can be found. The form has no whitespace and no escape sequences of terminals, XML,
- * JSON, URLs and programming languages. Letters are in lower case. Each character is one byte of UTF-8, because URLs escape
- * single bytes.
+ * A form of a text in which secrets can be found. The form has no whitespace and no escape sequences of terminals,
+ * XML, JSON, URLs and programming languages. Letters are in lower case. Each character is one byte of UTF-8, because
+ * URLs escape single bytes.
  */
 export interface NormalForm {
   readonly text: string;
@@ -14,7 +14,6 @@ export interface NormalForm {
 
 const NAMED: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ' };
 
-/** An escape sequence of a terminal, XML, JSON, Go, a URL, a shell or C, or a run of whitespace. */
 const PART =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what terminals send
   /\u001b\[[0-9;?]*[A-Za-z]|&(?:#x?[0-9a-f]{1,6}|amp|lt|gt|quot|apos|nbsp);|\\u[0-9a-f]{4}|\\x[0-9a-f]{2}|%[0-9a-f]{2}|\\[nrtbfv0"'\\/]|\s+/gi;
@@ -24,7 +23,6 @@ const codeOf = (text: string, radix: number): string => {
   return code <= 0x10ffff ? String.fromCodePoint(code) : '';
 };
 
-/** Returns the bytes that an escape sequence represents. */
 function meaningOf(part: string): string {
   const first = part[0];
   if (first === '\u001b') return '';
@@ -45,7 +43,7 @@ const utf8 = (text: string): string => Buffer.from(text, 'utf8').toString('latin
 /** Maximum depth of nested escapes, such as JSON in JSON in XML. */
 const DEEPEST = 4;
 
-/** Builds a normal form. The result is never longer than the text in UTF-8. */
+/** The result is never longer than the text in UTF-8. */
 class Builder {
   readonly #chunks: string[] = [];
   readonly #from: Uint32Array;
@@ -57,7 +55,7 @@ class Builder {
     this.#to = new Uint32Array(capacity);
   }
 
-  /** Adds bytes that all represent the same part of the original. */
+  /** All bytes represent the same part of the original. */
   add(bytes: string, from: number, to: number): void {
     this.#chunks.push(bytes);
     for (let i = 0; i < bytes.length; i++, this.#length++) {
@@ -66,7 +64,7 @@ class Builder {
     }
   }
 
-  /** Adds bytes, each with its own position. */
+  /** Each byte has its own position in the original. */
   copy(bytes: string, placeOf: (index: number) => readonly [from: number, to: number]): void {
     this.#chunks.push(bytes);
     for (let i = 0; i < bytes.length; i++, this.#length++) {
@@ -100,7 +98,6 @@ function once({ text, from, to }: NormalForm): NormalForm {
 /** A run of single-byte characters, or one character of several bytes. */
 const RUNS = /[\0-\x7f]+|[^\0-\x7f]/gu;
 
-/** Returns the UTF-8 bytes of a text, with the position of each byte in the text. */
 function bytesWithPlaces(text: string): NormalForm {
   const builder = new Builder(Buffer.byteLength(text));
   for (const { 0: part, index } of text.matchAll(RUNS)) {
@@ -110,7 +107,6 @@ function bytesWithPlaces(text: string): NormalForm {
   return builder.end();
 }
 
-/** Returns the normal form of a text. */
 export function normalForm(text: string): NormalForm {
   let form = bytesWithPlaces(text);
   for (let round = 0; round < DEEPEST; round++) {
@@ -125,7 +121,7 @@ export function normalForm(text: string): NormalForm {
 /** Minimum length of an encoded value to remove. A shorter value occurs in base64 or hexadecimal text by chance. */
 const SHORTEST_ENCODED = 6;
 
-/** Returns the encodings of a value in normal form: plain, hexadecimal, and base64 at any position in a longer text. */
+/** The encodings are plain, hexadecimal, and base64 at any position in a longer text. */
 export function needlesOf(value: SecretValue, shortest: number): readonly string[] {
   const bytes = bytesOf(value);
   const text = typeof value === 'string' ? normalForm(value).text : '';
@@ -137,8 +133,8 @@ export function needlesOf(value: SecretValue, shortest: number): readonly string
 }
 
 /**
- * Returns the parts of base64 that do not depend on the position in longer bytes. The function returns parts for all three
- * alignments. Characters at the edges are excluded, because they depend on the neighboring bytes.
+ * Returns the parts of base64 that do not depend on the position in longer bytes, for all three alignments. Characters
+ * at the edges depend on the neighboring bytes.
  */
 function inBase64(bytes: Buffer): readonly string[] {
   return [0, 1, 2].flatMap((offset) => {

@@ -4,43 +4,40 @@ import { hideNeedles, needlesOf } from './normal-form.ts';
 import { bytesOf, type SecretValue, type SecretValues, textsOf } from './secret-value.ts';
 
 /**
- * Removes secrets from texts before they are stored. Secrets are values of Secret objects in many encodings, and text that
- * looks like a credential, such as tokens and signatures. Clouds, proxies and libraries quote requests in their errors.
+ * Removes secrets from texts before they are stored, because clouds, proxies and libraries quote requests in their
+ * errors. Secrets are values of Secret objects in many encodings, and text that looks like a credential.
  */
 
-/** Minimum length of a secret to remove. A shorter value is often an ordinary word, as are most lines of user data. */
+/** Minimum length of a secret to remove. A shorter value is often an ordinary word. */
 const SHORTEST_SECRET = 6;
 const SHORTEST_LINE = 16;
 
-/** Returns the minimum length of the values of this Secret key that are removed. Shorter values are common words. */
+/** Shorter values are common words. */
 export const shortestSecret = (key: string): number => (key === USER_DATA_KEY ? SHORTEST_LINE : SHORTEST_SECRET);
 
-/** User data is split at its placeholders. The parts between them are the same for all machines. */
+/** The parts of user data between placeholders are the same for all machines. */
 const PLACEHOLDERS = new RegExp(Object.values(UserDataPlaceholders).join('|'));
 
 /**
- * The key of a value that a placeholder sets, such as `","nodeName":"`. Such a part contains no secret. Other texts in JSON,
- * for example lines of the journal, contain the same part.
+ * The key of a value that a placeholder sets, such as `","nodeName":"`. This key contains no secret and occurs in
+ * other JSON texts, for example in the journal.
  */
 const KEY_ONLY = /^[\s"',;{}[\]]*[\w.-]+["']?\s*[:=]\s*["']?$/;
 
-/** Returns the parts of a line of user data between placeholders. A line without a placeholder is one part. */
 export function partsOfLine(line: string): readonly string[] {
   const parts = line.split(PLACEHOLDERS).map((part) => part.trim());
   return parts.length === 1 ? parts : parts.filter((part) => !KEY_ONLY.test(part));
 }
 
 /**
- * Keys of a key file (JSON) with secret values. The other keys contain names of accounts and addresses, which errors should
- * show.
+ * Keys of a key file (JSON) with secret values. All other keys contain names of accounts and addresses, which errors
+ * should show.
  */
 const SECRET_KEY = /(key|secret|token|password|passwd|pwd|passphrase|auth|credentials?|assertion)$/i;
 
-/** Returns the text as it appears in a JSON string. */
 const escaped = (text: string): string => JSON.stringify(text).slice(1, -1);
 const base64 = (value: SecretValue): string => bytesOf(value).toString('base64');
 
-/** Returns the encoded forms of a text: in a URL or form, in JSON, and in JSON within JSON. */
 const forms = (text: string): readonly string[] => {
   const url = encodeURIComponent(text.toWellFormed());
   return [text, escaped(text), escaped(escaped(text)), url, url.replaceAll('%20', '+')];
@@ -48,9 +45,7 @@ const forms = (text: string): readonly string[] => {
 
 const encoded = (value: SecretValue): readonly string[] => [base64(value), bytesOf(value).toString('base64url')];
 
-/**
- * Returns a whole value as plain text and in base64. Clouds receive user data in base64 and return this base64 in errors.
- */
+/** Clouds receive user data in base64 and return this base64 in errors. */
 const wholes = (value: string): readonly string[] =>
   [...new Set([value, value.trim()])].flatMap((each) => [each, ...encoded(each)]);
 
@@ -68,16 +63,13 @@ function* secretsWithin(found: unknown, isSecret: boolean, depth = 0): Generator
   }
 }
 
-/**
- * Returns the secret values in a key file at any depth. Drivers parse the key file, so an error may quote a single value of
- * it.
- */
+/** Drivers parse the key file, so an error may quote a single value of it. */
 function within(value: string, depth = 0): readonly string[] {
   if (!/^\s*[{[]/.test(value) || depth > DEEPEST_KEY) return [];
   try {
     return [...secretsWithin(JSON.parse(value), false, depth)];
   } catch {
-    return []; // A text that is not JSON has no inner values.
+    return [];
   }
 }
 
@@ -88,13 +80,13 @@ const ASSIGNED = /(?:pass\w*|pwd|secret\w*|token\w*|\w*key|auth\w*|cred\w*)["']?
 /** A short line of user data with one word that does not occur in an ordinary sentence. */
 const OPAQUE_LINE = /^(?=.*\d)(?=.*[a-z])\S{6,}$/i;
 
-/** Returns the secrets in a line of user data. Most lines contain only ordinary words. */
+/** Most lines contain only ordinary words. */
 function secretOfLine(line: string): readonly string[] {
   const assigned = ASSIGNED.exec(line)?.[1];
   return [...(assigned === undefined ? [] : [assigned]), ...(OPAQUE_LINE.test(line) ? [line] : [])];
 }
 
-/** Returns the words of a value that has several words. An error may quote a single word. */
+/** An error may quote a single word of a value. */
 const wordsOf = (value: string): readonly string[] =>
   /^\s*[{[]|\n\s*\S/.test(value)
     ? []
@@ -103,7 +95,7 @@ const wordsOf = (value: string): readonly string[] =>
         .split(/\s+/)
         .filter((word) => OPAQUE_WORD.test(word));
 
-/** Returns the forms of a value in normal form, without those that are too short. */
+/** Without forms that are too short. */
 function needlesOfValue(key: string, value: SecretValue): readonly string[] {
   const texts = textsOf(value);
   const whole = needlesOf(typeof value === 'string' ? value.trim() : value, SHORTEST_SECRET);
@@ -126,7 +118,6 @@ function needlesOfValue(key: string, value: SecretValue): readonly string[] {
   ];
 }
 
-/** Minimum length of a secret that a line of user data assigns. */
 const SHORTEST_WORD_OF_LINE = 4;
 
 function piecesOf(key: string, value: SecretValue): readonly string[] {
@@ -145,8 +136,8 @@ function piecesOf(key: string, value: SecretValue): readonly string[] {
 type Secrets = SecretValues;
 
 /**
- * Keys of Secrets with a fixed list of possible values. The values of these keys stay in texts. Otherwise names such as
- * `kube-system` would lose these words.
+ * Keys of Secrets with a fixed list of possible values. Without this exception, names such as `kube-system` would lose
+ * these words.
  */
 const CHOICES: Readonly<Record<string, readonly string[]>> = { managedIdentity: ['system', 'user'] };
 
@@ -155,7 +146,7 @@ const withoutChoices = (secrets: Secrets): Secrets =>
     Object.entries(secrets).filter(([key, value]) => !CHOICES[key]?.includes(textsOf(value)[0]?.trim() ?? '')),
   );
 
-/** Caches the result for each set of secrets. All lines of a logger have the same set. */
+/** All lines of a logger have the same set of secrets. */
 function remembered(make: (secrets: Secrets) => readonly string[]): (secrets: Secrets) => readonly string[] {
   const known = new WeakMap<Secrets, readonly string[]>();
   return (secrets) => {
@@ -167,15 +158,12 @@ function remembered(make: (secrets: Secrets) => readonly string[]): (secrets: Se
 
 const allPiecesOf = remembered((secrets) => Object.entries(secrets).flatMap(([key, value]) => piecesOf(key, value)));
 
-/**
- * Returns all forms of the values of Secrets, in normal form. The forms match texts that are escaped, in other letter
- * cases, with whitespace, in hexadecimal and in base64.
- */
+/** The forms match texts that are escaped, in other letter cases, with whitespace, in hexadecimal and in base64. */
 export const allNeedlesOf = remembered((secrets) => [
   ...new Set(Object.entries(secrets).flatMap(([key, value]) => needlesOfValue(key, value))),
 ]);
 
-/** Removes the longest values first, because a short value may be a part of a longer value. */
+/** The longest values first, because a short value may be a part of a longer value. */
 function without(text: string, pieces: readonly string[]): string {
   let result = text;
   const present = [...new Set(pieces)].filter((piece) => text.includes(piece));
@@ -187,10 +175,7 @@ function without(text: string, pieces: readonly string[]): string {
 const RUN = /(?:[\w+/=-]|%[0-9a-f]{2}){24,}/gi;
 const WINDOW = 16;
 
-/**
- * Returns a run of characters, decoded from URL encoding. The search looks for parts of a secret, because servers truncate
- * quoted texts.
- */
+/** Without URL encoding. */
 const plain = (run: string): string =>
   run
     .replaceAll(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
@@ -207,7 +192,7 @@ const denseOf = remembered((secrets) =>
   }),
 );
 
-/** Returns the text without runs that contain a part of a secret, plain or in base64. */
+/** Removes runs that contain a part of a secret, plain or in base64, because servers truncate quoted texts. */
 function withoutParts(text: string, secrets: Secrets): string {
   const dense = denseOf(secrets);
   return text.replaceAll(RUN, (run) => {
@@ -220,13 +205,12 @@ function withoutParts(text: string, secrets: Secrets): string {
   });
 }
 
-/** Names of fields in forms, URLs, JSON and XML whose values are credentials. */
+/** Names of fields in forms, URLs, JSON and XML with credentials as values. */
 const FIELDS =
   'access_?token|refresh_token|id_token|subject_token|client_secret|client_assertion|assertion|private_key|password|' +
   'secret_?access_?key|session_?token|web_?identity_?token|x-amz-(?:security-token|signature)|signature|sig|' +
   'user_?data|custom_?data|authorization';
 
-/** Patterns of credentials. */
 const CREDENTIALS: readonly (readonly [RegExp, string])[] = [
   // A private key, complete or truncated.
   [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g, '***'],
@@ -237,16 +221,12 @@ const CREDENTIALS: readonly (readonly [RegExp, string])[] = [
   [/\beyJ[\w+/=-]{12,}(?:\.[\w+/=-]+){0,2}/g, '***'],
   // Tokens of Google.
   [/\bya29\.[\w.-]{8,}/g, '***'],
-  // `field=…`, `"field":"…"`, `<Field>…`.
   [new RegExp(`\\b(${FIELDS})(=|\\\\?["']\\s*:\\s*\\\\?["']|>)[^\\s"'&<>,;\\\\]{6,}`, 'gi'), '$1$2***'],
-  // Rendered user data contains a bootstrap token. No Secret of the class contains this token, so a pattern removes it.
+  // Rendered user data contains a bootstrap token, which is in no Secret of the class.
   [/\b[a-z0-9]{6}\.[a-z0-9]{16}\b/g, '***'],
 ];
 
-/**
- * Returns the text without values of the Secrets, without their lines and parts, and without text that looks like a
- * credential.
- */
+/** Removes values of the Secrets, their lines and parts, and text that looks like a credential. */
 export function redact(text: string, secrets: Secrets): string {
   const needles = allNeedlesOf(secrets);
   const plainly = withoutParts(without(text, allPiecesOf(secrets)), secrets);
@@ -255,9 +235,8 @@ export function redact(text: string, secrets: Secrets): string {
   return result;
 }
 
-/** Headers with credentials. */
 const CONFIDENTIAL = /^(authorization|proxy-authorization|cookie|x-amz-security-token)$/i;
-/** Minimum length of a secret word in a header. A shorter word is a scheme, a name of a parameter, or a date. */
+/** A shorter word is a scheme, a name of a parameter, or a date. */
 const SHORTEST_WORD = 12;
 const NO_SECRET = /^AWS4-HMAC-SHA256$|^SignedHeaders=/;
 /** Fields of a form for a token service that contain credentials. */
@@ -266,13 +245,12 @@ const CONFIDENTIAL_FIELD = /(secret|assertion|token)$/i;
 /** The parts of a request that an answer may quote. */
 export interface Sent {
   readonly headers: Readonly<Record<string, string>>;
-  /** The fields of a form for a token service. */
   readonly form?: Readonly<Record<string, string>>;
 }
 
 /**
- * Returns the text of an answer without the credentials of the request. A token that a service issued matches no pattern,
- * so only the sender can remove the token. Call this function before the text becomes an error.
+ * Removes the credentials of the request from the text of its answer. A token that a service issued matches no
+ * pattern, so only the sender can remove it. Call this function before the text becomes an error.
  */
 export function withoutSent(text: string, { headers, form = {} }: Sent): string {
   const reported = Object.entries(headers).flatMap(([name, value]) => (CONFIDENTIAL.test(name) ? [value] : []));
@@ -286,13 +264,10 @@ export function withoutSent(text: string, { headers, form = {} }: Sent): string 
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Maximum depth to which objects are logged. Objects of libraries can refer to each other in cycles. */
+/** Objects of libraries can refer to each other in cycles. */
 const DEEPEST = 5;
 
-/**
- * Returns a logger that removes the values of the Secrets from messages and fields of every log line of a driver or its
- * library.
- */
+/** Returns a logger that removes the values of the Secrets from messages and fields. */
 export function redactingLogger(log: Logger, secrets: Secrets): Logger {
   const clean = (value: unknown, depth = 0): unknown => {
     if (typeof value === 'string') return redact(value, secrets);

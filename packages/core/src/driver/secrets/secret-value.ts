@@ -1,22 +1,18 @@
 import { gunzipSync } from 'node:zlib';
 
-/** A value of a Secret: text, or bytes for user data. */
 export type SecretValue = string | Uint8Array;
-/** Values of Secrets by key. */
 export type SecretValues = Readonly<Record<string, SecretValue>>;
 
-/** Maximum size of a decompressed text. Larger data is not searched. */
+/** Maximum size of a decompressed text, in bytes. Larger data is not searched. */
 const MOST_UNPACKED = 4 * 1_024 * 1_024;
-/** The first bytes of gzip. */
 const GZIP = [0x1f, 0x8b];
 
-/** Returns the bytes of a value. A text is encoded as UTF-8. The result may share memory with the value. */
+/** The result may share memory with the value. */
 export const bytesOf = (value: SecretValue): Buffer =>
   typeof value === 'string'
     ? Buffer.from(value, 'utf8')
     : Buffer.from(value.buffer, value.byteOffset, value.byteLength);
 
-/** Returns true if the bytes are UTF-8, as in most user data. */
 export function isText(bytes: Uint8Array): boolean {
   return bytesOf(bytes).compare(Buffer.from(bytesOf(bytes).toString('utf8'), 'utf8')) === 0;
 }
@@ -24,8 +20,8 @@ export function isText(bytes: Uint8Array): boolean {
 const known = new WeakMap<Uint8Array, readonly string[]>();
 
 /**
- * Returns the texts in a value. The first text is the value itself, with U+FFFD for bytes that are not UTF-8. The second is
- * the decompressed text of gzip data. A VM may show both texts on its console.
+ * The first text is the value itself, with U+FFFD for bytes that are not UTF-8. For gzip data, the second text is the
+ * decompressed text. A VM may show both texts on its console.
  */
 export function textsOf(value: SecretValue): readonly string[] {
   if (typeof value === 'string') return [value];
@@ -37,12 +33,12 @@ export function textsOf(value: SecretValue): readonly string[] {
   return texts;
 }
 
-/** Returns the text in gzip data. Undefined for other bytes, and for a text of more than 4 MiB. */
+/** Undefined for other bytes, and for a text of more than 4 MiB. */
 export function unpackedText(value: Uint8Array): string | undefined {
   if (!GZIP.every((byte, i) => value[i] === byte)) return undefined;
   try {
     return gunzipSync(value, { maxOutputLength: MOST_UNPACKED }).toString('utf8');
   } catch {
-    return undefined; // The bytes are not gzip, or the text is too large.
+    return undefined;
   }
 }

@@ -4,7 +4,6 @@ import type { ListedInstance } from '../../driver/contract/driver.ts';
 import type { DriverInvoker } from '../../driver/invoker/api/invoker-api.ts';
 import { Lane } from '../../flow/lane.ts';
 
-/** The VMs of a class, as listed by the cloud. */
 export interface Listing {
   /** The start of the request. A VM that was created later may be missing. */
   readonly startedAt: Date;
@@ -15,28 +14,25 @@ export interface ListingOptions {
   readonly invoker: Pick<DriverInvoker, 'list'>;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Called when a listing has ended, whether it succeeded or failed. */
   readonly ended: (classKey: Key) => void;
 }
 
 interface State {
   running: boolean;
   last?: Listing;
-  /** Number of consecutive failures. */
   failures: number;
-  /** The error of the last listing, if it failed. */
   error?: string;
 }
 
 /**
- * Maximum number of listings at the same time. A listing that ignores its signal no longer counts, and delays only its own
+ * Maximum number of simultaneous listings. A listing that ignores its signal no longer counts, and delays only its own
  * class.
  */
 const LIMIT = 20;
 
 /**
- * The VMs of each class, as listed by the cloud. Listings run in the background. Each class has at most one listing at a
- * time, even if a driver does not end it.
+ * The VMs of each class, as listed by the cloud in the background. Each class has at most one listing at a time, even
+ * if a driver does not end it.
  */
 export class Listings {
   readonly #options: ListingOptions;
@@ -47,17 +43,14 @@ export class Listings {
     this.#options = options;
   }
 
-  /** Returns the last successful listing of a class. */
   of(classKey: Key): Listing | undefined {
     return this.#states.get(classKey)?.last;
   }
 
-  /** Number of failed listings since the last successful one. */
   failures(classKey: Key): number {
     return this.#states.get(classKey)?.failures ?? 0;
   }
 
-  /** Returns the error of the last listing. Returns undefined if the listing succeeded. */
   error(classKey: Key): string | undefined {
     return this.#states.get(classKey)?.error;
   }
@@ -66,7 +59,6 @@ export class Listings {
     return this.#states.get(classKey)?.running === true;
   }
 
-  /** Starts a listing, unless one is running. */
   begin(machineClass: MachineClass): void {
     const key = keyOf(machineClass);
     const state = this.#states.get(key) ?? { running: false, failures: 0 };

@@ -1,7 +1,7 @@
 import { type Machine, machines } from '@mcm/api';
 import type { KubeClient } from '@mcm/kube';
 
-/** Reads all machines from the server. With outdated data, the caller could delete a VM or Node that is in use. */
+/** From the server, because with outdated data the caller could delete a VM or Node that is in use. */
 export async function liveMachines(control: KubeClient, namespace: string): Promise<ReadonlyMap<string, Machine>> {
   const found = new Map<string, Machine>();
   let token: string | undefined;

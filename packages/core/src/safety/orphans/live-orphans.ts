@@ -8,10 +8,8 @@ import { NodesOfVms, type NodesOfVmsOptions } from './nodes-of-vms.ts';
 import { isOrphan } from './orphan-vms.ts';
 import type { Use } from './served.ts';
 
-/** A VM without a machine, and whether a Node runs on it. */
 export interface LiveOrphan {
   readonly vm: ListedInstance;
-  /** The machine with the name of the VM. */
   readonly machine: Machine | undefined;
   readonly use: Use;
 }
@@ -22,7 +20,7 @@ export interface LiveOrphansOptions extends NodesOfVmsOptions {
 }
 
 /**
- * Returns the VMs that have no machine in a list of machines. This list is newer than the list of VMs.
+ * Returns the VMs that have no machine in a list of machines that is newer than the list of VMs.
  * @throws KubeError
  */
 export async function liveOrphans(

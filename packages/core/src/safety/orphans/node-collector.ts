@@ -19,7 +19,6 @@ import { claims, classOfNode, decideOrphanNode, planNodeMark } from './orphan-no
 import type { OrphanReconcileOptions } from './orphan-options.ts';
 import { standIn } from './orphan-vms.ts';
 
-/** The decision about a Node, and whether it is reported as an event. */
 interface Verdict {
   readonly outcome: string;
   readonly tell: boolean;
@@ -40,7 +39,6 @@ export class NodeCollector {
   readonly #reportedLiving = new Set<string>();
   readonly #deleting = new Set<string>();
 
-  /** Number of Nodes without a machine, from the last search. */
   get suspects(): number {
     return this.#firstSeen.size;
   }
@@ -51,7 +49,6 @@ export class NodeCollector {
     this.#cap = new HourlyCap(options.options.maxPerHour, options.clock);
   }
 
-  /** Forgets the times at which Nodes became suspected orphans. */
   startOver(): void {
     this.#firstSeen = new Map();
   }
@@ -95,7 +92,7 @@ export class NodeCollector {
   }
 
   /**
-   * Returns true if the Node belongs to this controller, its kubelet does not report, and the caches contain no machine for
+   * A suspected Node belongs to this controller, its kubelet does not report, and the caches contain no machine for
    * it.
    */
   #isSuspect(node: Node): boolean {
@@ -113,7 +110,6 @@ export class NodeCollector {
     return new Map(keys.map((key) => [key, this.#listings.of(key)]));
   }
 
-  /** Starts the deletion of a Node if there is no reason to keep it. Returns the decision. */
   #decide(
     node: Node,
     now: Date,
@@ -145,8 +141,7 @@ export class NodeCollector {
   }
 
   /**
-   * Deletes a Node. Before the deletion, the method reads the machines and the Node from the API servers, and the VM from
-   * the cloud.
+   * Before the deletion, the method reads the machines and the Node from the API servers, and the VM from the cloud.
    */
   async #delete(seen: Node, now: Date): Promise<void> {
     const { log, control, namespace, target } = this.#o;
@@ -167,8 +162,9 @@ export class NodeCollector {
         log.info('Node is kept: a machine claims it', fields);
         return;
       }
-      if (node.metadata.finalizers?.includes(Finalizers.Node)) return; // The write of the mark removes the finalizer. This write has failed.
-      // The UID and the version are preconditions. If the kubelet has reported since, the deletion fails with a conflict.
+      if (node.metadata.finalizers?.includes(Finalizers.Node)) return; // The write of the mark, which removes the finalizer, has failed.
+      // The UID and the version are preconditions: after a new report of the kubelet, the deletion fails with a
+      // conflict.
       const { name, uid, resourceVersion } = node.metadata;
       await ignoreNotFound(client.delete(name, { preconditions: { uid, resourceVersion } }));
       log.warn('Orphan Node deleted', fields);
@@ -179,10 +175,7 @@ export class NodeCollector {
     }
   }
 
-  /**
-   * Returns true if the cloud has the VM of the Node. If the driver has no `status`, its listings have already shown that
-   * the VM does not exist.
-   */
+  /** Without `status`, the listings of the driver have already shown that the VM does not exist. */
   async #cloudHas(node: Node, now: Date): Promise<boolean> {
     const { invoker, caches, namespace } = this.#o;
     if (!invoker.can.status) return false;

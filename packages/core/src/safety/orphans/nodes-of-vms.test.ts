@@ -5,8 +5,6 @@ import { hc, machine, node } from '../../machine/testing.ts';
 import { instanceKey } from '../../node/instance.ts';
 import { NodesOfVms } from './nodes-of-vms.ts';
 
-/** Tests whether a Ready Node runs on a VM without a machine. The Nodes come from the cache or from a live list. */
-
 const vm = { providerId: 'aws:///eu-west-1/i-1', machineName: 'm' };
 const ready = { conditions: hc('True') };
 const byId = node({ name: 'x', spec: { providerID: 'aws:///eu-west-1a/i-1' }, ...ready });
@@ -19,7 +17,6 @@ const others = [
   node({ name: 'z', spec: { providerID: 'aws:///eu-west-1/i-9' }, ...ready }),
 ];
 
-/** Returns a search with Nodes in the cache, and pages of Nodes on the server. */
 function search(cached: readonly Node[], pages: readonly (readonly Node[])[] = []) {
   const asked: string[] = [];
   const transport: Transport = ({ path }) => {

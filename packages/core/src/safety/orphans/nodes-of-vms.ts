@@ -11,7 +11,6 @@ export interface NodesOfVmsOptions {
 
 const PAGE = 500;
 
-/** Finds Nodes that may belong to a VM. */
 interface Lookup {
   readonly byName: (name: string) => readonly Node[];
   /** Finds Nodes by the {@link instanceKey} of their provider ID. */
@@ -21,8 +20,8 @@ interface Lookup {
 }
 
 /**
- * Finds the Ready Nodes of VMs without a machine, in one search. If the cache does not contain a Node, the search lists the
- * Nodes once from the server. After an outage, the watch of Nodes may continue later than the watch of Machines.
+ * Finds the Ready Nodes of VMs without a machine. A Node that is missing in the cache causes one list request. After
+ * an outage, the watch of Nodes may continue later than the watch of Machines.
  */
 export class NodesOfVms {
   readonly #o: NodesOfVmsOptions;

@@ -5,8 +5,6 @@ import { at, hc, NOON, node } from '../../machine/testing.ts';
 import { MACHINE_DEFAULTS } from '../../settings/settings.ts';
 import { OrphanDrains } from './orphan-drains.ts';
 
-/** Tests the single steps of a drain of the Node of a VM without a machine. */
-
 const vm = { providerId: 'fake-a', machineName: 'a' };
 const small = (annotations: Record<string, string> = {}) =>
   ({ metadata: { name: 'small', namespace: 'test', annotations } }) as unknown as MachineClass;
@@ -26,7 +24,6 @@ const podOf = (name: string): Pod =>
     status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] },
   }) as unknown as Pod;
 
-/** Returns a pod with a volume that no other pod uses. */
 const withVolume = (name: string): Pod => {
   const pod = podOf(name);
   const volumes = [{ name: 'data', persistentVolumeClaim: { claimName: name } }];
@@ -41,18 +38,16 @@ const cordoned = (minutes: number): Node =>
 interface World {
   readonly node?: Node;
   readonly pods?: readonly string[];
-  /** True if the cache never shows the writes of the controller. */
   readonly stale?: boolean;
   readonly policies?: boolean;
   readonly budgets?: readonly object[];
   readonly attachments?: readonly object[];
-  /** Machines that have the VM. */
   readonly machines?: readonly object[];
-  /** Returns the code with which the server answers a request. The code is 200 if the function is absent. */
+  /** Returns the code with which the server answers a request. The default is 200. */
   readonly refuse?: (request: string) => number | undefined;
 }
 
-/** Returns a drain with a Node and its pods. A pod ends when it is deleted, or when the test removes it. */
+/** A pod ends when it is deleted, or when the test removes it. */
 function setUp({
   node: first = node(),
   pods = [],

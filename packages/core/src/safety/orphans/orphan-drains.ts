@@ -22,27 +22,28 @@ export interface OrphanDrainsOptions {
   readonly defaults: MachineDefaults;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Records the decisions. If absent, they are not recorded. */
   readonly journal?: Journal | undefined;
 }
 
-/** The state of a drain between passes. If the process loses this state, the drain only waits longer. */
+/** The state of a drain between searches. Without this state, a new process only waits longer. */
 interface DrainState extends Pick<MachineMemory, 'drain'> {
-  /** The last logged reason why the drain waits. */
   logged?: string;
 }
 
-/** Maximum number of steps for one Node in a pass: cordon, evict, verify. A longer drain continues in the next pass. */
+/**
+ * Maximum number of steps for one Node in a search: cordon, evict, verify. A longer drain continues in the next
+ * search.
+ */
 const LOOKS = 4;
 
 /**
- * Drains the Nodes of VMs without a machine, with the same decisions as for a machine. The drain timeout starts with the
- * cordon. The condition `Terminating` of the Node contains the time of the cordon, so a new process continues the drain.
+ * Drains the Nodes of VMs without a machine, with the same decisions as for a machine. The condition `Terminating` of
+ * the Node contains the time of the cordon, so a new process continues the drain timeout.
  */
 export class OrphanDrains {
   readonly #o: OrphanDrainsOptions;
   readonly #nodes: NodeActions;
-  /** States of drains by class and provider ID. */
+  /** Keys are the class and the provider ID. */
   readonly #memories = new Map<string, DrainState>();
 
   constructor(options: OrphanDrainsOptions) {
@@ -74,7 +75,7 @@ export class OrphanDrains {
     return waitsFor === undefined;
   }
 
-  /** Executes one step. Returns the reason why the drain waits. Returns undefined if the drain does not wait. */
+  /** Returns the reason why the drain waits. */
   async #step(
     vm: ListedInstance,
     seen: Node,
@@ -120,7 +121,7 @@ export class OrphanDrains {
     return waitsFor;
   }
 
-  /** Returns true if a Machine was created for the VM after the pass began. This machine makes the Node schedulable again. */
+  /** A Machine that was created for the VM after the search began makes the Node schedulable again. */
   #isAdopted({ providerId }: ListedInstance): boolean {
     const recorders = this.#o.caches.machines.store.byIndex('instance', instanceKey(providerId));
     return recorders.some(({ spec }) => isInstance(spec.providerID, providerId));

@@ -5,8 +5,6 @@ import type { KeptVm } from '../../evidence/kept-vms.ts';
 import { at, NOON } from '../../machine/testing.ts';
 import { withoutForeign, withoutKept } from './orphan-filters.ts';
 
-/** Tests VMs that are kept: the VMs of other control clusters, and the VMs that are kept for an investigation. */
-
 const vm = (name: string, owner?: string): ListedInstance => ({
   providerId: `fake-${name}`,
   machineName: name,

@@ -13,7 +13,7 @@ export interface ForeignFilterOptions {
 }
 
 /**
- * Returns the VMs of a listing that no other control cluster created. An event reports each other control cluster once.
+ * Returns the VMs of a listing that no other control cluster created. One event reports each other control cluster.
  * @param reported The control clusters that an event has reported. This call adds to the set.
  */
 export function withoutForeign(
@@ -33,16 +33,15 @@ export function withoutForeign(
   return vms.filter((vm) => !others.has(vm));
 }
 
-/** VMs without a machine that are not kept for investigation. */
 export interface Suspects {
   readonly suspects: readonly ListedInstance[];
-  /** VMs whose time of being kept for investigation has ended. The machines of these VMs were deleted on purpose. */
+  /** VMs that were kept for investigation until now. A user deleted the machines of these VMs on purpose. */
   readonly released: InstanceSet;
 }
 
 /**
- * Returns the VMs without a machine that are not kept for investigation. The record of a kept VM is removed only after the
- * VM is deleted. Otherwise a crash between the two deletions would leave the VM behind.
+ * Returns the VMs without a machine that are not kept for investigation. The record of a kept VM is removed only after
+ * the VM is deleted. Otherwise a crash between the two deletions would leave the VM behind.
  * @throws KubeError
  */
 export async function withoutKept(

@@ -6,8 +6,8 @@ import type { NodeChange } from '../../node/patch.ts';
 import type { Listing } from './listings.ts';
 
 /**
- * Returns the change of the mark of a Node. If the Node has had no machine for a long time, the change removes the
- * finalizer and adds an annotation. If the Node has a machine again, the change removes this annotation. Source:
+ * Returns the change of the mark of a Node. After a long time without a machine, the change removes the finalizer and
+ * adds an annotation. When the Node has a machine again, the change removes this annotation. Source:
  * machine_safety.go, AnnotateNodesUnmanagedByMCM.
  */
 export function planNodeMark(node: Node, owners: number, now: Date, minAgeMs: number): NodeChange | undefined {
@@ -29,17 +29,15 @@ export function planNodeMark(node: Node, owners: number, now: Date, minAgeMs: nu
 const ageMs = ({ metadata }: Node, now: Date): number =>
   now.getTime() - (parseTime(metadata.creationTimestamp)?.getTime() ?? now.getTime());
 
-/**
- * Returns the class of a Node's former machine. Returns undefined if mcm does not know whether the Node belongs to this
- * namespace.
- */
+/** Returns the class of a Node's former machine. Undefined if the Node may belong to another namespace. */
 export function classOfNode({ metadata }: Node, namespace: string): string | undefined {
   const key = metadata.annotations?.[Annotations.MachineClassOfNode];
   return key?.startsWith(`${namespace}/`) ? key : undefined;
 }
 
 /**
- * Returns true if the machine's label contains the Node, the Node's label contains the machine, or both have the same VM.
+ * Returns true if the machine's label contains the Node, the Node's label contains the machine, or both have the same
+ * VM.
  */
 export function claims(machine: Machine, node: Node): boolean {
   const { metadata, spec } = machine;
@@ -48,23 +46,17 @@ export function claims(machine: Machine, node: Node): boolean {
   return mayBeInstance(spec.providerID, node.spec.providerID);
 }
 
-/** The facts about a Node that seems to have no machine. */
 export interface NodeEvidence {
   readonly namespace: string;
-  /** Minimum age of the Node. */
   readonly minAgeMs: number;
-  /**
-   * The time at which this Node, by UID, was first seen without a machine. If absent, the Node is seen without a machine
-   * for the first time.
-   */
+  /** The time at which this Node, by UID, was first found without a machine. */
   readonly firstSeen?: Date | undefined;
-  /** How long the Node must have been without a machine. */
+  /** Minimum time without a machine. */
   readonly confirmAfterMs: number;
   /** The last successful listing of every class, by key. Undefined for a class without a successful listing. */
   readonly listings: ReadonlyMap<string, Listing | undefined>;
 }
 
-/** The reason why a Node without a machine is not deleted. */
 export interface Kept {
   readonly because: string;
   /** Set if the reason is temporary, so no user has to act. */
@@ -74,9 +66,7 @@ export interface Kept {
 const passing = (because: string): Kept => ({ because, passing: true });
 
 /**
- * Returns why a Node without a machine is not deleted. Returns undefined if the Node is an orphan. An orphan fulfills all
- * these conditions:
- *
+ * Returns why a Node without a machine is not deleted. Undefined for an orphan, which fulfills all these conditions:
  * - The Node joined as a node of this namespace.
  * - The kubelet of the Node does not report.
  * - The Node is old enough.
@@ -103,24 +93,23 @@ export function keepsOrphanNode(node: Node, now: Date, evidence: NodeEvidence): 
   return undefined;
 }
 
-/** The input of a decision about a Node without a machine. The listings contain only VMs that may be the VM of the Node. */
+/** The listings contain only VMs that may be the VM of the Node. */
 export interface OrphanNodeInput extends NodeEvidence {
   readonly node: Node;
 }
 
-/** The decision about a Node. Before an orphan is deleted, the caller checks the API servers and the cloud. */
+/** The caller must check the API servers and the cloud before it deletes an orphan. */
 export interface OrphanNodePlan {
   readonly orphan: boolean;
   readonly kept?: Kept | undefined;
 }
 
-/** Decides about a Node without a machine. The function is pure. */
+/** The function is pure. */
 export function planOrphanNode({ node, ...evidence }: OrphanNodeInput, now: Date): OrphanNodePlan {
   const kept = keepsOrphanNode(node, now, evidence);
   return { orphan: kept === undefined, kept };
 }
 
-/** Decides about a Node without a machine, and records the decision. */
 export function decideOrphanNode(
   journal: Journal | undefined,
   node: Node,

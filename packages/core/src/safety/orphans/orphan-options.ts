@@ -10,11 +10,11 @@ const MINUTE = 60_000;
 
 /** Options of the search for VMs without a machine. Times are in milliseconds. */
 export interface OrphanOptions {
-  /** Time between two searches. Flag: `--machine-safety-orphan-vms-period`. */
+  /** Flag: `--machine-safety-orphan-vms-period`. */
   readonly periodMs: number;
   /**
-   * A VM or Node is an orphan only if it is at least this old. Two searches with at least this interval between them must
-   * find no machine.
+   * A VM or Node must be at least this old to be an orphan. Two searches with at least this interval must find no
+   * machine.
    */
   readonly confirmAfterMs: number;
   /** Maximum number of VMs, and of Nodes, that are deleted in an hour. */
@@ -24,7 +24,6 @@ export interface OrphanOptions {
   readonly formerOwners?: readonly string[];
 }
 
-/** Default settings of the search for orphans. */
 export const ORPHAN_DEFAULTS: OrphanOptions = {
   periodMs: 15 * MINUTE,
   confirmAfterMs: 5 * MINUTE,
@@ -32,7 +31,6 @@ export const ORPHAN_DEFAULTS: OrphanOptions = {
   policy: 'delete',
 };
 
-/** Dependencies of the search for orphans. */
 export interface OrphanReconcileOptions {
   readonly caches: Caches;
   readonly invoker: DriverInvoker;
@@ -48,17 +46,11 @@ export interface OrphanReconcileOptions {
   /** VMs that are kept for investigation after their machines were deleted. */
   readonly keptVms: Pick<KeptVms, 'enabled' | 'list' | 'remove'>;
   readonly options: OrphanOptions;
-  /** Returns the control cluster of this process. Absent or undefined if the control cluster is unknown. */
+  /** Returns the control cluster of this process, if known. */
   readonly owner?: (() => string | undefined) | undefined;
-  /**
-   * Returns true if the controller is frozen, because API servers were unreachable for too long. While it is frozen, no VM
-   * is treated as an orphan.
-   */
+  /** Returns true if API servers were unreachable for too long. While this is true, no VM is treated as an orphan. */
   readonly frozen: () => boolean;
-  /** Reconciles a key. */
   readonly wake: (key: Key) => void;
-  /** Records the decisions. If absent, they are not recorded. */
   readonly journal?: Journal | undefined;
-  /** Aborts when the process stops. */
   readonly stop: AbortSignal;
 }

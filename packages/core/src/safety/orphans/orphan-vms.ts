@@ -23,23 +23,20 @@ export function isOrphan(
 
 /** The control clusters whose orphans this control cluster may delete. */
 export interface Owners {
-  /** The UID of this control cluster. Undefined if it is unknown. New VMs then get no tag of the control cluster. */
+  /** The UID of this control cluster. Undefined if unknown: new VMs then have no tag of the control cluster. */
   readonly own: string | undefined;
   /** Control clusters that this control cluster replaces. */
   readonly former: readonly string[];
 }
 
 /**
- * Returns true if another control cluster created the VM (incident 16). As in the original, a VM without a tag may belong
- * to this control cluster.
+ * Returns true if another control cluster created the VM (incident 16). As in the original, a VM without a tag may
+ * belong to this control cluster.
  */
 export const isForeign = ({ owner }: ListedInstance, { own, former }: Owners): boolean =>
   owner !== undefined && owner !== own && !former.includes(owner);
 
-/**
- * Returns the suspected VMs that are confirmed as orphans, and the first time at which another suspected VM may be
- * confirmed.
- */
+/** Returns the confirmed orphans, and the first time at which another suspected VM may be confirmed. */
 export function confirmOrphans(
   suspects: readonly ListedInstance[],
   firstSeen: ReadonlyMap<string, Date>,
@@ -65,8 +62,8 @@ export interface Stray {
 }
 
 /**
- * Returns a machine for a driver request about a VM without a machine. The machine has a UID that no VM has, so the driver
- * finds the VM only by its provider ID.
+ * Returns a machine for a driver request about a VM without a machine. No VM has the UID of this machine, so the
+ * driver finds the VM only by its provider ID.
  */
 export const standIn = ({ machineName, providerId, machineClass }: Stray, now: Date): Machine => ({
   apiVersion: 'machine.sapcloud.io/v1alpha1',

@@ -26,18 +26,20 @@ import { DELETED, isDrained, isQuarantined, orphanVerdict } from './verdict.ts';
 
 const MINUTE = 60_000;
 
-/** Minimum time between searches that are caused by events. */
+/** Minimum time between searches after events. */
 const MIN_INTERVAL_MS = MINUTE;
 
-/** A failing listing is reported after this number of consecutive failures. A single failure needs no action by a user. */
+/**
+ * A failing listing is reported after this number of consecutive failures. A single failure needs no action by a user.
+ */
 const REPORTED_AFTER_FAILURES = 3;
 
-/** Maximum number of VMs that are deleted at the same time. A deletion that ignores its signal no longer counts. */
+/** Maximum number of simultaneous deletions of VMs. A deletion that ignores its signal no longer counts. */
 const DELETIONS_AT_ONCE = 10;
 
 /**
- * Time for which a VM without a Node object is kept. After a restore of the API server, an operator can restart the kubelet
- * of the VM in this time.
+ * Time for which a VM without a Node object is kept. After a restore of the API server, an operator can restart the
+ * kubelet of the VM in this time.
  */
 const UNSEEN_HOLD_MS = 60 * MINUTE;
 
@@ -46,10 +48,7 @@ const NODES_KEY: Key = 'nodes';
 const saysAmbiguous = (machine: Machine): boolean =>
   machine.status?.lastOperation?.description?.includes('OutOfRange') ?? false;
 
-/**
- * Returns the keys to search after a change of a machine. A deleted machine, or a machine for which the cloud found several
- * VMs, starts a search of its class and of the Nodes.
- */
+/** The deletion of a machine, or several VMs for a machine, start a search of its class and of the Nodes. */
 export function orphanKeysOf(change: Change<Machine>): readonly Key[] {
   const { metadata, spec } = change.object;
   const key = makeKey(metadata.namespace, spec.class.name ?? '');
@@ -57,13 +56,11 @@ export function orphanKeysOf(change: Change<Machine>): readonly Key[] {
   return change.type === 'updated' && saysAmbiguous(change.object) && !saysAmbiguous(change.old) ? [key] : [];
 }
 
-/** The state of a class between searches. If the process loses this state, only one more search is needed. */
+/** The state of a class between searches. A new process only needs one more search. */
 interface ClassState {
-  /** Earliest time of the next listing. */
   notBefore: Date;
-  /** The listing on which the last decision was based. */
   decided?: Listing;
-  /** Times at which VMs were first seen without a machine, by provider ID. */
+  /** Times at which VMs were first found without a machine, by provider ID. */
   firstSeen: ReadonlyMap<string, Date>;
   /** The last reported decision about each VM, by provider ID. */
   reported: ReadonlyMap<string, string>;
@@ -75,15 +72,15 @@ interface ClassState {
   unlisted?: true;
   /** Provider IDs of VMs that are kept until an operator decides. */
   quarantined: ReadonlySet<string>;
-  /** VMs whose time of being kept for investigation has ended. */
+  /** VMs that were kept for investigation until now. */
   released: InstanceSet;
   /** Other control clusters for whose VMs an event was sent. */
   readonly foreign: Set<string>;
 }
 
 /**
- * Finds VMs and Nodes without a Machine. Each class has a key, and there is one key for all Nodes. So a class with a slow
- * or broken cloud delays only the deletion of its own VMs, and of Nodes. The deletion of Nodes needs the listings of all
+ * Finds VMs and Nodes without a Machine. Each class has a key, and there is one key for all Nodes. So a class with a
+ * slow cloud delays only the deletion of its own VMs, and of Nodes. The deletion of Nodes needs the listings of all
  * classes.
  */
 export class OrphanCollector {
@@ -95,9 +92,10 @@ export class OrphanCollector {
   readonly #cap: HourlyCap;
   readonly #jump: ClockJump;
   readonly #lane = new Lane(DELETIONS_AT_ONCE);
-  /** Provider IDs of the VMs that are being deleted. */
   readonly #deleting = new Set<string>();
-  /** Machines that were created before this time may be missing on a restored API server. Undefined without a restore. */
+  /**
+   * Machines that were created before this time may be missing on a restored API server. Undefined without a restore.
+   */
   #wentBackAt: Date | undefined;
   #nodesNotBefore: Date | undefined;
 
@@ -114,7 +112,7 @@ export class OrphanCollector {
     });
   }
 
-  /** Numbers of VMs and Nodes without a machine in the last search, confirmed or not. */
+  /** Numbers from the last search, confirmed or not. */
   suspects(): { readonly vms: number; readonly nodes: number; readonly quarantined: number } {
     // Several classes of one cluster list the same VMs, so each VM is counted once.
     const vms = new Set([...this.#classes.values()].flatMap(({ firstSeen }) => [...firstSeen.keys()]));
@@ -122,7 +120,7 @@ export class OrphanCollector {
     return { vms: vms.size, nodes: this.#nodes.suspects, quarantined: quarantined.size };
   }
 
-  /** The keys to reconcile at the start. No change of an object starts these reconciles. */
+  /** No change of an object starts these reconciles. */
   readonly firstKeys: readonly Key[] = [NODES_KEY];
 
   readonly reconcile = async (key: Key): Promise<Outcome> => {
@@ -131,7 +129,6 @@ export class OrphanCollector {
     return key === NODES_KEY ? this.#nodesPass() : this.#classPass(key);
   };
 
-  /** Forgets the times at which VMs and Nodes became suspected orphans. */
   #startOver(because: string): void {
     this.#o.log.warn(because);
     this.#classes.clear();
@@ -183,7 +180,7 @@ export class OrphanCollector {
     return again(this.#o.options.periodMs);
   }
 
-  /** Returns true if an operator has released VMs on any class since the last search. The search then starts at once. */
+  /** After a release, the search starts at once. */
   #releases(machineClass: MachineClass, state: ClassState): boolean {
     const released = new Set([machineClass, ...this.#others(machineClass)].flatMap(releasedVms));
     const isMore = state.seenReleases !== undefined && [...released].some((id) => !state.seenReleases?.has(id));
@@ -195,10 +192,7 @@ export class OrphanCollector {
     return this.#o.caches.classes.store.list().filter((other) => keyOf(other) !== keyOf(machineClass));
   }
 
-  /**
-   * Reports that the VMs of a class cannot be listed. Otherwise an operator would notice orphans only on the bill of the
-   * cloud.
-   */
+  /** Without this report, an operator would notice orphans only on the bill of the cloud. */
   #reportUnlisted(machineClass: MachineClass, key: Key, state: ClassState): void {
     const { recorder, invoker } = this.#o;
     const error = this.#listings.error(key);
@@ -207,7 +201,7 @@ export class OrphanCollector {
       recorder.event(machineClass, 'Normal', 'ListingWorks', 'The VMs of the class are listed again');
     }
     if (error === undefined || state.unlisted || this.#listings.failures(key) < REPORTED_AFTER_FAILURES) return;
-    // The problems of an invalid class are reported by the class controller.
+    // The class controller reports the problems of an invalid class.
     if (invoker.check(machineClass).length > 0) return;
     state.unlisted = true;
     const text = `The VMs of the class cannot be listed, so orphans cannot be found: ${error}`;
@@ -253,8 +247,8 @@ export class OrphanCollector {
   }
 
   /**
-   * Finds a restore of the API server before this process started, from the creation times of VMs. A new process has no
-   * older caches with which it could compare the objects.
+   * Finds a restore of the API server from the creation times of VMs. A new process has no older caches for a
+   * comparison.
    */
   #findRestore(
     vms: readonly ListedInstance[],
@@ -272,8 +266,8 @@ export class OrphanCollector {
   }
 
   /**
-   * Deletes VMs that are confirmed as orphans. A live list of machines, newer than the list of VMs, confirms them. A cache
-   * may be outdated, and a deleted VM cannot be restored. Returns true if Nodes of VMs are being drained.
+   * Deletes VMs that are confirmed as orphans. A live list of machines, newer than the list of VMs, confirms them: a
+   * cache may be outdated, and a deleted VM cannot be restored. Returns true if Nodes of VMs are being drained.
    */
   async #collect(
     machineClass: MachineClass,
@@ -334,7 +328,6 @@ export class OrphanCollector {
     }
   }
 
-  /** Returns the decision about a VM that a live list of machines confirmed as an orphan. */
   #verdict(vm: ListedInstance, use: Use, view: QuarantineView, heldUntil: Date | undefined): string {
     const { clock, journal, options } = this.#o;
     const now = clock.now();
@@ -349,9 +342,8 @@ export class OrphanCollector {
   }
 
   /**
-   * Returns the time until which a VM without a Node is kept. Returns undefined if the VM is not kept. The orphan
-   * collection finds a VM whose machine was lost during its creation within the creation timeout. If it finds the VM later,
-   * the VM had a machine, and therefore also a Node.
+   * Returns the time until which a VM without a Node is kept. An orphan from a lost creation is found within the
+   * creation timeout. A later orphan had a machine, and therefore also a Node.
    */
   #heldUntil({ providerId, createdAt }: ListedInstance, { use }: Use, state: ClassState): Date | undefined {
     const seen = state.firstSeen.get(providerId);
@@ -361,7 +353,7 @@ export class OrphanCollector {
     return isLate ? new Date(seen.getTime() + UNSEEN_HOLD_MS) : undefined;
   }
 
-  /** Executes one step of the drain of a VM's Node. Returns true if the VM may be deleted. */
+  /** Returns true if the VM may be deleted. */
   async #drain(machineClass: MachineClass, vm: ListedInstance, use: Use): Promise<boolean> {
     if (use.use !== 'unclaimed') return false;
     const { log, stop } = this.#o;
@@ -374,15 +366,11 @@ export class OrphanCollector {
     }
   }
 
-  /**
-   * Returns true if an event has reported this decision about the VM. The event may be on another class of the same
-   * cluster, because these classes list the same VMs.
-   */
+  /** The event may be on another class of the same cluster, because these classes list the same VMs. */
   #reportedOf({ providerId }: ListedInstance, verdict: string): boolean {
     return [...this.#classes.values()].some(({ reported }) => reported.get(providerId) === verdict);
   }
 
-  /** Returns the class for the event about a VM, among the classes that list the VM. */
   #reporter(machineClass: MachineClass, { providerId }: ListedInstance, use: Use): MachineClass {
     const lists = (other: MachineClass): boolean =>
       this.#listings.of(keyOf(other))?.vms.some((vm) => vm.providerId === providerId) === true;

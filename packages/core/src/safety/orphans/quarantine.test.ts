@@ -13,7 +13,7 @@ import {
   reportingClass,
 } from './quarantine.ts';
 
-/** Tests which VMs without a machine are kept until an operator decides. A wrong decision deletes VMs that are needed. */
+/** A wrong decision deletes VMs that are needed. */
 
 const vm = (id: string, createdAt?: string): ListedInstance => ({
   providerId: `aws:///eu-west-1/${id}`,

@@ -5,28 +5,23 @@ import { InstanceSet } from '../../node/instance.ts';
 import { compareText } from '../../values/integers.ts';
 
 /**
- * The quarantine applies to mass deletions of machines, for example when the CRDs are replaced. A mass deletion affects at
- * least this percentage of the VMs, and at least two VMs.
+ * The quarantine applies to mass deletions of machines, for example when the CRDs are replaced. A mass deletion
+ * affects at least this percentage of the VMs, and at least two VMs.
  */
 const MASS_PERCENT = 10;
 const LEAST_MASS = 2;
 
-/** The state of a class that decides whether its orphaned VMs are put into quarantine. */
 export interface QuarantineView {
   readonly machineClass: MachineClass;
   /** The provider IDs that operators have released on other classes. Classes of one cluster list the same VMs. */
   readonly releasedElsewhere?: readonly string[] | undefined;
-  /** Number of VMs in the listing. */
   readonly listed: number;
   /**
-   * Number of VMs without a machine, confirmed or not. A VM counts if it has a Ready Node, or if it is too old to have lost
-   * its machine during its creation.
+   * Number of VMs without a machine, confirmed or not. A VM counts if it has a Ready Node, or if it is too old to have
+   * lost its machine during its creation.
    */
   readonly lost: number;
-  /**
-   * The time since which the API server has an older state than the cloud. Undefined if the API server has the current
-   * state.
-   */
+  /** The time since which the API server has an older state than the cloud. */
   readonly wentBackAt: Date | undefined;
 }
 
@@ -37,8 +32,8 @@ const idsIn = (machineClass: MachineClass, annotation: string): readonly string[
     .filter((id) => id !== '');
 
 /**
- * Returns why a VM without a machine is kept until an operator decides. Returns undefined if the VM may be drained and
- * deleted. If a single machine was removed, its VM is deleted. If many machines were removed, or a restored server has lost
+ * Returns why a VM without a machine is kept until an operator decides. Undefined if the VM may be drained and
+ * deleted. The VM of a single removed machine is deleted. If many machines were removed, or a restored server has lost
  * them, their VMs may still be needed.
  */
 export function quarantineReason(vm: ListedInstance, view: QuarantineView): string | undefined {
@@ -53,17 +48,15 @@ export function quarantineReason(vm: ListedInstance, view: QuarantineView): stri
   return undefined;
 }
 
-/** Returns the provider IDs of the VMs of a class that are in quarantine. */
 export const quarantinedVms = (machineClass: MachineClass): readonly string[] =>
   idsIn(machineClass, Annotations.QuarantinedVMs);
 
-/** Returns the provider IDs of the VMs that an operator has released on the class. */
 export const releasedVms = (machineClass: MachineClass): readonly string[] =>
   idsIn(machineClass, Annotations.ReleaseVMs);
 
 /**
- * Returns the class for the event about a VM. The Node of a VM names the class of its former machine. Without this class,
- * the first class by name reports, so that the result does not depend on the order of the searches.
+ * The Node of a VM names the class of its former machine. Otherwise the first class by name reports, so that the
+ * result does not depend on the order of the searches.
  */
 export function reportingClass(classes: readonly MachineClass[], node: Node | undefined): MachineClass | undefined {
   const key = node?.metadata.annotations?.[Annotations.MachineClassOfNode];
@@ -71,7 +64,6 @@ export function reportingClass(classes: readonly MachineClass[], node: Node | un
   return sorted.find((one) => keyOf(one) === key) ?? sorted[0];
 }
 
-/** Returns the provider IDs of the listed VMs that are in quarantine according to the class. */
 export function notedIn(machineClass: MachineClass, vms: readonly ListedInstance[]): readonly string[] {
   const noted = new InstanceSet(quarantinedVms(machineClass));
   return vms.map(({ providerId }) => providerId).filter((id) => noted.has(id));
@@ -82,9 +74,8 @@ export const quarantineText = ({ providerId, machineName }: ListedInstance, beca
   `it is in quarantine (${because}). To keep the VM, create Machine ${machineName} again with this spec.providerID. To delete the VM, add ${providerId} to annotation ${Annotations.ReleaseVMs} of the MachineClass`;
 
 /**
- * Records on the class which of its VMs are in quarantine, for a later process. The function also removes deleted VMs from
- * the list of released VMs. The function writes only if a list changed.
- *
+ * Records on the class which of its VMs are in quarantine, for a later process. Deleted VMs are removed from the list
+ * of released VMs.
  * @param elsewhere VMs in quarantine on other classes. An operator may release them on this class too.
  * @throws KubeError
  */
@@ -112,6 +103,5 @@ export async function noteQuarantine(
   return control.resource(machineClasses, namespace).patch(name, { type: 'merge', body });
 }
 
-/** Returns true if an operator has released more VMs. */
 export const releasesMore = (old: MachineClass, machineClass: MachineClass): boolean =>
   old.metadata.annotations?.[Annotations.ReleaseVMs] !== machineClass.metadata.annotations?.[Annotations.ReleaseVMs];

@@ -4,28 +4,27 @@ import type { ListedInstance } from '../../driver/contract/driver.ts';
 import { isInstance } from '../../node/instance.ts';
 
 /**
- * Maximum duration of a call after the last renewal, plus the maximum difference between the clocks of the cloud and the
- * controller.
+ * Maximum duration of a call after the last renewal, plus the maximum difference between the clocks of the cloud and
+ * the controller.
  */
 const MARGIN_MS = 120_000;
 
 export interface RestoreView {
   /** Periods in which no process held the Lease of the machine controller, according to the API server. */
   readonly times: readonly LeaseVacancy[];
-  /** The VMs of a class that this control cluster may have created, and which of them have no machine. */
+  /** The VMs of a class that this control cluster may have created. */
   readonly vms: readonly ListedInstance[];
   readonly withoutMachine: readonly ListedInstance[];
   /** Returns machines whose spec may contain the provider ID of a VM. */
   readonly recorders: (vm: ListedInstance) => readonly Machine[];
-  /** The UID of this control cluster. Undefined if it is unknown. New VMs then get no tag of the control cluster. */
+  /** The UID of this control cluster. Undefined if unknown: new VMs then have no tag of the control cluster. */
   readonly owner: string | undefined;
 }
 
 /**
- * Finds a VM without a machine that was created while no process held the Lease, according to the server. Only the holder
- * of the Lease creates VMs. So the server has lost the machine and the renewals of the Lease. There is one exception. If a
- * machine from that period is older than its VM, a controller without leader election was running, and the VM is no
- * evidence.
+ * Finds a VM without a machine that was created while no process held the Lease, according to the server. Only the
+ * holder of the Lease creates VMs, so the server has lost the machine and the renewals of the Lease. The VM proves
+ * nothing if its machine is from that period and older than the VM: a controller ran without leader election.
  */
 export function findRestore({
   times,

@@ -6,19 +6,17 @@ import { isInstance, sameInstance } from '../../node/instance.ts';
 /** A VM without a machine, and the objects that show its use. */
 export interface ListedVm {
   readonly vm: ListedInstance;
-  /** The machine with the name of the VM. */
   readonly machine: Machine | undefined;
-  /** All VMs of this listing. */
   readonly listed: readonly ListedInstance[];
   /** Nodes that may belong to the VM. The list may also contain other Nodes. */
   readonly nodes: readonly Node[];
 }
 
-/** The use of a VM without a machine: whether a Node runs on the VM. */
+/** Whether a Node runs on a VM without a machine. */
 export type Use =
   /** The Node of the VM is not Ready, or Nodes cannot be read. */
   | { readonly use: 'none' }
-  /** The VM has no Node. The VM never joined, or its Node object is lost and its kubelet may still run pods. */
+  /** The VM never joined, or its Node object is lost and its kubelet may still run pods. */
   | { readonly use: 'unseen' }
   /** The Node belongs to a machine, so the provider ID of this machine is wrong. */
   | { readonly use: 'claimed'; readonly node: Node }
@@ -26,9 +24,9 @@ export type Use =
   | { readonly use: 'unclaimed'; readonly node: Node };
 
 /**
- * Returns whether a Ready Node runs on the VM. The Node's provider ID decides. A Node whose ID cannot be compared counts if
- * the Node belongs to the machine with the VM's name. There is one exception: if the listing contains the recorded VM of
- * this machine, the Node runs on that VM.
+ * Returns whether a Ready Node runs on the VM. The Node's provider ID decides. A Node with an incomparable ID counts
+ * if it belongs to the machine with the VM's name. Such a Node does not count if the listing contains the recorded VM
+ * of this machine.
  */
 export function useOf({ vm, machine, listed, nodes }: ListedVm): Use {
   const hasOwn = listed.some(({ providerId }) => isInstance(machine?.spec.providerID, providerId));

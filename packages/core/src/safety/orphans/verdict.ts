@@ -3,24 +3,22 @@ import type { OrphanOptions } from './orphan-options.ts';
 import { type QuarantineView, quarantineReason, quarantineText } from './quarantine.ts';
 import type { Use } from './served.ts';
 
-/** Results for orphan VMs in events. */
 export const DELETED = 'it is deleted';
 const DRAINED = 'it is drained and then deleted';
 const QUARANTINED = 'it is in quarantine';
 
-/** The state that decides about one VM which a live list of machines confirmed as an orphan. */
 export interface OrphanVmInput {
   readonly vm: ListedInstance;
   readonly use: Use;
   readonly view: QuarantineView;
   readonly policy: OrphanOptions['policy'];
-  /** The time until which a VM without a Node is kept. Absent if the VM is not kept. */
+  /** The time until which a VM without a Node is kept. */
   readonly heldUntil?: Date | undefined;
   /** True if the limit of deletions per hour allows the deletion. */
   readonly admitted: boolean;
 }
 
-/** Returns the decision about a VM as a sentence. The function is pure. */
+/** The function is pure. */
 export function orphanVerdict({ vm, use, view, policy, heldUntil, admitted }: OrphanVmInput, now: Date): string {
   if (use.use === 'claimed')
     return `it is kept because Node ${use.node.metadata.name} runs on it and is Ready. Restore the machine's spec.providerID if it was edited`;
@@ -33,8 +31,6 @@ export function orphanVerdict({ vm, use, view, policy, heldUntil, admitted }: Or
   return use.use === 'unclaimed' ? `${DRAINED}: Node ${use.node.metadata.name} runs on it and is Ready` : DELETED;
 }
 
-/** Returns true if the decision is to drain the Node of the VM first. */
 export const isDrained = (verdict: string): boolean => verdict.startsWith(DRAINED);
 
-/** Returns true if the decision is to keep the VM until an operator decides. */
 export const isQuarantined = (verdict: string): boolean => verdict.startsWith(QUARANTINED);

@@ -2,10 +2,8 @@ import { Annotations, isFrozen, type MachineDeployment, MachineDeploymentConditi
 import { type AnyCondition, findCondition } from '../../objects/conditions.ts';
 import { type IntOrPercent, resolveIntOrPercent } from '../../objects/limits.ts';
 
-/** Type of the condition on a frozen set and on its deployment. */
 export const FROZEN = MachineDeploymentConditions.Frozen;
 
-/** Options of the overshoot check. */
 export interface OvershootOptions {
   /** A set freezes when it has this many machines above replicas and surge (`--safety-up`). */
   readonly safetyUp: number;
@@ -22,9 +20,9 @@ export interface Thresholds {
 }
 
 /**
- * Returns the numbers at which a freeze starts and ends (docs/compatibility/rules-deployments.md §8.1, A). The surge is that
- * of the spec, for every strategy. Without a surge, it is zero. In the original, such a deployment makes the check fail for
- * every following set (BUG-9 of docs/compatibility/rules-deployments.md). `safetyDown` 0 counts as 1.
+ * Returns the numbers at which a freeze starts and ends (docs/compatibility/rules-deployments.md §8.1, A). The surge
+ * comes from the spec, for every strategy, and is zero if absent. In the original, such a deployment makes the check
+ * fail for every following set (BUG-9). `safetyDown` 0 counts as 1.
  */
 export function thresholds(
   set: MachineSet,
@@ -36,29 +34,24 @@ export function thresholds(
   const maxSurge: IntOrPercent | undefined = (rollingUpdate ?? inPlaceUpdate)?.maxSurge;
   const surge = resolveIntOrPercent(maxSurge, replicas, 'up') ?? 0;
   const upper = (deployment ? replicas + surge : 2 * (set.spec.replicas ?? 0)) + options.safetyUp;
-  // With equal numbers, the freeze would start and end again forever (F-12 of docs/compatibility/rules-deployments.md).
+  // With equal numbers, the freeze would start and end again forever (F-12).
   return { upper, lower: upper - Math.max(options.safetyDown, 1) };
 }
 
-/** The decision about a set. */
 export type Verdict = 'freeze' | 'thaw' | 'leave';
 
-/**
- * Returns true if the object has the label or the condition of a freeze. If the object has only the label or only the
- * condition, the freeze must be completed or undone.
- */
+/** An object with only the label or only the condition has an incomplete freeze. */
 export const hasMark = (
   object: MachineSet | MachineDeployment,
   conditions: readonly AnyCondition[] | undefined,
 ): boolean => isFrozen(object) || findCondition(conditions ?? [], FROZEN) !== undefined;
 
-/** Returns true if the annotation requests to end the freeze. */
 export const asksForThaw = (object: MachineSet | MachineDeployment | undefined): boolean =>
   object?.metadata.annotations?.[Annotations.Unfreeze] !== undefined;
 
 /**
- * Decides whether a set may create machines. A request on the set or its deployment ends the freeze once. If there are still
- * too many machines, the next reconcile starts it again.
+ * A request on the set or its deployment ends the freeze once. If there are still too many machines, the next
+ * reconcile starts it again.
  */
 export function decideSet(
   set: MachineSet,
@@ -73,21 +66,18 @@ export function decideSet(
   return marked && machines <= limits.lower ? 'thaw' : 'leave';
 }
 
-/** The state that decides about a set. */
 export interface OvershootInput extends Pick<OvershootOptions, 'safetyUp' | 'safetyDown'> {
   readonly set: MachineSet;
   readonly deployment?: MachineDeployment | undefined;
-  /** Number of machines of the set. */
   readonly machines: number;
 }
 
-/** The decision about a set, with the numbers that were compared. */
 export interface OvershootPlan {
   readonly verdict: Verdict;
   readonly limits: Thresholds;
 }
 
-/** Decides about a set. The function is pure. */
+/** The function is pure. */
 export function planOvershoot(input: OvershootInput): OvershootPlan {
   const { set, deployment, machines } = input;
   const limits = thresholds(set, deployment, input);

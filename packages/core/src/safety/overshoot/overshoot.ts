@@ -47,10 +47,6 @@ import {
 /** Maximum number of attempts without a delay, if other clients also write the set. */
 const ATTEMPTS = 5;
 
-/**
- * Freezes sets with far too many machines, together with their deployments. The reconciler ends the freeze when the number
- * of machines has decreased.
- */
 export class OvershootReconciler {
   readonly #context: ControllerContext;
   readonly #options: OvershootOptions;
@@ -101,9 +97,9 @@ export class OvershootReconciler {
   }
 
   /**
-   * Freezes a set because of the observed number of machines, even if another client writes the set at the same time. At
-   * the next reconcile, the machines may already be deleted, and the overshoot would not be reported. The method reads the
-   * set from the server, because the cache is outdated.
+   * Freezes a set because of the observed number of machines, even if another client writes the set at the same time.
+   * At the next reconcile, the machines may already be deleted, and the overshoot would not be reported. The cache is
+   * outdated, so the method reads the set from the server.
    */
   async #freezeNow(set: MachineSet, machines: number, limits: Thresholds, signal: AbortSignal): Promise<void> {
     let newest = set;
@@ -154,13 +150,13 @@ export class OvershootReconciler {
     );
   }
 
-  /** Reports a misleading value of the annotation. Any value ends the freeze, then the annotation is removed. */
+  /** Any value of the annotation ends the freeze, so a misleading value is reported. */
   #reportValue(object: MachineSet | MachineDeployment): void {
     const problem = presenceProblem(object, Annotations.Unfreeze);
     if (problem) this.#context.recorder.event(object, 'Warning', 'InputIgnored', problem, { once: true });
   }
 
-  /** As in the original, the status is written before the label. The label stops the set, and the condition explains it. */
+  /** As in the original, the status comes first. The label stops the set, and the condition explains it. */
   async #writeSet(
     set: MachineSet,
     conditions: readonly AnyCondition<MachineSetConditionType>[],
@@ -182,8 +178,8 @@ export class OvershootReconciler {
   }
 
   /**
-   * Freezes a deployment if one of its sets is frozen. Otherwise ends its freeze (docs/compatibility/rules-deployments.md
-   * §8.1, B and C).
+   * Freezes a deployment if one of its sets is frozen. Otherwise ends its freeze
+   * (docs/compatibility/rules-deployments.md §8.1, B and C).
    */
   async #lookAtDeployment(key: string, signal: AbortSignal): Promise<Outcome> {
     const deployment = this.#context.deployments.store.get(key);
@@ -236,7 +232,6 @@ export class OvershootReconciler {
       const body = { metadata: { uid, ...metadata } };
       deployments.recordWrite(await this.#deployments.patch(name, { type: 'merge', body }, { signal }));
     } catch (error) {
-      // The deployment was deleted, so it has no freeze to end.
       if (!isNotFound(error)) throw error;
     }
   }
@@ -250,7 +245,7 @@ function keysAroundSet(set: MachineSet, context: ControllerContext): string[] {
   return deployment ? [keyOfSet(set), keyOfDeployment(deployment)] : [keyOfSet(set)];
 }
 
-/** Creates the controller of the overshoot check. Changes of machines and replicas start the check. There is no timer. */
+/** Changes of machines and replicas start the check, without a timer. */
 export function createOvershootController(
   context: ControllerContext,
   options: OvershootOptions & { readonly concurrency: number },

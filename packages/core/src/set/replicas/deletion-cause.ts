@@ -2,40 +2,27 @@ import type { Machine, MachineDeployment, MachineSet } from '@mcm/api';
 import { isFailed } from '../../objects/machines.ts';
 import { splitSets } from '../../rollout/revisions.ts';
 
-/** The reasons why a MachineSet deletes a machine. */
 export const DeletionCauses = {
   /** The machine is on the deletion list of its MachineDeployment. */
   Autoscaler: 'autoscaler',
-  /** The MachineSet has more machines than replicas. */
   ScaleDown: 'scale-down',
   /** The MachineSet has an old template and more machines than replicas. */
   Rollout: 'rollout',
-  /** The machine is Failed and is replaced. */
   Unhealthy: 'unhealthy',
-  /** The MachineSet is being deleted. */
   OwnerDeleted: 'owner deleted',
 } as const;
 
-/** One of {@link DeletionCauses}. */
 export type DeletionCause = (typeof DeletionCauses)[keyof typeof DeletionCauses];
 
-/** The state on which the decision about deletions was based. */
 export interface DeletionDecision {
   readonly set: MachineSet;
-  /** The deployment. Absent if the set has no deployment. */
   readonly deployment?: MachineDeployment | undefined;
-  /** All sets of the deployment. */
   readonly siblings: readonly MachineSet[];
-  /** Names on the deletion list of the deployment. */
   readonly named: { has(name: string): boolean };
-  /** Number of machines that the set had before the decision. */
   readonly alive: number;
 }
 
-/**
- * Returns the cause of each deletion.
- * @param toDelete The machines in the order of `planReplicas`: named machines, surplus machines, failed machines
- */
+/** @param toDelete The machines in the order of `planReplicas`: named machines, surplus machines, failed machines */
 export function deletionCauses(
   toDelete: readonly Machine[],
   { set, deployment, siblings, named, alive }: DeletionDecision,
@@ -55,7 +42,7 @@ export function deletionCauses(
   );
 }
 
-/** Returns the causes of deletions as text for an event: one cause for all machines, or each cause with its machines. */
+/** Returns one cause for all machines, or each cause with its machines. */
 export function causeText(names: readonly string[], causes: ReadonlyMap<string, DeletionCause>, most: number): string {
   const groups = [...Map.groupBy(names, (name) => causes.get(name))].flatMap(([cause, group]) =>
     cause === undefined ? [] : [{ cause, group }],
@@ -70,7 +57,7 @@ export function causeText(names: readonly string[], causes: ReadonlyMap<string, 
   return `. Causes: ${each.join('; ')}`;
 }
 
-/** Finds the cause for a machine in an event with {@link causeText}. Undefined if the event does not contain the machine. */
+/** The inverse of {@link causeText}. Undefined if the event does not contain the machine. */
 export function causeIn(message: string, name: string): string | undefined {
   const [, names = '', all, each = ''] = /: (.*)\. (?:Cause: (.*)|Causes: (.*))$/s.exec(message) ?? [];
   const isNamed = (list: string): boolean =>

@@ -11,9 +11,8 @@ import { compareText } from '../../values/integers.ts';
 import type { ZoneRank } from '../../zones/spread.ts';
 
 /**
- * The phases in the order in which machines are deleted, the least useful phase first. The original ranks machines without a
- * phase, and those in an in-place update, like Terminating ones. So it deletes a machine that is being created before a
- * Failed one (ODD-3 of docs/compatibility/rules-deployments.md).
+ * The phases in the order of deletion, the least useful phase first. The original ranks machines without a phase, and
+ * those in an in-place update, like Terminating ones. So it deletes a machine in creation before a Failed one (ODD-3).
  */
 const USEFULNESS: readonly (MachinePhase | undefined)[] = [
   'Terminating',
@@ -39,7 +38,6 @@ const usefulness = (machine: Machine): number => {
 const isAutoPreserved = (machine: Machine): boolean =>
   machine.metadata.annotations?.[Annotations.Preserve] === PreserveValues.AutoPreserved;
 
-/** Sorts machines for which `first` is true before the others. */
 const first =
   (is: (machine: Machine) => boolean): Compare =>
   (a, b) =>
@@ -55,8 +53,8 @@ const NO_ZONES: ReadonlyMap<string, ZoneRank> = new Map();
 
 /**
  * Returns the order in which a set deletes machines. The first criterion with a difference decides. Source:
- * pkg/controller/controller_utils.go, ActiveMachines.Less. The name is an additional last criterion, so that the order is
- * always the same. The sort function of Go is not stable.
+ * pkg/controller/controller_utils.go, ActiveMachines.Less. The name is an additional last criterion, because the sort
+ * function of Go is not stable.
  */
 export function deletionOrder(
   now: Date,
@@ -71,13 +69,14 @@ export function deletionOrder(
     (a, b) => (preserved(a) && preserved(b) ? ascending((m) => preserveExpiry(m) ?? 0)(a, b) : 0),
     ascending(priorityOf),
     ascending((machine) => markTimeOf(machine) ?? NEVER),
-    // Not in the original: machines of an evacuated zone come before machines that replace them and have not joined yet.
+    // Not in the original: machines of an evacuated zone come before machines that replace them and have not joined
+    // yet.
     first((machine) => rankOf(machine)?.moves === true),
     ascending(usefulness),
     // Not in the original: machines whose nodes have the label rollout.machine.sapcloud.io/postpone come last.
     first((machine) => !isPostponed(machine)),
-    // Not in the original: machines without their configuration come first, so that a rollout deletes no configured machine
-    // instead.
+    // Not in the original: machines without their configuration come first, so that a rollout deletes no configured
+    // machine.
     first(isUnconfigured),
     // Not in the original: machines of the zone with the most machines come first.
     ascending((machine) => -(rankOf(machine)?.level ?? NEVER)),
@@ -104,8 +103,7 @@ export function chooseForDeletion(
   if (count >= machines.length) return machines;
   if (count <= 0) return [];
   const order = deletionOrder(now, isPostponed, zoneRanks);
-  // A set may have thousands of machines, and a reconcile deletes only a few. This loop sorts only the machines to delete,
-  // which is faster.
+  // A set may have thousands of machines, so this loop sorts only the few machines to delete.
   const chosen: Machine[] = [];
   for (const machine of machines) {
     const last = chosen[count - 1];

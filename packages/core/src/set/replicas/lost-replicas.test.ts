@@ -6,7 +6,6 @@ const set = (status: MachineSet['status'], labels: Readonly<Record<string, strin
   ({ metadata: { name: 's', labels }, spec: { replicas: 2 }, status }) as unknown as MachineSet;
 const condition = (type: 'InvalidSpec' | 'ReplicaFailure') => ({ type, status: 'True' as const });
 
-// After a restart, the status of the set shows whether its missing machines ever existed.
 test.each<[string, MachineSet, number]>([
   ['a set whose status counts machines has lost the missing ones', set({ replicas: 1, observedGeneration: 0 }), 2],
   ['a set whose last machine is deleted has lost all', set({ replicas: 0, observedGeneration: 1 }), 2],

@@ -8,8 +8,8 @@ type Losses = Readonly<Record<Loss, number>>;
 const NONE: Losses = { served: 0, unjoined: 0 };
 
 /**
- * Limits the number of lost replicas to the number of missing machines. Replicas whose machine has run pods come first,
- * because their replacements delay other replacements longer.
+ * Limits the number of lost replicas to the number of missing machines. Replicas whose machine has run pods come
+ * first, because their replacements delay other replacements longer.
  */
 function atMost(open: number, { served, unjoined }: Losses): Losses {
   const first = Math.min(served, open);
@@ -17,8 +17,8 @@ function atMost(open: number, { served, unjoined }: Losses): Losses {
 }
 
 /**
- * Returns true if the status shows that the set has had machines. The count in the status returns to 0 when the last machine
- * is deleted. But a set with a status has had machines, unless a label or a condition prevented it.
+ * A set with a status has had machines, unless a label or a condition prevented it. The count in the status returns to
+ * 0 when the last machine is deleted.
  */
 function hasHadMachines({ metadata, status }: MachineSet): boolean {
   if ((status?.replicas ?? 0) > 0) return true;
@@ -29,15 +29,16 @@ function hasHadMachines({ metadata, status }: MachineSet): boolean {
   return (status?.observedGeneration ?? 0) > 0 && !isBlocked;
 }
 
-/** Conditions of a set that cannot create machines. */
 const BLOCKING_CONDITIONS = [MachineSetConditions.InvalidSpec, MachineSetConditions.ReplicaFailure] as const;
 
 /**
- * Counts the replicas of a set that lost their machine and have no replacement yet. From this count, the set distinguishes
- * replacements from additional machines, even after the former machine was deleted.
+ * Counts the replicas of a set that lost their machine and have no replacement yet. With this count, the set
+ * distinguishes replacements from additional machines.
  */
 export class LostReplicas {
-  /** The state that each existing machine has reached, by UID. When a machine is deleted, this state is still known. */
+  /**
+   * The state that each existing machine has reached, by UID. The state stays known after the deletion of the machine.
+   */
   #adoption: Map<string, Loss> | undefined;
   #lost: Losses = NONE;
 
@@ -52,7 +53,6 @@ export class LostReplicas {
     return atMost(open, lost);
   }
 
-  /** @param alive Machines of the set that are not being deleted. */
   count(set: MachineSet, alive: readonly Machine[]): number {
     const { served, unjoined } = this.#places(set, alive);
     return served + unjoined;
@@ -60,7 +60,7 @@ export class LostReplicas {
 
   /**
    * Determines the lost replicas and records them.
-   * @returns The state that each former machine had reached, in the order in which the replicas get new machines.
+   * @returns The states of the former machines, in the order in which the replicas get new machines.
    */
   look(set: MachineSet, alive: readonly Machine[]): readonly Loss[] {
     this.#lost = this.#places(set, alive);
@@ -71,7 +71,7 @@ export class LostReplicas {
 
   /**
    * Records a new machine. If the machine does not exist at the next call, its replica counts as lost.
-   * @param loss The state that the former machine had reached, if the new machine is a replacement.
+   * @param loss The state of the former machine, if the new machine is a replacement.
    */
   made(uid: string, loss: Loss | undefined): void {
     this.#adoption?.set(uid, 'served');

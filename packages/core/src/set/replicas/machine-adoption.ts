@@ -8,7 +8,6 @@ import { machineSpecPatch } from '../../objects/template-sync.ts';
 import type { MachineWriter } from './machine-writer.ts';
 import { effectiveCreationTimeout } from './new-machine.ts';
 
-/** Adopts and releases machines of a set, and copies fields of its template to them. */
 export class MachineAdoption {
   readonly #context: ControllerContext;
   readonly #sets: ResourceClient<MachineSet>;
@@ -24,7 +23,7 @@ export class MachineAdoption {
     return this.#context.machines.store.byIndex(BY_CONTROLLER, set.metadata.uid);
   }
 
-  /** Adopts and releases machines. Returns the machines that the set controls afterwards. */
+  /** Returns the machines that the set controls after adoptions and releases. */
   async claim(set: MachineSet, signal: AbortSignal): Promise<readonly Machine[]> {
     const { store } = this.#context.machines;
     const owner = { uid: set.metadata.uid, deleting: false };
@@ -45,8 +44,8 @@ export class MachineAdoption {
   }
 
   /**
-   * Reads the set from the server. A set that is being deleted, or another set of the same name, must not adopt machines.
-   * The garbage collector would delete the adopted machines.
+   * Reads the set from the server. A set that is being deleted, or another set of the same name, must not adopt
+   * machines, because the garbage collector would delete them.
    */
   async #assertAlive(set: MachineSet, wanted: readonly Machine[], signal: AbortSignal): Promise<void> {
     const { name, uid } = set.metadata;
@@ -57,7 +56,8 @@ export class MachineAdoption {
   }
 
   /**
-   * Copies fields of the template that need no rollout to the machines, and writes the annotation of automatic preservation.
+   * Copies fields of the template that need no rollout to the machines, and writes the annotation of automatic
+   * preservation.
    */
   async sync(set: MachineSet, machines: readonly Machine[], signal: AbortSignal): Promise<void> {
     const bodies = new Map<Machine, { spec?: object; metadata?: object }>();

@@ -21,15 +21,13 @@ import { causeText, type DeletionCause } from './deletion-cause.ts';
 import type { LostReplicas } from './lost-replicas.ts';
 import { newMachine } from './new-machine.ts';
 
-/** Maximum number of parallel requests for one set. */
 const PARALLEL = 32;
-/** Maximum number of names in one event, so that it stays readable. */
+/** Maximum number of names in one event. */
 const NAMES_IN_EVENT = 10;
 
-/** The result of several create or delete requests. */
 export interface WriteResult {
   readonly succeeded: number;
-  /** Number of machines that were not deleted because they changed after the decision. Absent if the number is 0. */
+  /** Number of machines that were not deleted because they changed after the decision. */
   readonly changed?: number;
   readonly error: unknown;
 }
@@ -40,20 +38,17 @@ export interface MachineChange {
   readonly spec?: object;
 }
 
-/** The data that the writer needs about the machines to create. */
 export interface Vacancies {
   /** Receives the names of existing machines that this set does not control. */
   readonly taken: Set<string>;
   /** Names of machines whose create request got no response. These machines may or may not exist. */
   readonly unanswered: Set<string>;
   readonly lost: LostReplicas;
-  /** The states that the lost machines had reached. The first new machines replace the lost machines. */
+  /** The states of the lost machines. The first new machines replace the lost machines. */
   readonly replace: readonly Loss[];
-  /** The zones of the new machines. Absent if the deployment has no zones. */
   readonly places?: readonly Zone[] | undefined;
 }
 
-/** A machine of the set that this request or an earlier one created. */
 interface Made {
   readonly machine: Machine;
   readonly isNew: boolean;
@@ -61,10 +56,8 @@ interface Made {
 
 const message = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** The state of the delete requests. */
 export interface Deletions {
   readonly pending: PendingDeletions;
-  /** Causes of the deletions, by the name of the machine. */
   readonly causes: ReadonlyMap<string, DeletionCause>;
 }
 
@@ -81,9 +74,8 @@ export class MachineWriter {
   }
 
   /**
-   * Creates the machines with a slow start. If this set already has a machine of the name, the creation counts as success.
-   * The answer to an earlier request was lost, or the cache does not contain the machine yet.
-   *
+   * Creates the machines with a slow start. An existing machine of the set with the name counts as success: the answer
+   * to an earlier request was lost, or the cache is outdated.
    * @param vacancies The lost machines, which the first new machines replace.
    */
   async create(
@@ -107,7 +99,7 @@ export class MachineWriter {
       lost.made(machine.metadata.uid, lossBefore(machine));
       if (isNew) made.push(name);
     };
-    // If the set is scaled down, the remaining creations are skipped. The next reconcile counts the missing machines again.
+    // After a scale-down, the remaining creations are skipped. The next reconcile counts the missing machines again.
     const wanted = () => (sets.store.get(key) ?? set).metadata.generation === generation;
     const { succeeded, error } = await slowStart(names, task, { wanted });
     const { recorder } = this.#context;
@@ -125,7 +117,7 @@ export class MachineWriter {
     return { succeeded, error };
   }
 
-  /** Creates the machine. The name of the machine is in `unanswered` until the result is known. */
+  /** The name of the machine is in `unanswered` until the result is known. */
   async #createOnce(
     set: MachineSet,
     draft: { readonly name: string; readonly one: Draft<Machine> },
@@ -158,8 +150,7 @@ export class MachineWriter {
     } catch (error) {
       if (mayHaveHappened(error)) return { machine: await this.#lookFor(set, name, error, signal), isNew: true };
       if (!isAlreadyExists(error)) throw error;
-      // The read goes to the server instead of the cache, because the owner of the existing machine decides whether the set
-      // needs another machine.
+      // From the server, because the owner of the existing machine decides whether the set needs another machine.
       const existing = await this.#client.get(name, { signal });
       if (controllerOf(existing)?.uid === set.metadata.uid) {
         log.info('Machine already exists', { set: set.metadata.name, machine: name });
@@ -171,8 +162,8 @@ export class MachineWriter {
   }
 
   /**
-   * Reads the machine from the server after a creation without an answer. If nothing recorded the existing machine, another
-   * set could create a surplus machine.
+   * Reads the machine from the server after a creation without an answer. If the machine exists without a record,
+   * another set could create a surplus machine.
    */
   async #lookFor(set: MachineSet, name: string, error: unknown, signal: AbortSignal): Promise<Machine> {
     const found = await settled(this.#client.get(name, { signal }));
@@ -181,9 +172,8 @@ export class MachineWriter {
   }
 
   /**
-   * Deletes the machines in parallel. If a machine is already deleted, the deletion counts as success. The observed version
-   * is a precondition. So a machine that has recovered since the decision is not deleted, and the next reconcile decides
-   * again.
+   * Deletes the machines in parallel. The observed version is a precondition, so a machine that has recovered since
+   * the decision is not deleted. A machine that is already deleted counts as success.
    */
   async delete(
     set: MachineSet,
@@ -215,7 +205,7 @@ export class MachineWriter {
     return { succeeded: gone.length, error, changed };
   }
 
-  /** Deletes one machine. Returns false if the machine has changed, so that the next pass decides again. */
+  /** Returns false if the machine has changed, so that the next reconcile decides again. */
   async #deleteOne(machine: Machine, pending: PendingDeletions, signal: AbortSignal): Promise<boolean> {
     const { name, uid } = machine.metadata;
     pending.begin(machine);
@@ -233,8 +223,8 @@ export class MachineWriter {
         return true;
       }
       if (!mayHaveHappened(error)) pending.forget(uid);
-      // The read goes to the server. If the cache showed a deleted machine as available, the deployment would delete
-      // another machine.
+      // From the server: if the cache showed a deleted machine as available, the deployment would delete another
+      // machine.
       const found = mayHaveHappened(error) ? await settled(this.#client.get(name, { signal })) : undefined;
       if (found !== undefined) this.#context.machines.recordWrite(found);
       throw error;
@@ -249,7 +239,7 @@ export class MachineWriter {
   ): Promise<boolean> {
     const found = await ignoreNotFound(this.#client.get(name, { signal }));
     if (found !== undefined) this.#context.machines.recordWrite(found);
-    // If the UID differs, another machine of the same name exists, and the machine to delete no longer exists.
+    // With another UID, another machine of the same name exists, and the machine to delete is gone.
     const isGone = found?.metadata.uid !== uid || found.metadata.deletionTimestamp !== undefined;
     if (isGone) pending.note(uid, 'asked');
     else pending.forget(uid);
@@ -257,9 +247,7 @@ export class MachineWriter {
     return isGone;
   }
 
-  /**
-   * Patches a machine and adds the answer to the cache. The server refuses the patch for another machine of the same name.
-   */
+  /** The UID in the patch makes the server refuse the patch for another machine of the same name. */
   async patch({ metadata: { name, uid } }: Machine, body: MachineChange, signal: AbortSignal): Promise<Machine> {
     const bound = { ...body, metadata: { ...body.metadata, uid } };
     const written = await this.#client.patch(name, { type: 'merge', body: bound }, { signal });
@@ -267,10 +255,7 @@ export class MachineWriter {
     return this.#context.machines.store.get(`${written.metadata.namespace ?? ''}/${written.metadata.name}`) ?? written;
   }
 
-  /**
-   * Patches many machines, continues after failures, and throws the first error. A machine that does not exist is no
-   * failure.
-   */
+  /** Continues after failures, and throws the first error. A missing machine is no failure. */
   async patchAll(
     patches: readonly { readonly machine: Machine; readonly body: MachineChange }[],
     signal: AbortSignal,

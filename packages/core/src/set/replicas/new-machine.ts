@@ -14,17 +14,16 @@ import { LOSS_MARKS, type Loss } from '../../objects/machines.ts';
 import { isGoDuration } from '../../values/integers.ts';
 import { type Zone, zoneText } from '../../zones/setting.ts';
 
-/** Returns the creation timeout from the annotation of the set, if it is a valid duration. */
 export function effectiveCreationTimeout(set: MachineSet): string | undefined {
   const text = set.metadata.annotations?.[Annotations.EffectiveCreationTimeout];
   return text !== undefined && isGoDuration(text) ? text : undefined;
 }
 
 /**
- * Returns a new machine of a set. The machine has its finalizer, owner and priority from the start. The original adds these
- * fields one after the other after the creation.
- * @param loss The state that the former machine had reached. Absent if the new machine is no replacement.
- * @param zone The zone of the machine. Absent if its deployment has no zones.
+ * Returns a new machine of a set. The machine has its finalizer, owner and priority from the start. The original adds
+ * these fields after the creation.
+ * @param loss The state of the former machine. Absent if the new machine is no replacement.
+ * @param zone Absent if the deployment has no zones.
  */
 export function newMachine(set: MachineSet, name: string, loss?: Loss, zone?: Zone): Draft<Machine> {
   const template = set.spec.template;

@@ -3,9 +3,6 @@ import { controllerOf, ignoreNotFound, isConflict, isNotFound, isNotSent, keyOf,
 import { BY_CONTROLLER, type ControllerContext } from '../../control/caches.ts';
 import { machineNumbersOf, numbersAfter, printMachineNumbers, unrecordedNames } from '../../objects/machine-names.ts';
 
-/**
- * Creations of one set whose results are unknown. The memory also records whether the caches were compared with the server.
- */
 export class NumberMemory {
   /** Names of creations without an answer. The set repeats these creations with the same names. */
   readonly unanswered: Set<string>;
@@ -17,8 +14,9 @@ export class NumberMemory {
 }
 
 /**
- * Maintains the annotation with the numbers for a set's next machines (docs/decisions/0018-machine-names-from-a-count.md). A
- * lower number is never used again, so each machine name is used once.
+ * Maintains the annotation with the number of the set's next machine
+ * (docs/decisions/0018-machine-names-from-a-count.md). A number is never used again, so each machine name is used
+ * once.
  */
 export class NumberRecord {
   readonly #context: ControllerContext;
@@ -35,15 +33,14 @@ export class NumberRecord {
     return this.#context.machines.store.byIndex(BY_CONTROLLER, uid).map(({ metadata }) => metadata.name);
   }
 
-  /** Returns the creations that an earlier process sent and did not record. */
   memoryOf(set: MachineSet): NumberMemory {
     return new NumberMemory(unrecordedNames(set, this.#namesOf(set)));
   }
 
   /**
-   * Compares the caches with the server before this process creates its first machine of the set. Another process may have
-   * created machines that the caches do not contain yet.
-   * @returns False if the caches were outdated. In this case, the set must decide again.
+   * Compares the caches with the server before this process creates its first machine of the set. Another process may
+   * have created machines that the caches do not contain yet.
+   * @returns False if the caches were outdated. The set must then decide again.
    */
   async catchUp(set: MachineSet, memory: NumberMemory, signal: AbortSignal): Promise<boolean> {
     if (memory.caughtUp) return true;
@@ -57,7 +54,6 @@ export class NumberRecord {
     return added.length === 0 && live.metadata.resourceVersion === set.metadata.resourceVersion;
   }
 
-  /** Returns the machines of the set that exist on the server but not in the cache. */
   async #missing({ metadata: { uid }, spec }: MachineSet, signal: AbortSignal): Promise<readonly Machine[]> {
     const labelSelector = Object.entries(spec.selector.matchLabels ?? {})
       .map(([key, value]) => `${key}=${value}`)
@@ -69,7 +65,7 @@ export class NumberRecord {
 
   /**
    * Writes the annotation if a machine has a number that is not recorded yet.
-   * @returns False after a conflict. In this case, the caller must read the set again.
+   * @returns False after a conflict. The caller must then read the set again.
    */
   async write({ metadata }: MachineSet, { unanswered }: NumberMemory, signal: AbortSignal): Promise<boolean> {
     const { sets } = this.#context;
@@ -85,7 +81,6 @@ export class NumberRecord {
       sets.recordWrite(await this.#sets.patch(name, { type: 'merge', body }, { signal, bookkeeping: true }));
       return true;
     } catch (error) {
-      // A process in observe mode creates no machines, so it has no numbers to record.
       if (isNotSent(error)) return true;
       if (isConflict(error) || isNotFound(error)) return false;
       throw error;

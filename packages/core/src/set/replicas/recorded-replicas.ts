@@ -3,18 +3,13 @@ import { recalling, remembering } from '../../journal/answers.ts';
 import { type Journal, type OpenEntry, subjectOf } from '../../journal/journal.ts';
 import { planReplicas, type ReplicaPlan, type SetSnapshot } from './replicas.ts';
 
-/** The input of a decision about a set, without functions. */
 export interface SetInput extends Omit<SetSnapshot, 'nodeAnnotations' | 'isPostponed' | 'now'> {
-  /** Annotations of nodes by the name of the node. */
   readonly nodes: ReadonlyMap<string, Readonly<Record<string, string>> | 'unseen' | undefined>;
-  /** True if the node of a machine postpones its replacement, by the UID of the machine. Absent if no node postpones it. */
+  /** Machines whose nodes postpone their replacement have the value true, by UID. */
   readonly postponed?: ReadonlyMap<string, boolean> | undefined;
 }
 
-/**
- * Returns a snapshot whose functions record their results. The second result is the input for the journal. The input
- * contains the recorded results after the decision.
- */
+/** The functions of the returned snapshot record their results in the input for the journal. */
 function recordedSet(seen: SetSnapshot): { readonly seen: SetSnapshot; readonly input: SetInput } {
   const { nodeAnnotations, isPostponed, now: _now, ...rest } = seen;
   const nodes = new Map<string, ReturnType<typeof nodeAnnotations>>();
@@ -28,7 +23,6 @@ function recordedSet(seen: SetSnapshot): { readonly seen: SetSnapshot; readonly 
   };
 }
 
-/** Returns the snapshot of a recorded decision, for a replay. */
 export function setSnapshot({ nodes, postponed, ...rest }: SetInput, now: Date): SetSnapshot {
   const recalled = postponed && recalling(postponed, 'the postponement of machine');
   return {
@@ -39,7 +33,6 @@ export function setSnapshot({ nodes, postponed, ...rest }: SetInput, now: Date):
   };
 }
 
-/** Decides about the replicas of a set, and records the decision. */
 export function decideReplicas(
   journal: Journal | undefined,
   snapshot: SetSnapshot,

@@ -12,13 +12,10 @@ import { type Sets, splitSets } from '../../rollout/revisions.ts';
 import { isLastRolloutComplete } from '../../rollout/rollout-completion.ts';
 import { closedGate, keptFailures, rolloutSettingsOf } from '../../rollout/rollout-gate.ts';
 
-/** State of the set controller that is not in the caches. */
 export interface SetMemory {
-  /** Returns the number of replicas of the set that lost their machine and have no replacement yet. */
   readonly lost: (set: MachineSet, alive: readonly Machine[]) => number;
 }
 
-/** Reads the common state of all sets of a deployment from the caches. */
 export class RepairGroups {
   readonly #context: ControllerContext;
   readonly #memory: SetMemory;
@@ -35,7 +32,6 @@ export class RepairGroups {
     return node && (node.metadata.annotations ?? {});
   };
 
-  /** Returns true if the node of a machine postpones its replacement by a rollout. */
   isPostponed({ metadata }: Machine, now: Date): boolean {
     const { nodes, safeguards } = this.#context;
     if (!safeguards.settings.rolloutAnnotations) return false;
@@ -58,10 +54,7 @@ export class RepairGroups {
     );
   };
 
-  /**
-   * Decides which failed machines are replaced now. The decision is for the deployment of the set, or for the set if it has
-   * no deployment.
-   */
+  /** The decision is for the deployment of the set, or for the set if it has no deployment. */
   repairsOf(set: MachineSet, now: Date): RepairPlan {
     const { safeguards, disruptions } = this.#context;
     const deployment = deploymentOf(set, this.#context);
@@ -93,8 +86,8 @@ export class RepairGroups {
   }
 
   /**
-   * Returns the time until which failed machines of the current set are kept. The method uses the same gate as the
-   * deployment controller, so that both controllers decide the same.
+   * The time until which failed machines of the current set are kept. The deployment controller uses the same gate, so
+   * both controllers decide the same.
    */
   #keptOf(
     deployment: MachineDeployment,
@@ -112,9 +105,9 @@ export class RepairGroups {
   }
 
   /**
-   * Returns the number of machines that the set may create while other machines of its deployment are still terminating.
-   * Undefined if there is no limit. Machines that the other sets still have to create are subtracted. Source: incident 24,
-   * exceeded quotas.
+   * Returns the number of machines that the set may create while other machines of its deployment are still
+   * terminating. Undefined without a limit. Machines that the other sets still have to create are subtracted. Source:
+   * incident 24, exceeded quotas.
    */
   roomOf(set: MachineSet): number | undefined {
     const deployment = deploymentOf(set, this.#context);
@@ -129,10 +122,7 @@ export class RepairGroups {
   }
 }
 
-/**
- * Returns the number of machines that a set may create if terminating machines count towards the surge, see {@link
- * RepairGroups.roomOf}.
- */
+/** For terminating machines that count towards the surge, see {@link RepairGroups.roomOf}. */
 export function roomOfSet(
   deployment: MachineDeployment,
   set: MachineSet,

@@ -25,10 +25,7 @@ const marked = (replicas: number, priority: string, mark: number, until: number 
   return snapshot(replicas, machines, { set: { ...base, spec: { ...base.spec, replicas } } });
 };
 
-/**
- * Creates a set of two machines whose replicas were last reduced a minute ago. One machine has a low priority and is not
- * named for deletion.
- */
+/** One machine has a low priority and is not named for deletion. */
 const listed = (
   replicas: number,
   entries: Readonly<Record<string, number | undefined>>,

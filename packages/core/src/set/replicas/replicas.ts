@@ -12,49 +12,45 @@ import { chooseForDeletion } from './deletion-order.ts';
  */
 export const BURST = 100;
 
-/** The observed state that decides about a set's machines. */
 export interface SetSnapshot {
   readonly set: MachineSet;
-  /** All machines that the set controls. */
   readonly machines: readonly Machine[];
-  /** UIDs of machines for which a delete request was sent and whose deletion is not in the cache yet. */
+  /** UIDs of machines whose delete request was sent and whose deletion is not in the cache yet. */
   readonly deleting: ReadonlyMap<string, DeletionState>;
   readonly nodeAnnotations: NodeAnnotations;
-  /** Failed machines that may be replaced now. If absent, all failed machines may be replaced. */
+  /** If absent, all failed machines may be replaced. */
   readonly replaceable?: ReadonlySet<Machine> | undefined;
-  /** Number of machines that may be created while other machines are still terminating. If absent, there is no limit. */
+  /**
+   * Number of machines that may be created while other machines are still terminating. If absent, there is no limit.
+   */
   readonly room?: number | undefined;
-  /** True if the class of the machines does not exist. */
   readonly lacksClass?: boolean;
-  /** The request of the autoscaler. Absent if the set has no deployment. */
   readonly scaler?: ScalerRequest | undefined;
-  /** Returns true if the node of a machine postpones its replacement. If absent, no node postpones a replacement. */
   readonly isPostponed?: ((machine: Machine) => boolean) | undefined;
-  /** The ranks of machines by their zones, by UID. Absent if the deployment has no zones. */
+  /** The ranks of machines by their zones, by UID. */
   readonly zoneRanks?: ReadonlyMap<string, ZoneRank> | undefined;
   readonly now: Date;
 }
 
-/** Number of machines to create, and the machines to delete. A plan never contains both. */
+/** The number of machines to create and the machines to delete. A plan never contains both. */
 export interface ReplicaPlan {
   readonly create: number;
   readonly toDelete: readonly Machine[];
-  /** The reason for the plan, as a sentence for logs and tests. */
   readonly because: string;
 }
 
 const nothing = (because: string): ReplicaPlan => ({ create: 0, toDelete: [], because });
 
 /**
- * Returns the machines of the set that are not being deleted. A machine is being deleted if it has a deletion timestamp, or
- * if this process has sent the request. The original waits for the phase `Terminating`, which it writes itself.
+ * Returns the machines of the set that are not being deleted. A sent delete request counts as deletion. The original
+ * waits for the phase `Terminating`, which it writes itself.
  */
 export const survivors = ({ machines, deleting }: Pick<SetSnapshot, 'machines' | 'deleting'>): Machine[] =>
   machines.filter((machine) => !isTerminating(machine) && !deleting.has(machine.metadata.uid));
 
 /**
- * Returns the named machines to delete now. The result contains all machines that a reduction of the replicas covers. If
- * the set has a surplus, further named machines are added up to the surplus.
+ * Returns all named machines that a reduction of the replicas covers. If the set has a surplus, further named machines
+ * follow up to the surplus.
  */
 function namedFirst({ set, scaler, now }: SetSnapshot, removable: readonly Machine[]): readonly Machine[] {
   const covered = coveredByScaler(set, removable, scaler);
@@ -65,16 +61,15 @@ function namedFirst({ set, scaler, now }: SetSnapshot, removable: readonly Machi
 }
 
 /**
- * Decides how a set reaches its replicas (docs/compatibility/rules-deployments.md §7.5). The function is pure and returns a
- * plan for every snapshot. A plan creates or deletes at most {@link BURST} machines, and never creates more machines than
- * are missing.
+ * Decides how a set reaches its replicas (docs/compatibility/rules-deployments.md §7.5). The function is pure. A plan
+ * creates or deletes at most {@link BURST} machines, and never creates more machines than are missing.
  */
 export function planReplicas(snapshot: SetSnapshot): ReplicaPlan {
   const { set, now, nodeAnnotations } = snapshot;
   const alive = survivors(snapshot);
   const removable = alive.filter((machine) => !isBeingHandedOver(machine));
   const wanted = set.spec.replicas ?? 0;
-  // The results of these deletions are unknown. So the set deletes no other machine instead, and creates no replacement.
+  // The results of these deletions are unknown, so the set neither deletes another machine nor creates a replacement.
   const uncertain = [...snapshot.deleting.values()].filter((state) => state === 'unanswered').length;
   const missing = wanted - alive.length - uncertain;
   if (missing > 0) {
@@ -89,7 +84,7 @@ export function planReplicas(snapshot: SetSnapshot): ReplicaPlan {
     if (create <= 0) return nothing(`${missing} missing, but terminating machines count towards the surge`);
     return { create, toDelete: [], because: `${missing} of ${wanted} missing` };
   }
-  // The set deletes named machines first to remove its surplus, even if other machines have a lower priority.
+  // Named machines are deleted first, even if other machines have a lower priority.
   const named = namedFirst(snapshot, removable);
   const rest = named.length === 0 ? removable : removable.filter((machine) => !named.includes(machine));
   const count = Math.min(rest.length - wanted, BURST);

@@ -10,34 +10,31 @@ import { isTaken, isUsable, WarmTexts, warmStateOf } from '../../warm/warm-machi
 import type { LostReplicas } from './lost-replicas.ts';
 import { newMachine } from './new-machine.ts';
 
-/** Maximum number of names in one event, so that it stays readable. */
+/** Maximum number of names in one event. */
 const NAMES_IN_EVENT = 10;
 
-/** The result of an attempt to use warm machines. */
 export interface Taken {
   readonly count: number;
   /** True if a machine has changed since the decision, so the set must decide again. */
   readonly changed: boolean;
 }
 
-/** The data about the replicas that get a machine. */
 interface Vacancies {
   readonly lost: LostReplicas;
-  /** The states that the lost machines had reached. The first new machines replace the lost machines. */
+  /** The states of the lost machines. The first new machines replace the lost machines. */
   readonly replace: readonly Loss[];
 }
 
-/** Running machines come first, because their VMs need no start. */
+/** The VMs of Running machines need no start. */
 const readiest = (a: Machine, b: Machine): number =>
   Number(warmStateOf(b) === 'Running') - Number(warmStateOf(a) === 'Running') ||
   createdAt(a) - createdAt(b) ||
   compareText(a.metadata.name, b.metadata.name);
 
 /**
- * Uses warm machines of the deployment instead of new ones. Each machine gets two writes, and each has the observed version
- * as a precondition, so that no other controller can use the machine too:
- *
- * 1. The status gets the phase `Pending`. From this write on, the machine does not count as available.
+ * Uses warm machines of the deployment for a set. The observed version is the precondition of two writes, so no other
+ * controller can use the machine.
+ * 1. The status gets the phase `Pending`, so the machine does not count as available.
  * 2. The set becomes its owner, with the labels, annotations and spec of a new machine.
  *
  * After a crash between both writes, the next process continues with the second write.
@@ -51,7 +48,7 @@ export class WarmPool {
     this.#client = context.client.resource(machineResource, context.namespace);
   }
 
-  /** Returns the warm machines that the set can use. Running machines come first. */
+  /** Running machines come first. */
   usable(set: MachineSet): readonly Machine[] {
     const deployment = deploymentOf(set, this.#context);
     if (!deployment) return [];
@@ -62,7 +59,7 @@ export class WarmPool {
       .toSorted(readiest);
   }
 
-  /** Uses these warm machines for the set. @throws KubeError if the result of a write is unknown or the write is refused */
+  /** @throws KubeError if the result of a write is unknown or the write is refused */
   async take(
     set: MachineSet,
     chosen: readonly Machine[],

@@ -4,10 +4,7 @@ import { type Zone, zoneSettingOf } from '../../zones/setting.ts';
 import { placesFor, type ZoneInput, type ZoneRank, zoneRanks, zoneStates } from '../../zones/spread.ts';
 import { deletionOrder } from './deletion-order.ts';
 
-/**
- * Chooses the zones of machines for the sets of deployments with zones. The class counts the machines of all sets of a
- * deployment.
- */
+/** Counts the machines of all sets of a deployment to choose the zones of new machines. */
 export class ZonePlaces {
   readonly #context: ControllerContext;
 
@@ -30,13 +27,11 @@ export class ZonePlaces {
     };
   }
 
-  /** Returns the zones of new machines of a set; undefined if its deployment has no zones. */
   places(set: MachineSet, count: number): readonly Zone[] | undefined {
     const input = this.#inputOf(set);
     return input && placesFor(zoneStates(input), count);
   }
 
-  /** Ranks the machines of a set that are not being deleted; undefined if its deployment has no zones. */
   ranks(
     set: MachineSet,
     alive: readonly Machine[],

@@ -6,7 +6,6 @@ import { type ClassSecrets, readSecrets, secretKeysOf } from '../../schemas/cred
 import { declaredKeys } from '../../schemas/unknown-fields.ts';
 import type { InvokerCaches } from './invoker-api.ts';
 
-/** Looks up the class of a machine and the Secrets of a class in the caches. */
 export interface ClassLookup {
   readonly classOf: (machine: Machine) => MachineClass | undefined;
   /** @throws MachineError with the reason why no class is found */
@@ -14,16 +13,15 @@ export interface ClassLookup {
   readonly secretsOf: (machineClass: MachineClass) => ClassSecrets;
   readonly secretsOfMachine: (machine: Machine) => ClassSecrets;
   /**
-   * Returns its argument if the Secrets can be used. Call this function before the schema is applied, because missing
-   * Secrets also cause errors of the schema.
+   * Call this function before the schema is applied, because missing Secrets also cause errors of the schema.
    * @throws MachineError about the Secrets
    */
   readonly usable: (found: ClassSecrets) => ClassSecrets;
 }
 
 /**
- * Creates the lookup of classes and Secrets. The lookup reports an object as missing only if the process has permission to
- * read the object.
+ * Creates the lookup of classes and Secrets. An object counts as missing only if the process has permission to read
+ * it.
  * @param credentialsSchema The keys that the driver reads from a Secret
  */
 export function lookupOf(caches: InvokerCaches, credentialsSchema: z.ZodType): ClassLookup {

@@ -8,7 +8,7 @@ export interface DriverSpan {
   end(): void;
 }
 
-/** The methods of OpenTelemetry's `Tracer` that this package calls. A tracer of OpenTelemetry has this type. */
+/** The methods of OpenTelemetry's `Tracer` that this package calls. */
 export interface DriverTracer {
   startSpan(
     name: string,
@@ -20,7 +20,7 @@ export interface DriverTracer {
 const CLIENT = 2;
 const ERROR = 2;
 
-/** The OpenTelemetry API registers its objects in a process under this symbol, which contains its major version. */
+/** The OpenTelemetry API registers its objects under this symbol, which contains its major version. */
 const REGISTERED = Symbol.for('opentelemetry.js.api.1');
 
 interface TracerProvider {
@@ -31,8 +31,8 @@ const isProvider = (value: unknown): value is TracerProvider =>
   typeof value === 'object' && value !== null && 'getTracer' in value && typeof value.getTracer === 'function';
 
 /**
- * Returns the tracer of an OpenTelemetry SDK in the process (`node --import ./telemetry.mjs`). The function needs no
- * dependency on the packages of the SDK. Undefined if the process has no SDK. Spans then cost nothing.
+ * Returns the tracer of an OpenTelemetry SDK in the process (`node --import ./telemetry.mjs`), without a dependency on
+ * the packages of the SDK.
  */
 export function registeredTracer(registry: object = globalThis): DriverTracer | undefined {
   const registered: unknown = Reflect.get(registry, REGISTERED);
@@ -41,9 +41,7 @@ export function registeredTracer(registry: object = globalThis): DriverTracer | 
   return isProvider(provider) ? provider.getTracer('machine-controller') : undefined;
 }
 
-/** A running call of a driver. */
 export interface CallSpan {
-  /** Records a request to the cloud that has ended. */
   request(service: string, ms: number, failed: boolean): void;
   /** @param error The error of the call, without secrets. */
   end(error: MachineError | undefined): void;
@@ -51,7 +49,6 @@ export interface CallSpan {
 
 const NONE: CallSpan = { request: () => undefined, end: () => undefined };
 
-/** Starts the span of a driver call. `operation` is the name of the call in metrics. */
 export function startCall(
   tracer: DriverTracer | undefined,
   operation: string,

@@ -5,12 +5,12 @@ import { LearnedRate } from '../../cloud/learned-rate.ts';
 import { MachineError } from '../../contract/errors.ts';
 import type { DecodedCall, Stage } from './call.ts';
 
-/** Maximum number of accounts whose rates are kept. Replaced credentials count as another account. */
+/** Maximum number of accounts. Replaced credentials count as another account. */
 const MOST = 200;
 
 /**
- * The learned rates of clouds, one rate for each set of credentials. A throttled call delays only the calls with the same
- * credentials. The time that a call waits counts for its deadline.
+ * The learned rates of clouds, one rate for each set of credentials. The time that a call waits counts for its
+ * deadline.
  */
 export class CallBudgets {
   readonly #clock: Clock;
@@ -20,10 +20,7 @@ export class CallBudgets {
     this.#clock = clock;
   }
 
-  /**
-   * Makes the call when the rate allows it, and learns from its result.
-   * @throws the error of the call, or the signal's reason
-   */
+  /** @throws the error of the call, or the signal's reason */
   async spend<T>(secrets: Readonly<Record<string, string>>, signal: AbortSignal, call: () => Promise<T>): Promise<T> {
     const rate = this.#rateOf(accountOf(secrets));
     await rate.take(signal);
@@ -50,10 +47,7 @@ export class CallBudgets {
   }
 }
 
-/**
- * Returns a hash that identifies a set of credentials. The hash excludes user data, because user data differs between pools
- * with the same credentials.
- */
+/** User data is excluded, because it differs between pools with the same credentials. */
 function accountOf(secrets: Readonly<Record<string, string>>): string {
   const entries = Object.entries(secrets).filter(([key]) => key !== USER_DATA_KEY);
   return createHash('sha256')
@@ -62,8 +56,7 @@ function accountOf(secrets: Readonly<Record<string, string>>): string {
 }
 
 /**
- * Delays the call until the rate of its account allows it. If a driver limits its own requests, this stage does not delay
- * them again.
+ * If a driver limits its own requests, this stage does not delay them again.
  * @param spacesRequests True if the driver limits its own requests
  */
 export const budgetStage = <Spec, Credentials>(

@@ -9,36 +9,32 @@ import type { CallSpan } from '../api/tracing.ts';
 /** One stage of a call before it reaches the driver. A stage may refuse the call, delay it, or change its result. */
 export type Stage<In, Out = In> = <T>(call: In, next: (call: Out) => Promise<T>) => Promise<T>;
 
-/** A call of the driver before its first stage. */
 export interface Call {
   readonly name: DriverCall;
   /** Text for messages, such as `create of machine m-1`. */
   readonly subject: string;
-  /** The machine of the call; undefined for a listing. */
+  /** Undefined for a listing. */
   readonly machine: Machine | undefined;
-  /** Returns the class that the cache has now; undefined if it does not exist. */
   readonly classNow: () => MachineClass | undefined;
-  /**
-   * Returns the class that the cache has now.
-   * @throws MachineError if the class does not exist or cannot be read
-   */
+  /** @throws MachineError if the class does not exist or cannot be read */
   readonly requireClass: () => MachineClass;
-  /** Returns the Secrets of the class that the cache has now. */
   readonly secretsNow: () => ClassSecrets;
   /**
-   * The alternative whose part of the cloud a listing searches. If absent, the listing searches the part of the class or the
-   * machine.
+   * The alternative whose part of the cloud a listing searches. If absent, the listing searches the part of the class
+   * or the machine.
    */
   readonly alternative?: Alternative | undefined;
   readonly onOverdue: OnOverdue | undefined;
   readonly progress: Progress;
 }
 
-/** State of a call. Inner stages write this state, and outer stages read it after the call has failed. */
+/** Inner stages write this state, and outer stages read it after a failure. */
 interface Progress {
-  /** True if the driver has received the request. The class, its Secrets or this process cause any earlier error. */
+  /**
+   * True if the driver has received the request. Any earlier error comes from the class, its Secrets or this process.
+   */
   sent: boolean;
-  /** The Secrets that the request used. The Secret objects may change during the call. */
+  /** The Secrets of the request. The Secret objects may change during the call. */
   secrets?: ClassSecrets;
 }
 
@@ -47,7 +43,6 @@ export interface TracedCall extends Call {
 }
 
 export interface TimedCall extends TracedCall {
-  /** Aborts at the deadline of the call, or when the process stops. */
   readonly signal: AbortSignal;
 }
 

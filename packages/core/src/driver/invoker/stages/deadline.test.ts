@@ -5,10 +5,7 @@ import { withDeadline } from './deadline.ts';
 
 const SECOND = 1_000;
 
-/**
- * Starts a call with a deadline of 60 s.
- * @param work What the driver does with its signal
- */
+/** @param work The driver's work with its signal */
 function begin(work: (signal: AbortSignal, clock: VirtualClock) => Promise<string>, waited = false) {
   const clock = new VirtualClock();
   const stop = new AbortController();

@@ -3,27 +3,26 @@ import { MachineError } from '../../contract/errors.ts';
 import type { DriverTimeouts } from '../api/invoker-api.ts';
 import type { Stage, TimedCall, TracedCall } from './call.ts';
 
-/** A driver must end its call within this time after the signal has aborted. */
+/** A driver must end its call within this time after the signal has aborted, in milliseconds. */
 const ABORT_GRACE_MS = 30_000;
 
 export interface DeadlineOptions {
   readonly clock: Clock;
   readonly timeoutMs: number;
-  /** Aborts when the process stops. The call then ends early. */
   readonly stop: AbortSignal;
   /** Text for messages, such as `create of machine m-1`. */
   readonly what: string;
   /**
-   * Called when a driver ignores its signal, so that the call continues after the deadline and the grace period. The caller
-   * waits until the call ends, because the call can still change the VM. If the callback is absent, the caller stops
-   * waiting.
+   * Called when the call continues after the deadline and the grace period. The caller then waits for its end, because
+   * the call can still change the VM. Without the callback, the caller stops waiting.
    */
   readonly onOverdue?: ((error: MachineError) => void) | undefined;
 }
 
 /**
  * Runs a driver call with a signal that aborts at the deadline, or when the process stops.
- * @throws MachineError `DeadlineExceeded` after the deadline, `Canceled` after a stop, otherwise the error of the driver
+ * @throws MachineError `DeadlineExceeded` after the deadline, `Canceled` after a stop, otherwise the error of the
+ * driver
  */
 export async function withDeadline<T>(options: DeadlineOptions, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const { clock, timeoutMs, stop, what, onOverdue } = options;
@@ -42,7 +41,7 @@ export async function withDeadline<T>(options: DeadlineOptions, call: (signal: A
       return;
     }
     onOverdue(new MachineError('DeadlineExceeded', `${because?.message ?? what} and ignores its abort signal`));
-    grace = undefined; // If the process stops, the wait ends too.
+    grace = undefined; // A stop of the process ends the wait too.
   };
   let grace: ReturnType<Clock['setTimeout']> | undefined;
   const onStop = (): void => end(new MachineError('Canceled', `${what} was canceled: the process stops`));
@@ -54,7 +53,7 @@ export async function withDeadline<T>(options: DeadlineOptions, call: (signal: A
   try {
     return await Promise.race([Promise.resolve().then(() => call(controller.signal)), ended.promise]);
   } catch (thrown) {
-    // The HTTP library of a driver may report an abort as any error. Only this function knows the real reason.
+    // The HTTP library of a driver may report an abort as any error, but this function knows the real reason.
     throw because !== undefined && !(thrown instanceof MachineError) ? because : MachineError.from(thrown);
   } finally {
     timer.cancel();
@@ -63,7 +62,6 @@ export async function withDeadline<T>(options: DeadlineOptions, call: (signal: A
   }
 }
 
-/** Ends the call at its deadline and when the process stops. */
 export const deadlineStage =
   (clock: Clock, timeouts: DriverTimeouts, stop: AbortSignal): Stage<TracedCall, TimedCall> =>
   (call, next) => {

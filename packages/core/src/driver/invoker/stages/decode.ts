@@ -18,7 +18,7 @@ export interface DecodeOptions<Spec, Credentials>
   readonly log: Logger;
 }
 
-/** Reads the class and its Secrets at the time of the call, and builds the driver's request from them. */
+/** Reads the class and its Secrets at the time of the call, not earlier. */
 export const decodeStage =
   <Spec, Credentials>(options: DecodeOptions<Spec, Credentials>): Stage<TimedCall, DecodedCall<Spec, Credentials>> =>
   async (call, next) => {
@@ -27,7 +27,7 @@ export const decodeStage =
     const machineClass = call.requireClass();
     const secrets = lookup.secretsOf(machineClass);
     call.progress.secrets = secrets;
-    // Problems of the Secrets are reported first, because a problem of a Secret also causes errors of the schema.
+    // Problems of the Secrets come first, because they also cause errors of the schema.
     const { data } = lookup.usable(secrets);
     const owner = options.owner?.();
     const decoded = decode(options, { call: name, machineClass, data, machine });
@@ -56,7 +56,7 @@ export const decodeStage =
   };
 
 /**
- * Refuses to create a VM in a zone that does not work with the provider spec. Calls for existing VMs are not refused.
+ * Refuses to create a VM in a zone that does not work with the provider spec. Existing VMs are not affected.
  * @throws MachineError `InvalidArgument` with the field and the fix
  */
 function checkZone<Spec>(rules: AlternativeRules<Spec> | undefined, spec: Spec, machine: Machine | undefined): void {
@@ -67,8 +67,8 @@ function checkZone<Spec>(rules: AlternativeRules<Spec> | undefined, spec: Spec, 
 }
 
 /**
- * Decodes the class. If a class has become invalid, mcm creates no VM from the class, but must still delete its machines.
- * All calls except `create` therefore use the former spec of the class, if that spec is valid (incident 27).
+ * mcm must still delete the machines of a class that has become invalid. All calls except `create` therefore use its
+ * last valid spec (incident 27).
  */
 function decode<Spec, Credentials>(
   { driver, former }: DecodeOptions<Spec, Credentials>,

@@ -2,12 +2,11 @@ import { errorText, type Fence } from '@mcm/kube';
 import { MachineError } from '../../contract/errors.ts';
 import type { Call, Stage } from './call.ts';
 
-/** Calls that change the cloud. */
 const CHANGES: ReadonlySet<string> = new Set(['create', 'initialize', 'delete']);
 
 /**
- * Confirms that this process is still the leader. A process that was suspended or lost the Lease must not change the cloud,
- * because another leader may have decided differently.
+ * A process that was suspended or lost the Lease must not change the cloud, because another leader may have decided
+ * differently.
  * @throws MachineError `Aborted` if leadership is not confirmed
  */
 export async function confirmLeader(fence: Fence | undefined, call: string): Promise<void> {
@@ -19,7 +18,6 @@ export async function confirmLeader(fence: Fence | undefined, call: string): Pro
   }
 }
 
-/** Refuses calls that change the cloud if this process is not the leader. */
 export const fenceStage =
   <C extends Call>(fence: Fence | undefined): Stage<C> =>
   async (call, next) => {

@@ -4,18 +4,14 @@ import type { ObserveClass } from '../api/invoker-api.ts';
 import type { Call, Stage } from './call.ts';
 import { scrub } from './scrub.ts';
 
-/** Codes of temporary failures. */
 const TRANSIENT: ReadonlySet<string> = new Set(['Unavailable', 'DeadlineExceeded', 'Aborted', 'Canceled', 'Unknown']);
 
-/**
- * Error codes with information about a VM. An error with such a code shows that the cloud has accepted the class and its
- * credentials.
- */
+/** An error with such a code shows that the cloud has accepted the class and its credentials. */
 const ANSWERS: ReadonlySet<string> = new Set(['NotFound', 'Uninitialized', 'OutOfRange']);
 
 /**
- * Removes secrets from the error of a call, so that it can be stored. If the user must change the class or its Secret, the
- * stage adds a hint to the error and reports the problem on the class.
+ * Removes secrets from the error of a call, so that it can be stored. If the user must change the class or its Secret,
+ * the stage adds a hint and reports the problem on the class.
  */
 export const redactStage =
   <C extends Call>(observeClass: ObserveClass | undefined): Stage<C> =>
@@ -31,8 +27,8 @@ export const redactStage =
   };
 
 /**
- * Marks an error that occurred before the driver was called and that a retry cannot resolve. The class or its Secrets cause
- * the error, so no VM was created.
+ * Marks a permanent error before the call of the driver. The class or its Secrets cause this error, so no VM was
+ * created.
  */
 function markUnsent({ progress }: Call, error: MachineError): MachineError {
   if (progress.sent || TRANSIENT.has(error.code)) return error;

@@ -12,7 +12,6 @@ export interface ReportOptions {
   readonly observe: ObserveCall | undefined;
 }
 
-/** Measures the call, and reports its duration and error as metrics and in traces. */
 export const reportStage =
   ({ provider, clock, tracer, observe }: ReportOptions): Stage<Call, TracedCall> =>
   async (call, next) => {
