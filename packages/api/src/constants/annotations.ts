@@ -223,6 +223,11 @@ export const Annotations = {
    */
   UndrainablePolicy: 'node.machine.sapcloud.io/undrainable-policy',
   /**
+   * On a Machine, or on a MachineClass for all its machines, a duration: the drain timeout if the machine is deleted because it
+   * is unhealthy. Only in mcm.
+   */
+  RepairDrainTimeout: 'node.machine.sapcloud.io/repair-drain-timeout',
+  /**
    * On a Machine, `Quarantine` or `Hold`: the drain exceeded its time limit with remaining pods, and this policy keeps the
    * VM. The deployment no longer counts the machine. Only in mcm.
    */

@@ -137,6 +137,8 @@ describe('webhooks over a server', () => {
     ['MachineClass', Annotations.RolloutWindows, 'night', '0 2 * * * UTC 3h'],
     ['MachineClass', Annotations.UndrainablePolicy, 'Wait', 'Hold'],
     ['Machine', Annotations.UndrainablePolicy, 'Wait', 'Hold'],
+    ['MachineClass', Annotations.RepairDrainTimeout, '15', '15m'],
+    ['Machine', Annotations.RepairDrainTimeout, 'soon', '15m'],
     ['Machine', Annotations.Priority, 'high', '1'],
     ['Machine', Annotations.Hooks, 'after-lunch x team 5m Block', 'after-ready x team 5m Block'],
   ])(

@@ -6,6 +6,7 @@ import { parseHooks } from '../hooks/definitions.ts';
 import type { Violation } from '../objects/violations.ts';
 import { rolloutSettingViolations } from '../rollout/rollout-gate.ts';
 import { parseRules } from '../rollout/windows/parse.ts';
+import { repairDrainProblem } from '../settings/repair-drain.ts';
 import { undrainableProblem } from '../settings/undrainable.ts';
 import { annotationWarnings } from '../settings/validation-warnings.ts';
 import { parseZones } from '../zones/setting.ts';
@@ -40,6 +41,11 @@ const undrainable = ({ metadata }: Annotated): readonly string[] => {
   return problem === undefined ? [] : [problem];
 };
 
+const repairDrain = ({ metadata }: Annotated): readonly string[] => {
+  const problem = repairDrainProblem(metadata.annotations);
+  return problem === undefined ? [] : [problem];
+};
+
 const windows = ({ metadata }: Annotated): readonly string[] => sentences(parseRules(metadata.annotations).violations);
 
 const sentences = (violations: readonly Violation[]): readonly string[] =>
@@ -62,6 +68,7 @@ const CHECKS: Readonly<Record<string, (object: Annotated) => readonly string[]>>
   ],
   MachineClass: (machineClass) => [
     ...undrainable(machineClass),
+    ...repairDrain(machineClass),
     ...windows(machineClass),
     ...hooks(machineClass),
     ...alternatives(machineClass),

@@ -165,7 +165,7 @@ function explained({
   if (!node) return undefined;
   const under = machine.metadata.deletionTimestamp !== undefined;
   const interruption = interruptionOf(machine);
-  const settings = settingsOf(machine, defaults);
+  const settings = settingsOf(machine, defaults, machineClass);
   const observation = observeDrain({
     machine: under ? machine : beginningAt(machine, now),
     settings,

@@ -1,4 +1,4 @@
-import { Annotations, Labels, type Machine, type MachineClass, TRUE } from '@mcm/api';
+import { Annotations, Labels, type Machine, type MachineClass } from '@mcm/api';
 import { type Node, refusalOf } from '@mcm/kube';
 import type { BootstrapTokenIssuer } from '../bootstrap/tokens.ts';
 import { asksForToken } from '../bootstrap/user-data.ts';
@@ -13,6 +13,7 @@ import { timesOf } from '../interruption/deadlines.ts';
 import { interruptionOf } from '../interruption/notice.ts';
 import { successorOf } from '../interruption/successor.ts';
 import { instanceKey, isInstance, isNodeOf, pointsTo } from '../node/instance.ts';
+import { isRepair, repairDrainProblem } from '../settings/repair-drain.ts';
 import { type MachineDefaults, settingsOf } from '../settings/settings.ts';
 import { FORCED, type PolicyChoice, undrainablePolicyOf } from '../settings/undrainable.ts';
 import { validationWarningsOf } from '../settings/validation-warnings.ts';
@@ -49,10 +50,10 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
   const inputs = invoker.inputsOf(machine);
   const offerings = machine.spec.providerID ? undefined : o.capacity.offeringsOf(machine);
   const shortage = machine.spec.providerID || offerings ? undefined : o.capacity.of(machine, inputs);
-  const settings = settingsOf(machine, o.defaults());
   const callMemory = calls.of(machine.metadata.uid);
   const node = nodeOf(machine, memory, caches);
   const machineClass = invoker.classOf(machine);
+  const settings = settingsOf(machine, o.defaults(), machineClass);
   const interruption = o.interruptions ? interruptionOf(machine) : undefined;
   // The cloud ends the VM, so no undrainable policy can keep the VM.
   const choice = settings.undrainablePolicy && !interruption ? policyOf(machine, machineClass, caches) : FORCED;
@@ -100,6 +101,7 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
     warnings: [
       ...validationWarningsOf(machine, choice, namesakesOf(machine, caches), node, hooksOf(machine, machineClass)),
       ...alternativeWarnings(machine, machineClass, invoker),
+      ...classWarnings(machine, machineClass),
     ],
     warned: memory.warned || undefined,
     keepsEvidence: o.keepsEvidence,
@@ -158,6 +160,13 @@ function alternativeWarnings(
   return invoker.alternativeProblems(machineClass, own).map((problem) => `metadata.annotations: ${problem}`);
 }
 
+/** A value of the machine replaces the value of its class. */
+function classWarnings({ metadata }: Machine, machineClass: MachineClass | undefined): readonly string[] {
+  if (metadata.annotations?.[Annotations.RepairDrainTimeout] !== undefined) return [];
+  const problem = repairDrainProblem(machineClass?.metadata.annotations);
+  return problem === undefined ? [] : [`MachineClass ${machineClass?.metadata.name}: ${problem}`];
+}
+
 const namesakesOf = (machine: Machine, caches: Caches): readonly Machine[] => {
   const name = machine.metadata.labels?.[Labels.Node];
   return name ? caches.machines.store.byIndex('node', name) : [];
@@ -176,8 +185,7 @@ function breakerOf(
   now: Date,
 ): Pick<MachineObservation, 'breaker' | 'deletedForHealth' | 'unconfirmed' | 'cloudSays'> {
   const phase = machine.status?.currentStatus?.phase;
-  const failed = phase === 'Failed' || machine.metadata.annotations?.[Annotations.DeletedForHealth] === TRUE;
-  const deletedForHealth = failed && machine.metadata.deletionTimestamp !== undefined;
+  const deletedForHealth = isRepair(machine);
   if (!deletedForHealth && phase !== 'Unknown') return {};
   const limits = defaults().breaker;
   const breaker = caches.census.breakerOf(machine, limits, now);

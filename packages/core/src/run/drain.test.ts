@@ -1,4 +1,4 @@
-import { Annotations, machines } from '@mcm/api';
+import { Annotations, machineClasses, machines } from '@mcm/api';
 import type { RequestLogEntry } from '@mcm/control-plane';
 import {
   events,
@@ -254,6 +254,37 @@ test('undrainable policy Quarantine: no eviction is retried until the budget cha
   await endPods(rig);
   await rig.until(async () => (await rig.machines()).length === 0, 1_000);
   expect(rig.cloud.vms).toEqual([]);
+});
+
+test('repair-drain-timeout of the class: the drain of an unhealthy machine is forced earlier, also after a restart', async () => {
+  const { rig } = await started(0);
+  for (const name of ['m-0', 'm-1']) await rig.createMachine(name, { drainTimeout: '2h' });
+  await rig.until(async () => (await rig.machines()).every((m) => m.status?.currentStatus?.phase === 'Running'));
+  await rig.conditions('m-0', [
+    { type: 'Ready', status: 'True', reason: 'KubeletReady', lastTransitionTime: '2026-01-01T00:00:00Z' },
+    { type: 'DiskPressure', status: 'True', reason: 'Full', lastTransitionTime: '2026-01-01T00:00:00Z' },
+  ]);
+  await rig.until(async () => (await rig.phase('m-0')) === 'Failed');
+  await budget(rig, 0);
+  for (const name of ['m-0', 'm-1']) {
+    await rig.createPod(`pod-of-${name}`, name, { app: 'web' });
+    await rig.deleteMachine(name);
+  }
+  await rig.clock.advance(10 * 60_000);
+  await rig.kill();
+  rig.start();
+  // The next eviction is not due when the setting changes, so only the change can force the drain.
+  await rig.clock.advance(10 * 60_000 + 50_000);
+  expect(await rig.podNames()).toEqual(['pod-of-m-0', 'pod-of-m-1']);
+  // Both drains now run for about 21 min. The new setting has already expired for the unhealthy machine.
+  const body = { metadata: { annotations: { [Annotations.RepairDrainTimeout]: '15m' } } };
+  await rig.admin.resource(machineClasses, NAMESPACE).patch('small', { type: 'merge', body });
+  await rig.clock.advance(500);
+  expect(await rig.podNames()).toEqual(['pod-of-m-1']);
+  await rig.clock.advance(90 * 60_000);
+  expect(await rig.podNames()).toEqual(['pod-of-m-1']);
+  await rig.clock.advance(12 * 60_000);
+  expect(await rig.podNames()).toEqual([]);
 });
 
 test('undrainable policy Hold: an unhealthy machine of the group waits for the drain only until its deadline', async () => {

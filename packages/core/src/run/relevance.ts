@@ -11,7 +11,7 @@ export const awaitsVm = (machine: Machine | undefined): boolean =>
   machine !== undefined && !machine.spec.providerID && machine.metadata.deletionTimestamp === undefined;
 
 /** Annotations of a class that change the handling of its machines. */
-const SETTINGS = [Annotations.UndrainablePolicy, Annotations.Hooks];
+const SETTINGS = [Annotations.UndrainablePolicy, Annotations.RepairDrainTimeout, Annotations.Hooks];
 
 /** Returns true if the machines of a class must be reconciled. A change of only its finalizer does not affect them. */
 export const classMatters = (change: Change<MachineClass>): boolean =>

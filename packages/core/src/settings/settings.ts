@@ -1,6 +1,7 @@
-import { Annotations, DEFAULT_NODE_CONDITIONS, type Machine, parseDurationMs } from '@mcm/api';
+import { Annotations, DEFAULT_NODE_CONDITIONS, type Machine, type MachineClass, parseDurationMs } from '@mcm/api';
 import { MAX_UNHEALTHY_REPLACEMENTS } from '../disruption/replacements.ts';
 import { BREAKER_DEFAULTS, type BreakerLimits } from '../disruption/unreachable.ts';
+import { isRepair, repairDrainTimeoutMs } from './repair-drain.ts';
 
 const MINUTE = 60_000;
 
@@ -70,17 +71,22 @@ function durationOr(text: string | undefined, fallback: number): number {
 
 /**
  * Returns the settings of one machine. An annotation, which exists only for the creation timeout, takes precedence over the
- * spec, and the spec over the flag. Source: machine-controller-manager,
+ * spec, and the spec over the flag. The annotation of the class sets only the drain timeout of a repair. Source: machine-controller-manager,
  * pkg/util/provider/machinecontroller/machine_util.go.
  */
-export function settingsOf(machine: Machine, defaults: MachineDefaults): MachineSettings {
+export function settingsOf(
+  machine: Machine,
+  defaults: MachineDefaults,
+  machineClass?: MachineClass | undefined,
+): MachineSettings {
   const { spec } = machine;
+  const ofRepair = isRepair(machine) ? repairDrainTimeoutMs(machine, machineClass) : undefined;
   const annotated = machine.metadata.annotations?.[Annotations.EffectiveCreationTimeout];
   return {
     ...defaults,
     creationTimeoutMs: durationOr(annotated, durationOr(spec.creationTimeout, defaults.creationTimeoutMs)),
     healthTimeoutMs: durationOr(spec.healthTimeout, defaults.healthTimeoutMs),
-    drainTimeoutMs: durationOr(spec.drainTimeout, defaults.drainTimeoutMs),
+    drainTimeoutMs: Math.min(ofRepair ?? durationOr(spec.drainTimeout, defaults.drainTimeoutMs), LONGEST_MS),
     inPlaceUpdateTimeoutMs: durationOr(spec.inPlaceUpdateTimeout, defaults.inPlaceUpdateTimeoutMs),
     preserveTimeoutMs: durationOr(spec.machinePreserveTimeout, defaults.preserveTimeoutMs),
     maxEvictRetries: spec.maxEvictRetries ?? defaults.maxEvictRetries,

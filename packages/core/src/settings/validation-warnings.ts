@@ -12,6 +12,7 @@ import type { Node } from '@mcm/kube';
 import { overrideProblem } from '../disruption/override.ts';
 import type { HookDefinitions } from '../hooks/definitions.ts';
 import { isPostponement } from '../rollout/postponement.ts';
+import { repairDrainProblem } from './repair-drain.ts';
 import type { PolicyChoice } from './undrainable.ts';
 
 /** Durations of the spec, and the values that apply if a duration is invalid. */
@@ -84,6 +85,8 @@ export function annotationWarnings(annotations: Readonly<Record<string, string>>
       `${annotation(Annotations.Priority)}: "${priority}" is not an integer, so mcm uses 3; write an integer such as "1"`,
     );
   said.push(...unclearPreservation(annotations));
+  const repair = repairDrainProblem(annotations);
+  if (repair !== undefined) said.push(repair);
   const override = annotations[Annotations.BreakerOverride];
   const overrideIs = override === undefined ? undefined : overrideProblem(override);
   if (overrideIs) said.push(`${annotation(Annotations.BreakerOverride)}: ${overrideIs}`);

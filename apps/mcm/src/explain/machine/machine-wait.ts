@@ -165,7 +165,7 @@ function deadlineOf(
   defaults: MachineDefaults,
   holds: readonly string[],
 ): MachineWait['deadline'] {
-  const settings = settingsOf(machine, defaults);
+  const settings = settingsOf(machine, defaults, machineClass);
   const interruption = interruptionOf(machine);
   // As in the machine controller, a machine that is being updated or that joined late has more time.
   const at = (since: string | undefined, deadline: Date, then: string) =>

@@ -1,0 +1,58 @@
+import { Annotations, type Machine, type MachineClass } from '@mcm/api';
+import { expect, test } from 'vitest';
+import { machine } from '../machine/testing.ts';
+import { repairDrainProblem } from './repair-drain.ts';
+import { MACHINE_DEFAULTS, settingsOf } from './settings.ts';
+
+const MINUTE = 60_000;
+const KEY = Annotations.RepairDrainTimeout;
+const deletionTimestamp = '2026-01-01T00:00:00Z';
+const status: Machine['status'] = {
+  currentStatus: { phase: 'Failed', lastUpdateTime: '2026-01-01T00:00:00Z', timeoutActive: false },
+};
+const annotated = (annotations: Record<string, string>): MachineClass =>
+  ({ metadata: { name: 'small', annotations } }) as Partial<MachineClass> as MachineClass;
+
+const drainMs = (m: Machine, machineClass?: MachineClass): number =>
+  settingsOf(m, MACHINE_DEFAULTS, machineClass).drainTimeoutMs / MINUTE;
+
+test('the drain timeout of a repair is in the machine, else in its class, else the drain timeout applies', () => {
+  const spec = { drainTimeout: '1h' };
+  const bare = machine({ spec, status, metadata: { deletionTimestamp } });
+  const own = machine({ spec, status, metadata: { deletionTimestamp, annotations: { [KEY]: '5m' } } });
+  expect(drainMs(bare)).toBe(60);
+  expect(drainMs(bare, annotated({ [KEY]: '15m' }))).toBe(15);
+  expect(drainMs(own, annotated({ [KEY]: '15m' }))).toBe(5);
+});
+
+test('a longer timeout than the drain timeout is possible, and a very long one has a limit', () => {
+  const bare = machine({ status, metadata: { deletionTimestamp } });
+  expect(drainMs(bare, annotated({ [KEY]: '5h' }))).toBe(300);
+  expect(drainMs(bare, annotated({ [KEY]: '2000000h' }))).toBe(100 * 365 * 24 * 60);
+});
+
+test('a machine that was Failed when its deletion started stays a repair after its phase changed', () => {
+  const annotations = { [Annotations.DeletedForHealth]: 'True' };
+  expect(drainMs(machine({ metadata: { deletionTimestamp, annotations } }), annotated({ [KEY]: '15m' }))).toBe(15);
+});
+
+test.each([
+  ['a healthy machine in deletion', machine({ metadata: { deletionTimestamp } })],
+  ['a Failed machine without deletion', machine({ status })],
+])('the timeout of a repair does not apply to %s', (_, m) => {
+  expect(drainMs(m, annotated({ [KEY]: '1m' }))).toBe(120);
+});
+
+test.each(['soon', '', '-1m', '15'])('the invalid value "%s" has no effect and is reported with the fix', (text) => {
+  const annotations = { [KEY]: text };
+  const m = machine({ status, metadata: { deletionTimestamp, annotations } });
+  expect(drainMs(m, annotated({ [KEY]: '1m' }))).toBe(120);
+  expect(repairDrainProblem(annotations)).toBe(
+    `metadata.annotations[node.machine.sapcloud.io/repair-drain-timeout]: "${text}" is not a duration, so mcm uses the drain timeout; write a duration such as "15m"`,
+  );
+});
+
+test('a valid or missing value is no problem', () => {
+  expect(repairDrainProblem({ [KEY]: '0s' })).toBeUndefined();
+  expect(repairDrainProblem(undefined)).toBeUndefined();
+});
