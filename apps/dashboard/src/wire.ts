@@ -41,6 +41,7 @@ export interface MachineRow {
 
 /** The steps in the life of a machine, in order. */
 export const STAGES = ['vm', 'join', 'run', 'drain', 'delete', 'gone'] as const;
+/** One of {@link STAGES}. */
 export type Stage = (typeof STAGES)[number];
 
 /** The states of a rollout, most urgent first. */
@@ -54,6 +55,7 @@ export const ROLLOUT_STATES = [
   'paused',
   'complete',
 ] as const;
+/** One of {@link ROLLOUT_STATES}. */
 export type RolloutState = (typeof ROLLOUT_STATES)[number];
 
 /** A MachineDeployment with the numbers of its machines. */
@@ -76,6 +78,7 @@ export interface DeploymentRow {
   readonly since: number;
 }
 
+/** A drain in progress. */
 export interface DrainRow {
   /** The key of the machine. */
   readonly key: string;
@@ -127,6 +130,7 @@ export interface PoolRow {
  */
 export type ControllerState = 'acts' | 'stopped' | 'behind' | 'unknown';
 
+/** A controller of a namespace. */
 export interface ControllerRow {
   readonly key: string;
   readonly ns: string;
@@ -145,6 +149,7 @@ export interface ControllerRow {
   readonly effects: readonly string[];
 }
 
+/** An event of an object of the fleet. */
 export interface EventRow {
   readonly key: string;
   readonly at: number;
@@ -173,6 +178,7 @@ export interface Tables {
   readonly controllers: ControllerRow;
   readonly events: EventRow;
 }
+/** The name of a table in a {@link Frame}. */
 export type TableName = keyof Tables;
 
 /** One message of the stream. The first message of a connection has all rows. */
@@ -206,6 +212,7 @@ export interface Segment {
   readonly why: string;
 }
 
+/** A point in the life of a machine. */
 export interface Mark {
   readonly at: number;
   readonly text: string;

@@ -12,6 +12,7 @@ import { loadTemplates, machineConfigCrds } from '@mcm/machine-config';
 import { serverNames, startConfigServer } from './config-server.ts';
 import { CONTROLLERS, createConfigControllers, DEFAULT_CONFIG_SETTINGS } from './controllers.ts';
 
+/** The built-in templates. */
 export const TEMPLATES = fileURLToPath(new URL('../templates', import.meta.url));
 
 /** The name of the Service in `deploy/`. */
@@ -105,6 +106,7 @@ function check(given: FlagValues<typeof flags>): readonly string[] {
     : [`--tls-profile must be one of ${PROFILES.join(', ')}, not ${JSON.stringify(profile)}`];
 }
 
+/** The `machine-config-controller` binary. */
 export const machineConfigController: BinaryDefinition<typeof flags> = {
   name: 'machine-config-controller',
   version: VERSION,

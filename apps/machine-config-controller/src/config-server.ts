@@ -16,6 +16,7 @@ import { createConfigEndpoint, createTokenCaches, type RateLimit } from '@mcm/ma
 
 const FLAGS = { port: '--config-server-port', certificates: '--config-server-cert-dir' } as const;
 
+/** Address and certificate of the config server. */
 export interface ConfigServerSettings {
   readonly host: string;
   /** 0 selects a free port. */
@@ -32,6 +33,7 @@ export interface ConfigServerSettings {
   readonly limit: RateLimit;
 }
 
+/** Dependencies of the config server. */
 export interface ConfigServerContext {
   readonly control: KubeClient;
   readonly target: KubeClient;
@@ -42,11 +44,13 @@ export interface ConfigServerContext {
   readonly served: ServedCertificate;
 }
 
+/** A running config server. */
 export interface ConfigServer {
   readonly port: number;
   close(): Promise<void>;
 }
 
+/** The metrics of the config server. */
 export function registerConfigServerMetrics(meters: Meters): (status: number) => void {
   const name = 'mcc_config_server_requests_total';
   const count = meters.counter({

@@ -47,6 +47,7 @@ import {
   watchedSettings,
 } from '@mcm/machine-config';
 
+/** Clients and other dependencies of the controllers. */
 export interface ConfigControllerOptions {
   /** The cluster of the MachineConfigs. */
   readonly control: KubeClient;
@@ -63,6 +64,7 @@ export interface ConfigControllerOptions {
   readonly identity: ControllerIdentity;
 }
 
+/** Settings from flags. */
 export interface ConfigSettings {
   /** The maximum number of parallel drains. The other queues are short. */
   readonly concurrency: number;
@@ -78,6 +80,7 @@ export interface ConfigSettings {
   readonly machinePools: boolean;
 }
 
+/** The default settings. */
 export const DEFAULT_CONFIG_SETTINGS: ConfigSettings = {
   concurrency: 5,
   pullSecretNamespace: 'openshift-config',
@@ -90,6 +93,7 @@ export const DEFAULT_CONFIG_SETTINGS: ConfigSettings = {
   machinePools: false,
 };
 
+/** Names of the controllers. */
 export const CONTROLLERS = [
   'template',
   'kubelet-config',
@@ -100,6 +104,7 @@ export const CONTROLLERS = [
   'machine',
 ];
 
+/** The controllers of this binary. */
 export interface ConfigControllers {
   readonly units: readonly Unit[];
   /** Whether no controller has work within `withinMs` (default 0). */

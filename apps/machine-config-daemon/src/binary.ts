@@ -66,6 +66,7 @@ const flags = {
   }),
 } as const;
 
+/** The `machine-config-daemon` binary, which runs on each node. */
 export const machineConfigDaemon: BinaryDefinition<typeof flags> = {
   name: 'machine-config-daemon',
   version: '0.1.0',

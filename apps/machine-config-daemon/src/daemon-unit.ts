@@ -12,6 +12,7 @@ import {
 } from '@mcm/machine-config';
 import { DiskWatch } from './watch-disk.ts';
 
+/** Dependencies of the daemon. */
 export interface DaemonUnitOptions {
   readonly nodeName: string;
   readonly root: string;

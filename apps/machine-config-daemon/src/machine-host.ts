@@ -19,6 +19,7 @@ import { readCommandLine, writeCommandLine } from './kernel-command-line.ts';
  */
 export type RunProgram = (argv: readonly string[]) => Promise<void>;
 
+/** Access of the daemon to its machine. */
 export interface MachineHostOptions {
   /** The path of the node's root directory. */
   readonly root: string;
@@ -44,6 +45,7 @@ export const programsIn =
     await run(first, rest, { timeout: PROGRAM_LIMIT_MS });
   };
 
+/** A Linux machine below a root directory. */
 export function machineHost({
   root,
   disk,

@@ -42,6 +42,7 @@ import {
   type Unit,
 } from '@mcm/kube';
 
+/** The API servers, clocks and metrics that the controllers use. */
 export interface Environment {
   /** The cluster of the Machine objects. */
   readonly control: KubeClient;
@@ -93,6 +94,7 @@ export const DEFAULT_SETTINGS: ManagerSettings = {
 
 export const CONTROLLERS = ['machinedeployment', 'machineset', 'overshoot-safety'];
 
+/** The controllers of this binary. */
 export interface Controllers {
   readonly units: readonly Unit[];
   /** Whether no controller has work within `withinMs` (default 0). */

@@ -12,6 +12,7 @@ import { type Label, labelOf, pathOf } from './paths.ts';
 import { Resources } from './resources.ts';
 import type { AzureCloud } from './sovereign.ts';
 
+/** The inputs of an Azure Resource Manager endpoint. */
 export interface ArmEndpointOptions {
   readonly clock: Clock;
   readonly pageSize?: number | undefined;

@@ -16,6 +16,7 @@ export interface Principal {
   readonly certificate?: string;
 }
 
+/** The managed identities of the requesting host. */
 export interface HostIdentities {
   readonly system: boolean;
   /** Client IDs of user-assigned identities. */

@@ -26,6 +26,7 @@ import type { Ec2EndpointOptions, Ec2State } from './state.ts';
 import { assumeRole, isOfSts, temporarySecret } from './sts.ts';
 import { answerXml, type Element, errorXml, stsErrorXml, stsXml } from './xml.ts';
 
+/** A received request. */
 export interface SeenRequest {
   readonly action: string;
   /** All other form fields. */

@@ -20,6 +20,7 @@ export interface LooseInterface {
   readonly name: string;
 }
 
+/** An instance of EC2's API, with the fields that a driver reads. */
 export interface CloudInstance {
   instanceId?: string | null;
   state?: string | null;
@@ -67,6 +68,7 @@ export interface CloudVolume {
   instanceId?: string;
 }
 
+/** An image (AMI) of EC2's API, with the fields that a driver reads. */
 export interface CloudImage {
   readonly imageId: string;
   readonly rootDeviceName?: string | null;

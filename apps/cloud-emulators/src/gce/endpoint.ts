@@ -12,6 +12,7 @@ import { Instances } from './instances.ts';
 import { exchangeAssertion, type ServiceAccountKey } from './login.ts';
 import { type GceOperation, insertedBody } from './model.ts';
 
+/** The inputs of a Compute Engine endpoint. */
 export interface GceEndpointOptions {
   readonly clock: Clock;
   readonly pageSize?: number | undefined;

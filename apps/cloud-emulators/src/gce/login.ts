@@ -4,6 +4,7 @@ import { readJwt } from '../login/jwt.ts';
 import type { BearerTokens } from '../login/tokens.ts';
 import { jsonAnswer } from '../server/answer.ts';
 
+/** A service account whose assertions are accepted. */
 export interface ServiceAccountKey {
   readonly email: string;
   /** The private or the public key as PEM. */

@@ -2,6 +2,7 @@ import type { Clock, TransportRequest, TransportResponse } from '@mcm/kube';
 import { answer, jsonAnswer } from '../server/answer.ts';
 import { headerOf } from './tokens.ts';
 
+/** The role of a host in AWS. */
 export interface HostRole {
   readonly role: string;
   readonly region: string;

@@ -15,6 +15,7 @@ export interface ListenOptions {
   readonly hosts?: readonly string[];
 }
 
+/** A server that listens on the loopback interface. */
 export interface Listener {
   /** For example `https://127.0.0.1:6443`. */
   readonly origin: string;

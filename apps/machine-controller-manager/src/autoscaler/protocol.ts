@@ -110,10 +110,12 @@ const CORE: Messages = {
   NodeCondition: message({ type: [1, 'string'], status: [2, 'string'] }),
 };
 
+/** The name of the service of the protocol. */
 export const SERVICE = 'clusterautoscaler.cloudprovider.v1.externalgrpc.CloudProvider';
 /** The name of the service that encodes Nodes. */
 export const ENCODER = 'core.Encoder';
 
+/** The descriptor of the protocol. */
 export const DESCRIPTOR: Descriptor = {
   nested: {
     core: { nested: CORE },

@@ -17,6 +17,7 @@ import {
 } from '@mcm/kube';
 import { type AutoscalerServer, startAutoscalerServer } from './server.ts';
 
+/** The port and the certificates of the protocol. */
 export interface AutoscalerSettings {
   readonly host: string;
   /** 0 means that the protocol is not served. */
@@ -25,6 +26,7 @@ export interface AutoscalerSettings {
   readonly certificates: string;
 }
 
+/** The parts of the process that the protocol uses. */
 export interface AutoscalerContext {
   readonly control: KubeClient;
   /** Undefined without a target cluster. */

@@ -29,6 +29,7 @@ const NODE_RETRY_MS = 5_000;
 const NODE_CHANGED_MS = 50;
 const PARALLEL_NODES = 16;
 
+/** Options of the deployment controller. */
 export interface DeploymentOptions {
   readonly protectNodesDuringRollout: boolean;
   readonly readyCondition?: boolean | undefined;

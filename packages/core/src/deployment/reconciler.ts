@@ -81,6 +81,9 @@ const SELECTS_ALL: Refusal = {
   message: 'spec.selector: selects all machines. Add at least one label of the template to spec.selector.',
 };
 
+/**
+ * Reconciles MachineDeployments: rolls out their templates with MachineSets (docs/compatibility/rules-deployments.md §1.3).
+ */
 export class DeploymentReconciler {
   readonly #access: DeploymentAccess;
   readonly #claims: SetClaims;
@@ -292,6 +295,7 @@ function nodesSeen(informer: Informer<Node>): Pick<DeploymentSnapshot, 'nodeOf' 
   return nodesUnseen === undefined ? { nodeOf: (name) => informer.store.get(name) } : { nodesUnseen };
 }
 
+/** Creates the controller of MachineDeployments over the caches of the context. */
 export function createDeploymentController(
   context: ControllerContext,
   options: DeploymentOptions & { readonly concurrency: number },

@@ -16,6 +16,7 @@ import type { AlternativeRules } from './offerings/rules.ts';
 import { type DriverDefinition, defineDriver } from './schemas/define-driver.ts';
 import { bytesOf } from './secrets/secret-value.ts';
 
+/** A VM of the fake cloud. */
 export interface FakeVm {
   readonly providerId: string;
   readonly nodeName: string;
@@ -41,6 +42,7 @@ export interface FakeVm {
  */
 export const controllerIdOf = (providerId: string): string => providerId.replace('fake:///zone/', 'fake://zone-1a/');
 
+/** The calls of a fake driver. */
 export type FakeMethod =
   | 'create'
   | 'initialize'
@@ -60,6 +62,7 @@ export interface FakeFailure {
   readonly after?: boolean;
 }
 
+/** Options of the fake cloud. */
 export interface FakeCloudOptions {
   /** If absent, the driver has no `initialize` method. */
   readonly initializes?: boolean;
@@ -97,6 +100,7 @@ type FakeSpec = z.infer<typeof spec>;
 const offeringOf = ({ size = '', zone = '' }: FakeSpec): string => `${size} ${zone}`.trim();
 const credentials = z.looseObject({ userData: z.string().optional(), key: z.string().optional() });
 
+/** The driver of the fake cloud, for tests. */
 export type FakeDriver = DriverDefinition<z.infer<typeof spec>, z.infer<typeof credentials>>;
 
 /**

@@ -81,6 +81,7 @@ interface Memory {
   warned: string;
 }
 
+/** Creates and deletes machines so that every MachineSet has its replicas (docs/compatibility/rules-deployments.md §7.2). */
 export class SetReconciler {
   readonly #context: ControllerContext;
   readonly #sets: ResourceClient<MachineSet>;
@@ -415,6 +416,7 @@ function failureOf(during: ReplicaFailure['during'], { error }: WriteResult): Fa
   return { shown: { during, message: error instanceof Error ? error.message : String(error) }, error };
 }
 
+/** Creates the controller of MachineSets over the caches of the context. */
 export function createSetController(context: ControllerContext, options: { readonly concurrency: number }): Controller {
   const reconciler = new SetReconciler(context, (key, afterMs) => controller.enqueue(key, afterMs));
   const controller: Controller = createController({

@@ -5,6 +5,7 @@ import { splitSets } from '../../rollout/revisions.ts';
 import { parseInstant, parseInteger } from '../../values/integers.ts';
 import type { PlannedEvent } from '../state/rollback.ts';
 
+/** Reasons of the events about scale-ins. */
 export const ScaleInReasons = {
   Accepted: 'ScaleInAccepted',
   Refused: 'ScaleInRefused',
@@ -16,6 +17,7 @@ export const ScaleInReasons = {
 const REMEMBERED = 16;
 const MAX_ID_LENGTH = 128;
 
+/** A scale-in: the client names machines and reduces the replicas in the same write. */
 export interface ScaleIn {
   /** An ID that the client chooses. A second write with the same ID changes nothing. */
   readonly requestID: string;
@@ -24,6 +26,7 @@ export interface ScaleIn {
   readonly to: number;
 }
 
+/** The outcome of a scale-in. */
 export interface ScaleInResult {
   readonly requestID: string;
   readonly outcome: 'Accepted' | 'Refused';
@@ -38,6 +41,7 @@ const isCount = (value: unknown): value is number =>
 const isId = (value: unknown): value is string =>
   typeof value === 'string' && value !== '' && value.length <= MAX_ID_LENGTH;
 
+/** Parses the annotation `scale-in`. The function never throws. */
 export function parseScaleIn(text: string): ParsedScaleIn {
   const value = tryParseJson(text);
   const { requestID, machines, from, to }: Partial<Record<keyof ScaleIn, unknown>> =

@@ -1,6 +1,10 @@
 import type { Clock } from '@mcm/kube';
 import type { ObserveApi } from '../contract/driver.ts';
 
+/**
+ * Sends a request to the cloud and reports its duration and result. `service` is the name of the request in the driver's
+ * metrics.
+ */
 export type ObservedCall = <T>(service: string, work: () => Promise<T>) => Promise<T>;
 
 /** @param observe Receives each request when the request ends. */

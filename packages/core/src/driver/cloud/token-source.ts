@@ -1,12 +1,14 @@
 import type { Clock } from '@mcm/kube';
 import { singleFlight } from './single-flight.ts';
 
+/** A token as the token service returned it. */
 export interface Token {
   readonly value: string;
   /** In milliseconds since 1970. */
   readonly until: number;
 }
 
+/** Caches the token of one identity until shortly before its expiry. */
 export interface TokenSource {
   /** @throws the error of the request, or the reason of the signal */
   get(signal: AbortSignal): Promise<string>;

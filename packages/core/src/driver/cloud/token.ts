@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import { retryAfterOf } from '../contract/retry-after.ts';
 import { withoutSent } from '../secrets/redact.ts';
 
+/** The token service refuses these credentials. */
 export class TokenRefused extends Error {
   override readonly name = 'TokenRefused';
 }
@@ -18,6 +19,7 @@ export class TokenUnavailable extends Error {
   }
 }
 
+/** A request for a token. */
 export interface TokenQuestion<T> {
   readonly connect: (origin: string) => Transport;
   readonly url: string;
@@ -42,6 +44,7 @@ export interface TokenQuestion<T> {
 /** Token services tolerate this difference between clocks, in milliseconds. */
 const TOLERATED_SKEW_MS = 240_000;
 
+/** A request to a metadata server for a text, such as the name of a role. */
 export type TextQuestion = Omit<TokenQuestion<unknown>, 'schema' | 'strict'> & {
   /** HTTP method. The default is GET, or POST with a body. */
   readonly method?: string;

@@ -4,6 +4,7 @@ import type { ConfigMap, Draft } from '@mcm/kube';
 import { defined } from '@mcm/kube';
 import { type Known, scrub } from '../secrets/evidence-text.ts';
 
+/** The report of the driver about the VM of a failed machine. */
 export interface InstanceEvidence {
   /** State of the VM in the words of the cloud, with the reason. */
   readonly state?: string;
@@ -11,6 +12,7 @@ export interface InstanceEvidence {
   readonly console?: string;
 }
 
+/** A failure of a machine, for which evidence is stored. */
 export interface Failure {
   /** The ID stays the same during a failure, so that the evidence is stored once. */
   readonly id: string;

@@ -1,10 +1,12 @@
 import type { MachineCode } from '@mcm/api';
 
+/** The category of a failure, derived from its code. */
 export type ErrorCategory = 'capacity or quota' | 'credentials' | 'invalid input' | 'transient' | 'internal';
 
 /** The user, cloud or driver that can fix a failure. `a retry` means that no other action is necessary. */
 export type Fault = 'the user' | 'the cloud' | 'the driver' | 'a retry';
 
+/** The category of an error, and the user, cloud or driver that can fix the failure. */
 export interface ErrorKind {
   readonly category: ErrorCategory;
   readonly fault: Fault;

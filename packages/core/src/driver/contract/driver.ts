@@ -26,10 +26,12 @@ export interface DriverRequest<Spec, Credentials> {
  */
 export type ObserveApi = (service: string, ms: number, error: unknown) => void;
 
+/** Input of a driver call for one machine. */
 export interface MachineRequest<Spec, Credentials> extends DriverRequest<Spec, Credentials> {
   readonly machine: Machine;
 }
 
+/** Input for the creation of a VM. */
 export interface CreateRequest<Spec, Credentials> extends MachineRequest<Spec, Credentials> {
   /**
    * The bytes of `userData` in the Secret, with placeholders replaced. The bytes can be text or other data, such as gzip
@@ -42,6 +44,7 @@ export interface CreateRequest<Spec, Credentials> extends MachineRequest<Spec, C
   readonly waitsFor?: (what: string) => void;
 }
 
+/** Input for stopping a VM. */
 export interface StopRequest<Spec, Credentials> extends MachineRequest<Spec, Credentials> {
   /** True if the cloud must keep the memory of the VM. Only drivers with `hibernates` get this value. */
   readonly hibernate: boolean;
@@ -53,12 +56,14 @@ export interface Address {
   readonly address: string;
 }
 
+/** A VM in the cloud. */
 export interface Instance {
   readonly providerId: string;
   readonly nodeName: string;
   readonly addresses?: readonly Address[];
 }
 
+/** A VM that `status` returns. */
 export interface FoundInstance extends Instance {
   /**
    * Creation time of the VM, RFC 3339, if known. If a machine has several VMs, the machine controller adopts the oldest one.
@@ -72,6 +77,7 @@ export interface FoundInstance extends Instance {
   readonly ending?: string | undefined;
 }
 
+/** A created VM, with the state that the driver wants to store. */
 export interface CreatedInstance extends Instance {
   /** State of the provider, stored in `status.lastKnownState`. The controller does not interpret it. */
   readonly lastKnownState?: string;
@@ -98,6 +104,7 @@ export interface ListedInstance {
  */
 export type InterruptionKind = 'Terminate' | 'Maintenance' | 'Ended' | 'Freeze' | 'Rebalance';
 
+/** A notice of a cloud about one VM. */
 export interface InterruptionNotice {
   /** ID of the notice. If the notice is repeated, it has the same ID. */
   readonly id: string;
@@ -120,6 +127,7 @@ export interface InterruptionNotice {
  */
 export type NoticeAnswer = 'done' | 'later';
 
+/** Input of a call that waits for notices. */
 export interface InterruptionRequest<Spec, Credentials> extends DriverRequest<Spec, Credentials> {
   /** Records a notice. The promise never rejects. */
   readonly notify: (notice: InterruptionNotice) => Promise<NoticeAnswer>;

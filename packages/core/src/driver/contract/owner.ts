@@ -42,6 +42,7 @@ export function refuseOthers(asked: Asked, tags: unknown): void {
   );
 }
 
+/** Returns the owner of a listed VM from its tags. */
 export function ownerOf(tags: unknown): { readonly owner?: string } {
   const owner = typeof tags === 'object' && tags !== null && OWNER_TAG in tags ? tags[OWNER_TAG] : undefined;
   return typeof owner === 'string' && owner !== '' ? { owner } : {};

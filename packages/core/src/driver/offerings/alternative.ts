@@ -12,6 +12,7 @@ export interface Alternative {
   readonly market?: Market | undefined;
 }
 
+/** A field that an alternative may have. */
 export type AlternativeField = keyof Alternative;
 
 export interface Choice {

@@ -30,6 +30,7 @@ export interface AlternativeRules<Spec> {
   listing?(spec: Spec): string;
 }
 
+/** Returns the problems of an object's alternatives for a provider spec, one sentence each. */
 export function alternativeProblems<Spec>(
   rules: AlternativeRules<Spec> | undefined,
   text: string | undefined,

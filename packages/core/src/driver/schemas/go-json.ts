@@ -2,6 +2,7 @@ import { isRecord, nearest } from '@mcm/kube';
 import type { z } from 'zod';
 import { pathText } from './decode.ts';
 
+/** A JSON document that contains only the keys of a schema. */
 export interface Folded {
   readonly value: unknown;
   /**

@@ -1,12 +1,14 @@
 import { z } from 'zod';
 import type { DriverDefinition } from './define-driver.ts';
 
+/** JSON Schema (draft 2020-12) of a class and its Secret. */
 export interface DriverReference {
   readonly provider: string;
   readonly providerSpec: JsonSchema;
   readonly secret: JsonSchema;
 }
 
+/** The parts of JSON Schema that zod generates. */
 export interface JsonSchema {
   readonly type?: string | undefined;
   readonly description?: string | undefined;

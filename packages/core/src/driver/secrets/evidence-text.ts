@@ -39,6 +39,7 @@ const LOOKS: readonly RegExp[] = [
  */
 export const scrub = (text: string, known: Known): string => scrubber(known)(text);
 
+/** Returns a function that removes the secrets from many texts. */
 export function scrubber(known: Known): (text: string) => string {
   const pieces = piecesOf(known);
   const needles = [

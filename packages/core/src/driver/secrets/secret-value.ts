@@ -13,6 +13,7 @@ export const bytesOf = (value: SecretValue): Buffer =>
     ? Buffer.from(value, 'utf8')
     : Buffer.from(value.buffer, value.byteOffset, value.byteLength);
 
+/** Returns true if the bytes are UTF-8, as in most user data. */
 export function isText(bytes: Uint8Array): boolean {
   return bytesOf(bytes).compare(Buffer.from(bytesOf(bytes).toString('utf8'), 'utf8')) === 0;
 }

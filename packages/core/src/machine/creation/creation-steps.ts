@@ -3,6 +3,7 @@ import type { Node } from '@mcm/kube';
 import { isNodeOf } from '../../node/instance.ts';
 import { readinessTaints, waitsForCriticalComponents } from '../../settings/conditions.ts';
 
+/** The stages of a machine's creation, in order. */
 export const CREATION_STEPS = [
   'InstanceCreated',
   'InstanceInitialized',

@@ -21,6 +21,7 @@ import { mergeDiff } from '../../values/merge-diff.ts';
 import type { Doubt } from '../model/observation.ts';
 import { afterOutage } from './health.ts';
 
+/** Time settings of the check, in milliseconds. */
 export interface ReachabilityTimings {
   /** Time between two checks while the controller is frozen. Flag: `--machine-safety-apiserver-statuscheck-period`. */
   readonly periodMs: number;

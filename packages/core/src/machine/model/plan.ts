@@ -86,6 +86,7 @@ export type Next =
   | { readonly kind: 'wait' }
   | { readonly kind: 'waitUntil'; readonly instant: Date };
 
+/** A decision about one machine. */
 export interface Plan {
   readonly actions: readonly Action[];
   readonly next: Next;

@@ -49,6 +49,7 @@ const POWER_RETRY: RetryTable = table(medium);
 /** The retries never end, because a remaining VM costs money. */
 export const DELETE_RETRY: RetryTable = table(long);
 
+/** The retry times of each kind of call, by error code. */
 export const CALL_RETRIES = {
   create: CREATE_RETRY,
   initialize: INITIALIZE_RETRY,

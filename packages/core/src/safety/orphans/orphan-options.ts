@@ -24,6 +24,7 @@ export interface OrphanOptions {
   readonly formerOwners?: readonly string[];
 }
 
+/** Default settings of the search for orphans. */
 export const ORPHAN_DEFAULTS: OrphanOptions = {
   periodMs: 15 * MINUTE,
   confirmAfterMs: 5 * MINUTE,

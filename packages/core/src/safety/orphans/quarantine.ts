@@ -48,6 +48,7 @@ export function quarantineReason(vm: ListedInstance, view: QuarantineView): stri
   return undefined;
 }
 
+/** Returns the provider IDs of the VMs of a class that are in quarantine. */
 export const quarantinedVms = (machineClass: MachineClass): readonly string[] =>
   idsIn(machineClass, Annotations.QuarantinedVMs);
 

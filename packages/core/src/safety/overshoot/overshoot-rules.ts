@@ -4,6 +4,7 @@ import { type IntOrPercent, resolveIntOrPercent } from '../../objects/limits.ts'
 
 export const FROZEN = MachineDeploymentConditions.Frozen;
 
+/** Options of the overshoot check. */
 export interface OvershootOptions {
   /** A set freezes when it has this many machines above replicas and surge (`--safety-up`). */
   readonly safetyUp: number;
@@ -38,6 +39,7 @@ export function thresholds(
   return { upper, lower: upper - Math.max(options.safetyDown, 1) };
 }
 
+/** The decision about a set. */
 export type Verdict = 'freeze' | 'thaw' | 'leave';
 
 /** An object with only the label or only the condition has an incomplete freeze. */

@@ -47,6 +47,10 @@ import {
 /** Maximum number of attempts without a delay, if other clients also write the set. */
 const ATTEMPTS = 5;
 
+/**
+ * Freezes sets with far too many machines, together with their deployments. The reconciler ends the freeze when the number
+ * of machines has decreased.
+ */
 export class OvershootReconciler {
   readonly #context: ControllerContext;
   readonly #options: OvershootOptions;

@@ -2,6 +2,7 @@ import type { Machine, MachineDeployment, MachineSet } from '@mcm/api';
 import { isFailed } from '../../objects/machines.ts';
 import { splitSets } from '../../rollout/revisions.ts';
 
+/** The reasons why a MachineSet deletes a machine. */
 export const DeletionCauses = {
   /** The machine is on the deletion list of its MachineDeployment. */
   Autoscaler: 'autoscaler',
@@ -12,6 +13,7 @@ export const DeletionCauses = {
   OwnerDeleted: 'owner deleted',
 } as const;
 
+/** One of {@link DeletionCauses}. */
 export type DeletionCause = (typeof DeletionCauses)[keyof typeof DeletionCauses];
 
 export interface DeletionDecision {

@@ -12,6 +12,7 @@ import { chooseForDeletion } from './deletion-order.ts';
  */
 export const BURST = 100;
 
+/** The observed state that decides about a set's machines. */
 export interface SetSnapshot {
   readonly set: MachineSet;
   readonly machines: readonly Machine[];

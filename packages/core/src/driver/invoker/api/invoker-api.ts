@@ -33,6 +33,7 @@ export interface DriverTimeouts {
 
 const MINUTE = 60_000;
 
+/** The default timeouts, in milliseconds. */
 export const DRIVER_TIMEOUTS: DriverTimeouts = {
   create: 15 * MINUTE,
   initialize: 10 * MINUTE,
@@ -126,6 +127,7 @@ export interface ClassProblem {
 /** @param problem Undefined if the call succeeded. */
 export type ObserveClass = (machineClass: MachineClass, call: string, problem: ClassProblem | undefined) => void;
 
+/** Caches of classes and Secrets, by `namespace/name`. */
 export interface InvokerCaches {
   readonly classes: Looked<MachineClass>;
   readonly secrets: Looked<Secret>;
@@ -136,6 +138,7 @@ interface Looked<T> {
   readonly refused?: KubeError | undefined;
 }
 
+/** Options for the calls of a driver. */
 export interface InvokerOptions<Spec, Credentials> {
   readonly driver: DriverDefinition<Spec, Credentials>;
   readonly caches: InvokerCaches;
