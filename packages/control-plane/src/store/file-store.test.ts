@@ -1,10 +1,12 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Clock } from '../apimachinery/objects/clock.ts';
-import { FileStore } from './file-store.ts';
+import { FileStore, type FileStoreOptions } from './file-store.ts';
 import type { StoreEvent } from './store.ts';
 
 const clock: Clock = { now: () => new Date('2026-01-01T00:00:00Z'), setTimeout: () => ({ cancel: () => undefined }) };
@@ -17,8 +19,8 @@ const draft = (name: string, data = '') => ({
 
 let dir: string;
 const open: FileStore[] = [];
-const openStore = (): FileStore => {
-  const store = FileStore.open(join(dir, 'data'), clock);
+const openStore = (options: FileStoreOptions = {}): FileStore => {
+  const store = FileStore.open(join(dir, 'data'), clock, options);
   open.push(store);
   return store;
 };
@@ -46,6 +48,19 @@ test('settled writes exist after a restart, and revisions continue', async () =>
   expect(again.put('/xs', draft('c')).revision).toBe(revision + 1);
   // Watches that started before the restart must start again.
   expect(again.since('/xs', revision - 1)).toBeUndefined();
+});
+
+test('a start waits until a former process has released the folder', async () => {
+  openStore().close();
+  const holder = `
+    const { DatabaseSync } = require('node:sqlite');
+    const lock = new DatabaseSync(process.argv[1]);
+    lock.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
+    process.stdout.write('locked');
+    setTimeout(() => {}, 300);`;
+  const child = spawn(process.execPath, ['--eval', holder, join(dir, 'data', 'lock.sqlite')]);
+  await once(child.stdout, 'data');
+  expect(openStore({ lockWaitMs: 60_000 }).revision()).toBeGreaterThan(0);
 });
 
 test('a copy of the file made while the store runs contains every settled write and no other', async () => {
@@ -91,7 +106,7 @@ test.each([
   ['the folder is not empty', () => write('holiday.txt', 'sun'), /not empty and contains no data of a control plane/],
 ])('refused: %s', (_why, prepare, message) => {
   prepare();
-  expect(openStore).toThrow(message);
+  expect(() => openStore({ lockWaitMs: 0 })).toThrow(message);
 });
 
 function write(name: string, content: string): void {

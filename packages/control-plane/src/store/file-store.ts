@@ -33,6 +33,8 @@ export interface FileStoreOptions {
   readonly onFailure?: (error: StoreError) => void;
   /** Maximum size of the file in bytes; unlimited by default. */
   readonly maxBytes?: number | undefined;
+  /** Time in milliseconds for which the start waits for the lock of the folder. The default is 2 s. */
+  readonly lockWaitMs?: number | undefined;
 }
 
 interface Pending {
@@ -47,8 +49,8 @@ const isFull = (error: unknown): boolean => error instanceof Error && 'errcode' 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /**
- * The time for which a start waits for the lock of the folder, in milliseconds. If the program that started a control plane
- * is killed, the control plane ends a moment later. A start at once must not fail then.
+ * If the program that started a control plane is killed, the control plane ends a moment later. A new start during this
+ * moment must wait for the lock.
  */
 const LOCK_WAIT_MS = 2_000;
 
@@ -65,11 +67,11 @@ function openDatabase(path: string, waitMs = 0): DatabaseSync {
 }
 
 /** Locks the folder for this process. The operating system releases the lock when the process ends. */
-function takeLock(dir: string): DatabaseSync {
+function takeLock(dir: string, waitMs: number): DatabaseSync {
   let lock: DatabaseSync | undefined;
   try {
     makeFile(join(dir, LOCK));
-    lock = openDatabase(join(dir, LOCK), LOCK_WAIT_MS);
+    lock = openDatabase(join(dir, LOCK), waitMs);
     lock.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
     return lock;
   } catch (error) {
@@ -234,7 +236,7 @@ export class FileStore extends MemoryStore {
    */
   static open(dir: string, clock: Clock, options: FileStoreOptions = {}): FileStore {
     prepareFolder(dir);
-    const lock = takeLock(dir);
+    const lock = takeLock(dir, options.lockWaitMs ?? LOCK_WAIT_MS);
     try {
       makePrivate(dir);
       const database = openStore(join(dir, FILE));
