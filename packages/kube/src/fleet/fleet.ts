@@ -1,33 +1,57 @@
 import type { ClusterStatus } from './cluster-state.ts';
 import type { Discovered, Discovery, Member } from './member.ts';
-import { assigned, type Peer } from './peers/assignment.ts';
+import { assigned, type Peer, reaches } from './peers/assignment.ts';
 import { ServedCluster, type ServedClusterParts } from './served-cluster.ts';
 
 /** The replicas of the fleet, as this process sees them. */
 export interface PeerList {
   readonly live: readonly Peer[] | undefined;
   run(signal: AbortSignal): Promise<void>;
+  /** Must be called after a change of the clusters that this process cannot reach. */
+  reachChanged(): void;
+}
+
+/** Callbacks of the list of replicas. */
+export interface PeerCallbacks {
+  readonly changed: () => void;
+  /** Returns the clusters that this process cannot reach. */
+  readonly unreachable: () => readonly string[];
 }
 
 /** Options of a fleet. */
-export interface FleetOptions extends ServedClusterParts {
+export interface FleetOptions extends Omit<ServedClusterParts, 'elsewhere' | 'reachChanged'> {
   /** Name of this replica. */
   readonly replica: string;
   readonly discovery: Discovery;
-  /** Creates the list of replicas. `changed` must be called after each change. */
-  readonly peers: (changed: () => void) => PeerList;
+  /** Creates the list of replicas. `changed` must be called after each change of the list. */
+  readonly peers: (callbacks: PeerCallbacks) => PeerList;
 }
 
 /** Serves the clusters of a discovery that are assigned to this replica. */
 export class Fleet implements Discovered {
   readonly #o: FleetOptions;
   readonly #peers: PeerList;
+  readonly #parts: ServedClusterParts;
   readonly #clusters = new Map<string, ServedCluster>();
   readonly #ending = new Set<Promise<void>>();
 
   constructor(options: FleetOptions) {
     this.#o = options;
-    this.#peers = options.peers(() => this.#assignAll());
+    this.#peers = options.peers({ changed: () => this.#assignAll(), unreachable: () => this.#unreachable() });
+    this.#parts = {
+      ...options,
+      elsewhere: (name) => this.#elsewhere(name),
+      reachChanged: () => this.#peers.reachChanged(),
+    };
+  }
+
+  /** Whether another replica may reach the cluster. */
+  #elsewhere(name: string): boolean {
+    return this.#peers.live?.some((peer) => peer.name !== this.#o.replica && reaches(name, peer)) ?? false;
+  }
+
+  #unreachable(): readonly string[] {
+    return [...this.#clusters].flatMap(([name, { unreachable }]) => (unreachable ? [name] : [])).sort();
   }
 
   /** The live replicas. Undefined while this process does not take part. */
@@ -80,7 +104,7 @@ export class Fleet implements Discovered {
   }
 
   #cluster(name: string): ServedCluster {
-    const known = this.#clusters.get(name) ?? new ServedCluster(name, this.#o);
+    const known = this.#clusters.get(name) ?? new ServedCluster(name, this.#parts);
     this.#clusters.set(name, known);
     return known;
   }

@@ -8,6 +8,7 @@ import { ConfigError } from '../credentials/cluster-config.ts';
 import type { ClusterState, ClusterStatus, FailureReason, Progress } from './cluster-state.ts';
 import { OtherCluster } from './identity.ts';
 import { type Member, versionOf } from './member.ts';
+import { Unreachable } from './reach.ts';
 
 /** What a cluster keeps from one run to the next. */
 export interface ClusterMemory {
@@ -20,6 +21,8 @@ export interface ClusterRun {
   readonly member: Member;
   readonly progress: Progress;
   readonly memory: ClusterMemory;
+  /** Whether another replica may reach the API server of the cluster. */
+  readonly elsewhere: () => boolean;
   /** Aborts when the cluster must stop. */
   readonly signal: AbortSignal;
 }
@@ -35,6 +38,12 @@ export class LeaseLost extends Error {
 /** The parts that all clusters of a fleet share. */
 export interface ServedClusterParts {
   readonly serve: Serve;
+  /** Reads the identity of the cluster, without a Lease and without a write. Rejects with `Unreachable` without an answer. */
+  readonly probe: (run: ClusterRun) => Promise<void>;
+  /** Whether another replica may reach the API server of the cluster. */
+  readonly elsewhere: (cluster: string) => boolean;
+  /** Called after `unreachable` of a cluster has changed. */
+  readonly reachChanged: () => void;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
@@ -43,6 +52,10 @@ export interface ServedClusterParts {
 }
 
 const RETRY: BackoffOptions = { baseMs: 5_000, maxMs: 300_000, jitter: 0.2 };
+/** A request without an answer costs little, and the cluster must not wait long after an outage. */
+const RETRY_UNREACHABLE: BackoffOptions = { ...RETRY, maxMs: 30_000 };
+/** Interval of the probes of a cluster that this replica could not reach. */
+const PROBE_MS = 30_000;
 /** A cluster that was served for this time starts again with the shortest delay. */
 const STABLE_MS = 60_000;
 
@@ -50,7 +63,7 @@ const reasonOf = (error: unknown): FailureReason => {
   if (error instanceof ConfigError) return 'kubeconfig';
   if (error instanceof OtherCluster) return 'other-cluster';
   if (error instanceof LeaseLost) return 'lease-lost';
-  return error instanceof KubeError ? 'unreachable' : 'other';
+  return error instanceof KubeError || error instanceof Unreachable ? 'unreachable' : 'other';
 };
 
 /** One cluster of the fleet: it runs while it is wanted, and stops, fails and starts again independently of the others. */
@@ -67,6 +80,10 @@ export class ServedCluster {
   #since: Date;
   #holder = '';
   #error = '';
+  /** True if the last run ended because the API server did not answer. */
+  #silent = false;
+  #unreachable = false;
+  #probing = false;
 
   constructor(name: string, parts: ServedClusterParts) {
     this.#name = name;
@@ -90,6 +107,11 @@ export class ServedCluster {
     return this.#member === undefined && this.#run === undefined && this.#error === '';
   }
 
+  /** True after two runs in a row ended because the API server did not answer this replica. */
+  get unreachable(): boolean {
+    return this.#unreachable;
+  }
+
   /** Sets the replica to which the cluster is assigned, and whether this process must serve it. */
   assign(replica: string, own: boolean): void {
     this.#assigned = replica;
@@ -101,8 +123,11 @@ export class ServedCluster {
   engage(member: Member): void {
     const same = this.#member !== undefined && versionOf(this.#member) === versionOf(member);
     this.#member = member;
-    if (!same) this.#stop('the kubeconfig has changed');
-    if (!same) this.#error = '';
+    if (!same) {
+      this.#error = '';
+      this.#setUnreachable(false);
+      this.#stop('the kubeconfig has changed');
+    }
     this.#update('');
   }
 
@@ -124,6 +149,7 @@ export class ServedCluster {
     this.#member = undefined;
     this.#wanted = false;
     this.#error = '';
+    this.#setUnreachable(false);
     this.#stop(reason);
     await this.#running;
   }
@@ -134,26 +160,62 @@ export class ServedCluster {
 
   #update(reason: string): void {
     if (this.#member === undefined) return;
-    if (!this.#wanted) this.#stop(reason);
-    else if (this.#run === undefined) this.#running = this.#loop();
+    if (this.#wanted === this.#probing) this.#stop(reason);
+    if (this.#wanted && this.#run === undefined) this.#running = this.#loop();
     if (this.#run === undefined) this.#set('elsewhere');
   }
 
-  /** Runs the cluster, with retries, while it is wanted. A new run starts only after the previous one has ended. */
+  #setUnreachable(unreachable: boolean): void {
+    if (this.#unreachable === unreachable) return;
+    this.#unreachable = unreachable;
+    this.#parts.reachChanged();
+  }
+
+  /**
+   * Runs the cluster, with retries, while it is wanted. A new run starts only after the previous one has ended. While another
+   * replica serves a cluster that this replica could not reach, probes show when the cluster is reachable.
+   */
   async #loop(): Promise<void> {
-    for (let failures = 0; this.#wanted && this.#member !== undefined; ) {
+    for (let failures = 0; this.#member !== undefined && (this.#wanted || this.#unreachable); ) {
       const run = new AbortController();
       this.#run = run;
+      if (!this.#wanted) {
+        await this.#probe(this.#member, run.signal);
+        continue;
+      }
       const servedMs = await this.#once(this.#member, run.signal);
       if (run.signal.aborted) {
         failures = 0;
         continue;
       }
       failures = servedMs > STABLE_MS ? 1 : failures + 1;
-      await pause(this.#parts.clock, backoffMs(RETRY, failures, this.#parts.random), run.signal);
+      // One failure can be a short outage of the API server, which affects all replicas.
+      if (this.#silent && failures > 1) this.#setUnreachable(true);
+      const retry = this.#silent ? RETRY_UNREACHABLE : RETRY;
+      await pause(this.#parts.clock, backoffMs(retry, failures, this.#parts.random), run.signal);
     }
     this.#run = undefined;
     this.#set(this.#member === undefined && this.#error !== '' ? 'refused' : 'elsewhere');
+  }
+
+  async #probe(member: Member, signal: AbortSignal): Promise<void> {
+    const { clock, random, probe } = this.#parts;
+    this.#probing = true;
+    this.#set('elsewhere');
+    await pause(clock, PROBE_MS * (1 + RETRY.jitter * random.next()), signal);
+    try {
+      if (!signal.aborted) await probe(this.#runOf(member, { state: () => undefined }, signal));
+      if (!signal.aborted) this.#setUnreachable(false);
+    } catch (error) {
+      // The next run reports any other error.
+      if (!signal.aborted && !(error instanceof Unreachable)) this.#setUnreachable(false);
+    }
+    this.#probing = false;
+  }
+
+  #runOf(member: Member, progress: Progress, signal: AbortSignal): ClusterRun {
+    const { elsewhere } = this.#parts;
+    return { member, progress, memory: this.#memory, elsewhere: () => elsewhere(this.#name), signal };
   }
 
   /** @returns the time for which the cluster was served, in milliseconds */
@@ -168,14 +230,17 @@ export class ServedCluster {
         }
         this.#holder = holder;
         this.#set(state);
+        if (state === 'waiting') this.#setUnreachable(false);
       },
     };
     progress.state('starting');
+    this.#silent = false;
     try {
-      await serve({ member, progress, memory: this.#memory, signal });
+      await serve(this.#runOf(member, progress, signal));
       if (!signal.aborted) throw new Error('the controllers ended without a request to stop');
     } catch (error) {
       if (!signal.aborted) {
+        this.#silent = error instanceof Unreachable;
         this.#error = errorText(error);
         this.#holder = '';
         this.#set('failed');

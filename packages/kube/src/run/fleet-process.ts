@@ -6,7 +6,7 @@ import { CLUSTER_STATES, type ClusterStatus, type FailureReason } from '../fleet
 import { folderDiscovery } from '../fleet/discovery/folder.ts';
 import { namespaceDiscovery } from '../fleet/discovery/namespaces.ts';
 import { type FleetFlags, replicaOf } from '../fleet/flags.ts';
-import { Fleet } from '../fleet/fleet.ts';
+import { Fleet, type PeerCallbacks } from '../fleet/fleet.ts';
 import type { Discovery, Member } from '../fleet/member.ts';
 import { ClusterLabels, clustersText } from '../fleet/metrics/clusters-text.ts';
 import { LeaseBook } from '../fleet/peers/lease-book.ts';
@@ -18,7 +18,7 @@ import type { Clusters, Connections, Dial } from './cluster/clusters.ts';
 import type { BinaryDefinition } from './definition.ts';
 import type { DebugAnswer, DebugPages } from './health/debug-pages.ts';
 import type { Host } from './process/host.ts';
-import { leaseNameOf, serveCluster } from './serve-cluster.ts';
+import { leaseNameOf, probeCluster, serveCluster } from './serve-cluster.ts';
 
 /** The parts of a process in the fleet mode. */
 export interface FleetParts<F extends Flags> {
@@ -101,8 +101,9 @@ export class FleetProcess<F extends Flags> {
     this.#fleet = new Fleet({
       replica: replicaOf(fleetFlags),
       discovery: this.#discovery(),
-      peers: (changed) => this.#peers(changed),
+      peers: (callbacks) => this.#peers(callbacks),
       serve: (run) => serveCluster(run, shared),
+      probe: (run) => probeCluster(run, shared),
       clock,
       random,
       log,
@@ -171,7 +172,7 @@ export class FleetProcess<F extends Flags> {
     });
   }
 
-  #peers(changed: () => void): Peers {
+  #peers(callbacks: PeerCallbacks): Peers {
     const { definition, host, log, home, fleetFlags } = this.#p;
     const flags: FlagValues<CommonFlags> = this.#p.flags;
     const { clock, random, identity } = host;
@@ -189,7 +190,7 @@ export class FleetProcess<F extends Flags> {
       clock,
       random,
       log,
-      changed,
+      ...callbacks,
     });
   }
 

@@ -108,6 +108,8 @@ export class FleetRig {
   readonly #planes = new Map<string, Plane>();
   readonly #replicas: Replica[] = [];
   readonly #hanging = new Set<string>();
+  /** Pairs of a process and a server without a connection. */
+  readonly #cut = new Map<string, 'hangs' | 'is refused'>();
   /** Server names that are answered by another plane, as after a wrong change of DNS. */
   readonly redirected = new Map<string, string>();
   /** Clusters whose server has another name. */
@@ -179,6 +181,17 @@ export class FleetRig {
   /** Requests to the server get no answer until they are aborted. */
   hang(server: string): void {
     this.#hanging.add(server);
+  }
+
+  /** Requests of one process to the server hang or fail. */
+  cut(process: string, server: string, how: 'hangs' | 'is refused'): void {
+    this.#cut.set(`${process} ${server}`, how);
+  }
+
+  /** Ends `hang` and `cut` for the server. */
+  heal(server: string): void {
+    this.#hanging.delete(server);
+    for (const pair of this.#cut.keys()) if (pair.endsWith(` ${server}`)) this.#cut.delete(pair);
   }
 
   /** Starts a replica of the fleet. */
@@ -270,10 +283,11 @@ export class FleetRig {
   #dial(process: string, options: UndiciTransportOptions, dead: () => boolean): UndiciTransport {
     const server = new URL(options.server).hostname.replace('.example', '');
     const transport = async (request: TransportRequest) => {
-      if (dead()) throw new Error('ECONNREFUSED');
+      const cut = this.#cut.get(`${process} ${server}`);
+      if (dead() || cut === 'is refused') throw new Error('ECONNREFUSED');
       const authorization = await options.authorization?.();
       this.arrived.push({ process, server, method: request.method, path: request.path, authorization });
-      if (this.#hanging.has(server))
+      if (this.#hanging.has(server) || cut === 'hangs')
         return new Promise<never>((_, reject) =>
           request.signal?.addEventListener('abort', () => reject(request.signal?.reason)),
         );

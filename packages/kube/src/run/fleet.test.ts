@@ -2,6 +2,7 @@ import { rename, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startControlPlane } from '@mcm/control-plane';
 import { afterEach, describe, expect, test } from 'vitest';
+import { assigned } from '../fleet/peers/assignment.ts';
 import { events, namespaces, secrets } from '../types/core.ts';
 import type { Lease } from '../types/groups.ts';
 import { leases } from '../types/groups.ts';
@@ -263,6 +264,109 @@ test('an API server that does not answer takes a slot of all clusters for at mos
   const written = (await beats()).map((count, index) => count - (before[index] ?? 0));
   expect(written.every((count) => count >= 18)).toBe(true);
   expect(await states(a)).toContain('c2 serving');
+});
+
+describe('an API server that does not answer', () => {
+  const PAIR = ['a', 'b'].map((name) => ({ name, weight: 100 }));
+  const statusOf = async (replica: Replica, cluster: string) =>
+    (await replica.status()).find((one) => one.cluster === cluster);
+  const pair = async (start: (name: string) => Promise<Replica>) => {
+    const replicas = [await start('a'), await start('b')];
+    await rig.clock.advance(30_000);
+    const all = await Promise.all(replicas.map(async (replica) => (await replica.status())[0]?.state));
+    const owner = replicas[all.indexOf('serving')];
+    const other = replicas[1 - all.indexOf('serving')];
+    if (owner === undefined || other === undefined) throw new Error(`no replica serves the cluster: ${all.join()}`);
+    return { owner, other };
+  };
+
+  test.each(['hangs', 'is refused'] as const)(
+    'a replica whose connection %s releases the cluster, and takes it again when the connection works',
+    async (how) => {
+      await setUp(['c1']);
+      const { owner, other } = await pair((name) => rig.replica(name));
+      rig.cut(owner.name, 'c1', how);
+      await rig.clock.advance(90_000);
+      expect(await rig.holder('c1')).toBe(other.name);
+      const before = await rig.beats('c1');
+      await rig.clock.advance(10_000);
+      expect(await rig.beats('c1')).toBe((before ?? 0) + 10);
+      const status = await statusOf(owner, 'c1');
+      expect(status).toMatchObject({ state: 'elsewhere', assigned: other.name });
+      expect(status?.error).toContain('the API server of the cluster does not answer');
+      rig.heal('c1');
+      await rig.clock.advance(60_000);
+      expect(await rig.holder('c1')).toBe(owner.name);
+    },
+  );
+
+  test('a short outage at the start of a replica moves no cluster', async () => {
+    await setUp(['c1']);
+    const [owner, other] = assigned('c1', PAIR) === 'a' ? ['a', 'b'] : ['b', 'a'];
+    rig.cut(owner, 'c1', 'is refused');
+    await rig.replica(owner);
+    await rig.replica(other);
+    await rig.clock.advance(3_000);
+    rig.heal('c1');
+    await rig.clock.advance(60_000);
+    expect(await rig.holder('c1')).toBe(owner);
+    expect((await leaseOf('c1')).spec?.leaseTransitions).toBe(0);
+  });
+
+  test('a replica ends a cluster of a folder too, although the replica cannot release the Lease', async () => {
+    await setUp(['c1']);
+    const folder = join(rig.folder, 'kubeconfigs');
+    await rig.writeFolder(folder, { one: 'c1' });
+    const { owner, other } = await pair((name) => rig.replicaOfFolder(name, folder));
+    rig.cut(owner.name, 'c1', 'hangs');
+    await rig.clock.advance(60_000);
+    expect((await statusOf(other, 'one'))?.state).toBe('serving');
+    const before = await rig.beats('c1');
+    await rig.clock.advance(10_000);
+    expect(await rig.beats('c1')).toBe((before ?? 0) + 10);
+    rig.heal('c1');
+    await rig.clock.advance(90_000);
+    expect((await statusOf(owner, 'one'))?.state).toBe('serving');
+  });
+
+  test('a replica keeps a cluster that no other replica reaches, and the cluster is served soon after the outage', async () => {
+    await setUp(['c1', 'c2']);
+    const { owner } = await pair((name) => rig.replica(name));
+    rig.hang('c1');
+    await rig.clock.advance(600_000);
+    const transitions = async () => (await leaseOf('c1')).spec?.leaseTransitions;
+    const before = await transitions();
+    const from = rig.arrived.length;
+    await rig.clock.advance(600_000);
+    expect(await transitions()).toBe(before);
+    expect(rig.arrived.slice(from).filter(({ server }) => server === 'c1').length).toBeLessThan(50);
+    rig.heal('c1');
+    await rig.clock.advance(60_000);
+    expect(await rig.holder('c1')).toBe(owner.name);
+    const beats = await rig.beats('c1');
+    await rig.clock.advance(10_000);
+    expect(await rig.beats('c1')).toBe((beats ?? 0) + 10);
+  });
+
+  test('a replica tries again soon after a long outage of an API server', async () => {
+    await setUp(['c1']);
+    rig.hang('c1');
+    const a = await rig.replica('a');
+    await rig.clock.advance(1_800_000);
+    expect(await states(a)).toEqual(['c1 failed']);
+    rig.heal('c1');
+    await rig.clock.advance(50_000);
+    expect(await states(a)).toEqual(['c1 serving']);
+  });
+
+  test('the only replica does not stop a cluster whose API server does not answer', async () => {
+    await setUp(['c1']);
+    const a = await rig.replica('a');
+    await rig.clock.advance(10_000);
+    rig.hang('c1');
+    await rig.clock.advance(300_000);
+    expect(await states(a)).toEqual(['c1 serving']);
+  });
 });
 
 test('a folder has one cluster for each kubeconfig, and follows its files', async () => {

@@ -3,8 +3,9 @@ import type { Fence } from '../election/fence.ts';
 import { runElected } from '../election/run-elected.ts';
 import type { CommonFlags } from '../flags/common-flags.ts';
 import type { Flags, FlagValues } from '../flags/flag.ts';
-import { recordedIdentity, TARGET_UID } from '../fleet/identity.ts';
+import { OtherCluster, recordedIdentity, TARGET_UID } from '../fleet/identity.ts';
 import type { LeaseBook } from '../fleet/peers/lease-book.ts';
+import { Reach } from '../fleet/reach.ts';
 import { type ClusterRun, LeaseLost } from '../fleet/served-cluster.ts';
 import type { Slots } from '../fleet/slots.ts';
 import { createMetrics, type Metrics } from '../metrics/create-metrics.ts';
@@ -17,7 +18,7 @@ import type { Host } from './process/host.ts';
 import { reportedSettings } from './reported-settings.ts';
 import { UnitRunner } from './units.ts';
 import { AnswerWatcher, CertificatesInUse, Warnings } from './warnings/index.ts';
-import { workUntil } from './work.ts';
+import { within, workUntil } from './work.ts';
 
 /** The parts of a process that its clusters share. */
 export interface SharedParts<F extends Flags> {
@@ -40,6 +41,12 @@ export interface SharedParts<F extends Flags> {
 /** A leader renews its Lease after this part of the renew deadline, which leaves time for several attempts. */
 const RENEW_PART = 0.4;
 
+/**
+ * Limit of the wait for the last reconciles. A request without an answer can take a minute, and the fence refuses each later
+ * write of a reconcile.
+ */
+const LATE_LIMIT_MS = 5_000;
+
 /** The parts of one cluster. Nothing of it is shared with other clusters. */
 interface Own {
   readonly log: Logger;
@@ -48,6 +55,8 @@ interface Own {
   readonly warnings: Warnings;
   readonly certificates: CertificatesInUse;
   readonly clusters: MemberClusters;
+  /** Whether the API server of the target cluster answers. */
+  readonly reach: Reach;
   /** The end of all work, which may be later than the release of the Lease. */
   work: Promise<void>;
 }
@@ -55,52 +64,84 @@ interface Own {
 /** Serves one cluster of a fleet: its own connections, Lease, caches, controllers and metrics. */
 export async function serveCluster<F extends Flags>(run: ClusterRun, shared: SharedParts<F>): Promise<void> {
   const own = await connect(run, shared);
-  const other = new AbortController();
-  const { identity, namespace, same, control } = own.clusters;
-  identity.onOther = (error) => other.abort(error);
-  const signal = AbortSignal.any([run.signal, other.signal]);
-  const { definition, host, flags } = shared;
-  const common: FlagValues<CommonFlags> = flags;
-  const lease = { namespace, name: leaseNameOf(definition) };
+  const ending = new AbortController();
+  const { identity, namespace, control } = own.clusters;
+  identity.onOther = (error) => ending.abort(error);
+  const signal = AbortSignal.any([run.signal, ending.signal]);
+  const lease = { namespace, name: leaseNameOf(shared.definition) };
   try {
     const client = control.urgentClient('leader-election');
-    const recorded = await recordedIdentity(client, lease, signal);
-    const uid = await identity.expect(recorded ?? (same ? run.memory.uid : undefined));
-    run.memory.uid = uid;
-    const renewDeadlineMs = common['leader-elect-renew-deadline'];
-    const retryMs = common['leader-elect-retry-period'];
+    const uid = await identify(run, own, await recordedIdentity(client, lease, signal));
     run.progress.state('waiting');
     let lost = '';
     const end = await runElected(
       {
+        ...electionOf(run, shared, own),
         client,
         lease,
-        // Each run has its own identity. A former run whose release failed therefore counts as another process.
-        identity: shared.nextIdentity(),
-        timings: { leaseMs: common['leader-elect-lease-duration'], renewDeadlineMs, retryMs },
-        renewMs: Math.max(retryMs, renewDeadlineMs * RENEW_PART),
-        clock: host.clock,
-        random: host.random,
-        log: own.log,
         signal,
-        version: definition.version,
-        settings: reportedSettings(definition.flags, flags),
-        observed: () => shared.book?.of(namespace),
         annotations: { [TARGET_UID]: uid },
-        onLeader: (holder) => run.progress.state('waiting', holder),
         onLost: (because) => {
           lost = because;
         },
-        follow: true,
       },
-      (term, fence) => work({ run, shared, own, term, stop: signal, fence }),
+      (term, fence) => work({ run, shared, own, term, stop: signal, end: (error) => ending.abort(error), fence }),
     );
-    await own.work;
+    await within(shared.host.clock, LATE_LIMIT_MS, own.work);
     if (end === 'lost') throw new LeaseLost(`Lease ${lease.namespace}/${lease.name} lost: ${lost}`);
-    other.signal.throwIfAborted();
+    ending.signal.throwIfAborted();
+  } catch (error) {
+    throw error instanceof OtherCluster ? error : own.reach.explain(error);
   } finally {
     await own.clusters.close();
   }
+}
+
+/**
+ * Reads the identity of a cluster, and compares it with the known one. Sends no write.
+ * @throws Unreachable without an answer; OtherCluster if the identity differs
+ */
+export async function probeCluster<F extends Flags>(run: ClusterRun, shared: SharedParts<F>): Promise<void> {
+  const own = await connect(run, shared);
+  try {
+    await identify(run, own, undefined);
+  } catch (error) {
+    throw error instanceof OtherCluster ? error : own.reach.explain(error);
+  } finally {
+    await own.clusters.close();
+  }
+}
+
+/** Returns the identity of the target cluster. `recorded` is the identity in the Lease of a seed. */
+async function identify(
+  { memory }: ClusterRun,
+  { clusters }: Pick<Own, 'clusters'>,
+  recorded: string | undefined,
+): Promise<string> {
+  memory.uid = await clusters.identity.expect(recorded ?? (clusters.same ? memory.uid : undefined));
+  return memory.uid;
+}
+
+/** The options of the election that do not depend on the term. */
+function electionOf<F extends Flags>(run: ClusterRun, shared: SharedParts<F>, { log, clusters }: Own) {
+  const { definition, host, flags } = shared;
+  const common: FlagValues<CommonFlags> = flags;
+  const renewDeadlineMs = common['leader-elect-renew-deadline'];
+  const retryMs = common['leader-elect-retry-period'];
+  return {
+    // Each run has its own identity. A former run whose release failed therefore counts as another process.
+    identity: shared.nextIdentity(),
+    timings: { leaseMs: common['leader-elect-lease-duration'], renewDeadlineMs, retryMs },
+    renewMs: Math.max(retryMs, renewDeadlineMs * RENEW_PART),
+    clock: host.clock,
+    random: host.random,
+    log,
+    version: definition.version,
+    settings: reportedSettings(definition.flags, flags),
+    observed: () => shared.book?.of(clusters.namespace),
+    onLeader: (holder: string) => run.progress.state('waiting', holder),
+    follow: true,
+  };
 }
 
 /** Returns the name of the Lease in the namespace of each cluster. */
@@ -116,6 +157,7 @@ async function connect<F extends Flags>({ member }: ClusterRun, shared: SharedPa
   const warnings = new Warnings(log, metrics.meters);
   const certificates = new CertificatesInUse();
   const line = slots.cluster();
+  const reach = new Reach(clock);
   const clusters = await connectMember(member, {
     binary: name,
     version,
@@ -128,7 +170,8 @@ async function connect<F extends Flags>({ member }: ClusterRun, shared: SharedPa
     random,
     dial: (options) => {
       const opened = dial(options);
-      return options.connections === 1 ? opened : Object.assign(line.wrap(opened), { close: () => opened.close() });
+      const observed = reach.wrap(opened);
+      return Object.assign(options.connections === 1 ? observed : line.wrap(observed), { close: () => opened.close() });
     },
     metrics,
     log,
@@ -136,7 +179,7 @@ async function connect<F extends Flags>({ member }: ClusterRun, shared: SharedPa
     certificates,
     answers: new AnswerWatcher({ clock, warnings, meters: metrics.meters }),
   });
-  return { log, metrics, pages: new DebugPages(), warnings, certificates, clusters, work: Promise.resolve() };
+  return { log, metrics, pages: new DebugPages(), warnings, certificates, clusters, reach, work: Promise.resolve() };
 }
 
 interface Work<F extends Flags> {
@@ -145,12 +188,14 @@ interface Work<F extends Flags> {
   readonly own: Own;
   readonly term: AbortSignal;
   readonly stop: AbortSignal;
+  /** Ends the run with an error. The Lease is released. */
+  readonly end: (error: Error) => void;
   readonly fence: Fence;
 }
 
-async function work<F extends Flags>({ run, shared, own, term, stop, fence }: Work<F>): Promise<void> {
+async function work<F extends Flags>({ run, shared, own, term, stop, end, fence }: Work<F>): Promise<void> {
   const { definition, host, flags } = shared;
-  const { log, metrics, pages, warnings, certificates, clusters } = own;
+  const { log, metrics, pages, warnings, certificates, clusters, reach } = own;
   // The wait for the Lease can be long, so the kubeconfig may lead to another cluster now.
   await clusters.identity.now();
   const { context, recorders } = createContext({
@@ -180,6 +225,7 @@ async function work<F extends Flags>({ run, shared, own, term, stop, fence }: Wo
   run.progress.state('serving', host.identity);
   const running = runner.run(term);
   own.work = running.catch(() => undefined); // The race below reports the error.
+  void reach.watch(() => clusters.identity.now(), run.elsewhere, term).then((error) => error && end(error));
   try {
     await workUntil({ run: () => running }, { term, stop, clock: host.clock }, recorders);
   } finally {

@@ -9,7 +9,8 @@ import type { UnitRunner } from './units.ts';
 const RECONCILE_GRACE_MS = 1500;
 const FLUSH_LIMIT_MS = 1000;
 
-const within = async (clock: Clock, limitMs: number, work: Promise<unknown>): Promise<void> => {
+/** Waits for the work, but not longer than the limit. */
+export const within = async (clock: Clock, limitMs: number, work: Promise<unknown>): Promise<void> => {
   const limit = new AbortController();
   await Promise.race([work, pause(clock, limitMs, limit.signal)]).finally(() => limit.abort());
 };

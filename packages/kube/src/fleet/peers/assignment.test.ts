@@ -35,3 +35,18 @@ test('the order of the replicas does not matter, and without a weight there is n
   expect(assigned('c', peers(0, 0))).toBeUndefined();
   expect(assigned('c', [])).toBeUndefined();
 });
+
+test('a replica that cannot reach a cluster is skipped for this cluster, unless no replica reaches it', () => {
+  const [first = '', ...others] = CLUSTERS;
+  const all = peers(100, 100, 100);
+  const owner = assigned(first, all);
+  const without = all.map((peer) => (peer.name === owner ? { ...peer, unreachable: [first] } : peer));
+  expect(assigned(first, without)).not.toBe(owner);
+  for (const cluster of others) expect(assigned(cluster, without)).toBe(assigned(cluster, all));
+  expect(
+    assigned(
+      first,
+      all.map((peer) => ({ ...peer, unreachable: [first] })),
+    ),
+  ).toBe(owner);
+});

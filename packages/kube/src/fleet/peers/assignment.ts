@@ -5,6 +5,8 @@ export interface Peer {
   readonly name: string;
   /** The share of the replica is proportional to the weight. A replica with weight 0 gets no clusters. */
   readonly weight: number;
+  /** Clusters whose API server does not answer this replica. */
+  readonly unreachable?: readonly string[];
 }
 
 const BITS = 2 ** 48;
@@ -15,16 +17,31 @@ function draw(peer: string, cluster: string): number {
   return (digest.readUIntBE(0, 6) + 0.5) / BITS;
 }
 
+/** Whether a replica can serve the cluster, as far as the replica knows. */
+export const reaches = (cluster: string, { weight, unreachable }: Peer): boolean =>
+  weight > 0 && unreachable?.includes(cluster) !== true;
+
 /**
  * Returns the replica to which a cluster is assigned, by weighted rendezvous hashing. A replica that joins or leaves moves
- * only its own share. The result is a preference: only the Lease of the cluster allows writes.
+ * only its own share. A replica that cannot reach the cluster is skipped, unless no replica reaches it. The result is a
+ * preference: only the Lease of the cluster allows writes.
  */
 export function assigned(cluster: string, peers: readonly Peer[]): string | undefined {
-  let best: { readonly name: string; readonly score: number } | undefined;
+  return (
+    best(
+      cluster,
+      peers.filter((peer) => reaches(cluster, peer)),
+    ) ?? best(cluster, peers)
+  );
+}
+
+function best(cluster: string, peers: readonly Peer[]): string | undefined {
+  let first: { readonly name: string; readonly score: number } | undefined;
   for (const { name, weight } of peers) {
     if (!(weight > 0)) continue;
     const score = -weight / Math.log(draw(name, cluster));
-    if (best === undefined || score > best.score || (score === best.score && name < best.name)) best = { name, score };
+    if (first === undefined || score > first.score || (score === first.score && name < first.name))
+      first = { name, score };
   }
-  return best?.name;
+  return first?.name;
 }

@@ -1,3 +1,4 @@
+import { withoutUndefined } from '../../base/defined.ts';
 import { createOutageLog, type OutageLog } from '../../base/outage-log.ts';
 import type { Random } from '../../base/random.ts';
 import { type Clock, pause, type Timer } from '../../clock/clock.ts';
@@ -19,6 +20,8 @@ export interface PeersOptions {
   /** Name of the binary. Replicas with the same name form a fleet. */
   readonly program: string;
   readonly self: Peer;
+  /** Clusters whose API server does not answer this process. */
+  readonly unreachable: () => readonly string[];
   /** Unique identity of this process. */
   readonly identity: string;
   readonly timings: ElectionTimings;
@@ -30,6 +33,9 @@ export interface PeersOptions {
 }
 
 const WEIGHT = 'fleet-weight';
+const UNREACHABLE = 'unreachable';
+/** Maximum number of clusters in the Lease, which limits the size of its annotation to 64 KiB. */
+const MOST_UNREACHABLE = 1_000;
 
 /** The last observed state of one peer Lease. */
 interface Observed {
@@ -64,6 +70,11 @@ export class Peers {
     return this.#live;
   }
 
+  /** Computes the list again after a change of the own unreachable clusters. The next renewal tells the others. */
+  reachChanged(): void {
+    this.#update();
+  }
+
   /** Renews and watches peer Leases until the signal aborts. The own Lease is then released. */
   async run(signal: AbortSignal): Promise<void> {
     const { client, namespace, clock, random, log } = this.#o;
@@ -81,6 +92,7 @@ export class Peers {
 
   async #keepOwn(signal: AbortSignal): Promise<void> {
     const { client, namespace, self, identity, timings, clock, random, log } = this.#o;
+    const own = (): Peer => this.#self;
     while (!signal.aborted) {
       const options = {
         client,
@@ -92,7 +104,10 @@ export class Peers {
         random,
         log,
         signal,
-        settings: { [WEIGHT]: self.weight },
+        get settings() {
+          const { weight, unreachable } = own();
+          return withoutUndefined({ [WEIGHT]: weight, [UNREACHABLE]: unreachable });
+        },
         onLeader: (holder: string) =>
           log.warn('Another process has the name of this replica; it serves no cluster until the Lease is free', {
             replica: self.name,
@@ -139,6 +154,12 @@ export class Peers {
     this.#update();
   }
 
+  get #self(): Peer {
+    const { self, unreachable } = this.#o;
+    const clusters = unreachable().slice(0, MOST_UNREACHABLE);
+    return clusters.length === 0 ? self : { ...self, unreachable: clusters };
+  }
+
   get #prefix(): string {
     return `${this.#o.program}-fleet-`;
   }
@@ -148,10 +169,10 @@ export class Peers {
     const { self, clock, changed } = this.#o;
     this.#timer?.cancel();
     const now = clock.monotonic();
-    const live = new Map([[self.name, self]]);
+    const live = new Map([[self.name, this.#self]]);
     let nextMs = Number.POSITIVE_INFINITY;
     for (const [name, { lease, atMs }] of this.#observed) {
-      const peer = { name: name.slice(this.#prefix.length), weight: weightOf(lease) };
+      const peer = { name: name.slice(this.#prefix.length), ...announced(lease) };
       const untilMs = atMs + readRecord(lease).leaseDurationSeconds * 1000;
       if (peer.name === self.name || readRecord(lease).holder === '' || untilMs <= now) continue;
       live.set(peer.name, peer);
@@ -166,7 +187,12 @@ export class Peers {
 }
 
 /** A replica without a valid weight gets no clusters. */
-function weightOf(lease: Lease): number {
-  const weight = holderSettings(lease)?.[WEIGHT];
-  return typeof weight === 'number' && weight >= 0 ? weight : 0;
+function announced(lease: Lease): Omit<Peer, 'name'> {
+  const settings = holderSettings(lease);
+  const [weight, clusters] = [settings?.[WEIGHT], settings?.[UNREACHABLE]];
+  const unreachable = Array.isArray(clusters) ? clusters.filter((cluster) => typeof cluster === 'string') : [];
+  return withoutUndefined({
+    weight: typeof weight === 'number' && weight >= 0 ? weight : 0,
+    unreachable: unreachable.length === 0 ? undefined : unreachable,
+  });
 }

@@ -1,0 +1,106 @@
+import { errorText } from '../base/error-text.ts';
+import { isWatch } from '../client/paths.ts';
+import { type Clock, pause } from '../clock/clock.ts';
+import type { Transport } from '../contract/transport.ts';
+
+/** After this time without an answer, mcm checks whether the API server answers at all. */
+const SLOW_MS = 5_000;
+/** Interval between two checks. */
+const PROBE_MS = 5_000;
+/** A replica releases a cluster after this time without any answer. The original stops after the same time. */
+const LIMIT_MS = 30_000;
+/** These answers come from a proxy that does not reach the API server. */
+const FROM_PROXY: readonly number[] = [502, 504];
+
+/** This process gets no answer from the API server of a cluster. Another replica may reach the API server. */
+export class Unreachable extends Error {
+  override readonly name = 'Unreachable';
+}
+
+/** Observes whether an API server answers this process. */
+export class Reach {
+  readonly #clock: Clock;
+  /** Monotonic time of the first request without an answer since the last answer. */
+  #silentSince: number | undefined;
+  #failure = '';
+  #onSilence: () => void = () => undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Returns a transport whose answers are observed. */
+  wrap(transport: Transport): Transport {
+    return async (request) => {
+      const slow = isWatch(request.path)
+        ? undefined
+        : this.#clock.setTimeout(() => this.#silent(`no answer for ${SLOW_MS / 1000} s`), SLOW_MS);
+      try {
+        const answer = await transport(request);
+        if (FROM_PROXY.includes(answer.status)) this.#silent(`a proxy answered ${answer.status}`);
+        else this.#silentSince = undefined;
+        return answer;
+      } catch (error) {
+        if (!request.signal?.aborted) this.#silent(errorText(error));
+        throw error;
+      } finally {
+        slow?.cancel();
+      }
+    };
+  }
+
+  /** Returns the error that names the missing answer, if that is the likely cause of `error`. */
+  explain(error: unknown): unknown {
+    if (this.#silentSince === undefined) return error;
+    return new Unreachable(`${errorText(error)} (the API server of the cluster does not answer: ${this.#failure})`);
+  }
+
+  /**
+   * Sends probes while the API server does not answer, until the signal aborts. Returns an error if the API server did not
+   * answer for 30 s and another replica may reach it.
+   * @param probe Sends a request.
+   * @param elsewhere Whether another replica may reach the API server.
+   */
+  async watch(
+    probe: () => Promise<void>,
+    elsewhere: () => boolean,
+    signal: AbortSignal,
+  ): Promise<Unreachable | undefined> {
+    while (!signal.aborted) {
+      await this.#silence(signal);
+      while (this.#silentSince !== undefined && !signal.aborted) {
+        await probe().catch(() => undefined); // The transport has observed the missing answer.
+        if (this.#silentMs >= LIMIT_MS && elsewhere())
+          return new Unreachable(
+            `the API server of the cluster did not answer for ${LIMIT_MS / 1000} s (${this.#failure}); another replica tries`,
+          );
+        await pause(this.#clock, PROBE_MS, signal);
+      }
+    }
+    return undefined;
+  }
+
+  get #silentMs(): number {
+    return this.#silentSince === undefined ? 0 : this.#clock.monotonic() - this.#silentSince;
+  }
+
+  #silent(failure: string): void {
+    this.#failure = failure;
+    this.#silentSince ??= this.#clock.monotonic();
+    this.#onSilence();
+  }
+
+  /** Resolves when a request has no answer, or when the signal aborts. */
+  #silence(signal: AbortSignal): Promise<void> {
+    if (this.#silentSince !== undefined || signal.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      const done = (): void => {
+        signal.removeEventListener('abort', done);
+        this.#onSilence = () => undefined;
+        resolve();
+      };
+      this.#onSilence = done;
+      signal.addEventListener('abort', done, { once: true });
+    });
+  }
+}
