@@ -98,13 +98,10 @@ function inFolder(context: TestContext, env: Readonly<Record<string, string>> = 
 
   /** The kinds and names of all resources in the cloud, from the listing of the cloud. */
   const inCloud = async (): Promise<InCloud> => {
-    const { stdout } = await run('cloud', 'list');
-    return stdout
-      .trim()
-      .split('\n')
-      .filter((line) => line !== 'nothing')
-      .map((line) => line.split('  '))
-      .map(([kind = '', name = '']) => ({ kind, name }))
+    const { stdout } = await run('cloud', 'list', '-o', 'json');
+    const listed: readonly InCloud[number][] = JSON.parse(stdout);
+    return listed
+      .map(({ kind, name }) => ({ kind, name }))
       .toSorted((a, b) => `${a.kind} ${a.name}`.localeCompare(`${b.kind} ${b.name}`));
   };
   /** Each poll starts a process, so the interval is long. */

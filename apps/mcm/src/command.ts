@@ -2,7 +2,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import type { Random } from '@mcm/kube';
 import { UserError } from './command/errors.ts';
-import { Ended } from './command/exit-codes.ts';
+import { CLOSED_PIPE, Ended } from './command/exit-codes.ts';
 import { completions } from './completion/kubectl.ts';
 import { ascii, isAscii } from './output/ascii.ts';
 import { printProblem } from './output/format.ts';
@@ -12,10 +12,13 @@ import { createProgram } from './program.ts';
 // same flag.
 setFlagsFromString('--no-concurrent-sparkplug');
 
-/** A program such as `head` may close the pipe early, which is not an error. */
+/**
+ * A reader such as `head` may close the pipe early. The command then ends without a message, as every program that receives
+ * SIGPIPE. The code 0 would mean "no changes" for `plan` and `config diff`.
+ */
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
-  process.exit(0);
+  process.exit(CLOSED_PIPE);
 });
 
 const random: Random = { next: Math.random };
@@ -71,4 +74,4 @@ try {
 // to slow pipes.
 for (const stream of [process.stdout, process.stderr])
   await new Promise<void>((resolve) => stream.write('', () => resolve()));
-process.exit(process.exitCode ?? 0);
+process.exit(process.stdout.errored ? CLOSED_PIPE : (process.exitCode ?? 0));

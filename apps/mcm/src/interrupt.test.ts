@@ -58,3 +58,15 @@ test.for([
     expect(said).toBe('');
   },
 );
+
+test('mcm logs ends without a message when its reader closes the pipe', async ({ expect }) => {
+  const args = ['--conditions=source', main, 'logs', '--data-dir', folder];
+  const child = spawn(process.execPath, args, { env: { PATH: process.env.PATH }, stdio: ['ignore', 'pipe', 'pipe'] });
+  child.stdout.destroy();
+  let said = '';
+  child.stderr.on('data', (chunk) => {
+    said += chunk;
+  });
+  expect(await once(child, 'exit')).toEqual([141, null]);
+  expect(said).toBe('');
+});

@@ -1,3 +1,4 @@
+import { columns } from '../output/columns.ts';
 import { formatted, type OutputFormat } from '../output/format.ts';
 import { withCloud } from './connect.ts';
 
@@ -11,8 +12,13 @@ interface Listed {
 export const cloudLines = async (dataDir: string, output: OutputFormat): Promise<readonly string[]> =>
   formatted(output, await listCloud(dataDir), listedLines);
 
-const listedLines = (found: readonly Listed[]): string[] =>
-  found.length === 0 ? ['nothing'] : found.map(({ kind, id, name, state }) => [kind, name, state, id].join('  '));
+const listedLines = (found: readonly Listed[]): string[] => {
+  if (found.length === 0) return ['the cloud has no resources'];
+  return columns([
+    ['KIND', 'NAME', 'STATE', 'ID'],
+    ...found.map(({ kind, id, name, state }) => [kind, name, state, id]),
+  ]);
+};
 
 /** @throws UserError if no instance runs */
 const listCloud = (dataDir: string): Promise<readonly Listed[]> =>

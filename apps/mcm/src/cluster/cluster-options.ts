@@ -59,7 +59,10 @@ const POOL: readonly string[] = ['pool', 'pools', 'machineconfigpool', 'machinec
 export function objectText(words: readonly string[]): string {
   const [first = '', name, ...more] = words;
   if (name === undefined) return first;
-  if (more.length === 0 && kindOf(first) !== undefined) return `${first}/${name}`;
+  if (more.length === 0) {
+    if (kindOf(first) === undefined) throw unknownKind(words.join(' '));
+    return `${first}/${name}`;
+  }
   throw new UserError(`"${words.join(' ')}" is not an object; write TYPE/NAME or TYPE NAME`);
 }
 
@@ -75,8 +78,11 @@ export function reference(text: string): Reference {
   const word = text.slice(0, slash).toLowerCase().split('.')[0] ?? '';
   const kind = Object.keys(KINDS).find((candidate) => KINDS[candidate]?.includes(word));
   if (kind !== undefined) return { kind, name };
-  throw new UserError(`"${text}" has an unknown kind; write one of ${Object.keys(KINDS).join(', ').toLowerCase()}`);
+  throw unknownKind(text);
 }
+
+const unknownKind = (text: string): UserError =>
+  new UserError(`"${text}" has an unknown kind; write one of ${Object.keys(KINDS).join(', ').toLowerCase()}`);
 
 /**
  * Returns NAME from `KIND/NAME` or `NAME`, for a command that accepts only one kind.

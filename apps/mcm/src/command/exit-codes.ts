@@ -14,6 +14,9 @@ interface ExitCode {
  */
 export const PLAN_EXIT = { nothing: 0, changes: 1, problem: 2, stuck: 4 } as const;
 
+/** Exit code of a command whose reader closed the pipe: 128 + SIGPIPE, as in a shell. Windows has no such signal. */
+export const CLOSED_PIPE = 128 + 13;
+
 export const NOT_RUNNING = 3;
 
 const interrupted = 'ended by a second Ctrl-C';
@@ -56,7 +59,7 @@ export const EXIT_CODES: readonly ExitCode[] = [
   { code: PLAN_EXIT.stuck, of: { plan: 'the plan has steps, but the rollout gets stuck' } },
   {
     code: 130,
-    means: 'ended by Ctrl-C (by SIGTERM 143, by a hang-up 129)',
+    means: 'ended by Ctrl-C (by SIGTERM 143, by a hang-up 129, by a closed pipe 141)',
     of: { up: interrupted, logs: interrupted, dashboard: interrupted },
   },
 ];

@@ -29,7 +29,7 @@ test('the error for a misspelled flag omits its value and names the most similar
 
 test.each([
   [['plan', '--nowhere'], 2],
-  [['config', 'diff'], 2],
+  [['config', 'diff', '--nowhere'], 2],
   [['tree', '--nowhere'], 1],
   [['plan', '--help'], 0],
 ])(

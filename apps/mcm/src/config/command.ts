@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { type AskFlags, objectText, withCluster, withOutput } from '../cluster/cluster-options.ts';
 import type { CommandEnvironment } from '../command/environment.ts';
-import { RECURSIVE } from '../files/option.ts';
+import { RECURSIVE, repeated } from '../files/option.ts';
 import type { DiffFlags, RenderFlags } from './run.ts';
 
 type Say = CommandEnvironment['say'];
@@ -10,6 +10,8 @@ const TEMPLATES = [
   '--templates <directory>',
   'templates of the nodes (default: the templates of the controller)',
 ] as const;
+const PATHS = ['[paths...]', 'files, or directories of YAML and JSON files, or - for standard input'] as const;
+const FILENAME = ['-f, --filename <path>', 'a path, as in kubectl; repeatable'] as const;
 const POOL = ['--pool <name>', 'only this pool'] as const;
 
 export function addConfig(program: Command, say: Say): void {
@@ -20,7 +22,8 @@ export function addConfig(program: Command, say: Say): void {
     config
       .command('render')
       .description('render the pools of files and directories as the controllers would, without a cluster')
-      .argument('<paths...>', 'files, or directories of YAML and JSON files')
+      .argument(...PATHS)
+      .option(...FILENAME, repeated)
       .option(...RECURSIVE)
       .option(...POOL)
       .option(...TEMPLATES),
@@ -34,7 +37,8 @@ export function addConfig(program: Command, say: Say): void {
       config
         .command('diff')
         .description('show the changes on nodes if these objects were applied to the cluster')
-        .argument('<paths...>', 'files, or directories of YAML and JSON files')
+        .argument(...PATHS)
+        .option(...FILENAME, repeated)
         .option('--against <path>', 'compare with this file or directory instead of the cluster')
         .option(...RECURSIVE)
         .option(...POOL)

@@ -57,8 +57,17 @@ test('diff shows the changes between two directories, and the exit code says whe
     lines: ['pool worker', '  ~ file /etc/motd', '        mode 0644', '      - hello', '      + bye'],
     code: 1,
   });
+  // The files can also follow -f, as in kubectl. The files of --against stay a separate list.
+  expect(await run('diff', '-f', old, '--against', old)).toEqual({ lines: [], code: 0 });
+  expect((await run('diff', '-f', old, '-f', now, '--against', old)).code).toBe(1);
   await put('bad.yaml', FILE('x').replace('420', '9999'));
   expect((await run('diff', join(directory, 'bad.yaml'), '--against', old)).code).toBe(2);
+});
+
+test('render and diff without a path name the missing path', async () => {
+  await expect(run('render')).rejects.toThrow('a path is required');
+  await expect(run('diff', '--against', directory)).rejects.toThrow('a path is required');
+  expect(process.exitCode).toBe(2);
 });
 
 test('an unreadable file is named', async () => {

@@ -4,6 +4,7 @@ import { type ClusterFlags, inCluster } from '../cluster/cluster.ts';
 import type { AskFlags } from '../cluster/cluster-options.ts';
 import type { CommandEnvironment } from '../command/environment.ts';
 import { UserError } from '../command/errors.ts';
+import { pathsOf } from '../files/option.ts';
 import { formatted, listFormatted, type OutputFormat, printProblem } from '../output/format.ts';
 import {
   changeLines,
@@ -27,6 +28,7 @@ export interface RenderFlags {
   readonly pool?: string;
   readonly templates?: string;
   readonly recursive?: boolean;
+  readonly filename?: readonly string[];
   readonly output: OutputFormat;
 }
 
@@ -51,15 +53,16 @@ const request = (paths: readonly string[], { pool, templates, recursive = false 
   templates,
 });
 
-export async function reportRender(paths: readonly string[], flags: RenderFlags, say: Say): Promise<void> {
-  const result = await renderPaths(request(paths, flags));
+export async function reportRender(words: readonly string[], flags: RenderFlags, say: Say): Promise<void> {
+  const result = await renderPaths(request(pathsOf(words, flags.filename), flags));
   warnOf(result, onStderr);
   for (const line of listFormatted(flags.output, renderedObjects(result), () => renderedYaml(result))) say(line);
   refuse(problemsOf(result));
 }
 
-export async function reportDiff(paths: readonly string[], flags: DiffFlags, say: Say): Promise<void> {
+export async function reportDiff(words: readonly string[], flags: DiffFlags, say: Say): Promise<void> {
   process.exitCode = EXIT.problem;
+  const paths = pathsOf(words, flags.filename);
   try {
     const changed = await compare(paths, flags, onStderr);
     for (const line of formatted(flags.output, changed, changeLines)) say(line);

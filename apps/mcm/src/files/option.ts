@@ -1,1 +1,13 @@
+import { UserError } from '../command/errors.ts';
+
 export const RECURSIVE = ['-R, --recursive', 'also read the directories below the given ones'] as const;
+
+/** Parses an option that can be repeated. */
+export const repeated = (path: string, paths: readonly string[] = []): readonly string[] => [...paths, path];
+
+/** The files of a command that accepts them as words and, like kubectl, with `-f`. Throws `UserError` if there is none. */
+export function pathsOf(words: readonly string[], filename: readonly string[] = []): readonly string[] {
+  const paths = [...words, ...filename];
+  if (paths.length === 0) throw new UserError('a path is required: a file, a directory of YAML and JSON files, or -');
+  return paths;
+}

@@ -3,7 +3,7 @@ import { withCluster, withOutput } from '../cluster/cluster-options.ts';
 import type { CommandEnvironment } from '../command/environment.ts';
 import { UserError } from '../command/errors.ts';
 import { PLAN_EXIT } from '../command/exit-codes.ts';
-import { RECURSIVE } from '../files/option.ts';
+import { RECURSIVE, repeated } from '../files/option.ts';
 import { GUESSES } from './guesses.ts';
 import type { PlanFlags } from './run.ts';
 
@@ -23,7 +23,7 @@ export function addPlan(program: Command, environment: CommandEnvironment): void
         .option(
           '-f, --filename <path>',
           'file of machinedeployments (and machineclasses), a directory of these, or - for standard input; repeatable',
-          (path: string, paths: readonly string[] = []) => [...paths, path],
+          repeated,
         )
         .option(...RECURSIVE)
         .option(
